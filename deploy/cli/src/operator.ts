@@ -15,7 +15,10 @@ import { type Environment, fromRunningKapi } from "./running-kapi.ts";
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Items that are asked for at once; a list has as many pages as it needs. */
 const PAGE_LIMIT = 100;
-/** With all of these nothing is looked up. Each may be given as a file, as secrets are: OPERATOR_TOKEN_FILE. */
+/**
+ * With all of these nothing is looked up. Each may be given as a file, as secrets are:
+ * OPERATOR_TOKEN_FILE.
+ */
 export const OperatorSettings = z.object({
   ORGANIZATION_URL: z.string().optional(),
   /** Needed for users and the audit log only. */
@@ -40,8 +43,9 @@ type ListRoute = InternalRoute & {
 };
 
 /**
- * The address of `service` that the environment gives (ORGANIZATION_URL or CONSOLE_URL, and OPERATOR_TOKEN), else that of
- * the kapi which runs from this checkout (KAPI_STATE_DIR says where its state is).
+ * The address of `service` that the environment gives (ORGANIZATION_URL or CONSOLE_URL, and
+ * OPERATOR_TOKEN), else that of the kapi which runs from this checkout (KAPI_STATE_DIR says where
+ * its state is).
  */
 export async function operatorAddress(environment: Environment, service: OperatedService): Promise<OperatorAddress> {
   const variable = ADDRESSES[service];

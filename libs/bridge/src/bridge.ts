@@ -27,7 +27,10 @@ interface Decision {
   readonly result: ChangeResult;
 }
 
-/** Keeps the promises of the contract for a platform: first outcomes are final, and answers are durable. */
+/**
+ * Keeps the promises of the contract for a platform: first outcomes are final, and answers are
+ * durable.
+ */
 export class Bridge<A extends KeptAccount, S extends KeptServer> implements ContractOperations {
   readonly #platform: TradingPlatform;
   readonly #committer: Committer<A, S>;
@@ -112,8 +115,8 @@ export class Bridge<A extends KeptAccount, S extends KeptServer> implements Cont
   }
 
   /**
-   * The outcome of each of `references`, in order. `decide` is given the outcomes that there are, and gives a decision
-   * for every other one; one without a result closes its reference.
+   * The outcome of each of `references`, in order. `decide` is given the outcomes that there are,
+   * and gives a decision for every other one; one without a result closes its reference.
    */
   async #decide(
     serverId: string,
@@ -133,7 +136,8 @@ export class Bridge<A extends KeptAccount, S extends KeptServer> implements Cont
         return assertDefined(outcomes.get(reference), `the platform's result for reference ${reference}`);
       });
     } catch (error) {
-      // The events that were recorded before the error are outcomes too: the journal has them for the next request.
+      // The events that were recorded before the error are outcomes too: the journal has them for
+      // the next request.
       await this.#committer.stored();
       throw error;
     } finally {
@@ -156,7 +160,10 @@ export class Bridge<A extends KeptAccount, S extends KeptServer> implements Cont
   }
 }
 
-/** The changes that the platform carries out, and what is decided about the others. A reference counts once. */
+/**
+ * The changes that the platform carries out, and what is decided about the others. A reference
+ * counts once.
+ */
 function read(
   changes: readonly SubmittedChange[],
   known: ReadonlyMap<string, string>,

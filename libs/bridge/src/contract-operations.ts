@@ -13,16 +13,18 @@ export interface SubmittedChange {
   readonly refusal?: Refusal;
 }
 
-/** The events of an account (JSON text) above a sequence, and the sequence of its last event then. */
+/**
+ * The events of an account (JSON text) above a sequence, and the sequence of its last event then.
+ */
 export interface AccountHistory {
   readonly events: readonly string[];
   readonly lastSequence: number;
 }
 
 /**
- * What the routes of the contract call: a {@link Bridge}, or what stands before one. Outcomes and events are JSON text,
- * exactly as they are stored and published. What is given is durable. Each throws an ApiError 503 for a server that is
- * not configured.
+ * What the routes of the contract call: a {@link Bridge}, or what stands before one. Outcomes and
+ * events are JSON text, exactly as they are stored and published. What is given is durable. Each
+ * throws an ApiError 503 for a server that is not configured.
  */
 export interface ContractOperations {
   configure(serverId: string, configuration: ServerConfiguration): Promise<void>;

@@ -1,4 +1,7 @@
-/** A span for each attempt at a command that belongs to a trace, beneath the one that took the command up. */
+/**
+ * A span for each attempt at a command that belongs to a trace, beneath the one that took the
+ * command up.
+ */
 import { ATTRIBUTE, isTracing, type Span, startSpan } from "@kapi/runtime";
 
 import type { Entry } from "./entry.ts";
@@ -16,8 +19,8 @@ export class AttemptSpans {
   }
 
   /**
-   * Begins the spans of a batch, and names each to its command: the change that it asks for, its booking and its events
-   * stand beneath it. Null where nothing is traced.
+   * Begins the spans of a batch, and names each to its command: the change that it asks for, its
+   * booking and its events stand beneath it. Null where nothing is traced.
    */
   static start(serverId: string, mode: BatchMode, batch: readonly Entry[]): AttemptSpans | null {
     if (!isTracing()) return null;

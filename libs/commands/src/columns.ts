@@ -1,10 +1,13 @@
 /**
- * Many values as one parameter. pg escapes every element of an array with two searches; at thousands of rows a second
- * that is more work than the rest of the statement.
+ * Many values as one parameter. pg escapes every element of an array with two searches; at
+ * thousands of rows a second that is more work than the rest of the statement.
  */
 import { assert } from "@kapi/kernel";
 
-/** Characters that mean something in an array literal, and the elements that must be quoted to be themselves. */
+/**
+ * Characters that mean something in an array literal, and the elements that must be quoted to be
+ * themselves.
+ */
 const NEEDS_QUOTES = /[{}",\\\s]|^$|^null$/i;
 const LINE_END = "\n";
 
@@ -19,8 +22,8 @@ export function column(values: readonly (string | number | null)[]): string {
 }
 
 /**
- * A column of JSON texts for `unnest(string_to_array($n, E'\n', ''))`: what `JSON.stringify` writes never holds a line
- * end, so the texts need no escaping. Null stays null.
+ * A column of JSON texts for `unnest(string_to_array($n, E'\n', ''))`: what `JSON.stringify` writes
+ * never holds a line end, so the texts need no escaping. Null stays null.
  */
 export function jsonLines(texts: readonly (string | null)[]): string {
   for (const text of texts) assert(text === null || !text.includes(LINE_END), "JSON on one line");

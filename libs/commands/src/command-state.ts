@@ -1,6 +1,6 @@
 /**
- * The life of a command as one table (decisions, 3.1). `leased` is written only for an attempt that lasts, so a fast
- * command goes from `queued` to its end in one step.
+ * The life of a command as one table (decisions, 3.1). `leased` is written only for an attempt that
+ * lasts, so a fast command goes from `queued` to its end in one step.
  */
 import { assert } from "@kapi/kernel";
 import type { CommandStatus } from "@kapi/contracts";

@@ -1,6 +1,7 @@
 /**
- * A message of a command topic → what the inbox keeps of it. A message that cannot be read, and yet names its command, becomes one that
- * is never carried out: the command is settled and fails INTERNAL (decisions, 3.1). What names no command is for the dead letters.
+ * A message of a command topic → what the inbox keeps of it. A message that cannot be read, and yet
+ * names its command, becomes one that is never carried out: the command is settled and fails
+ * INTERNAL (decisions, 3.1). What names no command is for the dead letters.
  */
 import {
   CommandHeader,
@@ -24,7 +25,10 @@ export interface Incoming {
   readonly text: string;
 }
 
-/** The message, or why it names no command. The reason never quotes the value: it may hold a sealed password. */
+/**
+ * The message, or why it names no command. The reason never quotes the value: it may hold a sealed
+ * password.
+ */
 export function decode({ value, offset, traceparent }: Message, partition: number): Incoming | string {
   const received = value.toString("utf8");
   let json: unknown;
@@ -73,7 +77,10 @@ const StoredHeader = CommandHeader.extend({ fingerprint: z.string() });
  */
 const NO_FINGERPRINT = "0".repeat(64);
 
-/** Which command it is, whose, and what it has reserved; everything else only as far as it can be read. */
+/**
+ * Which command it is, whose, and what it has reserved; everything else only as far as it can be
+ * read.
+ */
 const Named = z.object({
   commandId: z.uuid(),
   organizationId: z.uuid(),

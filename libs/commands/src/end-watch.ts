@@ -1,7 +1,8 @@
 /**
- * Commands that applied, and whose end a settled fact writes. Whichever process books the fact first makes the command final; where that
- * was another one, this one finds it here and lets the next command of the account run. Without it, the account would wait until
- * the command is asked for again. There is nothing to do while no command is pending.
+ * Commands that applied, and whose end a settled fact writes. Whichever process books the fact
+ * first makes the command final; where that was another one, this one finds it here and lets the
+ * next command of the account run. Without it, the account would wait until the command is asked
+ * for again. There is nothing to do while no command is pending.
  */
 import type { Queryable } from "@kapi/postgres";
 

@@ -37,11 +37,17 @@ export interface Entry {
   refusal: Refusal | null;
   /** Attempts that ended in an error nobody expected; such a command runs in a batch of its own. */
   broken: number;
-  /** It was made final by another path, or its partition is gone: whatever its batch brings is of no interest. */
+  /**
+   * It was made final by another path, or its partition is gone: whatever its batch brings is of no
+   * interest.
+   */
   gone: boolean;
 }
 
-/** The commands of one account run one at a time, in the order of the log. A creation has its own account. */
+/**
+ * The commands of one account run one at a time, in the order of the log. A creation has its own
+ * account.
+ */
 export function orderKeyOf(message: CommandHeader): string {
   if (message.accountNumber === null) return message.managedAccountId ?? message.commandId;
   return `${message.serverId}/${message.accountNumber}`;

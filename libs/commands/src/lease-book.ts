@@ -1,7 +1,7 @@
 /**
- * The fences. A row per partition holds a token that rises with every take; only the process whose token stands there,
- * unexpired, may change commands of the partition. Kafka's group decides who takes: the new holder does not wait for
- * the old lease, it ends it.
+ * The fences. A row per partition holds a token that rises with every take; only the process whose
+ * token stands there, unexpired, may change commands of the partition. Kafka's group decides who
+ * takes: the new holder does not wait for the old lease, it ends it.
  */
 import type { TopicContract } from "@kapi/contracts";
 import type { Queryable } from "@kapi/postgres";

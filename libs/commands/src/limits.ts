@@ -9,18 +9,25 @@ export const MAX_BATCH_COMMANDS = 200;
 /** Batches under way at once for one server. More only makes the batches smaller. */
 export const MAX_BATCHES_PER_SERVER = 2;
 /**
- * A second batch beside one under way starts at once where no more commands than this are under way: nobody waits for another
- * while there are few.
+ * A second batch beside one under way starts at once where no more commands than this are under
+ * way: nobody waits for another while there are few.
  */
 export const FEW_COMMANDS = 8;
 /**
- * Else it starts when this many wait. What comes before shares the next batch: at 64 deposits in flight a deposit costs all
- * processes together a sixth less than in batches half as large, and ends no later.
+ * Else it starts when this many wait. What comes before shares the next batch: at 64 deposits in
+ * flight a deposit costs all processes together a sixth less than in batches half as large, and
+ * ends no later.
  */
 export const WORTH_A_BATCH_COMMANDS = 100;
-/** Or when the oldest under way has lasted this long: a server that is slow to answer one batch holds up no other. */
+/**
+ * Or when the oldest under way has lasted this long: a server that is slow to answer one batch
+ * holds up no other.
+ */
 export const SLOW_BATCH_MS = 250;
-/** Least time between two fetches while commands come in numbers: what comes meanwhile shares an insert and a batch. */
+/**
+ * Least time between two fetches while commands come in numbers: what comes meanwhile shares an
+ * insert and a batch.
+ */
 export const BUSY_INTERVAL_MS = 10;
 /** Commands of one partition and server kept in memory; the others wait in the inbox. */
 export const MAX_LOADED_PER_LANE = 4_000;
@@ -39,16 +46,23 @@ export const REOPEN_DELAY_MS = 1_000;
 export const LEASED_EVENT_AFTER_MS = 250;
 /** A command that applied is asked for again when its fact has not come by then. */
 export const PENDING_TIMEOUT_MS = 5_000;
-/** How often the rows of such commands are looked at meanwhile: another process may have booked the fact. */
+/**
+ * How often the rows of such commands are looked at meanwhile: another process may have booked the
+ * fact.
+ */
 export const END_WATCH_INTERVAL_MS = 50;
-/** Attempts that ended in an error nobody expected, before the command is settled and fails INTERNAL. */
+/**
+ * Attempts that ended in an error nobody expected, before the command is settled and fails
+ * INTERNAL.
+ */
 export const MAX_BROKEN_ATTEMPTS = 3;
 /** How often the heads behind an open breaker are looked at for their deadline. */
 export const EXPIRY_SWEEP_MS = 1_000;
 
 /**
- * Pauses before the tries of one transaction after the first, where the database says that only the moment was bad: at once for what
- * another transaction was faster with, and then long enough for a database that is starting.
+ * Pauses before the tries of one transaction after the first, where the database says that only the
+ * moment was bad: at once for what another transaction was faster with, and then long enough for a
+ * database that is starting.
  */
 export const TRANSACTION_PAUSES_MS: readonly number[] = [0, 50, 250];
 

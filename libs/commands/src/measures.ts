@@ -1,4 +1,7 @@
-/** What the machinery of commands tells about itself: how long commands take, what waits, and which servers are away. */
+/**
+ * What the machinery of commands tells about itself: how long commands take, what waits, and which
+ * servers are away.
+ */
 import type { CommandHeader } from "@kapi/contracts";
 import type { Clock } from "@kapi/kernel";
 import type { Database } from "@kapi/postgres";

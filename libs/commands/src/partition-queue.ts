@@ -1,9 +1,10 @@
 /**
- * The commands of one partition that this process holds. What does not fit in memory waits in the inbox and is read in
- * log order when there is room; every server of the partition is a lane of its own, so that one with a flood or with a
- * dead trading server takes no room from the others.
+ * The commands of one partition that this process holds. What does not fit in memory waits in the
+ * inbox and is read in log order when there is room; every server of the partition is a lane of its
+ * own, so that one with a flood or with a dead trading server takes no room from the others.
  *
- * Invariant: of a lane either everything open is in memory, or everything below `spilledFrom` is and nothing from there.
+ * Invariant: of a lane either everything open is in memory, or everything below `spilledFrom` is
+ * and nothing from there.
  */
 import type { Database } from "@kapi/postgres";
 
@@ -86,8 +87,8 @@ export class PartitionQueue implements Home {
   }
 
   /**
-   * Takes in repeats that are still open and that this process does not hold: rows that an earlier holder of the
-   * partition wrote after this one had read the inbox.
+   * Takes in repeats that are still open and that this process does not hold: rows that an earlier
+   * holder of the partition wrote after this one had read the inbox.
    */
   async addRepeats(commandIds: readonly string[]): Promise<void> {
     const unknown = commandIds.filter((commandId) => !this.#entries.has(commandId));
@@ -189,7 +190,10 @@ export class PartitionQueue implements Home {
   }
 }
 
-/** The inbox holds only messages that were checked when they came in. What is read back was perhaps sent. */
+/**
+ * The inbox holds only messages that were checked when they came in. What is read back was perhaps
+ * sent.
+ */
 function fromRow(row: OpenRow): Loadable {
   const sealed: unknown = row.sealed_password === null ? null : JSON.parse(row.sealed_password);
   const message = storedMessage({ ...(JSON.parse(row.message) as object), sealedPassword: sealed });

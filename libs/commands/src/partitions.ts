@@ -2,8 +2,8 @@
  * The partitions that Kafka's group gave to this process, their fences and their commands. A fence
  * that expired while the partition is still ours (a long database outage) is taken again after a
  * pause; references make it safe to run a command twice. If the group has assigned the partition to
- * another process and this process does not know yet, the other process keeps the fence, because its
- * generation is higher.
+ * another process and this process does not know yet, the other process keeps the fence, because
+ * its generation is higher.
  */
 import { delay } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
@@ -41,8 +41,8 @@ export class Partitions {
   }
 
   /**
-   * null, or why no commands run yet. Only until they do for the first time: partitions also come when another process ends, and
-   * who only asks this one must not be turned away for that.
+   * null, or why no commands run yet. Only until they do for the first time: partitions also come
+   * when another process ends, and who only asks this one must not be turned away for that.
    */
   check(): string | null {
     if (this.#wasOpen) return null;
@@ -58,7 +58,10 @@ export class Partitions {
     return count;
   }
 
-  /** When the oldest command that is held here was accepted, in milliseconds since the epoch; null where none is. */
+  /**
+   * When the oldest command that is held here was accepted, in milliseconds since the epoch; null
+   * where none is.
+   */
   oldestMs(): number | null {
     let oldest: Entry | null = null;
     for (const queue of this.#queues.values()) {
@@ -69,10 +72,11 @@ export class Partitions {
   }
 
   /**
-   * Takes over a new assignment of the group: the partitions in it are ours, all others are not. A partition that was ours
-   * and is again may have been another process's in between, also where the fence is still ours: a process that was paused
-   * takes its fence back before it joins the group again. What that other process wrote to the inbox is read now: its
-   * offsets are committed, so the topic does not bring it again.
+   * Takes over a new assignment of the group: the partitions in it are ours, all others are not. A
+   * partition that was ours and is again may have been another process's in between, also where the
+   * fence is still ours: a process that was paused takes its fence back before it joins the group
+   * again. What that other process wrote to the inbox is read now: its offsets are committed, so
+   * the topic does not bring it again.
    */
   async assign(partitions: readonly number[], generation: number): Promise<void> {
     this.#generation = generation;
@@ -132,7 +136,10 @@ export class Partitions {
     }
   }
 
-  /** The fence is another's: drops the partition's commands, and takes it again if it is still ours to take. */
+  /**
+   * The fence is another's: drops the partition's commands, and takes it again if it is still ours
+   * to take.
+   */
   lose({ partition, token }: Lease): void {
     if (this.#queues.get(partition)?.lease?.token !== token) return;
     this.#options.logger.warn({ partition }, "the fence of a partition was lost");
@@ -176,8 +183,8 @@ export class Partitions {
 
   /**
    * Takes the fence and reads the open commands; retries until both succeed or the partition is
-   * gone. If a member of a later generation has the fence, it returns and retries in the background:
-   * the next assignment waits until this one has been handled.
+   * gone. If a member of a later generation has the fence, it returns and retries in the
+   * background: the next assignment waits until this one has been handled.
    */
   async #openUntilDone(queue: PartitionQueue): Promise<void> {
     while (!queue.closed && !this.#stopping.signal.aborted) {

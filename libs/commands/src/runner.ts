@@ -1,6 +1,7 @@
 /**
- * Runs batches: asks the executor, turns its outcomes into verdicts, and writes those under the fence. A command becomes
- * final here, or through a settled fact that another part of the service books.
+ * Runs batches: asks the executor, turns its outcomes into verdicts, and writes those under the
+ * fence. A command becomes final here, or through a settled fact that another part of the service
+ * books.
  */
 import { assert, type Clock } from "@kapi/kernel";
 import { isTransient } from "@kapi/postgres";
@@ -141,8 +142,9 @@ export class Runner<Effect> {
   }
 
   /**
-   * One transaction: fence, what is open, effects of the service, new states, events. Returns the commands that went back to the
-   * queue instead of ending: only a queued command expires, and one may still be leased where an earlier write failed.
+   * One transaction: fence, what is open, effects of the service, new states, events. Returns the
+   * commands that went back to the queue instead of ending: only a queued command expires, and one
+   * may still be leased where an earlier write failed.
    */
   async #write(verdicts: readonly Verdict<Effect>[]): Promise<ReadonlySet<Entry>> {
     let putBack: ReadonlySet<Entry> = new Set();
@@ -165,7 +167,8 @@ export class Runner<Effect> {
   async #showLeased(batch: readonly Entry[], attempt: { readonly ended: boolean }): Promise<void> {
     try {
       await this.#underFence(batch, async (unit, open) => {
-        // The end of the attempt was faster and has told its own state; where it comes meanwhile, one of us does its work again.
+        // The end of the attempt was faster and has told its own state; where it comes meanwhile,
+        // one of us does its work again.
         if (attempt.ended) return;
         const queued = [...open].filter(([, command]) => command.status === "queued");
         unit.change(queued.map(([entry, command]) => moveTo("leased", entry, command)));

@@ -1,9 +1,11 @@
 /**
- * Which command runs when. Commands of one account wait in a queue in log order and run one at a time; the heads of all
- * queues of a server are gathered into batches, of which a second one goes beside the first where it is worth it. A server
- * whose breaker is open keeps its own commands parked and nothing else.
+ * Which command runs when. Commands of one account wait in a queue in log order and run one at a
+ * time; the heads of all queues of a server are gathered into batches, of which a second one goes
+ * beside the first where it is worth it. A server whose breaker is open keeps its own commands
+ * parked and nothing else.
  *
- * Invariants: of an account at most one command is under way; a command leaves its queue only by `done` or `drop`.
+ * Invariants: of an account at most one command is under way; a command leaves its queue only by
+ * `done` or `drop`.
  */
 import { Breaker, type Clock } from "@kapi/kernel";
 
@@ -18,8 +20,9 @@ import {
 } from "./limits.ts";
 
 /**
- * What is done with a batch: `execute` carries it out, `settle` learns what became of it and closes what did not
- * happen, `expire` ends commands that were never sent, by their deadline or their refusal.
+ * What is done with a batch: `execute` carries it out, `settle` learns what became of it and closes
+ * what did not happen, `expire` ends commands that were never sent, by their deadline or their
+ * refusal.
  */
 export type BatchMode = "execute" | "settle" | "expire";
 
@@ -30,7 +33,10 @@ export interface SchedulerOptions {
   readonly clock: Clock;
   /** Between 0 and 1; for jitter. */
   readonly random: () => number;
-  /** Runs a batch; settles its entries through `done`, `again` or `hold` before it resolves. Never rejects. */
+  /**
+   * Runs a batch; settles its entries through `done`, `again` or `hold` before it resolves. Never
+   * rejects.
+   */
   readonly run: (serverId: string, mode: BatchMode, batch: readonly Entry[]) => Promise<ServerAnswer>;
   readonly onBreaker: (serverId: string, open: boolean) => void;
   /** Most commands in one batch; never above {@link MAX_BATCH_COMMANDS}, which is the default. */
@@ -184,7 +190,9 @@ export class Scheduler {
     this.#wake(account.server);
   }
 
-  /** Dispatches after the current synchronous work, so that what comes together goes out together. */
+  /**
+   * Dispatches after the current synchronous work, so that what comes together goes out together.
+   */
   #wake(server: ServerQueue): void {
     if (server.woken) return;
     server.woken = true;
@@ -207,7 +215,10 @@ export class Scheduler {
     }
   }
 
-  /** How long what waits should wait at most for the end of what is under way, to share the next batch with what comes till then. */
+  /**
+   * How long what waits should wait at most for the end of what is under way, to share the next
+   * batch with what comes till then.
+   */
   #companyWaitMs(server: ServerQueue, allowance: number): number {
     const [oldest] = server.underWay;
     if (oldest === undefined || server.ready.size >= Math.min(WORTH_A_BATCH_COMMANDS, allowance)) return 0;
@@ -262,7 +273,10 @@ export class Scheduler {
     this.#wake(server);
   }
 
-  /** A probe under way wakes the server at its end; else a timer does, also where the wait ended just now. */
+  /**
+   * A probe under way wakes the server at its end; else a timer does, also where the wait ended
+   * just now.
+   */
   #probeLater(server: ServerQueue): void {
     if (server.probeTimer !== null || server.breaker.probing) return;
     const waitMs = server.breaker.waitMs();
@@ -272,7 +286,10 @@ export class Scheduler {
     }, waitMs);
   }
 
-  /** Behind an open breaker a command that was never sent still expires in time: nothing has to be asked for that. */
+  /**
+   * Behind an open breaker a command that was never sent still expires in time: nothing has to be
+   * asked for that.
+   */
   #expireParked(): void {
     const nowMs = this.#options.clock.nowMs();
     for (const server of this.#servers.values()) {

@@ -20,15 +20,16 @@ export interface OpenState {
 }
 
 /**
- * Whether a row found by its command id is open; a check of the table keeps it the same as `status in ('queued', 'leased')`. In
- * those words the planner, which knows the index of open commands as nearly empty, reads all of it for each command id:
- * with thousands waiting a statement took seconds.
+ * Whether a row found by its command id is open; a check of the table keeps it the same as
+ * `status in ('queued', 'leased')`. In those words the planner, which knows the index of open
+ * commands as nearly empty, reads all of it for each command id: with thousands waiting a statement
+ * took seconds.
  */
 export const OPEN_BY_KEY = "completed_at is null";
 
 /**
- * Columns: partition, command id, offset, server, message and sealed password as lines of JSON. Returns those not known
- * before.
+ * Columns: partition, command id, offset, server, message and sealed password as lines of JSON.
+ * Returns those not known before.
  */
 export const INSERT_INBOX: Statement<{ command_id: string }> = statement(
   "commands_insert_inbox",
@@ -61,7 +62,10 @@ export const OPEN_SERVERS: Statement<{ server_id: string }> = statement(
   `select distinct server_id from command_inbox where partition = $1 and status in ('queued', 'leased')`,
 );
 
-/** Those that are open, as they are now. Nothing is locked: the write at the end finds out whether they still are. */
+/**
+ * Those that are open, as they are now. Nothing is locked: the write at the end finds out whether
+ * they still are.
+ */
 export const READ_OPEN: Statement<OpenState> = statement(
   "commands_read_open",
   `select command_id, status, version, attempts from command_inbox
@@ -89,11 +93,11 @@ export const LOCK_LEASED: Statement<OpenState & { message: string }> = statement
 );
 
 /**
- * New states of open commands, and in the same statement all messages of the unit. Columns $1-$7: command id, status,
- * version, attempts, error code, error message, completed at; $8: the messages as lines.
- * The statement fails where a command is no longer as it was read: a row that another transaction has moved on has
- * another version by the time its lock is ours.
- * Of a final command only what recognizes a repeat is kept for good. Its message and result are in command-status.
+ * New states of open commands, and in the same statement all messages of the unit. Columns $1-$7:
+ * command id, status, version, attempts, error code, error message, completed at; $8: the messages
+ * as lines. The statement fails where a command is no longer as it was read: a row that another
+ * transaction has moved on has another version by the time its lock is ours. Of a final command
+ * only what recognizes a repeat is kept for good. Its message and result are in command-status.
  */
 export const WRITE_UNIT: Statement<{ id: number }> = statement(
   "commands_write_unit_without_result",
@@ -137,8 +141,8 @@ export const RENEW_LEASES: Statement<{ partition: number }> = statement(
 );
 
 /**
- * $1 topic, $2 partitions, $3 tokens. The fence: returns what is held and not expired, and keeps others from taking it
- * until this transaction ends.
+ * $1 topic, $2 partitions, $3 tokens. The fence: returns what is held and not expired, and keeps
+ * others from taking it until this transaction ends.
  */
 export const CHECK_LEASES: Statement<{ partition: number }> = statement(
   "commands_check_leases",

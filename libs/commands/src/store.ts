@@ -1,6 +1,7 @@
 /**
- * The commands and the outbox of one service in its own schema. A unit of work is one transaction: effects, states of
- * commands and what is to be published are written together; the process that committed publishes at once.
+ * The commands and the outbox of one service in its own schema. A unit of work is one transaction:
+ * effects, states of commands and what is to be published are written together; the process that
+ * committed publishes at once.
  */
 import { type Clock, delay } from "@kapi/kernel";
 import type { Producer } from "@kapi/kafka";
@@ -33,9 +34,10 @@ export interface AttachedWorker {
 export interface CommandStore {
   readonly database: Database;
   /**
-   * Runs `work` in one transaction, and again where the database says that only the moment was bad (deadlock,
-   * connection lost, a command moved on by somebody else), so `work` must find by itself what an unanswered commit may have done. Resolves after the
-   * commit; publishing goes on behind it.
+   * Runs `work` in one transaction, and again where the database says that only the moment was bad
+   * (deadlock, connection lost, a command moved on by somebody else), so `work` must find by itself
+   * what an unanswered commit may have done. Resolves after the commit; publishing goes on behind
+   * it.
    */
   transact<T>(work: (transaction: Unit) => Promise<T>): Promise<T>;
   /** For the worker that runs the commands of this store. */

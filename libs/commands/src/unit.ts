@@ -1,4 +1,7 @@
-/** One transaction's worth of work: collects state changes and messages, and writes them in one statement. */
+/**
+ * One transaction's worth of work: collects state changes and messages, and writes them in one
+ * statement.
+ */
 import {
   type CommandErrorCode,
   type CommandEvent,
@@ -63,7 +66,8 @@ export class Unit implements WorkTransaction {
     const messages = await this.#messagesOf(rows);
     return rows.flatMap(({ command_id: commandId, status, version, attempts }) => {
       const message = messages.get(commandId);
-      // Another transaction made the command final between the two statements, and wiped its message.
+      // Another transaction made the command final between the two statements, and wiped its
+      // message.
       return message === undefined ? [] : [{ message, status, version, attempts }];
     });
   }
@@ -109,9 +113,10 @@ export class Unit implements WorkTransaction {
   }
 
   /**
-   * Writes everything collected; nothing may be added afterwards. Gives the row of the outbox that holds all messages, null where there
-   * are none. Rejects, as something that may be tried again, where another transaction has moved on a command since this one
-   * read it. What is wrong with the values is thrown at once.
+   * Writes everything collected; nothing may be added afterwards. Gives the row of the outbox that
+   * holds all messages, null where there are none. Rejects, as something that may be tried again,
+   * where another transaction has moved on a command since this one read it. What is wrong with the
+   * values is thrown at once.
    */
   write(): Promise<number | null> {
     if (this.messages.length === 0) return Promise.resolve(null);

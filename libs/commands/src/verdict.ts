@@ -1,4 +1,7 @@
-/** What an executor's outcome means for a command: a pure decision, so that every rule about endings is in one place. */
+/**
+ * What an executor's outcome means for a command: a pure decision, so that every rule about endings
+ * is in one place.
+ */
 import { backOffMs, type Clock } from "@kapi/kernel";
 import { isTransient } from "@kapi/postgres";
 import type { Logger } from "@kapi/runtime";
@@ -43,7 +46,10 @@ export class Judge<Effect> {
     this.#options = options;
   }
 
-  /** The verdict on one outcome. Notes on the entry whether the trading server may know of the command. */
+  /**
+   * The verdict on one outcome. Notes on the entry whether the trading server may know of the
+   * command.
+   */
   outcome(entry: Entry, outcome: CommandOutcome<Effect> | undefined, mode: BatchMode): Verdict<Effect> {
     const wasSent = entry.maybeSent;
     if (outcome === undefined) return this.failure(entry, new Error("no outcome for the command"), mode);
@@ -103,7 +109,8 @@ export class Judge<Effect> {
     if (this.#options.clock.nowMs() < entry.deadlineMs) {
       return { kind: "final", entry, outcome: failedBy(WITHDRAWN) };
     }
-    // An attempt may be shown as leased, and only a queued command expires: back to the queue, to be settled there.
+    // An attempt may be shown as leased, and only a queued command expires: back to the queue, to
+    // be settled there.
     if (mode === "execute") return { kind: "again", entry, delayMs: 0, requeue: true };
     return { kind: "final", entry, outcome: EXPIRED };
   }

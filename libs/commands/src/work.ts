@@ -2,7 +2,10 @@
 import type { CommandErrorCode, CommandStatus, StoredCommandMessage } from "@kapi/contracts";
 import type { OutboxTransaction } from "@kapi/outbox";
 
-/** A command that was not final when the transaction read it; the version tells whether it still is at its end. */
+/**
+ * A command that was not final when the transaction read it; the version tells whether it still is
+ * at its end.
+ */
 export interface OpenCommand {
   readonly message: StoredCommandMessage;
   readonly status: CommandStatus;
@@ -23,11 +26,15 @@ export interface FinalState {
 
 /** A transaction that may end commands and publish messages with it. */
 export interface WorkTransaction extends OutboxTransaction {
-  /** Those of `commandIds` that this service has taken in and that are not final; in no particular order. */
+  /**
+   * Those of `commandIds` that this service has taken in and that are not final; in no particular
+   * order.
+   */
   readOpen(commandIds: readonly string[]): Promise<readonly OpenCommand[]>;
   /**
-   * Ends commands that `readOpen` of this transaction gave; their events are enqueued with it. Where another transaction
-   * was faster with one of them, this one is rolled back and its work done again.
+   * Ends commands that `readOpen` of this transaction gave; their events are enqueued with it.
+   * Where another transaction was faster with one of them, this one is rolled back and its work
+   * done again.
    */
   finish(finals: readonly FinalState[]): void;
 }

@@ -1,10 +1,11 @@
 /**
  * The worker of one command topic: Kafka → inbox → memory → executor → final state.
  *
- * Life: joins the consumer group; takes the fence of each partition it is given and reads what is open from the inbox;
- * writes every new message there before its offset is committed; runs commands until the partition is taken away.
- * Invariants: a command is in the inbox before it is sent anywhere; it is changed only under the fence of its partition,
- * or by a settled fact; what is in memory is always in the inbox too, so a crash loses nothing.
+ * Life: joins the consumer group; takes the fence of each partition it is given and reads what is
+ * open from the inbox; writes every new message there before its offset is committed; runs commands
+ * until the partition is taken away. Invariants: a command is in the inbox before it is sent
+ * anywhere; it is changed only under the fence of its partition, or by a settled fact; what is in
+ * memory is always in the inbox too, so a crash loses nothing.
  */
 import { hostname } from "node:os";
 
@@ -56,7 +57,9 @@ export interface CommandWorker {
   loaded(): number;
 }
 
-/** Starts the worker; it runs until `stop`, which lets the batches under way end within a deadline. */
+/**
+ * Starts the worker; it runs until `stop`, which lets the batches under way end within a deadline.
+ */
 export async function createCommandWorker<Effect>(
   options: CommandWorkerOptions<Effect>,
 ): Promise<Started<CommandWorker>> {
@@ -126,7 +129,10 @@ export async function createCommandWorker<Effect>(
   };
 }
 
-/** Writes rows to the inbox and tells which are new. Partitions that are taken in at the same time share one statement. */
+/**
+ * Writes rows to the inbox and tells which are new. Partitions that are taken in at the same time
+ * share one statement.
+ */
 function inboxWriter({ database }: CommandStore): (rows: readonly Incoming[]) => Promise<ReadonlySet<string>> {
   return batcher({
     load: async (parts) => {

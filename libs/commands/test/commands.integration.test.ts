@@ -107,7 +107,8 @@ describe("commands", () => {
     await harness.database.query(STEAL_LEASE, [harness.partitionOf(message)]);
     harness.book.behave(message.accountNumber ?? "", "apply");
     harness.book.release();
-    // The worker still has the partition by Kafka's word, so it takes the fence again and starts over.
+    // The worker still has the partition by Kafka's word, so it takes the fence again and starts
+    // over.
     expect(await harness.until(message.commandId, "succeeded")).toMatchObject({ version: 3 });
     expect(harness.eventsOf(message.commandId).map(({ status }) => status)).toEqual(["leased", "queued", "succeeded"]);
     expect(harness.book.applied.filter((id) => id === message.commandId)).toHaveLength(1);

@@ -36,7 +36,10 @@ const COUNT_OF_SERVER = statement<{ count: number }>(
   "select count(*)::integer as count from command_inbox where server_id = $1",
 );
 
-/** Real Kafka and PostgreSQL, one worker at a time, and a counterpart that keeps outcomes by reference. */
+/**
+ * Real Kafka and PostgreSQL, one worker at a time, and a counterpart that keeps outcomes by
+ * reference.
+ */
 export class Harness {
   readonly book = new ReferenceBook();
   readonly events: CommandEvent[] = [];

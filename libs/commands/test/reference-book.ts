@@ -9,8 +9,9 @@ class NoAnswer extends Error {}
 export type Behaviour = "apply" | "refuse" | "unreachable" | "drop-answer" | "throw" | "hang" | "pending";
 
 /**
- * A counterpart that keeps outcomes by reference as the trading-server contract asks: the first outcome of a reference
- * stays, settling closes what has none. It counts what applied, so that a test sees every command that acted twice.
+ * A counterpart that keeps outcomes by reference as the trading-server contract asks: the first
+ * outcome of a reference stays, settling closes what has none. It counts what applied, so that a
+ * test sees every command that acted twice.
  */
 export class ReferenceBook {
   /** Command ids in the order they applied. */
@@ -34,7 +35,10 @@ export class ReferenceBook {
     for (const go of this.#hanging.splice(0)) go();
   }
 
-  /** The outcome as a change that was still on its way makes it, unless the reference was closed meanwhile. */
+  /**
+   * The outcome as a change that was still on its way makes it, unless the reference was closed
+   * meanwhile.
+   */
   applyLate(commandId: string): void {
     this.#apply(commandId);
   }

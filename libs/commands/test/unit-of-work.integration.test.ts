@@ -93,7 +93,8 @@ describe("a unit of work", () => {
     expect(await harness.row(commandId)).toMatchObject({ status: "succeeded", version: 1 });
   });
 
-  // A plan that reads all that is open for each command that ends makes a backlog slower the longer it is.
+  // A plan that reads all that is open for each command that ends makes a backlog slower the longer
+  // it is.
   it("finds the commands that it ends by their ids alone, however many others wait", async () => {
     for (const step of KNOWN_AS_IDLE) await harness.database.query(step, []);
     for (const byKey of [LOAD_OPEN_BY_ID, READ_OPEN, WRITE_UNIT]) {

@@ -1,7 +1,7 @@
 /**
- * The document of the live stream: AsyncAPI 3.0, made of the schemas that its messages are checked with, so that it cannot
- * say anything else than they do. The checked-in copy is `docs/reference/asyncapi.json`; for people there is
- * `docs/live-metrics.md`.
+ * The document of the live stream: AsyncAPI 3.0, made of the schemas that its messages are checked
+ * with, so that it cannot say anything else than they do. The checked-in copy is
+ * `docs/reference/asyncapi.json`; for people there is `docs/live-metrics.md`.
  */
 import { HANDSHAKE_HEADERS, handshakeAnswers } from "./asyncapi/handshake.ts";
 import { LIVE_LIMITS } from "./asyncapi/limits.ts";

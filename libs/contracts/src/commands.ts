@@ -16,11 +16,19 @@ export interface CommandContract {
   readonly topic: TopicContract;
   /** Time from acceptance to expiry, in milliseconds. */
   readonly deadlineMs: number;
-  /** The request's body without `requestId` and passwords: what the API shows, and what the worker reads. */
+  /**
+   * The request's body without `requestId` and passwords: what the API shows, and what the worker
+   * reads.
+   */
   readonly payload: z.ZodType<Record<string, unknown>>;
-  /** The member of the payload that is money, in units of currency; null where no money is moved. */
+  /**
+   * The member of the payload that is money, in units of currency; null where no money is moved.
+   */
   readonly money: "amount" | "initialBalance" | null;
-  /** Whose passwords the command sets: those of a new account, or the one that is reset; null for none. */
+  /**
+   * Whose passwords the command sets: those of a new account, or the one that is reset; null for
+   * none.
+   */
   readonly password: "creation" | "trading" | "investor" | null;
 }
 

@@ -7,12 +7,15 @@ import { ORGANIZATION_ROUTES } from "./internal/organization.ts";
 import type { Caller, InternalRoutes } from "./internal/route.ts";
 import { WEBHOOKS_ROUTES } from "./internal/webhooks.ts";
 
-/** The callers that each route of one service lets in, by method and path: `GET /internal/organizations`. */
+/**
+ * The callers that each route of one service lets in, by method and path:
+ * `GET /internal/organizations`.
+ */
 type CallsOfOwner = Readonly<Record<string, readonly Caller[]>>;
 
 /**
- * Which caller may call which internal route, by the service that owns the route. A service does not start with a route
- * that is not in this table.
+ * Which caller may call which internal route, by the service that owns the route. A service does
+ * not start with a route that is not in this table.
  */
 export const INTERNAL_CALLS = {
   account: callsOf(ACCOUNT_ROUTES),
@@ -27,7 +30,10 @@ export const INTERNAL_CALLS = {
 /** A service with internal routes. */
 export type InternalOwner = keyof typeof INTERNAL_CALLS;
 
-/** The callers that a route, such as `GET /internal/organizations`, lets in; undefined for an unknown route. */
+/**
+ * The callers that a route, such as `GET /internal/organizations`, lets in; undefined for an
+ * unknown route.
+ */
 export function callersOf(owner: InternalOwner, route: string): readonly Caller[] | undefined {
   const calls = INTERNAL_CALLS[owner];
   return Object.hasOwn(calls, route) ? calls[route] : undefined;

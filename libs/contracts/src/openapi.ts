@@ -1,7 +1,7 @@
 /**
- * The document of the API: OpenAPI 3.1, made of the operation table and the schemas that check requests and shape answers,
- * so that it cannot say anything else than they do. It is the same for every process; the checked-in copy is
- * `docs/reference/openapi.json`.
+ * The document of the API: OpenAPI 3.1, made of the operation table and the schemas that check
+ * requests and shape answers, so that it cannot say anything else than they do. It is the same for
+ * every process; the checked-in copy is `docs/reference/openapi.json`.
  */
 import { z } from "zod";
 
@@ -142,7 +142,9 @@ function answerSchema(id: OperationId, operation: OperationContract): JsonSchema
   return PASSWORD_RESETS.has(id) ? { allOf: [reference, { required: ["password"] }] } : reference;
 }
 
-/** A replay shows the passwords of a reset again, and never those of a creation (decisions, 5.1). */
+/**
+ * A replay shows the passwords of a reset again, and never those of a creation (decisions, 5.1).
+ */
 function exampleFor(operation: OperationContract, status: number, example: unknown): unknown {
   if (!operation.idempotencyKey || status !== 200) return example;
   const { credentials: _once, ...shown } = example as { credentials?: unknown };

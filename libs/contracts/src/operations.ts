@@ -44,7 +44,10 @@ export interface OperationContract {
   readonly errors: readonly number[];
   /** Whether the path names a server, so that access to it is checked. */
   readonly server: boolean;
-  /** Whether it concerns all servers of the organization at once: refused to a key that is limited to some. */
+  /**
+   * Whether it concerns all servers of the organization at once: refused to a key that is limited
+   * to some.
+   */
   readonly allServers?: true;
   /** Heading in the reference. */
   readonly group: OperationGroup;

@@ -8,15 +8,18 @@ export interface TopicContract {
   readonly key: string;
   /** The topic whose partition numbers this one repeats, if any. */
   readonly partitionsAs?: string;
-  /** Largest record, in bytes of key, value and headers, where it is more than what every topic takes. */
+  /**
+   * Largest record, in bytes of key, value and headers, where it is more than what every topic
+   * takes.
+   */
   readonly maxMessageBytes?: number;
 }
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /**
- * Largest record of `command.events`, in bytes. An export of 1,000 transactions whose descriptions are 250 characters
- * that JSON writes with six bytes each comes to 2.7 MB.
+ * Largest record of `command.events`, in bytes. An export of 1,000 transactions whose descriptions
+ * are 250 characters that JSON writes with six bytes each comes to 2.7 MB.
  */
 export const MAX_COMMAND_EVENT_BYTES = 4 * 1024 * 1024;
 /** What the headers of a dead letter add to the record that it tells of, at most. */

@@ -26,7 +26,10 @@ export const Minor = z.int();
 /** The years 1 to 9999, in UTC: what the text of a moment has room for, and databases know. */
 const STORABLE = /^(?!0000)\d{4}-/;
 
-/** A moment that a caller gives, with any offset; kept in UTC with milliseconds. What is none is compared with nothing. */
+/**
+ * A moment that a caller gives, with any offset; kept in UTC with milliseconds. What is none is
+ * compared with nothing.
+ */
 export const DateTime = z.iso
   .datetime({ offset: true, abort: true })
   .transform((text) => new Date(text).toISOString())

@@ -6,7 +6,10 @@ import type { KafkaConnection } from "../src/connection.ts";
 /** Not imported by name, since Node does not find these in kafkajs. */
 const { ConfigResourceTypes, ConfigSource } = kafkajs;
 
-/** Gives an existing topic these settings of Kafka's, by name ("retention.ms"), beside those that it has of its own. */
+/**
+ * Gives an existing topic these settings of Kafka's, by name ("retention.ms"), beside those that it
+ * has of its own.
+ */
 export async function alterTopic(
   kafka: KafkaConnection,
   topic: TopicContract,

@@ -1,8 +1,8 @@
 /**
- * Entries of the audit log beside the changes that they report, in the schema of the service that makes the changes. They
- * are fetched, not published: console, which owns the log, asks for them and has them deleted once it has recorded
- * them. The table: `audit_outbox (id uuid primary key, entry json not null, created_at timestamptz not null default
- * now())`.
+ * Entries of the audit log beside the changes that they report, in the schema of the service that
+ * makes the changes. They are fetched, not published: console, which owns the log, asks for them
+ * and has them deleted once it has recorded them. The table:
+ * `audit_outbox (id uuid primary key, entry json not null, created_at timestamptz not null default now())`.
  */
 import { AUDIT_OUTBOX_ROUTES, MAX_AUDIT_EVENTS } from "@kapi/contracts";
 import { type FastifyInstance, serve } from "@kapi/http";
@@ -21,7 +21,10 @@ const DELETE = statement<Record<string, never>>(
   "delete from audit_outbox where id = any($1::uuid[])",
 );
 
-/** Adds an entry in the transaction of its change, once under its `eventId`, which names it in the log, too. */
+/**
+ * Adds an entry in the transaction of its change, once under its `eventId`, which names it in the
+ * log, too.
+ */
 export function recordForAudit(tx: Pick<Transaction, "execute">, entry: { readonly eventId: string }): void {
   tx.execute(INSERT, [entry.eventId, JSON.stringify(entry)]);
 }

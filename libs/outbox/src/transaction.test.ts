@@ -12,7 +12,10 @@ const message = (key: string, traceparent?: string): OutboxMessage => ({
   traceparent,
 });
 
-/** A database that notes what happens in its transactions, and an outbox that notes what it is given. */
+/**
+ * A database that notes what happens in its transactions, and an outbox that notes what it is
+ * given.
+ */
 function start(commit: () => Promise<void> = () => Promise.resolve()) {
   const happened: string[] = [];
   const written: unknown[] = [];

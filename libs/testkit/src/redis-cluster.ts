@@ -65,7 +65,9 @@ export async function startTestRedisCluster(): Promise<TestRedisCluster> {
 const KEYS = /^(?![*$+])\S+/gm;
 const MAX_KEYS = 1_000;
 
-/** Moves a slot with at most 1,000 keys to another master, while clients go on. Returns its keys. */
+/**
+ * Moves a slot with at most 1,000 keys to another master, while clients go on. Returns its keys.
+ */
 export async function moveSlot(slot: number, from: TestRedisNode, to: TestRedisNode): Promise<string[]> {
   await to.ask(`CLUSTER SETSLOT ${slot} IMPORTING ${from.id}`);
   await from.ask(`CLUSTER SETSLOT ${slot} MIGRATING ${to.id}`);

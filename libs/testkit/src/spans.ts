@@ -1,6 +1,7 @@
 /**
- * The spans of a test's own process, made by OpenTelemetry's SDK. Not its `InMemorySpanExporter`: that has a span when it
- * ended, and tests ask for those that have not, in the order in which they began.
+ * The spans of a test's own process, made by OpenTelemetry's SDK. Not its `InMemorySpanExporter`:
+ * that has a span when it ended, and tests ask for those that have not, in the order in which they
+ * began.
  */
 import { type Attributes, context, TraceFlags } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";

@@ -23,8 +23,9 @@ export interface AddressOptions {
 }
 
 /**
- * The address of each trading server by its id; undefined for one that is not in the directory. It throws
- * {@link TradingServerUnreachable} for one that must not be called: by http, or without a token that can be opened.
+ * The address of each trading server by its id; undefined for one that is not in the directory. It
+ * throws {@link TradingServerUnreachable} for one that must not be called: by http, or without a
+ * token that can be opened.
  */
 export function createAddresses(options: AddressOptions): (serverId: string) => TradingServerAddress | undefined {
   // A changed server has another entry.

@@ -1,6 +1,7 @@
 /**
- * HTTP client of the trading-server contract. It never guesses: whatever is not a clear answer becomes
- * {@link TradingServerUnreachable}, and the caller settles the references before it decides anything.
+ * HTTP client of the trading-server contract. It never guesses: whatever is not a clear answer
+ * becomes {@link TradingServerUnreachable}, and the caller settles the references before it decides
+ * anything.
  */
 import { createSecureContext, getCACertificates } from "node:tls";
 
@@ -29,7 +30,9 @@ import { TradingServerUnreachable } from "./unreachable.ts";
 
 /** Connections to one address, unless told otherwise. */
 const DEFAULT_CONNECTIONS = 64;
-/** Calls to one address that wait for a connection, of each organization; one more fails at once. */
+/**
+ * Calls to one address that wait for a connection, of each organization; one more fails at once.
+ */
 const MAX_WAITING_CALLS_PER_ORGANIZATION = 1_000;
 
 export interface TradingServerClientOptions {
@@ -45,8 +48,8 @@ export interface TradingServerClientOptions {
   /** Most connections per address. */
   readonly connections?: number;
   /**
-   * The organization that a server belongs to: it has half of the connections to an address at most,
-   * so that a server that hangs costs its own organization. Without it nobody has a share.
+   * The organization that a server belongs to: it has half of the connections to an address at
+   * most, so that a server that hangs costs its own organization. Without it nobody has a share.
    */
   readonly organizationOf?: (serverId: string) => string | undefined;
 }
@@ -58,15 +61,27 @@ export interface TradingServerClientOptions {
 export interface TradingServerClient {
   /** Tells the server its configuration; replaces the earlier one. */
   configure(serverId: string, configuration: ServerConfiguration): Promise<void>;
-  /** Carries out at most {@link MAX_BATCH_SIZE} changes; one outcome each, in order. Changes of one account keep their order. */
+  /**
+   * Carries out at most {@link MAX_BATCH_SIZE} changes; one outcome each, in order. Changes of one
+   * account keep their order.
+   */
   change(serverId: string, changes: readonly Change[]): Promise<Outcome[]>;
-  /** The outcome of each reference, in order; one that has none is closed, so that it can never apply. */
+  /**
+   * The outcome of each reference, in order; one that has none is closed, so that it can never
+   * apply.
+   */
   settle(serverId: string, references: readonly string[]): Promise<Outcome[]>;
   /** The account now, or null where there is none (or no longer). */
   snapshot(serverId: string, accountNumber: string): Promise<AccountSnapshot | null>;
-  /** Sequence of the account's last event, also of a deleted account; null where there never was one. */
+  /**
+   * Sequence of the account's last event, also of a deleted account; null where there never was
+   * one.
+   */
   eventSequence(serverId: string, accountNumber: string): Promise<number | null>;
-  /** At most `limit` events above `sinceSequence`, in order, and the account's last sequence (0: no such account). */
+  /**
+   * At most `limit` events above `sinceSequence`, in order, and the account's last sequence (0: no
+   * such account).
+   */
   history(serverId: string, accountNumber: string, sinceSequence: number, limit: number): Promise<History>;
 }
 

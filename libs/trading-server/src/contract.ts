@@ -40,9 +40,14 @@ export type TradingStatus = z.infer<typeof TradingStatus>;
 const Target = {
   reference: Reference,
   accountNumber: AccountNumber,
-  /** The W3C name of the span that the change is made in; a batch holds changes of many traces. What is none is ignored. */
+  /**
+   * The W3C name of the span that the change is made in; a batch holds changes of many traces. What
+   * is none is ignored.
+   */
   traceparent: z.string().optional().catch(undefined),
-  /** Who asked for it: every event that it makes or causes repeats this. What is none is ignored. */
+  /**
+   * Who asked for it: every event that it makes or causes repeats this. What is none is ignored.
+   */
   createdBy: Actor.optional().catch(undefined),
 };
 
@@ -131,8 +136,9 @@ export const ServerConfiguration = ServerEntry.shape.configuration;
 export type ServerConfiguration = z.infer<typeof ServerConfiguration>;
 
 /**
- * Body of POST /v1/servers/:serverId/changes. Each item is read as a {@link Change} on its own: one that is no valid
- * change but has a valid reference is refused INVALID_CHANGE, the others are carried out.
+ * Body of POST /v1/servers/:serverId/changes. Each item is read as a {@link Change} on its own: one
+ * that is no valid change but has a valid reference is refused INVALID_CHANGE, the others are
+ * carried out.
  */
 export const ChangesRequest = z.object({
   changes: z
@@ -146,13 +152,18 @@ export const SettlementsRequest = z.object({ references: z.array(Reference).min(
 export const OutcomesResponse = z.object({ outcomes: z.array(Outcome) });
 /** Answer of GET /v1/servers/:serverId/accounts/:accountNumber. */
 export const SnapshotResponse = z.object({ account: AccountSnapshot });
-/** Answer of GET /v1/servers/:serverId/accounts/:accountNumber/sequence; also for a deleted account. */
+/**
+ * Answer of GET /v1/servers/:serverId/accounts/:accountNumber/sequence; also for a deleted account.
+ */
 export const SequenceResponse = z.object({ sequence: z.int().min(1) });
 /** Query of GET /v1/servers/:serverId/accounts/:accountNumber/history. */
 export const HistoryQuery = z.object({
   since: z.coerce.number().pipe(z.int().min(0)).default(0),
   limit: z.coerce.number().pipe(z.int().min(1).max(MAX_HISTORY_LIMIT)).default(MAX_HISTORY_LIMIT),
 });
-/** Its answer: the events above `since` in order, at most `limit`, and the account's last sequence (0: no account). */
+/**
+ * Its answer: the events above `since` in order, at most `limit`, and the account's last sequence
+ * (0: no account).
+ */
 export const HistoryResponse = z.object({ events: z.array(TradingEvent), lastSequence: z.int().min(0) });
 export type History = z.infer<typeof HistoryResponse>;

@@ -16,7 +16,10 @@ export class ReadBreakers {
     this.#clock = clock;
   }
 
-  /** The result of `read`. @throws TradingServerUnreachable without a call of it while the server's breaker is open */
+  /**
+   * The result of `read`. @throws TradingServerUnreachable without a call of it while the server's
+   * breaker is open
+   */
   async run<T>(serverId: string, read: () => Promise<T>): Promise<T> {
     const breaker = this.#of(serverId);
     if (breaker.allowance() === 0) {

@@ -13,7 +13,10 @@ export const ConfigSchema = z.object({
   SERVICE_TOKEN: configFields.serviceToken,
   /** Those that may call this service: INTERNAL_CALLS says what. */
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
-  /** Shared with services of 0.1.0, both ways, while such services run; deleted in the release after the next. */
+  /**
+   * Shared with services of 0.1.0, both ways, while such services run; deleted in the release after
+   * the next.
+   */
   INTERNAL_TOKEN: configFields.internalToken.optional(),
   /** Base address of the finance service: told of deletions. */
   FINANCE_URL: configFields.serviceUrl,
@@ -26,9 +29,14 @@ export const ConfigSchema = z.object({
   ...connectionFields.tradingServers,
   /** "true": trading servers may be reached by http, on one machine alone. */
   TRADING_SERVER_ALLOW_INSECURE: configFields.allowInsecure,
-  /** Deadline of one call to a trading server: well below the 5 s in which the gateway must answer. */
+  /**
+   * Deadline of one call to a trading server: well below the 5 s in which the gateway must answer.
+   */
   TRADING_SERVER_TIMEOUT_MS: configFields.integer(100, 30_000).default(3_000),
-  /** Generated passwords are derived with the first key (decisions, 5.2); the gateway has the same keys. */
+  /**
+   * Generated passwords are derived with the first key (decisions, 5.2); the gateway has the same
+   * keys.
+   */
   PASSWORD_DERIVATION_KEYS: configFields.keyring,
   /** Opens supplied passwords (decisions, 5.2); the gateway has the same keys. */
   PASSWORD_SEALING_KEYS: configFields.keyring,

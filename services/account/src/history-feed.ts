@@ -1,4 +1,7 @@
-/** The part of the composition root that books the history: the queue, the gaps, and where missing events come from. */
+/**
+ * The part of the composition root that books the history: the queue, the gaps, and where missing
+ * events come from.
+ */
 import type { CommandStore } from "@kapi/commands";
 import { isTransient } from "@kapi/postgres";
 import type { Logger, Scope } from "@kapi/runtime";
@@ -26,7 +29,10 @@ export interface HistoryFeed {
   readonly feed: FeedSource;
 }
 
-/** Starts the history without the topic: gaps are filled, reads that must be fresh book what they need. */
+/**
+ * Starts the history without the topic: gaps are filled, reads that must be fresh book what they
+ * need.
+ */
 export async function startHistoryFeed({ scope, store, client, logger }: HistoryFeedOptions): Promise<HistoryFeed> {
   const queue: BookingQueue = new BookingQueue({
     book: createHistoryBook(store, recordFacts),

@@ -1,8 +1,9 @@
 /**
- * `npm run rebuild-history -- --server <id> [--account <number>]`: rebuilds orders, positions and deals from the trading
- * server's history, with the service's own environment variables, while the service runs or not. (The npm script finds
- * the variables of a kapi that `npm start` runs.) Interrupted, it is called again and goes on. Exit 1 where an account
- * could not be rebuilt, 2 where it was called wrongly.
+ * `npm run rebuild-history -- --server <id> [--account <number>]`: rebuilds orders, positions and
+ * deals from the trading server's history, with the service's own environment variables, while the
+ * service runs or not. (The npm script finds the variables of a kapi that `npm start` runs.)
+ * Interrupted, it is called again and goes on. Exit 1 where an account could not be rebuilt, 2
+ * where it was called wrongly.
  */
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";

@@ -52,7 +52,10 @@ const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 /** Deadline of a question to the finance or the metrics service. */
 const NEIGHBOUR_TIMEOUT_MS = 2_000;
 
-/** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
+/**
+ * Brings the service's schema up to date: the program's command "migrate", and the first step of
+ * every start.
+ */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({
     ...migrationOptions(config),

@@ -200,7 +200,8 @@ describe("the immediate deletion", () => {
     for (const event of events) await world.send(TOPICS.tradingEvents, key, event);
     const late = { ...events.at(-1), sequence: 50, eventId: "0192d3a0-0000-7000-8000-0000000000ff" };
     await world.send(TOPICS.tradingEvents, key, late);
-    // The events of an account on the same partition come behind them: once those are booked, these were read.
+    // The events of an account on the same partition come behind them: once those are booked, these
+    // were read.
     const partition = partitionOfKey(key, PARTITIONS);
     let witness = "";
     do witness = await accountWithPosition();
@@ -257,7 +258,8 @@ describe("the immediate deletion", () => {
       const { body } = await world.call("GET", `/internal/servers/${serverId}/accounts?status=pending`);
       return body.accounts.length === 1 && String(body.accounts[0].accountNumber);
     });
-    // By now its command rests for some seconds, longer than the deletion takes: only the deletion can settle it.
+    // By now its command rests for some seconds, longer than the deletion takes: only the deletion
+    // can settle it.
     await eventually(() => world.events.some((event) => event.commandId === creation && event.attempts >= 3));
     expect((await world.delete(pending)).status).toBe(200);
     await world.control("DELETE", "/faults");

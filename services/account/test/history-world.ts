@@ -54,7 +54,10 @@ export interface Answer {
   readonly body: any;
 }
 
-/** The history of the account service in this process, before a real trading server, on real Kafka and PostgreSQL. */
+/**
+ * The history of the account service in this process, before a real trading server, on real Kafka
+ * and PostgreSQL.
+ */
 export class HistoryWorld {
   readonly organizationId = randomUUID();
   readonly serverId = randomUUID();
@@ -80,7 +83,10 @@ export class HistoryWorld {
     return this.#stack;
   }
 
-  /** Starts to read `trading.events`; what it has not committed before it was stopped, it reads again. */
+  /**
+   * Starts to read `trading.events`; what it has not committed before it was stopped, it reads
+   * again.
+   */
   async startConsumer(): Promise<void> {
     this.#consumer = new Scope({ stopDeadlineMs: 30_000 });
     await this.#consumer.start("trading events", () =>
@@ -128,7 +134,10 @@ export class HistoryWorld {
     return accountNumber;
   }
 
-  /** Gives the account its row in this service, as a creation does before the trading server is told. */
+  /**
+   * Gives the account its row in this service, as a creation does before the trading server is
+   * told.
+   */
   async makeKnown(accountNumber: string, serverId = this.serverId): Promise<void> {
     const values = [randomUUID(), this.organizationId, serverId, accountNumber, toIso(Date.now())];
     await this.database.query(INSERT_ACCOUNT, values);
@@ -171,7 +180,9 @@ export class HistoryWorld {
     }
   }
 
-  /** The history as a second process of the service has it, with its own memory of what is booked. */
+  /**
+   * The history as a second process of the service has it, with its own memory of what is booked.
+   */
   anotherFeed(): Promise<HistoryFeed> {
     return startHistoryFeed({ scope: this.#scope, store: this.#store, client: this.client, logger });
   }

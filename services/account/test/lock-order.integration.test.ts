@@ -67,7 +67,10 @@ async function twoAccounts(status: string): Promise<Two> {
   return { serverId, low, high };
 }
 
-/** What books events: it has the account with the lower number, and takes the other one while `rival` waits for the first. */
+/**
+ * What books events: it has the account with the lower number, and takes the other one while
+ * `rival` waits for the first.
+ */
 async function bookBeside({ serverId, low, high }: Two, rival: () => Promise<unknown>): Promise<void> {
   let rivals: Promise<unknown> = Promise.resolve();
   await database.transaction(async (tx) => {

@@ -1,7 +1,10 @@
 import { createHttpServer, ApiError, listen } from "@kapi/http";
 import { createLogger, Health } from "@kapi/runtime";
 
-/** Finance and metrics as far as this service calls them; the real ones stand beside it in the end-to-end tests. */
+/**
+ * Finance and metrics as far as this service calls them; the real ones stand beside it in the
+ * end-to-end tests.
+ */
 export interface Neighbours {
   readonly financeUrl: string;
   readonly metricsUrl: string;

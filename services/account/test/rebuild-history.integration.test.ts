@@ -45,7 +45,9 @@ describe("a rebuild of the history", () => {
     await world.stop();
   });
 
-  /** An account with pending, cancelled and executed orders, partial closes and an open position. */
+  /**
+   * An account with pending, cancelled and executed orders, partial closes and an open position.
+   */
   async function tradedAccount(): Promise<string> {
     const account = await world.openAccount();
     for (let index = 0; index < 6; index += 1) {

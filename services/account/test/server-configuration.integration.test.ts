@@ -19,7 +19,10 @@ async function newServer(): Promise<void> {
   path = `/internal/servers/${serverId}/configuration`;
 }
 
-/** Whether the trading server opens an account with this leverage: what it was told, as it acts on it. */
+/**
+ * Whether the trading server opens an account with this leverage: what it was told, as it acts on
+ * it.
+ */
 async function supports(leverage: number): Promise<boolean> {
   const event = await world.final(
     await world.publishCreation({ serverId, payload: { accountName: "Trader", initialBalance: 0, leverage } }),

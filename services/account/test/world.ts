@@ -54,7 +54,10 @@ export class World {
     await this.#scope.stop();
   }
 
-  /** Starts the service anew; with a fault point it dies when it passes there. `extra` are other settings. */
+  /**
+   * Starts the service anew; with a fault point it dies when it passes there. `extra` are other
+   * settings.
+   */
   async restart(faultPoint?: string, extra: Readonly<Record<string, string>> = {}): Promise<void> {
     const fault = faultPoint === undefined ? {} : { FAULT_POINT: faultPoint };
     await this.stack.process("account").restart({ ...this.#environment(), ...fault, ...extra });
@@ -195,7 +198,9 @@ export class World {
     return status === 200 ? String(body.access) : null;
   }
 
-  /** The facts of an account by number: after a crash they may come twice, and behind later ones. */
+  /**
+   * The facts of an account by number: after a crash they may come twice, and behind later ones.
+   */
   factsOf(accountNumber: string): AccountFact[] {
     const ofAccount = this.facts.filter((fact) => fact.accountNumber === accountNumber);
     const byId = new Map(ofAccount.map((fact) => [fact.eventId, fact]));

@@ -26,7 +26,10 @@ export const ConfigSchema = z.object({
   COMMANDS_KEPT_MONTHS: configFields.integer(MIN_KEPT_MONTHS, MAX_KEPT_MONTHS).default(DEFAULT_KEPT_MONTHS),
   /** Those that may call this service: INTERNAL_CALLS says what. */
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
-  /** Shared with services of 0.1.0, both ways, while such services run; deleted in the release after the next. */
+  /**
+   * Shared with services of 0.1.0, both ways, while such services run; deleted in the release after
+   * the next.
+   */
   INTERNAL_TOKEN: configFields.internalToken.optional(),
 });
 

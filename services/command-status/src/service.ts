@@ -27,12 +27,17 @@ const SERVICE = "command-status";
 const SCHEMA = "command_status";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 
-/** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
+/**
+ * Brings the service's schema up to date: the program's command "migrate", and the first step of
+ * every start.
+ */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({ ...migrationOptions(config), schema: SCHEMA, directory: MIGRATIONS, logger });
 }
 
-/** Starts the service: stores, then the consumers (ready once both have joined), then the routes. */
+/**
+ * Starts the service: stores, then the consumers (ready once both have joined), then the routes.
+ */
 export async function startService(context: MainContext<Config>): Promise<{ url: string }> {
   const { config, scope, logger, health, clock } = context;
   await migrateDatabase(context);

@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import net from "node:net";
 
-/** A way to a server on which bytes can be kept back: what was sent arrives when they are released, whoever sent it. */
+/**
+ * A way to a server on which bytes can be kept back: what was sent arrives when they are released,
+ * whoever sent it.
+ */
 export class LateConnection {
   readonly #server: net.Server;
   readonly #sockets: net.Socket[] = [];

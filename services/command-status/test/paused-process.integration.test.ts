@@ -1,6 +1,6 @@
 /**
- * A process stands still for longer than its session, with a statement on its way to the database. Another process takes its
- * partitions over; then the statement arrives.
+ * A process stands still for longer than its session, with a statement on its way to the database.
+ * Another process takes its partitions over; then the statement arrives.
  */
 import { type AnyCommandMessage, TOPICS } from "@kapi/contracts";
 import { createKafka, createProducer } from "@kapi/kafka";
@@ -16,7 +16,9 @@ import { type Running, startRunning } from "./running.ts";
 /** The shortest that the broker allows. */
 const SESSION_TIMEOUT_MS = 6_000;
 const TAKE_OVER_TIMEOUT_MS = 40_000;
-/** How often the messages of a command were taken in: it tells whether the late statement has run. */
+/**
+ * How often the messages of a command were taken in: it tells whether the late statement has run.
+ */
 const TIMES_TAKEN_IN = statement<{ messages: number }>(
   "test_times_taken_in",
   "select messages from commands_by_month where command_id = $1",

@@ -7,7 +7,9 @@ import { createOwnerClient, createTestEnvironment, type TestEnvironment } from "
 import { ConfigSchema } from "../src/config.ts";
 import { startService } from "../src/service.ts";
 
-/** command-status in this process, on servers of its own, with what is needed to feed and to ask it. */
+/**
+ * command-status in this process, on servers of its own, with what is needed to feed and to ask it.
+ */
 export interface Running {
   readonly environment: TestEnvironment;
   readonly kafka: KafkaConnection;

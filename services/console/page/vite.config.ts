@@ -1,8 +1,9 @@
 import { defineConfig } from "vite";
 
 /**
- * Builds the console for the service that serves it below `/console/`. Nothing is inlined, into the page or as a data URL,
- * because the content security policy of that service allows only files of its own.
+ * Builds the console for the service that serves it below `/console/`. Nothing is inlined, into the
+ * page or as a data URL, because the content security policy of that service allows only files of
+ * its own.
  */
 export default defineConfig({
   base: "/console/",

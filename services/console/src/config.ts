@@ -5,7 +5,10 @@ import { z } from "zod";
 
 const BUILT_PAGE = fileURLToPath(new URL("../page/dist", import.meta.url));
 
-/** Secure cookies mean a proxy that speaks https. Unnamed, its address would be everybody's, and one person's failures all's. */
+/**
+ * Secure cookies mean a proxy that speaks https. Unnamed, its address would be everybody's, and one
+ * person's failures all's.
+ */
 const proxyNamed: CompanionCheck = (given) =>
   given["CONSOLE_SECURE_COOKIES"] === "off" || given["CONSOLE_TRUSTED_PROXIES"] !== undefined
     ? null
@@ -14,19 +17,29 @@ const proxyNamed: CompanionCheck = (given) =>
 
 /** The listener for people, which is there where it has a port. */
 const consoleFields = {
-  /** Where people's browsers reach the console, through a proxy that speaks https. Nothing internal listens there. */
+  /**
+   * Where people's browsers reach the console, through a proxy that speaks https. Nothing internal
+   * listens there.
+   */
   CONSOLE_PORT: alongside(configFields.httpPort.optional(), proxyNamed),
   CONSOLE_HOST: configFields.httpHost,
   /** The folder of the built page. */
   CONSOLE_ASSETS: z.string().default(BUILT_PAGE),
-  /** `off` only where the console is reached over http, as on the own machine: the session would be lost otherwise. */
+  /**
+   * `off` only where the console is reached over http, as on the own machine: the session would be
+   * lost otherwise.
+   */
   CONSOLE_SECURE_COOKIES: z.enum(["on", "off"]).default("on"),
   /**
-   * Addresses or networks of the proxies before the console, with commas: their X-Forwarded-For tells who signs in, their
-   * X-Forwarded-Host what the page's own origin is. Required unless CONSOLE_SECURE_COOKIES=off.
+   * Addresses or networks of the proxies before the console, with commas: their X-Forwarded-For
+   * tells who signs in, their X-Forwarded-Host what the page's own origin is. Required unless
+   * CONSOLE_SECURE_COOKIES=off.
    */
   CONSOLE_TRUSTED_PROXIES: configFields.proxies.optional(),
-  /** The base address of the management API as its callers reach it: the console shows it beside a new key. */
+  /**
+   * The base address of the management API as its callers reach it: the console shows it beside a
+   * new key.
+   */
   CONSOLE_API_URL: configFields.serviceUrl.optional(),
 };
 
@@ -42,7 +55,10 @@ export const Config = z.object({
   SERVICE_TOKEN: configFields.serviceToken,
   /** Those that may call this service: INTERNAL_CALLS says what. */
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
-  /** Shared with services of 0.1.0, both ways, while such services run; deleted in the release after the next. */
+  /**
+   * Shared with services of 0.1.0, both ways, while such services run; deleted in the release after
+   * the next.
+   */
   INTERNAL_TOKEN: configFields.internalToken.optional(),
   /** Asked for organizations, keys, servers and credits, and for its entries of the audit log. */
   ORGANIZATION_URL: configFields.serviceUrl,
@@ -52,7 +68,9 @@ export const Config = z.object({
   COMMAND_STATUS_URL: configFields.serviceUrl,
   /** Asked for live values. */
   METRICS_URL: configFields.serviceUrl,
-  /** Asked for webhook endpoints and what was sent to them, and for its entries of the audit log. */
+  /**
+   * Asked for webhook endpoints and what was sent to them, and for its entries of the audit log.
+   */
   WEBHOOKS_URL: configFields.serviceUrl,
   ...consoleFields,
 });
@@ -68,7 +86,10 @@ export interface ConsoleConfig {
   readonly apiUrl: string;
 }
 
-/** The listener's part; null where there is none. Throws ConfigError where the address of the API is missing. */
+/**
+ * The listener's part; null where there is none. Throws ConfigError where the address of the API is
+ * missing.
+ */
 export function consoleConfig(config: Config): ConsoleConfig | null {
   if (config.CONSOLE_PORT === undefined) return null;
   if (config.CONSOLE_API_URL === undefined)

@@ -78,7 +78,10 @@ interface People extends SignInDependencies {
   readonly directory: Directory;
 }
 
-/** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
+/**
+ * Brings the service's schema up to date: the program's command "migrate", and the first step of
+ * every start.
+ */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   const tables = { schema: SERVICE, directory: MIGRATIONS, appendOnly: APPEND_ONLY };
   return migrate({ ...migrationOptions(config), ...tables, logger });
@@ -143,7 +146,10 @@ async function startClients({ config, scope }: MainContext<Config>): Promise<Cli
   };
 }
 
-/** The process is ready once it has the users of the release before. Goes in the release after the next. */
+/**
+ * The process is ready once it has the users of the release before. Goes in the release after the
+ * next.
+ */
 async function startTakingOverUsers(
   { scope, logger, health }: MainContext<Config>,
   { organization }: Clients,

@@ -91,7 +91,8 @@ it("all streams of a process are fed by one question a second, and one that nobo
   const others = [new Watcher(), new Watcher()];
   await others[0]?.open(browser, `/servers/${serverId}/accounts/${ACCOUNT}/live`);
   await others[1]?.open(browser, `/servers/${serverId}/accounts/10000002/live`);
-  // Each stream asked for its own account once, when it was opened; from then on there is one question for both.
+  // Each stream asked for its own account once, when it was opened; from then on there is one
+  // question for both.
   await eventually(() => {
     const lastThree = world.neighbours.sampleQuestions.slice(-3);
     expect(lastThree).toEqual([2, 2, 2]);

@@ -53,7 +53,10 @@ export interface Neighbours {
 /** What the token of a caller begins with that these services know. */
 const KNOWN_CALLER = /^(?:console|organization)\./;
 
-/** account, command-status, metrics and webhooks in one, in the tests of this service; the whole path is in the end-to-end tests. */
+/**
+ * account, command-status, metrics and webhooks in one, in the tests of this service; the whole
+ * path is in the end-to-end tests.
+ */
 export async function startNeighbours(): Promise<Started<Neighbours>> {
   const app = createHttpServer({
     logger: createLogger({ service: "neighbours", level: "silent" }),

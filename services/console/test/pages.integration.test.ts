@@ -1,4 +1,7 @@
-/** What people of an organization see and change in the console, and that it is never another organization's. */
+/**
+ * What people of an organization see and change in the console, and that it is never another
+ * organization's.
+ */
 import { randomUUID } from "node:crypto";
 
 import { authenticate } from "@kapi/admission";
@@ -217,7 +220,8 @@ describe("another organization", () => {
     }
     expect(world.neighbours.asked.filter((path) => path.includes(serverId))).toEqual([]);
     expect(world.directory.server(serverId)?.status).toBe("active");
-    // A command of ours under their server is none of theirs either, and one of another server is not this one's.
+    // A command of ours under their server is none of theirs either, and one of another server is
+    // not this one's.
     const theirs = `/servers/${stranger.serverId}/commands/${command.id}`;
     expect((await other.ask("GET", theirs)).status).toBe(404);
     world.neighbours.commands.set(command.id, {

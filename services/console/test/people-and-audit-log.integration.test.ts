@@ -126,7 +126,10 @@ describe("the audit log", () => {
     AuditAnswer.parse((await ask("GET", `/internal/audit?${query}`)).body);
   const auditOf = async ({ organizationId }: Person): Promise<AuditEntry[]> =>
     (await audit(`organizationId=${organizationId}&limit=100`)).entries;
-  /** The entries of a person's organization, newest first, once there are so many: those of other services come a moment later. */
+  /**
+   * The entries of a person's organization, newest first, once there are so many: those of other
+   * services come a moment later.
+   */
   const entriesOf = async (somebody: Person, count: number): Promise<AuditEntry[]> => {
     await eventually(async () => expect(await auditOf(somebody)).toHaveLength(count));
     return (await auditOf(somebody)).toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at));

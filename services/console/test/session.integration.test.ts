@@ -23,7 +23,10 @@ function told({ status, headers, text }: Answer): object {
   return { status, headers: Object.fromEntries(kept), text };
 }
 
-/** The last failure under an address is one of many, and a while ahead: its wait is the longest, and does not go down. */
+/**
+ * The last failure under an address is one of many, and a while ahead: its wait is the longest, and
+ * does not go down.
+ */
 async function failNow(email: string): Promise<void> {
   const hash = createHash("sha256").update(email).digest("hex");
   const ahead = Date.now() + 600_000;

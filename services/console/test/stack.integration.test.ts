@@ -1,4 +1,7 @@
-/** The console beside the management API, all services real: keys and the status of a server take effect there. */
+/**
+ * The console beside the management API, all services real: keys and the status of a server take
+ * effect there.
+ */
 import { randomUUID } from "node:crypto";
 
 import { ConsoleSession, CSRF_HEADER } from "@kapi/contracts";

@@ -1,4 +1,7 @@
-/** Users and entries that processes of the release before still write, in the schema of the organization service. */
+/**
+ * Users and entries that processes of the release before still write, in the schema of the
+ * organization service.
+ */
 import { randomUUID } from "node:crypto";
 
 import { createPool, type Database, statement } from "@kapi/postgres";

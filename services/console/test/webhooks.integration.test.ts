@@ -1,4 +1,6 @@
-/** Webhooks in the console: what the webhooks service says, of the person's own organization alone. */
+/**
+ * Webhooks in the console: what the webhooks service says, of the person's own organization alone.
+ */
 import { randomUUID } from "node:crypto";
 
 import { AuditAnswer, type AuditEvent } from "@kapi/contracts";
@@ -25,7 +27,10 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-/** Every route on an endpoint: what is asked of the console, and what then arrives below the endpoint. */
+/**
+ * Every route on an endpoint: what is asked of the console, and what then arrives below the
+ * endpoint.
+ */
 function routes(): { method: string; below: string; body?: object; status: number }[] {
   const deliveries = `/deliveries/${randomUUID()}/redeliver`;
   return [

@@ -35,13 +35,18 @@ export interface Person {
   readonly serverId: string;
 }
 
-/** The console and the organization service, with stand-ins for the other services that they ask. */
+/**
+ * The console and the organization service, with stand-ins for the other services that they ask.
+ */
 export interface ConsoleWorld {
   readonly url: string;
   readonly environment: TestEnvironment;
   /** Of the stack: the tokens of the operator and of all services. */
   readonly secrets: Secrets;
-  /** Calls the operator's routes of the two services, and the console's routes of the organization service. */
+  /**
+   * Calls the operator's routes of the two services, and the console's routes of the organization
+   * service.
+   */
   readonly client: Pick<InternalClient, "request" | "json">;
   readonly redis: RedisConnection;
   readonly directory: Directory;

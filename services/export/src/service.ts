@@ -12,10 +12,16 @@ import { createExportExecutor } from "./operations/export-account-history.ts";
 import { createHistoryOwner } from "./outbound/http/history-owner.ts";
 
 const SERVICE = "export";
-/** Exports worked on and written together: at most some 4 MB each, so that their transaction stays small. */
+/**
+ * Exports worked on and written together: at most some 4 MB each, so that their transaction stays
+ * small.
+ */
 const MAX_BATCH_COMMANDS = 8;
 
-/** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
+/**
+ * Brings the service's schema up to date: the program's command "migrate", and the first step of
+ * every start.
+ */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({
     ...migrationOptions(config),
@@ -25,7 +31,10 @@ export function migrateDatabase({ config, logger }: MigrationContext): Promise<v
   });
 }
 
-/** Starts the service: schema, directory, ways to the owners of history, then the worker that takes export commands. */
+/**
+ * Starts the service: schema, directory, ways to the owners of history, then the worker that takes
+ * export commands.
+ */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, fatal } = context;
   await migrateDatabase(context);

@@ -148,7 +148,10 @@ describe("an export of an account's history", () => {
       });
     }
 
-    /** 1,000 transactions with such a description; and an export of them, published with a small one behind it. */
+    /**
+     * 1,000 transactions with such a description; and an export of them, published with a small one
+     * behind it.
+     */
     async function exported(description: string) {
       const command = harness.command();
       const records = Array.from({ length: 1_000 }, (_, index) =>

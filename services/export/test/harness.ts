@@ -25,7 +25,10 @@ import { ConfigSchema } from "../src/config.ts";
 import { startService } from "../src/service.ts";
 import { type OwnerServer, startOwnerServer } from "./owner-server.ts";
 
-/** The export service in this process and command-status in another, on real Kafka and PostgreSQL; stand-ins own the history. */
+/**
+ * The export service in this process and command-status in another, on real Kafka and PostgreSQL;
+ * stand-ins own the history.
+ */
 export class Harness {
   readonly events: CommandEvent[] = [];
   readonly server: ServerEntry = serverEntry();

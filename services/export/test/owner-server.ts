@@ -5,12 +5,18 @@ import type { ExportRecord } from "@kapi/contracts";
 /** What an owner of history answers: records, or a status alone. */
 export type OwnerAnswer = readonly ExportRecord[] | number;
 
-/** A stand-in for an owner of history, for answers and failures that a real one gives only now and then. */
+/**
+ * A stand-in for an owner of history, for answers and failures that a real one gives only now and
+ * then.
+ */
 export interface OwnerServer {
   readonly url: string;
   /** Paths with their queries, in the order in which they were asked for with the right token. */
   readonly asked: readonly string[];
-  /** From now on this is the answer about `accountNumber`; one that was never told of has no records. */
+  /**
+   * From now on this is the answer about `accountNumber`; one that was never told of has no
+   * records.
+   */
   answer(accountNumber: string, answer: OwnerAnswer): void;
   stop(): Promise<void>;
 }

@@ -1,4 +1,7 @@
-/** The whole way, with the real owners: what a caller of the management API gets when it exports what really happened. */
+/**
+ * The whole way, with the real owners: what a caller of the management API gets when it exports
+ * what really happened.
+ */
 import { randomUUID } from "node:crypto";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

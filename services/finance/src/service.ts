@@ -39,7 +39,10 @@ import { createDeletionBook, createTransactionReader } from "./outbound/postgres
 const SERVICE = "finance";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 
-/** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
+/**
+ * Brings the service's schema up to date: the program's command "migrate", and the first step of
+ * every start.
+ */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({
     ...migrationOptions(config),
@@ -50,7 +53,10 @@ export function migrateDatabase({ config, logger }: MigrationContext): Promise<v
   });
 }
 
-/** Starts the service: schema, directory, ledger, then what feeds it, and last the worker that carries out commands. */
+/**
+ * Starts the service: schema, directory, ledger, then what feeds it, and last the worker that
+ * carries out commands.
+ */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, fatal } = context;
   await migrateDatabase(context);

@@ -12,7 +12,10 @@ import { type HistoryServer, startHistoryServer } from "./history-server.ts";
 
 const GAUGE = "finance.reconciliation.accounts";
 
-/** Ledgers by currency, and what all of each come to. An account's own ledger is in its account's currency. */
+/**
+ * Ledgers by currency, and what all of each come to. An account's own ledger is in its account's
+ * currency.
+ */
 const TOTALS = statement<{ currency: string; total: string; entries: number }>(
   "test_totals",
   `select currency, sum(amount_minor) as total, count(*)::integer as entries
@@ -150,7 +153,9 @@ describe("the books", () => {
     ]);
   });
 
-  /** An account with 10.00 on a stand-in for a trading server, and adjustments of it; all booked. */
+  /**
+   * An account with 10.00 on a stand-in for a trading server, and adjustments of it; all booked.
+   */
   async function standInAccount(adjustments: readonly number[] = []) {
     const standIn: HistoryServer = await startHistoryServer();
     stops.push(() => standIn.stop());

@@ -63,7 +63,10 @@ const UNBALANCED = statement<{ what: string }>(
    group by a.server_id, a.account_number having a.balance_minor <> coalesce(sum(e.amount_minor), 0)`,
 );
 
-/** The finance service in this process, a real trading server in another, on real Kafka and PostgreSQL. */
+/**
+ * The finance service in this process, a real trading server in another, on real Kafka and
+ * PostgreSQL.
+ */
 export class Harness {
   readonly events: CommandEvent[] = [];
   readonly facts: FinanceFact[] = [];
@@ -219,7 +222,10 @@ export class Harness {
     await this.producer.send(TOPICS.tradingEvents, { key, value: JSON.stringify(event) });
   }
 
-  /** Transactions whose entries do not come to zero, and accounts whose entries do not come to their balance. */
+  /**
+   * Transactions whose entries do not come to zero, and accounts whose entries do not come to their
+   * balance.
+   */
   unbalanced(): Promise<{ what: string }[]> {
     return this.database.query(UNBALANCED, []);
   }

@@ -4,14 +4,17 @@ import type { TradingEvent } from "@kapi/contracts";
 import type { AccountSnapshot } from "@kapi/trading-server";
 
 /**
- * A trading server that can only be read, for histories and balances that a real one never has: it answers 503 until it
- * is told the events of its one account.
+ * A trading server that can only be read, for histories and balances that a real one never has: it
+ * answers 503 until it is told the events of its one account.
  */
 export interface HistoryServer {
   readonly url: string;
   /** How often the history was asked for. */
   readonly asked: number;
-  /** From now on these events are the account's; `balanceMinor` instead of what they come to, if given. */
+  /**
+   * From now on these events are the account's; `balanceMinor` instead of what they come to, if
+   * given.
+   */
   answer(events: readonly TradingEvent[], balanceMinor?: number): void;
   /** From now on there was never any account. */
   forget(): void;

@@ -43,7 +43,10 @@ describe("the reads of the ledger", () => {
     return HistoryAnswer.parse(body).records;
   }
 
-  /** An account whose events a stand-in for a trading server tells, at the times given; its events come by the history. */
+  /**
+   * An account whose events a stand-in for a trading server tells, at the times given; its events
+   * come by the history.
+   */
   async function bookedAt(timesMs: readonly number[]): Promise<{ serverId: string; accountNumber: string }> {
     const standIn = await startHistoryServer();
     const name = { serverId: randomUUID(), accountNumber: anyAccountNumber() };
@@ -120,7 +123,8 @@ describe("the reads of the ledger", () => {
     standIn.answer([accountCreated({ ...name, sequence: 1, initialBalanceMinor: 777, createdBy })]);
     const answer = await eventually(async () => {
       const { status, body } = await read();
-      // A directory that does not know the server yet says so; nobody is ever told that there is nothing.
+      // A directory that does not know the server yet says so; nobody is ever told that there is
+      // nothing.
       return status === 200 && TransactionsAnswer.parse(body);
     });
     expect(answer.transactions).toMatchObject([

@@ -23,18 +23,23 @@ import { createWallets } from "./outbound/redis/wallets.ts";
 
 const SERVICE = "gateway";
 /**
- * Deadlines of what a request waits for. A mutation waits for one check, three calls of Redis and one publish at most; a
- * read for one read and three calls of Redis: in sum below the 5 s within which every request is answered (decisions, 1.5).
+ * Deadlines of what a request waits for. A mutation waits for one check, three calls of Redis and
+ * one publish at most; a read for one read and three calls of Redis: in sum below the 5 s within
+ * which every request is answered (decisions, 1.5).
  */
 const REDIS_TIMEOUT_MS = 600;
 const CHECK_TIMEOUT_MS = 1_200;
 const PRODUCE_TIMEOUT_MS = 1_600;
 const READ_TIMEOUT_MS = 2_500;
-/** Account details wait up to 3 s for a trading server, before they are answered from the last sample. */
+/**
+ * Account details wait up to 3 s for a trading server, before they are answered from the last
+ * sample.
+ */
 const ACCOUNT_READ_TIMEOUT_MS = 3_500;
 /**
- * The immediate delete waits 5 s for the account's running command (decisions, 4.8), then for the trading server and for
- * each owner of something known of the account. That the account service is there at all is asked before.
+ * The immediate delete waits 5 s for the account's running command (decisions, 4.8), then for the
+ * trading server and for each owner of something known of the account. That the account service is
+ * there at all is asked before.
  */
 const DELETE_TIMEOUT_MS = 15_000;
 /**
@@ -42,7 +47,9 @@ const DELETE_TIMEOUT_MS = 15_000;
  * holds a connection.
  */
 const MAX_WAITING_REQUESTS = 1_000;
-/** Calls to one owner that wait for a connection, of each organization; one more is answered 429. */
+/**
+ * Calls to one owner that wait for a connection, of each organization; one more is answered 429.
+ */
 const MAX_WAITING_CALLS_PER_ORGANIZATION = 1_000;
 /**
  * Longest time of a streamed answer. Within it 300,000 accounts, about 200 MB, reach a caller who

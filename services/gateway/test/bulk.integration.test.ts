@@ -274,7 +274,8 @@ describe("a gateway killed in the middle of a bulk", () => {
       const before = await getWallet(platform.url, organization);
       await expect(bulk(key, accounts, organization, doomed.url)).rejects.toThrow("fetch failed");
       expect(await doomed.ended).toBe("SIGKILL");
-      // The retry asks for more than the first did: what is new in it is queued along with what was left behind.
+      // The retry asks for more than the first did: what is new in it is queued along with what was
+      // left behind.
       const retry = await bulk(key, [...accounts, accountBody()]);
       expect(retry.status).toBe(202);
       expect(duplicates(retry)).toEqual([...accounts.map(() => false), false]);
@@ -284,7 +285,8 @@ describe("a gateway killed in the middle of a bulk", () => {
         expect(final.body.command).toMatchObject({ status: "succeeded", attempts: 1 });
       }
       const after = await getWallet(platform.url, organization);
-      // Six creations, six reads, and the second look at the wallet; the first bulk's five were reserved once.
+      // Six creations, six reads, and the second look at the wallet; the first bulk's five were
+      // reserved once.
       expect(before.availableCredits - after.availableCredits).toBe(60 + 6 + 1);
     },
   );

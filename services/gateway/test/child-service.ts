@@ -18,7 +18,10 @@ export interface ChildService {
   stop(): Promise<void>;
 }
 
-/** Starts `services/<name>` on `port` and waits until it is ready. Its log goes to this process's standard error. */
+/**
+ * Starts `services/<name>` on `port` and waits until it is ready. Its log goes to this process's
+ * standard error.
+ */
 export async function startChildService(
   name: string,
   env: Readonly<Record<string, string>>,

@@ -45,7 +45,9 @@ async function neighbour(behave: RequestListener): Promise<string> {
   return `http://127.0.0.1:${address.port}`;
 }
 
-/** The ids of all commands in the log of account commands, one for each time they were published. */
+/**
+ * The ids of all commands in the log of account commands, one for each time they were published.
+ */
 async function publishedCreations(): Promise<string[]> {
   const messages = (await everythingIn(TOPICS.commandsAccount)) as { commandId: string }[];
   return messages.map(({ commandId }) => commandId);
@@ -99,7 +101,8 @@ describe("a gateway killed in the middle of a creation", () => {
       const final = await getCommand(platform.url, organization, commandId, 20);
       expect(final.body.command).toMatchObject({ status: "succeeded", attempts: 1 });
       const times = (await publishedCreations()).filter((id) => id === commandId).length;
-      // Published again only where it was published before its gateway died, and not if it was final by then.
+      // Published again only where it was published before its gateway died, and not if it was
+      // final by then.
       expect(times).toBeGreaterThanOrEqual(1);
       expect(times).toBeLessThanOrEqual(point === "gateway.claimed" ? 1 : 2);
       const after = await getWallet(platform.url, organization);
@@ -288,7 +291,10 @@ it("an accepted command that Redis lost before command-status had it is never 40
   expect(answer.headers.get("retry-after")).toBe("1");
 });
 
-/** A gateway whose command-status has not taken the command in; Redis loses everything while it is asked for the first time. */
+/**
+ * A gateway whose command-status has not taken the command in; Redis loses everything while it is
+ * asked for the first time.
+ */
 async function acceptedButLost(own: Organization): Promise<{ commandId: string; url: string }> {
   const accepted = await create(platform.url, own, randomUUID());
   expect(accepted.status).toBe(202);

@@ -60,7 +60,8 @@ const bytesOf = ({ result }: Command): number => String(result?.["records"]).len
 
 describe("exports with large results", () => {
   it("read together are all answered whole", async () => {
-    // Three callers each: the first few questions are calls of their own, all others share the next ones.
+    // Three callers each: the first few questions are calls of their own, all others share the next
+    // ones.
     const asked = [...ids, ...ids, ...ids];
     const answers = await Promise.all(asked.map((id) => getCommand(platform.url, organization, id)));
     expect(answers.map(({ status }) => status)).toEqual(asked.map(() => 200));

@@ -1,6 +1,6 @@
 /**
- * Redis loses everything while requests are under way; then every key is sent again. What Redis kept was the fast path
- * alone: nothing happens twice, and every answer is right.
+ * Redis loses everything while requests are under way; then every key is sent again. What Redis
+ * kept was the fast path alone: nothing happens twice, and every answer is right.
  */
 import { randomUUID } from "node:crypto";
 

@@ -42,7 +42,8 @@ beforeEach(async () => {
   const server = createServer((request, response) => {
     asked.push(`${request.method} ${request.url}`);
     request.resume();
-    // Whether it is there at all, before a deletion; and whether an account exists, before transactions.
+    // Whether it is there at all, before a deletion; and whether an account exists, before
+    // transactions.
     if (request.url === "/internal/accounts/existing") {
       response.writeHead(200, { "content-type": "application/json" }).end('{"existing":[true]}');
     } else owner.answer(request, response);
@@ -301,7 +302,10 @@ describe("an immediate delete", () => {
   });
 });
 
-/** A gateway whose account service tells this of accounts, and whose command-status knows no command. */
+/**
+ * A gateway whose account service tells this of accounts, and whose command-status knows no
+ * command.
+ */
 async function gatewayTold(existing: () => object): Promise<string> {
   const server = createServer((request, response) => {
     request.resume();

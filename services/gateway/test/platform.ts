@@ -33,7 +33,10 @@ const NOWHERE = "http://127.0.0.1:1";
 const ALWAYS = ["command-status", "trading-simulator", "account"] as const;
 type Neighbour = (typeof ALWAYS)[number] | "finance" | "metrics" | "export";
 
-/** A gateway before its real neighbours as processes: command-status, account, a trading server, and others asked for. */
+/**
+ * A gateway before its real neighbours as processes: command-status, account, a trading server, and
+ * others asked for.
+ */
 export interface Platform {
   readonly environment: TestEnvironment;
   readonly kafka: KafkaConnection;
@@ -62,8 +65,8 @@ export interface Organization {
 }
 
 /**
- * Starts the gateway, the neighbours that every test needs, and `more`; `stop` ends it all. `change` gives variables that
- * the neighbours have otherwise than the gateway.
+ * Starts the gateway, the neighbours that every test needs, and `more`; `stop` ends it all.
+ * `change` gives variables that the neighbours have otherwise than the gateway.
  */
 export async function startPlatform(
   more: readonly Neighbour[] = [],
@@ -147,7 +150,8 @@ async function assemble(
       const headers = { authorization: `Management ${managementKey}` };
       const answer = await fetch(`${url}/api/v1/management/${path}`, { headers });
       const { error } = (await answer.json()) as { error: string };
-      // Without a wallet nothing is charged: 402, or 403 for a scope, once the gateway has key and server.
+      // Without a wallet nothing is charged: 402, or 403 for a scope, once the gateway has key and
+      // server.
       if (answer.status !== 402 && !error.startsWith("Missing API scope")) return false;
       const internal = { headers: { "x-service-token": environment.secrets.serviceTokens.gateway } };
       return (await fetch(`${neighbour("account")}/internal/${path}`, internal)).ok;

@@ -17,7 +17,8 @@ let organization: Organization;
 /** A gateway that was started with the new key. */
 let rotated: string;
 
-// What the first gateway accepts is carried out by an account service that was started with the new key.
+// What the first gateway accepts is carried out by an account service that was started with the new
+// key.
 beforeAll(async () => {
   platform = await startPlatform([], withNewer);
   organization = await platform.organization(100_000);

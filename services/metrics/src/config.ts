@@ -30,24 +30,36 @@ export const configSchema = z.object({
   ...connectionFields.postgres,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
   ...connectionFields.redis,
-  /** Most usage entries of a wallet shard that wait in Redis while the ledger is away; beyond them its requests are answered 500. */
+  /**
+   * Most usage entries of a wallet shard that wait in Redis while the ledger is away; beyond them
+   * its requests are answered 500.
+   */
   USAGE_STREAM_LIMIT: configFields.integer(100, 100_000_000).default(USAGE_STREAM_LIMIT),
   /** Proves this service to those that it calls. */
   SERVICE_TOKEN: configFields.serviceToken,
   /** Those that may call this service: INTERNAL_CALLS says what. */
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
-  /** Shared with services of 0.1.0, both ways, while such services run; deleted in the release after the next. */
+  /**
+   * Shared with services of 0.1.0, both ways, while such services run; deleted in the release after
+   * the next.
+   */
   INTERNAL_TOKEN: configFields.internalToken.optional(),
   ACCOUNT_URL: configFields.serviceUrl,
   /** What this process does: give sequences, serve sockets, or both. */
   ROLES: roles.default([...ROLES]),
-  /** Least time between two samples of an account that only prices have moved, in milliseconds; 0: none. */
+  /**
+   * Least time between two samples of an account that only prices have moved, in milliseconds; 0:
+   * none.
+   */
   COALESCE_MS: coalesceMs.default(1_000),
-  /** How often changed accounts are written to `metrics.latest`, in milliseconds: what a restart reads again. */
+  /**
+   * How often changed accounts are written to `metrics.latest`, in milliseconds: what a restart
+   * reads again.
+   */
   CHECKPOINT_INTERVAL_MS: configFields.integer(100, 60_000).default(5_000),
   /**
-   * Rejected valuations of each reason that go to the log and the dead letters in a minute; the others are only counted in
-   * `metrics.valuations.rejected`.
+   * Rejected valuations of each reason that go to the log and the dead letters in a minute; the
+   * others are only counted in `metrics.valuations.rejected`.
    */
   REJECTED_SAMPLES_PER_MINUTE: configFields.integer(0, 100_000).default(10),
   /** Memory for replay windows, in MiB: above it the oldest samples go first. */

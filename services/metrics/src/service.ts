@@ -83,7 +83,10 @@ const MAX_SWEEP_MS = 50;
 
 type Context = MainContext<Config>;
 
-/** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
+/**
+ * Brings the service's schema up to date: the program's command "migrate", and the first step of
+ * every start.
+ */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({ ...migrationOptions(config), schema: SERVICE, directory: MIGRATIONS, logger });
 }
@@ -153,7 +156,8 @@ export async function startMetrics(main: Context): Promise<void> {
     fatal,
   });
   health.liveness("samples", () => samples.reader.check());
-  // Not before: stale checkpoints of accounts that were deleted long ago are passed over by what is known of them.
+  // Not before: stale checkpoints of accounts that were deleted long ago are passed over by what is
+  // known of them.
   log.forgetDeleted();
   await scope.start("deleted accounts", () => every(FORGET_DELETED_INTERVAL_MS, () => log.forgetDeleted()));
 
@@ -182,7 +186,8 @@ export async function startMetrics(main: Context): Promise<void> {
   const http = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
   logger.info({ url: http.url, roles: config.ROLES }, "listening");
   if (config.ROLES.includes("stream")) live = await startStream(context, app.server, log, fanOut, directory, existence);
-  // Joining the groups can take as long as a member that crashed is waited for; clients that come back need not wait too.
+  // Joining the groups can take as long as a member that crashed is waited for; clients that come
+  // back need not wait too.
   if (sequencer !== null) await sequencer.start(samples.progress);
   if (sequencing) await startSnapshots(context, kafka, log, stored.store, watch.positions.samples, unreadable);
 }
@@ -195,8 +200,8 @@ interface PreparedSequencer {
 }
 
 /**
- * The sequencer hears the samples from the first one that is read, but takes in valuations only once all that was in
- * the log has been judged.
+ * The sequencer hears the samples from the first one that is read, but takes in valuations only
+ * once all that was in the log has been judged.
  */
 async function prepareSequencer(
   context: Context,

@@ -26,7 +26,10 @@ let world: World;
 let metrics: MetricsProcess;
 let database: Database;
 const clients: LiveClient[] = [];
-/** A whole minute that is over, the same for all tests: ten minutes back, or before a midnight that is nearer. */
+/**
+ * A whole minute that is over, the same for all tests: ten minutes back, or before a midnight that
+ * is nearer.
+ */
 const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
 const past = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - 10 * MINUTE_MS;
 const baseMs = past < today && past + 9 * MINUTE_MS >= today ? today - 20 * MINUTE_MS : past;

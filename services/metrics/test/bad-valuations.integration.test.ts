@@ -39,7 +39,10 @@ function body(account: string, change: object = {}): string {
   return JSON.stringify({ ...valuation({ serverId: world.serverId, accountNumber: account }), ...change });
 }
 
-/** Publishes a good valuation, the bad one and another good one in one request, and says where the bad one is. */
+/**
+ * Publishes a good valuation, the bad one and another good one in one request, and says where the
+ * bad one is.
+ */
 async function publishBetweenGoodOnes(account: string, { value, key, astray = 0 }: Bad): Promise<Position> {
   const own = accountKey(world.serverId, account);
   const partition = (world.producer.partitionOf(TOPICS.tradingValuations, own) + astray) % PARTITIONS;
@@ -71,7 +74,10 @@ function originOf(headers: Readonly<Record<string, string>>): string {
   return `${headers["partition"]}/${headers["offset"]}`;
 }
 
-/** The good valuations on both sides of each bad one are samples, and the bad one is a dead letter with its reason. */
+/**
+ * The good valuations on both sides of each bad one are samples, and the bad one is a dead letter
+ * with its reason.
+ */
 async function expectPassedOver(cases: readonly { account: string; bad: Bad; reason: RegExp }[]): Promise<void> {
   for (const { account } of cases) client.subscribe(world.serverId, account, 0);
   const positions = await Promise.all(cases.map(({ account, bad }) => publishBetweenGoodOnes(account, bad)));

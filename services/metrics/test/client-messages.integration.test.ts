@@ -56,7 +56,9 @@ function padded(bytes: number): string {
   return message({ afterSequence: 1, padding: "x".repeat(bytes - short.length) });
 }
 
-/** Everything the server says to one message: what comes before the answer to the ping behind it. */
+/**
+ * Everything the server says to one message: what comes before the answer to the ping behind it.
+ */
 async function answersTo(text: string | Buffer, to = client): Promise<Frame[]> {
   const before = to.texts.length;
   to.ws.send(text);

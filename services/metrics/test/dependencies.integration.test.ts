@@ -31,7 +31,10 @@ afterAll(async () => {
   await database.close();
 });
 
-/** The way to a server, which can be closed: nobody listens there then, and whoever was connected is cut off. */
+/**
+ * The way to a server, which can be closed: nobody listens there then, and whoever was connected is
+ * cut off.
+ */
 class Gate {
   readonly #target: { readonly host: string; readonly port: number };
   readonly #sockets = new Set<Socket>();

@@ -1,6 +1,7 @@
 /**
- * The client that the documents show (`docs/examples`), run as its reader runs it: a process of its own, against a metrics
- * process, over a connection that is cut. The gateway's two routes that it reconciles with fail once, and then answer what the reference shows.
+ * The client that the documents show (`docs/examples`), run as its reader runs it: a process of its
+ * own, against a metrics process, over a connection that is cut. The gateway's two routes that it
+ * reconciles with fail once, and then answer what the reference shows.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

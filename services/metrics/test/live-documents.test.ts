@@ -1,4 +1,7 @@
-/** What the documents of the live stream show is what this service really says, and the limits they name are its defaults. */
+/**
+ * What the documents of the live stream show is what this service really says, and the limits they
+ * name are its defaults.
+ */
 import { LIVE_LIMITS, LIVE_MESSAGES } from "@kapi/contracts/asyncapi";
 import { minorFromAmount } from "@kapi/kernel";
 import { describe, expect, it } from "vitest";

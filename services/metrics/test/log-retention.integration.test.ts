@@ -78,7 +78,10 @@ async function checkpointed(account: string, sequence: number): Promise<string> 
   );
 }
 
-/** Repeats `write`, since only a write closes a segment, until the broker has left these checkpoints and no others. */
+/**
+ * Repeats `write`, since only a write closes a segment, until the broker has left these checkpoints
+ * and no others.
+ */
 async function compactedTo(wanted: ReadonlyMap<string, string>, write: () => Promise<unknown>): Promise<void> {
   await eventually(
     async () => {
@@ -133,7 +136,8 @@ describe("a metrics.latest that the broker has compacted", () => {
     let equity = 0;
     await compactedTo(newest, () => world.value(busy, [(equity += 1)]));
 
-    // While no process runs, one that had lost the partition long ago gets its old checkpoints through.
+    // While no process runs, one that had lost the partition long ago gets its old checkpoints
+    // through.
     await metrics.kill();
     const write = (account: string): Promise<unknown> => {
       const [key, value] = [accountKey(world.serverId, account), old.get(account) ?? ""];

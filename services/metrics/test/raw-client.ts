@@ -21,7 +21,10 @@ export interface FrameParts {
   readonly reserved?: number;
 }
 
-/** A client's frame (RFC 6455, 5.2), also one that breaks the protocol; the payload stays readable under a mask of zeros. */
+/**
+ * A client's frame (RFC 6455, 5.2), also one that breaks the protocol; the payload stays readable
+ * under a mask of zeros.
+ */
 export function clientFrame(payload: string | Buffer, parts: FrameParts = {}): Buffer {
   const { opcode = OPCODES.text, final = true, masked = true, reserved = 0 } = parts;
   const data = Buffer.from(payload);
@@ -50,7 +53,10 @@ export interface HandshakeParts {
   readonly behind?: Buffer;
 }
 
-/** A TCP connection that says whatever a test wants it to, and reads what a WebSocket server answers. */
+/**
+ * A TCP connection that says whatever a test wants it to, and reads what a WebSocket server
+ * answers.
+ */
 export class RawClient {
   readonly socket: Socket;
   readonly texts: string[] = [];
@@ -74,7 +80,9 @@ export class RawClient {
     });
   }
 
-  /** Sends the handshake and returns its answer, with the client that goes on if it was accepted. */
+  /**
+   * Sends the handshake and returns its answer, with the client that goes on if it was accepted.
+   */
   static async handshake(
     wsUrl: string,
     managementKey: string | null,

@@ -49,7 +49,9 @@ export interface MetricsProcess {
   signal(signal: NodeJS.Signals): void;
 }
 
-/** Real Kafka and Redis, an account service's one route, an organization with a key and a server. */
+/**
+ * Real Kafka and Redis, an account service's one route, an organization with a key and a server.
+ */
 export class World {
   readonly scope = new Scope();
   readonly environment: TestEnvironment;
@@ -139,7 +141,10 @@ export class World {
     return started;
   }
 
-  /** Ends every metrics process that still runs, in good order: the next one's group waits for none of them. */
+  /**
+   * Ends every metrics process that still runs, in good order: the next one's group waits for none
+   * of them.
+   */
   async endProcesses(): Promise<void> {
     for (const one of this.#processes) one.signal("SIGCONT");
     await Promise.all([...this.#processes].map((one) => one.kill("SIGTERM")));

@@ -28,7 +28,10 @@ export const Config = z.object({
   SERVICE_TOKEN: configFields.serviceToken,
   /** Those that may call this service: INTERNAL_CALLS says what. */
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
-  /** Shared with services of 0.1.0, both ways, while such services run; deleted in the release after the next. */
+  /**
+   * Shared with services of 0.1.0, both ways, while such services run; deleted in the release after
+   * the next.
+   */
   INTERNAL_TOKEN: configFields.internalToken.optional(),
   /** Seal the tokens of trading servers, which account and finance open. */
   TRADING_SERVER_SEALING_KEYS: configFields.keyring,

@@ -1,4 +1,7 @@
-/** The part of the composition root that lets be looked at what waits: usage in Redis for the ledger, messages for Kafka. */
+/**
+ * The part of the composition root that lets be looked at what waits: usage in Redis for the
+ * ledger, messages for Kafka.
+ */
 import type { Clock } from "@kapi/kernel";
 import { outboxAge } from "@kapi/outbox";
 import type { Database } from "@kapi/postgres";

@@ -36,9 +36,15 @@ const SERVICE = "organization";
 const APPEND_ONLY = ["audit_log"];
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 const INTERNAL_CALL_TIMEOUT_MS = 4_000;
-/** How long usage waits in Redis for the ledger, at most, when there is little of it; settlements take it along earlier. */
+/**
+ * How long usage waits in Redis for the ledger, at most, when there is little of it; settlements
+ * take it along earlier.
+ */
 const USAGE_PAUSE_MS = 1_000;
-/** The tags are moved in so many parts side by side: PostgreSQL works on one batch while the next one is made ready. */
+/**
+ * The tags are moved in so many parts side by side: PostgreSQL works on one batch while the next
+ * one is made ready.
+ */
 const USAGE_LANES = 2;
 /** Entries; a batch of so many is followed by the next one at once. */
 const LARGE_USAGE_BATCH = 1_000;
@@ -62,7 +68,10 @@ const tagsUnreachable = gauge(
   "{tag}",
 );
 
-/** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
+/**
+ * Brings the service's schema up to date: the program's command "migrate", and the first step of
+ * every start.
+ */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   const tables = { schema: SERVICE, directory: MIGRATIONS, appendOnly: APPEND_ONLY };
   return migrate({ ...migrationOptions(config), ...tables, logger });
@@ -145,7 +154,8 @@ export async function start(context: MainContext<Config>): Promise<void> {
         tagsUnreachable.record(before.unreachable.length);
         if (before.unsynced.length > 0) openings = `${before.unsynced.length} of ${ALL_SHARDS.length} tags are closed`;
         const { closed } = await openClosedTags({ ...ledger, commandStatus, eventLog }, before.unsynced);
-        // A tag that nobody answers for is no reason to take this process out: it works for all others.
+        // A tag that nobody answers for is no reason to take this process out: it works for all
+        // others.
         openings = before.unreachable.length === ALL_SHARDS.length ? "Redis does not answer for any tag" : null;
         tagsClosed.record(closed.length);
       },
@@ -159,7 +169,8 @@ export async function start(context: MainContext<Config>): Promise<void> {
         name: "usage",
         logger,
         pauseMs: USAGE_PAUSE_MS,
-        // Only a large batch is followed by the next at once: many small ones would cost far more than a few large ones.
+        // Only a large batch is followed by the next at once: many small ones would cost far more
+        // than a few large ones.
         round: async () => (await recordUsage(ledger, tags)).moved >= LARGE_USAGE_BATCH,
       }),
     );

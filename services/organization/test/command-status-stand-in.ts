@@ -7,13 +7,18 @@ import type { OpenCommand } from "../src/domain/credits/ports.ts";
 
 const OpenRequest = z.object({ organizationIds: z.array(z.guid()) });
 
-/** Answers the internal routes of command-status that an opening asks, from what the test tells it. */
+/**
+ * Answers the internal routes of command-status that an opening asks, from what the test tells it.
+ */
 export interface StandIn {
   readonly url: string;
   open: OpenCommand[];
 }
 
-/** Another service's place in the tests of this one; the whole path with the real one is in the end-to-end tests. */
+/**
+ * Another service's place in the tests of this one; the whole path with the real one is in the
+ * end-to-end tests.
+ */
 export async function startCommandStatus(secrets: TestEnvironment["secrets"]): Promise<Started<StandIn>> {
   const logger = createLogger({ service: "command-status-stand-in", level: "silent" });
   const app = createHttpServer({ logger, health: new Health() });

@@ -42,7 +42,10 @@ beforeEach(() => {
   logged = [];
 });
 
-/** A wallet with something of everything: bought, consumed, reserved, given back, and an entry that nobody has read. */
+/**
+ * A wallet with something of everything: bought, consumed, reserved, given back, and an entry that
+ * nobody has read.
+ */
 async function usedWallet(): Promise<string> {
   const organizationId = await organizationWith(world, 100);
   while ((await applyPending(context)) > 0);

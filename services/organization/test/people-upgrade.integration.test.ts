@@ -1,4 +1,7 @@
-/** The move of people and the audit log to the console service, while processes of the release before are still running. */
+/**
+ * The move of people and the audit log to the console service, while processes of the release
+ * before are still running.
+ */
 import { randomUUID } from "node:crypto";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

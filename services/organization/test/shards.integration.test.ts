@@ -1,4 +1,7 @@
-/** A Redis Cluster that lost a master without a replica: the organizations of the other nodes notice nothing. */
+/**
+ * A Redis Cluster that lost a master without a replica: the organizations of the other nodes notice
+ * nothing.
+ */
 import { randomUUID } from "node:crypto";
 
 import { createLogger } from "@kapi/runtime";

@@ -1,4 +1,6 @@
-/** A charge, and a change of the directory, are found under the trace of the request that made them. */
+/**
+ * A charge, and a change of the directory, are found under the trace of the request that made them.
+ */
 import { SCOPES, TOPICS } from "@kapi/contracts";
 import { outboxAge } from "@kapi/outbox";
 import { ALL_SHARDS, readUsage } from "@kapi/admission/redis";

@@ -64,7 +64,10 @@ type Step =
   | {
       readonly kind: "command";
       readonly credits: number;
-      /** What of it the ledger has before its end: nothing, its request, or that it is open, as an opening finds it. */
+      /**
+       * What of it the ledger has before its end: nothing, its request, or that it is open, as an
+       * opening finds it.
+       */
       readonly before: "nothing" | "request" | "open";
       readonly end: End | null;
     };
@@ -128,8 +131,8 @@ async function carryOutCommand(organizationId: string, step: Step & { readonly k
 }
 
 /**
- * A command as its final event tells of it, or (without an action) as an opening finds it: without the usage that waits
- * in Redis, and so without its request.
+ * A command as its final event tells of it, or (without an action) as an opening finds it: without
+ * the usage that waits in Redis, and so without its request.
  */
 async function tellBlindly(command: {
   readonly organizationId: string;

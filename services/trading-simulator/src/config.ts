@@ -5,7 +5,10 @@ import { SYMBOLS } from "./domain/symbols.ts";
 
 /** What the service reads from its environment. */
 export const Config = z.object({
-  /** The control API needs no token on a loopback address; on another one it needs CONTROL_TOKEN to be there at all. */
+  /**
+   * The control API needs no token on a loopback address; on another one it needs CONTROL_TOKEN to
+   * be there at all.
+   */
   HTTP_HOST: configFields.httpHost,
   HTTP_PORT: configFields.httpPort,
   ...connectionFields.kafka,
@@ -17,7 +20,10 @@ export const Config = z.object({
   CONTROL_TOKEN: configFields.internalToken.optional(),
   /** Fixes every seeded price and every choice of accounts that trade by themselves. */
   MARKET_SEED: z.string().min(1).max(100).default("kapi"),
-  /** Milliseconds from one tick of the market to the next; 0: only when the control API asks for one. */
+  /**
+   * Milliseconds from one tick of the market to the next; 0: only when the control API asks for
+   * one.
+   */
   TICK_INTERVAL_MS: configFields.integer(0, 60_000).default(250),
   /** A CSV of recorded quotes that one symbol plays; the others stay seeded. */
   QUOTES_FILE: z.string().min(1).optional(),
@@ -32,7 +38,10 @@ export const Config = z.object({
     .transform((text) => (text === "max" ? Number.MAX_SAFE_INTEGER : Number(text)))
     .refine((speed) => speed >= 1, "must be a number from 1, or max")
     .default(1),
-  /** How often states that the journal is ahead of are stored; what a restart has to read is at most this old. */
+  /**
+   * How often states that the journal is ahead of are stored; what a restart has to read is at most
+   * this old.
+   */
   SNAPSHOT_INTERVAL_MS: configFields.integer(100, 600_000).default(5_000),
 });
 export type Config = z.output<typeof Config>;

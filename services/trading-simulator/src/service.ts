@@ -32,7 +32,10 @@ const SCHEMA = "trading_server";
 /** What one tick stands for when only the control API asks for ticks. */
 const MANUAL_TICK_MS = 250;
 
-/** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
+/**
+ * Brings the service's schema up to date: the program's command "migrate", and the first step of
+ * every start.
+ */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({ ...migrationOptions(config), schema: SCHEMA, directories: [BRIDGE_MIGRATIONS], logger });
 }

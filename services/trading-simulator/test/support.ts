@@ -101,7 +101,10 @@ export interface Topics {
   stop(): Promise<void>;
 }
 
-/** Follows `trading.events` and `trading.valuations` from their beginning; each record is checked against its contract. */
+/**
+ * Follows `trading.events` and `trading.valuations` from their beginning; each record is checked
+ * against its contract.
+ */
 export async function followTopics(environment: TestEnvironment): Promise<Topics> {
   const logger = createLogger({ service: "test", level: "error" });
   const kafka: KafkaConnection = createKafka({

@@ -1,4 +1,7 @@
-/** What the unit tests of the domain stand on: a market that moves only when told, and a desk that keeps the events. */
+/**
+ * What the unit tests of the domain stand on: a market that moves only when told, and a desk that
+ * keeps the events.
+ */
 import type { TradingEvent } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 

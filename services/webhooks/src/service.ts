@@ -60,12 +60,17 @@ export interface Outside {
   readonly clock?: Clock;
 }
 
-/** Brings the service's schema up to date: the program's command "migrate", and the first step of every start. */
+/**
+ * Brings the service's schema up to date: the program's command "migrate", and the first step of
+ * every start.
+ */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({ ...migrationOptions(config), schema: SERVICE, directory: MIGRATIONS, logger });
 }
 
-/** Starts the service: schema and days, what delivers, the routes, and last the facts that feed it. */
+/**
+ * Starts the service: schema and days, what delivers, the routes, and last the facts that feed it.
+ */
 export async function startService(context: MainContext<Config>, outside: Outside = {}): Promise<{ url: string }> {
   const { config, scope, logger, health, fatal } = context;
   const { random = Math.random, clock: given } = outside;

@@ -1,4 +1,7 @@
-/** The management of endpoints, the addresses that are refused, and that no connection is made to them. */
+/**
+ * The management of endpoints, the addresses that are refused, and that no connection is made to
+ * them.
+ */
 import { randomUUID } from "node:crypto";
 import type { LookupAddress } from "node:dns";
 

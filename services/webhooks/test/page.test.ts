@@ -1,4 +1,7 @@
-/** The page for whoever writes a receiver, `docs/webhooks.md`, says what the contract and the service say. */
+/**
+ * The page for whoever writes a receiver, `docs/webhooks.md`, says what the contract and the
+ * service say.
+ */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";

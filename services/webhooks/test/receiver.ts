@@ -94,7 +94,10 @@ export function hang(): void {
   // The connection is left open.
 }
 
-/** What the standardwebhooks package makes of a delivery at the time `nowMs`; throws where it does not verify. */
+/**
+ * What the standardwebhooks package makes of a delivery at the time `nowMs`; throws where it does
+ * not verify.
+ */
 export function verified(
   secret: string,
   { body, headers }: Pick<Received, "body" | "headers">,

@@ -64,7 +64,10 @@ export class World {
     return world;
   }
 
-  /** The service in this process, by the world's clock. Local addresses are allowed unless `env` says otherwise. */
+  /**
+   * The service in this process, by the world's clock. Local addresses are allowed unless `env`
+   * says otherwise.
+   */
   async startService(env: Readonly<Record<string, string>> = {}, outside: Outside = {}): Promise<Scope> {
     const scope = new Scope();
     const logger = createLogger({ service: "webhooks", level: env["LOG_LEVEL"] ?? "error" });

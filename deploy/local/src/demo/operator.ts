@@ -61,7 +61,10 @@ export function registerServer(stack: Stack, organizationId: string, serverId?: 
   return call(stack, ORGANIZATION_ROUTES.registerServer, { params: { organizationId }, body });
 }
 
-/** With what a person signs in to the console; empty texts where the stack runs without the console service. */
+/**
+ * With what a person signs in to the console; empty texts where the stack runs without the console
+ * service.
+ */
 export interface ConsoleUser {
   readonly consoleEmail: string;
   readonly consolePassword: string;

@@ -1,6 +1,7 @@
 /**
- * Builds the console's web page, which the console service serves as files, where it is missing or older than its
- * sources. Two builds at once do no harm: files are named after their content, and the page that names them comes last.
+ * Builds the console's web page, which the console service serves as files, where it is missing or
+ * older than its sources. Two builds at once do no harm: files are named after their content, and
+ * the page that names them comes last.
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
 import path from "node:path";

@@ -10,7 +10,10 @@ const SERVICES_FOLDER = path.resolve(import.meta.dirname, "../../../../services"
 const PROGRAMS_FILE = path.resolve(import.meta.dirname, "../../../programs.json");
 const HOST = "127.0.0.1";
 
-/** Names the port of the console's page, and the process that has it: of a console service that runs twice, one. */
+/**
+ * Names the port of the console's page, and the process that has it: of a console service that runs
+ * twice, one.
+ */
 export const CONSOLE_PAGE = "console-page";
 const CONSOLE_PROCESS = "console";
 

@@ -8,7 +8,10 @@ import { freePort, isFree, LocalError } from "@kapi/servers";
 const PORTS_FILE = "ports.json";
 const KeptPorts = z.record(z.string(), z.int().min(1).max(65_535));
 
-/** Ports that are asked for, by the name of a service, "live" for the live stream, or "console-page". */
+/**
+ * Ports that are asked for, by the name of a service, "live" for the live stream, or
+ * "console-page".
+ */
 export type AskedPorts = Readonly<Record<string, number | undefined>>;
 
 /** The port of every service, each its own. */

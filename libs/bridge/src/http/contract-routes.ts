@@ -10,7 +10,9 @@ const JSON_TYPE = "application/json; charset=utf-8";
 const ServerParams = z.object({ serverId: Guid });
 const AccountParams = z.object({ serverId: Guid, accountNumber: AccountNumber });
 
-/** Thrown by {@link ContractOperations}: the connection ends without an answer, as if it were lost. */
+/**
+ * Thrown by {@link ContractOperations}: the connection ends without an answer, as if it were lost.
+ */
 export class AnswerLost extends Error {}
 
 /** Adds the routes under /v1/servers. Their caller has proved itself by the token already. */

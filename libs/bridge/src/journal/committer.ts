@@ -1,8 +1,9 @@
 /**
- * Group commit. All that happens while one transaction is under way gathers in the open turn; the next transaction
- * stores that turn whole. Memory is ahead of the store by at most the open turn and the one under way, and nothing that
- * is not stored is answered or published. A turn that cannot be stored ends the process: the restarted one reads what is
- * stored, and callers settle their references.
+ * Group commit. All that happens while one transaction is under way gathers in the open turn; the
+ * next transaction stores that turn whole. Memory is ahead of the store by at most the open turn
+ * and the one under way, and nothing that is not stored is answered or published. A turn that
+ * cannot be stored ends the process: the restarted one reads what is stored, and callers settle
+ * their references.
  */
 import { accountKey, type TradingEvent, type Valuation } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
@@ -23,7 +24,10 @@ export interface KeptServer {
   readonly serverId: string;
 }
 
-/** The whole state of an account or server as text, for its stored row. Called when a turn begins to be stored. */
+/**
+ * The whole state of an account or server as text, for its stored row. Called when a turn begins to
+ * be stored.
+ */
 export interface StateText<A extends KeptAccount, S extends KeptServer> {
   account(account: A): string;
   server(server: S): string;
@@ -47,7 +51,10 @@ export interface CommitterOptions<A extends KeptAccount, S extends KeptServer> {
   readonly stateText: StateText<A, S>;
   /** Position of the last row in the journal. */
   readonly lastPosition: number;
-  /** Called after a turn with rows was stored, before it is published or answered; crash tests end the process there. */
+  /**
+   * Called after a turn with rows was stored, before it is published or answered; crash tests end
+   * the process there.
+   */
   readonly onStored: () => void;
   readonly fatal: (error: Error) => void;
 }
@@ -72,9 +79,10 @@ export class Committer<A extends KeptAccount, S extends KeptServer> {
   }
 
   /**
-   * Adds an event to the open turn, and gives it as JSON text. Its sequence is the account's last one plus 1; its
-   * reference is that of the change that made it, and null of what a change causes besides. `traceparent`: the span of
-   * that change. What is added in one turn of the event loop is stored together.
+   * Adds an event to the open turn, and gives it as JSON text. Its sequence is the account's last
+   * one plus 1; its reference is that of the change that made it, and null of what a change causes
+   * besides. `traceparent`: the span of that change. What is added in one turn of the event loop is
+   * stored together.
    */
   recordEvent(event: TradingEvent, traceparent?: string): string {
     const { serverId, accountNumber, sequence, reference } = event;
@@ -99,7 +107,10 @@ export class Committer<A extends KeptAccount, S extends KeptServer> {
     this.#turn().accounts.add(account);
   }
 
-  /** Stores it within seconds: for an event from which, with the state before it, a restart makes the state again. */
+  /**
+   * Stores it within seconds: for an event from which, with the state before it, a restart makes
+   * the state again.
+   */
   storeAccountLater(account: A): void {
     this.#turn().movedAccounts.add(account);
   }
@@ -133,8 +144,8 @@ export class Committer<A extends KeptAccount, S extends KeptServer> {
   }
 
   /**
-   * Stores the state of every account that the journal is ahead of, `chunk` in a transaction. Resolves with a position
-   * up to which all rows are in the stored accounts.
+   * Stores the state of every account that the journal is ahead of, `chunk` in a transaction.
+   * Resolves with a position up to which all rows are in the stored accounts.
    */
   async storeAccounts(chunk: number): Promise<number> {
     const accounts = [...this.#lazyAccounts];
@@ -195,7 +206,10 @@ export class Committer<A extends KeptAccount, S extends KeptServer> {
     if (turn.valuations.length > 0) this.#options.publisher.valuations(turn.valuations);
   }
 
-  /** Serialized at once, so that a stored state holds exactly the rows up to the turn's last position. */
+  /**
+   * Serialized at once, so that a stored state holds exactly the rows up to the turn's last
+   * position.
+   */
   #batchOf(turn: Turn<A, S>): CommitBatch {
     const position = turn.rows.at(-1)?.position ?? this.#lastBatchedPosition;
     this.#lastBatchedPosition = position;

@@ -21,8 +21,8 @@ export interface HousekeepingOptions<A extends KeptAccount, S extends KeptServer
 }
 
 /**
- * Stores, in the background, what makes a restart short: the states that the journal is ahead of, and how far the events
- * are published. `stop` does it a last time.
+ * Stores, in the background, what makes a restart short: the states that the journal is ahead of,
+ * and how far the events are published. `stop` does it a last time.
  */
 export function startHousekeeping<A extends KeptAccount, S extends KeptServer>(
   options: HousekeepingOptions<A, S>,

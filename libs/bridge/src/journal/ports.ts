@@ -1,8 +1,12 @@
 /** What the journal is made of, and what the rest of a bridge needs of its store. */
 
-/** One entry of the journal: an event of an account, or the outcome of a reference that made none. */
+/**
+ * One entry of the journal: an event of an account, or the outcome of a reference that made none.
+ */
 export interface JournalRow {
-  /** Global, rising; also what fences off a second process: two writers meet at the same position. */
+  /**
+   * Global, rising; also what fences off a second process: two writers meet at the same position.
+   */
   readonly position: number;
   readonly serverId: string;
   readonly accountNumber: string | null;
@@ -52,12 +56,18 @@ export interface PublishableEvent {
   readonly key: string;
   /** JSON text. */
   readonly value: string;
-  /** The span of the change that made it, if it belongs to a trace; not known of what the journal is asked for. */
+  /**
+   * The span of the change that made it, if it belongs to a trace; not known of what the journal is
+   * asked for.
+   */
   readonly traceparent?: string | undefined;
 }
 
 export interface Journal {
-  /** Stores all of the batch or nothing; resolves when it is durable. Rejects where another process writes too. */
+  /**
+   * Stores all of the batch or nothing; resolves when it is durable. Rejects where another process
+   * writes too.
+   */
   write(batch: CommitBatch): Promise<void>;
   /** Outcomes (JSON text) of those of `references` that have one, by reference. */
   outcomesOf(serverId: string, references: readonly string[]): Promise<Map<string, string>>;

@@ -6,8 +6,9 @@ import { appliedOutcome } from "./outcomes.ts";
 import type { CommitBatch, Journal, Progress, PublishableEvent } from "./ports.ts";
 
 /**
- * Separates the items of a list in one text parameter: JSON and the other texts here never hold it. PostgreSQL splits
- * such a text much faster than it reads an array literal with every quote of every event escaped.
+ * Separates the items of a list in one text parameter: JSON and the other texts here never hold it.
+ * PostgreSQL splits such a text much faster than it reads an array literal with every quote of
+ * every event escaped.
  */
 const SEPARATOR = "\u001f";
 const RETRY_DELAY_MS = 200;
@@ -38,7 +39,10 @@ const ROW_AT = statement<{ event: string | null; outcome: string | null }>(
   "select event, outcome from journal where position = $1",
 );
 
-/** Lateral, so that each reference is one step down the index whatever the planner thinks of the table's size. */
+/**
+ * Lateral, so that each reference is one step down the index whatever the planner thinks of the
+ * table's size.
+ */
 const OUTCOMES = statement<{ reference: string; event: string | null; outcome: string | null }>(
   "trading_server_outcomes",
   `select known.reference, known.event, known.outcome

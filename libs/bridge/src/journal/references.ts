@@ -1,7 +1,7 @@
 /**
- * The outcome of each reference. The journal keeps every outcome for good; the newest are also in memory, among them all
- * that are not stored yet. Requests that name the same reference take turns: while one of them decides it, the others
- * wait, so that a reference never has two outcomes.
+ * The outcome of each reference. The journal keeps every outcome for good; the newest are also in
+ * memory, among them all that are not stored yet. Requests that name the same reference take turns:
+ * while one of them decides it, the others wait, so that a reference never has two outcomes.
  */
 import { deferred } from "@kapi/kernel";
 
@@ -27,7 +27,10 @@ export class References {
     this.#journal = journal;
   }
 
-  /** Waits for the requests that hold any of `references`, then holds them all, and looks up their outcomes. */
+  /**
+   * Waits for the requests that hold any of `references`, then holds them all, and looks up their
+   * outcomes.
+   */
   async hold(serverId: string, references: readonly string[]): Promise<HeldReferences> {
     const keys = references.map((reference) => keyOf(serverId, reference));
     for (let other = this.#holderOf(keys); other !== undefined; other = this.#holderOf(keys)) await other;

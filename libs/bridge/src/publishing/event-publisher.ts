@@ -1,7 +1,8 @@
 /**
- * Events to `trading.events`, in order, at least once. What is committed waits in a short queue; what does not fit (Kafka
- * is slow or away), or was left by the last process, is read from the journal again. One chunk is under way at a time:
- * if any of it is not acknowledged the whole chunk is sent again, so that an account's events never change places.
+ * Events to `trading.events`, in order, at least once. What is committed waits in a short queue;
+ * what does not fit (Kafka is slow or away), or was left by the last process, is read from the
+ * journal again. One chunk is under way at a time: if any of it is not acknowledged the whole chunk
+ * is sent again, so that an account's events never change places.
  */
 import { TOPICS } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
@@ -34,7 +35,9 @@ export class EventPublisher {
   #queue: PublishableEvent[] = [];
   #published: number;
   #committed: number;
-  /** True: events between `published` and the queue are only in the journal; the queue stays empty. */
+  /**
+   * True: events between `published` and the queue are only in the journal; the queue stays empty.
+   */
   #isBehind: boolean;
   #running: Promise<void> | null = null;
   #failures = 0;

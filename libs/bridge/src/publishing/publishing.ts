@@ -23,7 +23,10 @@ export interface Publishing {
   readonly events: Pick<EventPublisher, "published">;
 }
 
-/** Starts the publishers of `trading.events` and `trading.valuations`; the process is not ready while Kafka takes none. */
+/**
+ * Starts the publishers of `trading.events` and `trading.valuations`; the process is not ready
+ * while Kafka takes none.
+ */
 export async function startPublishing(options: PublishingOptions): Promise<Publishing> {
   const { scope, health, producer, journal, published, committed, logger } = options;
   const events = await scope.start("event publisher", () =>

@@ -1,6 +1,7 @@
 /**
- * Valuations to `trading.valuations`. In order per account; if Kafka cannot keep up, the newest of each account is kept
- * and those between are let go, for a valuation is only worth something while it is new.
+ * Valuations to `trading.valuations`. In order per account; if Kafka cannot keep up, the newest of
+ * each account is kept and those between are let go, for a valuation is only worth something while
+ * it is new.
  */
 import { TOPICS } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";

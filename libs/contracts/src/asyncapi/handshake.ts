@@ -13,7 +13,10 @@ interface Answer {
   readonly headers?: readonly string[];
 }
 
-/** The answers to a handshake, in the order of the checks (decisions, 1.1 and 10.3); the upgrade comes last. */
+/**
+ * The answers to a handshake, in the order of the checks (decisions, 1.1 and 10.3); the upgrade
+ * comes last.
+ */
 const ANSWERS: readonly (readonly [number, Answer])[] = [
   [404, { text: "The path is another one.", codes: ["NOT_FOUND"] }],
   [
@@ -83,7 +86,9 @@ export function refusalText(code: ErrorCode): string {
   return ERRORS[code].text.replace("<scope>", LIVE_METRICS_SCOPE);
 }
 
-/** Every answer to the handshake, in the words of OpenAPI's responses, in the order of the checks. */
+/**
+ * Every answer to the handshake, in the words of OpenAPI's responses, in the order of the checks.
+ */
 export function handshakeAnswers(): JsonSchema[] {
   return ANSWERS.map(describeAnswer);
 }

@@ -1,6 +1,7 @@
 /**
- * What the live stream allows and keeps unless the operator set another (decisions, 10.2, 10.4 and 10.5). These are the
- * numbers of the documents; the metrics service's settings have the same as defaults, and a test of it compares.
+ * What the live stream allows and keeps unless the operator set another
+ * (decisions, 10.2, 10.4 and 10.5). These are the numbers of the documents; the metrics service's
+ * settings have the same as defaults, and a test of it compares.
  */
 export const LIVE_LIMITS = {
   /** Open sockets of an organization. */

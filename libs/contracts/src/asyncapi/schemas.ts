@@ -5,10 +5,16 @@ import { type JsonSchema, simplify } from "../openapi/schemas.ts";
 import { AccountNumber } from "../values.ts";
 import { FIELD_TEXTS } from "./texts.ts";
 
-/** Of an account number that a client gives: the server refuses any other with a text of its own, not by the schema. */
+/**
+ * Of an account number that a client gives: the server refuses any other with a text of its own,
+ * not by the schema.
+ */
 const ACCOUNT_NUMBER_PATTERN = assertDefined(z.toJSONSchema(AccountNumber).pattern, "a pattern");
 
-/** A message of the live stream as a JSON Schema of draft 7, which is AsyncAPI's own dialect, with a text for every field. */
+/**
+ * A message of the live stream as a JSON Schema of draft 7, which is AsyncAPI's own dialect, with a
+ * text for every field.
+ */
 export function messageSchema(schema: z.ZodType, from: "client" | "server"): JsonSchema {
   const io = from === "client" ? "input" : "output";
   const { $schema: _dialect, ...converted } = z.toJSONSchema(schema, {

@@ -2,7 +2,10 @@ import { z } from "zod";
 
 import { DateTime, queryInteger } from "../values.ts";
 
-/** A stored snapshot as the API shows it (interface, "Account metric snapshot"). Money in units of currency. */
+/**
+ * A stored snapshot as the API shows it (interface, "Account metric snapshot"). Money in units of
+ * currency.
+ */
 export const AccountMetricSnapshot = z.object({
   id: z.uuid(),
   organizationId: z.uuid(),

@@ -47,7 +47,10 @@ export const UpdateTradingAccountBody = z
   });
 export type UpdateTradingAccountBody = z.infer<typeof UpdateTradingAccountBody>;
 
-/** Body of the operations that need nothing but a request id (interface, "Disable / Archive"; decisions, 4.7). */
+/**
+ * Body of the operations that need nothing but a request id
+ * (interface, "Disable / Archive"; decisions, 4.7).
+ */
 export const RequestBody = z.object({ requestId: RequestId });
 export type RequestBody = z.infer<typeof RequestBody>;
 

@@ -6,7 +6,8 @@ import { queryInteger } from "../values.ts";
 /** What the audit log records. A reader may meet others, of a later release. */
 export const AUDIT_ACTIONS = [
   "session.opened",
-  // A wrong password, or an attempt that had to wait, at the sign-in or at a change of the password.
+  // A wrong password, or an attempt that had to wait, at the sign-in or at a change of the
+  // password.
   "session.failed",
   "organization.created",
   "user.created",
@@ -35,7 +36,9 @@ const DEFAULT_AUDIT_ENTRIES = 50;
 /** The greatest id that a `bigint` holds has 19 digits. */
 const ENTRY_ID = /^[1-9]\d{0,17}$/;
 
-/** One entry of the audit log. Never a password, a key's secret, a token, or an address with one. */
+/**
+ * One entry of the audit log. Never a password, a key's secret, a token, or an address with one.
+ */
 export const AuditEntry = z.object({
   /** Rises with every entry; given as `before`, the next page goes on behind this entry. */
   id: z.string(),

@@ -81,7 +81,10 @@ export type CommandEnvelope = z.infer<typeof CommandEnvelope>;
 /** Answer of bulkCreateTradingAccounts: one envelope per item, in order. */
 export const BulkEnvelopesAnswer = z.object({ results: z.array(CommandEnvelope) });
 
-/** Query of getCommand. The operation has no 400: what makes no sense means no wait, more than the most means the most. */
+/**
+ * Query of getCommand. The operation has no 400: what makes no sense means no wait, more than the
+ * most means the most.
+ */
 export const GetCommandQuery = z.object({
   wait: z.string().meta({ description: "Seconds to wait for a final state, 0 to 30" }).optional(),
 });

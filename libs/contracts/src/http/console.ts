@@ -1,11 +1,12 @@
 /**
- * The API of the console, under {@link CONSOLE_API}: what the console's own page asks of the console service with the
- * session of a person. Its web page imports the types from here.
+ * The API of the console, under {@link CONSOLE_API}: what the console's own page asks of the
+ * console service with the session of a person. Its web page imports the types from here.
  *
- * Every request carries the session cookie. Every request but a GET carries the session's `csrfToken` in
- * {@link CSRF_HEADER}; only the sign-in itself has none yet. The token changes with every sign-in and every change of the
- * password. Errors have the one form of the interface: `{error, issues?}`; 401 without a session. Below `/webhooks` are the
- * routes, bodies and answers that the management API has there (`http/webhooks.ts`).
+ * Every request carries the session cookie. Every request but a GET carries the session's
+ * `csrfToken` in {@link CSRF_HEADER}; only the sign-in itself has none yet. The token changes with
+ * every sign-in and every change of the password. Errors have the one form of the interface:
+ * `{error, issues?}`; 401 without a session. Below `/webhooks` are the routes, bodies and answers
+ * that the management API has there (`http/webhooks.ts`).
  */
 import { z } from "zod";
 
@@ -21,18 +22,27 @@ import { Leverage, Server, ServerStatus, UpdateServerConfigurationBody } from ".
 export const CONSOLE_API = "/console/api";
 /** The cookie that names the session; scripts cannot read it. */
 export const SESSION_COOKIE = "kapi_session";
-/** The same over https: browsers take it from this very host alone, so no page of a neighbouring host can set it. */
+/**
+ * The same over https: browsers take it from this very host alone, so no page of a neighbouring
+ * host can set it.
+ */
 export const SECURE_SESSION_COOKIE = `__Host-${SESSION_COOKIE}`;
 /** Header that proves that a request comes from the console's own page. */
 export const CSRF_HEADER = "x-csrf-token";
 
-/** Characters of a name that people give: of a person, an organization, a key. Shown as text, never as markup. */
+/**
+ * Characters of a name that people give: of a person, an organization, a key. Shown as text, never
+ * as markup.
+ */
 export const MAX_NAME_CHARACTERS = 100;
 const MAX_EMAIL_CHARACTERS = 254;
 /** Fewest characters of a person's password. */
 export const MIN_USER_PASSWORD_CHARACTERS = 12;
 const MAX_USER_PASSWORD_CHARACTERS = 200;
-/** Most credits of a low-balance threshold: far above any wallet, far below where integers lose their exactness. */
+/**
+ * Most credits of a low-balance threshold: far above any wallet, far below where integers lose
+ * their exactness.
+ */
 const MAX_THRESHOLD_CREDITS = 1_000_000_000_000;
 /** Most days of use in one answer. */
 const MAX_USAGE_DAYS = 90;
@@ -71,7 +81,10 @@ export const ConsoleSession = z.object({
   user: z.object({ id: z.uuid(), email: z.string(), name: z.string() }),
   organization: z.object({ id: z.uuid(), name: z.string() }),
   csrfToken: z.string(),
-  /** Base address of the management API, as its callers reach it: for the ready `curl` line beside a new key. */
+  /**
+   * Base address of the management API, as its callers reach it: for the ready `curl` line beside a
+   * new key.
+   */
   apiUrl: z.string(),
 });
 export type ConsoleSession = z.infer<typeof ConsoleSession>;
@@ -90,16 +103,22 @@ export const UsageByDayQuery = z.object({ days: queryInteger(1, MAX_USAGE_DAYS).
 /** What one operation used on one day. */
 export const DayUsage = z.object({
   operation: z.string(),
-  /** Billed lines: requests, and each item of a bulk. What was given back takes none of them away. */
+  /**
+   * Billed lines: requests, and each item of a bulk. What was given back takes none of them away.
+   */
   requests: z.int().min(0),
-  /** What they cost, less what was given back that day: below zero where more came back than was used. */
+  /**
+   * What they cost, less what was given back that day: below zero where more came back than was
+   * used.
+   */
   credits: z.int(),
 });
 export type DayUsage = z.infer<typeof DayUsage>;
 
 /**
- * Answer of GET /credits/usage-by-day: every day asked for, oldest first, each with its operations, the most expensive
- * first; none on a day without use. The sums of all days are the sums of the lines of listCreditUsage.
+ * Answer of GET /credits/usage-by-day: every day asked for, oldest first, each with its operations,
+ * the most expensive first; none on a day without use. The sums of all days are the sums of the
+ * lines of listCreditUsage.
  */
 export const UsageByDayAnswer = z.object({
   days: z.array(z.object({ day: z.iso.date(), operations: z.array(DayUsage) })),
@@ -126,7 +145,10 @@ export type ConsoleKey = z.infer<typeof ConsoleKey>;
 export const ConsoleKeysAnswer = z.object({ keys: z.array(ConsoleKey) });
 export type ConsoleKeysAnswer = z.infer<typeof ConsoleKeysAnswer>;
 
-/** Body of POST /keys. Issues name `name`, `scopes` (or `scopes` and the position in it) or `expiresAt`. */
+/**
+ * Body of POST /keys. Issues name `name`, `scopes` (or `scopes` and the position in it) or
+ * `expiresAt`.
+ */
 export const CreateConsoleKeyBody = z.object({
   name: GivenName,
   scopes: z
@@ -188,17 +210,21 @@ export const ConsoleAccountsAnswer = z.object({ accounts: z.array(TradingAccount
 export type ConsoleAccountsAnswer = z.infer<typeof ConsoleAccountsAnswer>;
 
 /**
- * Answer of GET /servers/:serverId/accounts/:accountNumber: the account alone. Its `credentials` must not reach a client
- * application (interface, "Credentials").
+ * Answer of GET /servers/:serverId/accounts/:accountNumber: the account alone. Its `credentials`
+ * must not reach a client application (interface, "Credentials").
  */
 export const ConsoleAccountAnswer = z.object({ account: TradingAccount });
 export type ConsoleAccountAnswer = z.infer<typeof ConsoleAccountAnswer>;
 
 /**
- * Events of GET /servers/:serverId/accounts/:accountNumber/live (text/event-stream): `sample` with an `AccountMetricsFrame`,
- * the newest at once and then whenever it has changed; `end` with {@link LiveEnd}, after which the stream is closed for good.
+ * Events of GET /servers/:serverId/accounts/:accountNumber/live (text/event-stream): `sample` with
+ * an `AccountMetricsFrame`, the newest at once and then whenever it has changed; `end` with
+ * {@link LiveEnd}, after which the stream is closed for good.
  */
 export const LIVE_EVENTS = { sample: "sample", end: "end" } as const;
-/** Why a stream ended by itself: the session did, the account is gone, or the server stops (connect again). */
+/**
+ * Why a stream ended by itself: the session did, the account is gone, or the server stops (connect
+ * again).
+ */
 export const LiveEnd = z.object({ reason: z.enum(["signed_out", "deleted", "restart"]) });
 export type LiveEnd = z.infer<typeof LiveEnd>;

@@ -22,7 +22,9 @@ export const ExportAccountHistoryBody = z
   });
 export type ExportAccountHistoryBody = z.infer<typeof ExportAccountHistoryBody>;
 
-/** One record of an export. Its time is recordedAt, createdAt, openedAt or executedAt, by its kind. */
+/**
+ * One record of an export. Its time is recordedAt, createdAt, openedAt or executedAt, by its kind.
+ */
 export const ExportRecord = z.discriminatedUnion("kind", [
   Transaction.extend({ kind: z.literal("transaction"), createdBy: MessageCreatedBy }),
   Order.extend({ kind: z.literal("order") }),
@@ -32,7 +34,9 @@ export const ExportRecord = z.discriminatedUnion("kind", [
 ]);
 export type ExportRecord = z.infer<typeof ExportRecord>;
 
-/** Result of account.history_export: the newest records of the four kinds together, newest first. */
+/**
+ * Result of account.history_export: the newest records of the four kinds together, newest first.
+ */
 export const HistoryExport = z.object({
   from: z.iso.datetime().nullable(),
   to: z.iso.datetime().nullable(),

@@ -32,7 +32,10 @@ export const TRANSACTION_TYPES = [
 export const TransactionType = z.enum(TRANSACTION_TYPES);
 export type TransactionType = z.infer<typeof TransactionType>;
 
-/** One row of an account's ledger as the API shows it (decisions, 6.2). Amounts in units of currency, signed. */
+/**
+ * One row of an account's ledger as the API shows it (decisions, 6.2). Amounts in units of
+ * currency, signed.
+ */
 export const Transaction = z.object({
   id: z.uuid(),
   accountNumber: z.string(),

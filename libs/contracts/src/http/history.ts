@@ -44,7 +44,10 @@ export type Position = z.infer<typeof Position>;
  */
 export const PositionMessage = Position.extend({ closedVolume: z.number().default(0) });
 
-/** One execution as the API shows it (interface, "Deal record"). Amounts in units of currency; costs are negative. */
+/**
+ * One execution as the API shows it (interface, "Deal record"). Amounts in units of currency; costs
+ * are negative.
+ */
 export const Deal = z.object({
   id: z.string(),
   orderId: z.string(),

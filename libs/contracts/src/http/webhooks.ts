@@ -46,9 +46,14 @@ const MAX_WEBHOOK_SERVERS = 100;
 export const MAX_FEED_EVENTS = 1_000;
 /** Most events of one replay; a receiver that missed more reads the feed. */
 export const MAX_REPLAY_EVENTS = 20_000;
-/** Deliveries that listWebhookDeliveries counts and pages through, at most: the newest that match. */
+/**
+ * Deliveries that listWebhookDeliveries counts and pages through, at most: the newest that match.
+ */
 export const MAX_LISTED_DELIVERIES = 10_000;
-/** Headers of a delivery (Standard Webhooks), and that of W3C Trace Context, which only a recorded trace brings. */
+/**
+ * Headers of a delivery (Standard Webhooks), and that of W3C Trace Context, which only a recorded
+ * trace brings.
+ */
 export const WEBHOOK_HEADERS = {
   id: "webhook-id",
   timestamp: "webhook-timestamp",
@@ -69,7 +74,9 @@ const Description = z.string().max(250);
 
 export const WEBHOOK_STATUSES = ["enabled", "disabled"] as const;
 export const WebhookStatus = z.enum(WEBHOOK_STATUSES);
-/** Why an endpoint is disabled: its owner said so, it answered 410, or it only failed for five days. */
+/**
+ * Why an endpoint is disabled: its owner said so, it answered 410, or it only failed for five days.
+ */
 export const WEBHOOK_DISABLED_REASONS = ["owner", "gone", "failing"] as const;
 export type WebhookDisabledReason = (typeof WEBHOOK_DISABLED_REASONS)[number];
 
@@ -100,7 +107,10 @@ export const CreateWebhookBody = z.object({
 });
 export type CreateWebhookBody = z.infer<typeof CreateWebhookBody>;
 
-/** Body of updateWebhook; what is not given stays. `enabled` also begins the count of failing days anew. */
+/**
+ * Body of updateWebhook; what is not given stays. `enabled` also begins the count of failing days
+ * anew.
+ */
 export const UpdateWebhookBody = z
   .object({
     url: Url.optional(),
@@ -115,7 +125,10 @@ export const UpdateWebhookBody = z
   });
 export type UpdateWebhookBody = z.infer<typeof UpdateWebhookBody>;
 
-/** Body of replayWebhook: the events that were recorded from `since` (inclusive) to `until` (exclusive). */
+/**
+ * Body of replayWebhook: the events that were recorded from `since` (inclusive) to `until`
+ * (exclusive).
+ */
 export const ReplayWebhookBody = z.object({
   since: DateTime,
   until: DateTime.optional(),
@@ -130,8 +143,8 @@ const Of = {
   serverId: z.guid().nullable(),
   accountNumber: z.string().nullable(),
   /**
-   * Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they
-   * happened (docs/webhooks.md, "Order").
+   * Counts the account's events of all kinds but those of commands, from 1, without a gap, in the
+   * order in which they happened (docs/webhooks.md, "Order").
    */
   accountSequence: z.int().min(1).nullable(),
 };
@@ -154,7 +167,10 @@ const event = <T extends z.ZodType, D extends z.ZodType>(type: T, data: D) =>
     data,
   });
 
-/** The body of a delivery, byte for byte what is signed: what happened, with the record as reads show it after that. */
+/**
+ * The body of a delivery, byte for byte what is signed: what happened, with the record as reads
+ * show it after that.
+ */
 export const WebhookEvent = z.discriminatedUnion("type", [
   event(
     z.enum([
@@ -228,7 +244,10 @@ export const ListEventsQuery = z.object({
 });
 export type ListEventsQuery = z.infer<typeof ListEventsQuery>;
 
-/** Answer of listEvents, oldest first. `next` is to be given as `after`; it is the given one where nothing new is there. */
+/**
+ * Answer of listEvents, oldest first. `next` is to be given as `after`; it is the given one where
+ * nothing new is there.
+ */
 export const EventsAnswer = z.object({ events: z.array(FeedEvent), next: z.string() });
 
 export const DELIVERY_STATUSES = ["pending", "delivering", "succeeded", "failed", "cancelled"] as const;

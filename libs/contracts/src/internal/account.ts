@@ -69,7 +69,9 @@ export const ACCOUNT_ROUTES = {
     path: "/internal/servers/overview",
     callers: ["console"],
     body: z.object({ serverIds: z.array(Guid).max(MAX_SERVER_OVERVIEWS) }),
-    /** In the order of the request; null for an unknown server. Deleted accounts are not counted. */
+    /**
+     * In the order of the request; null for an unknown server. Deleted accounts are not counted.
+     */
     answer: z.object({
       servers: z.array(z.object({ server: Server, accountCount: z.int().min(0) }).nullable()),
     }),

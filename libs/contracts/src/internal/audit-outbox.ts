@@ -1,4 +1,6 @@
-/** The internal routes of each service whose changes the audit log of the console service records. */
+/**
+ * The internal routes of each service whose changes the audit log of the console service records.
+ */
 import { AuditOutboxAnswer, AuditRecordedBody } from "../messages/audit-event.ts";
 import { z } from "zod";
 

@@ -9,7 +9,10 @@ import { CUSTOMER_CALLERS, type InternalRoutes } from "./route.ts";
 const MAX_IDS = 1_000;
 /** Maximum wait of one request, in milliseconds (decisions, 3.7). */
 const MAX_WAIT_MS = 30_000;
-/** Replaces a command that did not fit into the answer: ask for it again. The first command always fits. */
+/**
+ * Replaces a command that did not fit into the answer: ask for it again. The first command always
+ * fits.
+ */
 export const LATER = "later";
 
 const SERVER = "/internal/servers/:serverId";
@@ -53,7 +56,10 @@ export const COMMAND_STATUS_ROUTES = {
     query: ListQuery,
     answer: CommandsAnswer,
   },
-  /** One line per command, in the order of the request: the answer of getCommand, {@link LATER} as JSON, or empty. */
+  /**
+   * One line per command, in the order of the request: the answer of getCommand, {@link LATER} as
+   * JSON, or empty.
+   */
   readCommands: {
     method: "POST",
     path: "/internal/commands/read",
@@ -81,7 +87,10 @@ export const COMMAND_STATUS_ROUTES = {
       commands: z.array(z.object({ commandId: z.guid(), organizationId: z.guid(), reservedCredits: z.int().min(0) })),
     }),
   },
-  /** Answers when all records are read that the command topics had at the time of the request; 503 after 10 s. */
+  /**
+   * Answers when all records are read that the command topics had at the time of the request; 503
+   * after 10 s.
+   */
   waitUntilCaughtUp: {
     method: "POST",
     path: "/internal/commands/caught-up",

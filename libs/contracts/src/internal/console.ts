@@ -1,4 +1,7 @@
-/** The internal routes of the console service, which owns people and the audit log: for the operator. */
+/**
+ * The internal routes of the console service, which owns people and the audit log: for the
+ * operator.
+ */
 import { z } from "zod";
 
 import { ListAuditQuery } from "../http/audit.ts";
@@ -9,7 +12,10 @@ import type { InternalRoutes } from "./route.ts";
 
 const NewPassword = z.object({ password: UserPassword.optional() });
 
-/** Records as the operator's command line shows them. With `--json` it also prints fields of later releases. */
+/**
+ * Records as the operator's command line shows them. With `--json` it also prints fields of later
+ * releases.
+ */
 const OperatorUser = z.looseObject({
   userId: z.guid(),
   email: z.string(),

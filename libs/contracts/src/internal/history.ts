@@ -4,7 +4,10 @@ import { ExportRecord, MAX_EXPORT_RECORDS } from "../http/exports.ts";
 import { DateTime, queryInteger } from "../values.ts";
 import type { InternalRoute } from "./route.ts";
 
-/** The newest records of an account, for an export. Account and finance each serve their part of the history. */
+/**
+ * The newest records of an account, for an export. Account and finance each serve their part of the
+ * history.
+ */
 export const HISTORY_ROUTE = {
   method: "GET",
   path: "/internal/servers/:serverId/accounts/:accountNumber/history",

@@ -1,4 +1,6 @@
-/** The internal routes of the organization service: the directory and the credits of organizations. */
+/**
+ * The internal routes of the organization service: the directory and the credits of organizations.
+ */
 import { z } from "zod";
 
 import { GivenName, LowBalanceThresholdBody, UsageByDayAnswer, UsageByDayQuery } from "../http/console.ts";
@@ -45,7 +47,9 @@ const NewServer = z.object({
   configuration: ServerEntry.shape.configuration,
 });
 
-/** Records as the console and the operator's command line show them, with fields of later releases. */
+/**
+ * Records as the console and the operator's command line show them, with fields of later releases.
+ */
 const ShownKey = z.looseObject({
   keyId: z.string(),
   name: z.string(),
@@ -218,7 +222,10 @@ export const ORGANIZATION_ROUTES = {
     answer: z.object({ prices: Prices }),
   },
   ...AUDIT_OUTBOX_ROUTES,
-  /** Users that the console service does not have yet, or has as of an earlier change; at most {@link MAX_FORMER_USERS}. */
+  /**
+   * Users that the console service does not have yet, or has as of an earlier change; at most
+   * {@link MAX_FORMER_USERS}.
+   */
   listFormerUsers: {
     ...CONSOLE,
     method: "GET",

@@ -3,7 +3,10 @@ import { z } from "zod";
 
 import { AccountNumber, Guid } from "../values.ts";
 
-/** Who can call: the name that a service token begins with. `operator` is the operator's command line. */
+/**
+ * Who can call: the name that a service token begins with. `operator` is the operator's command
+ * line.
+ */
 export const CALLERS = ["gateway", "account", "export", "metrics", "organization", "console", "operator"] as const;
 export type Caller = (typeof CALLERS)[number];
 /** Callers on behalf of a customer: the management API, and the console. */
@@ -87,7 +90,10 @@ export interface RouteInput<R extends InternalRoute> {
   readonly body: R extends { readonly body: infer Body extends z.ZodType } ? z.output<Body> : undefined;
 }
 
-/** The path to call, with its parameters encoded and its query; also of an operation of the management API. */
+/**
+ * The path to call, with its parameters encoded and its query; also of an operation of the
+ * management API.
+ */
 export function pathOf(route: { readonly path: string }, { params = {}, query }: RouteAddress): string {
   const path = route.path.replaceAll(PARAMETER, (_written, name: string) =>
     encodeURIComponent(assertDefined(params[name], `${name} of ${route.path}`)),
@@ -98,7 +104,10 @@ export function pathOf(route: { readonly path: string }, { params = {}, query }:
   return `${path}?${fields.toString()}`;
 }
 
-/** The schema of a route's path parameters, null where it has none. Throws for a parameter without a schema. */
+/**
+ * The schema of a route's path parameters, null where it has none. Throws for a parameter without a
+ * schema.
+ */
 export function pathSchema({ path }: { readonly path: string }): z.ZodType<Readonly<Record<string, string>>> | null {
   const schemas: Readonly<Record<string, z.ZodType<string>>> = PATH_PARAMETERS;
   const parameters: Record<string, z.ZodType<string>> = {};

@@ -1,4 +1,7 @@
-/** The internal routes of the webhooks service: one per webhook operation of the management API, with the same answer. */
+/**
+ * The internal routes of the webhooks service: one per webhook operation of the management API,
+ * with the same answer.
+ */
 import {
   CreateWebhookBody,
   DeletedWebhookAnswer,

@@ -1,12 +1,12 @@
 /**
- * Which events of a trading server become facts, and whose. A fact of one service names the last event before it that
- * the other one announces, so both must agree on this.
+ * Which events of a trading server become facts, and whose. A fact of one service names the last
+ * event before it that the other one announces, so both must agree on this.
  */
 import type { TradingEvent } from "./trading-event.ts";
 
 /**
- * Whether the account service makes a fact of the event. Its facts of other events on an account, such as a new leverage,
- * follow from commands; nobody waits for those.
+ * Whether the account service makes a fact of the event. Its facts of other events on an account,
+ * such as a new leverage, follow from commands; nobody waits for those.
  */
 export function isAnnouncedByAccount({ type }: TradingEvent): boolean {
   switch (type) {

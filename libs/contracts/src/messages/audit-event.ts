@@ -18,7 +18,10 @@ export const AuditEvent = z.object({
   at: z.iso.datetime(),
   /** One of `AUDIT_ACTIONS`, or one of a later release. */
   action: z.string().min(1).max(MAX_ACTION_CHARACTERS),
-  /** The operator has one token and no id. Null where a process of release 0.1.0 passed the request on. */
+  /**
+   * The operator has one token and no id. Null where a process of release 0.1.0 passed the request
+   * on.
+   */
   actor: z.union([Actor, z.object({ type: z.literal("operator"), id: z.null() })]).nullable(),
   address: CallerAddress,
   subject: z.object({ type: z.enum(AUDIT_SUBJECT_TYPES), id: z.string() }).nullable(),

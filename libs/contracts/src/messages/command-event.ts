@@ -12,8 +12,8 @@ export const Settlement = z.object({
 export type Settlement = z.infer<typeof Settlement>;
 
 /**
- * One state change of one command, on `command.events`. Of several events of a command the highest `version` is its
- * state; the message itself, `queued`, is version 0.
+ * One state change of one command, on `command.events`. Of several events of a command the highest
+ * `version` is its state; the message itself, `queued`, is version 0.
  */
 export const CommandEvent = z.object({
   commandId: z.uuid(),

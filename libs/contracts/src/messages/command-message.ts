@@ -6,7 +6,9 @@ import { COMMANDS } from "../commands.ts";
 import { type Command, CommandOperation } from "../http/commands.ts";
 import { Minor } from "../values.ts";
 
-/** A secret under AES-256-GCM; `keyId` names the sealing key (decisions, 5.2). All parts base64url. */
+/**
+ * A secret under AES-256-GCM; `keyId` names the sealing key (decisions, 5.2). All parts base64url.
+ */
 export const Sealed = z.object({ keyId: z.string(), iv: z.string(), ciphertext: z.string(), tag: z.string() });
 export type Sealed = z.infer<typeof Sealed>;
 
@@ -29,8 +31,9 @@ export const CommandHeader = z.object({
   /** A password that the caller supplied. */
   sealedPassword: Sealed.nullable(),
   /**
-   * The key that the command's generated passwords are derived with (decisions, 5.2), so that whoever derives them gets the
-   * same ones after the keys were rotated. Null where nothing is derived.
+   * The key that the command's generated passwords are derived with (decisions, 5.2), so that
+   * whoever derives them gets the same ones after the keys were rotated. Null where nothing is
+   * derived.
    */
   derivationKeyId: z.string().nullable(),
   /** Credits reserved under `chargeId` (decisions, 7.2). */
@@ -45,7 +48,10 @@ export const CommandHeader = z.object({
   createdBy: MessageCreatedBy,
   /** Of a password reset. */
   callerAddress: CallerAddress,
-  /** The W3C name of the span that it was taken up in. Never on the topic, whose header `traceparent` tells it. */
+  /**
+   * The W3C name of the span that it was taken up in. Never on the topic, whose header
+   * `traceparent` tells it.
+   */
   traceparent: z.string().optional(),
 });
 export type CommandHeader = z.infer<typeof CommandHeader>;

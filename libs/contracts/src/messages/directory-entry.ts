@@ -26,7 +26,10 @@ export const KeyEntry = z.object({
 });
 export type KeyEntry = z.infer<typeof KeyEntry>;
 
-/** A trading server of an organization and where it is reached. `configuration` is only its first state: the account service owns it afterwards. */
+/**
+ * A trading server of an organization and where it is reached. `configuration` is only its first
+ * state: the account service owns it afterwards.
+ */
 export const ServerEntry = z.object({
   kind: z.literal("server"),
   version: Version,
@@ -34,7 +37,10 @@ export const ServerEntry = z.object({
   organizationId: z.uuid(),
   status: z.enum(["active", "disabled", "removed"]),
   tradingServerUrl: z.url(),
-  /** The server's own token, sealed for this server; account and finance open it. Not there: it was registered without. */
+  /**
+   * The server's own token, sealed for this server; account and finance open it. Not there: it was
+   * registered without.
+   */
   sealedToken: Sealed.optional(),
   configuration: z.object({
     serverName: z.string(),

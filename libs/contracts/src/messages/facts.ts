@@ -6,8 +6,9 @@ import { Transaction } from "../http/finance.ts";
 import { Deal, Order, PositionMessage } from "../http/history.ts";
 
 /**
- * Where a fact stands among the events of the trading server, so that the facts that account and finance make of an
- * account can be put in the order of those events. Sequences of the trading server.
+ * Where a fact stands among the events of the trading server, so that the facts that account and
+ * finance make of an account can be put in the order of those events. Sequences of the trading
+ * server.
  */
 export const FactPlace = z.object({
   /** With this fact, its service has announced everything up to here. */

@@ -1,9 +1,9 @@
 import { z } from "zod";
 
 /**
- * Headers of a record of `metrics.samples`, decimal text. The value is byte for byte the WebSocket frame
- * (`AccountMetricsFrame`). A sample counts only if `sequence` is the account's last + 1 and `from` is the last `to`
- * (architecture, 3.5).
+ * Headers of a record of `metrics.samples`, decimal text. The value is byte for byte the WebSocket
+ * frame (`AccountMetricsFrame`). A sample counts only if `sequence` is the account's last + 1 and
+ * `from` is the last `to` (architecture, 3.5).
  */
 export const SAMPLE_HEADERS = {
   sequence: "sequence",
@@ -11,13 +11,15 @@ export const SAMPLE_HEADERS = {
   from: "from",
   /** Offset in `trading.valuations` of the last valuation that the sample takes in. */
   to: "to",
-  /** Only on a record without a value: the account was deleted, and no sample of it counts any more. */
+  /**
+   * Only on a record without a value: the account was deleted, and no sample of it counts any more.
+   */
   deleted: "deleted",
 } as const;
 
 /**
- * Value of a record of `metrics.latest`: an account's newest judged sample. `window` describes the oldest sample that
- * the writer still held, from which a reader can judge the log forward again.
+ * Value of a record of `metrics.latest`: an account's newest judged sample. `window` describes the
+ * oldest sample that the writer still held, from which a reader can judge the log forward again.
  */
 export const SampleCheckpoint = z.object({
   sequence: z.int().min(1),
@@ -31,9 +33,10 @@ export const SampleCheckpoint = z.object({
 export type SampleCheckpoint = z.infer<typeof SampleCheckpoint>;
 
 /**
- * Value of the marker record `partition/<number>` of `metrics.latest`: every sample of the partition below
- * `samplesOffset` is in the checkpoints, as far as its writer had read them back: those of `metrics.latest` below
- * `latestOffset`. What stands there from `latestOffset` on may have been written by another.
+ * Value of the marker record `partition/<number>` of `metrics.latest`: every sample of the
+ * partition below `samplesOffset` is in the checkpoints, as far as its writer had read them back:
+ * those of `metrics.latest` below `latestOffset`. What stands there from `latestOffset` on may have
+ * been written by another.
  */
 export const PartitionCheckpoint = z.object({ samplesOffset: z.int().min(0), latestOffset: z.int().min(0) });
 export type PartitionCheckpoint = z.infer<typeof PartitionCheckpoint>;

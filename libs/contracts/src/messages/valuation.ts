@@ -2,7 +2,10 @@ import { z } from "zod";
 
 import { Minor } from "../values.ts";
 
-/** A record of `trading.valuations`: what an account is worth at one moment, as the trading server reckons it. */
+/**
+ * A record of `trading.valuations`: what an account is worth at one moment, as the trading server
+ * reckons it.
+ */
 export const Valuation = z.object({
   serverId: z.guid(),
   accountNumber: z.string(),

@@ -17,12 +17,18 @@ const ERROR_RESPONSES = {
 } as const;
 export type ErrorStatus = keyof typeof ERROR_RESPONSES;
 
-/** Codes that an operation answers with another status than the catalogue's (decisions, 2.3 and 4.8). */
+/**
+ * Codes that an operation answers with another status than the catalogue's
+ * (decisions, 2.3 and 4.8).
+ */
 const MOVED_CODES: readonly (readonly [ErrorStatus, ErrorCode])[] = [
   [409, "IDEMPOTENCY_KEY_REUSED"],
   [400, "ACCOUNT_NOT_FOUND"],
 ];
-/** Codes of the live stream's handshake, of the console and of paths that are none, which no operation answers. */
+/**
+ * Codes of the live stream's handshake, of the console and of paths that are none, which no
+ * operation answers.
+ */
 const NO_OPERATIONS_CODES: ReadonlySet<ErrorCode> = new Set([
   "TOO_MANY_CONNECTIONS",
   "CROSS_SITE_REQUEST",

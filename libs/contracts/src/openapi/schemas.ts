@@ -169,8 +169,8 @@ export function referenceTo(schema: z.ZodType): JsonSchema {
 }
 
 /**
- * A query parameter as a caller thinks of it: in a query string everything is text, so a field that becomes a number is
- * told as that number; anything else as what is sent.
+ * A query parameter as a caller thinks of it: in a query string everything is text, so a field that
+ * becomes a number is told as that number; anything else as what is sent.
  */
 export function parameterSchema(field: z.ZodType): JsonSchema {
   const output = converted(field, "output");

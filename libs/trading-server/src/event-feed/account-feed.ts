@@ -1,4 +1,7 @@
-/** The words of the event feed: accounts, what became of an event, and the ports that a service gives. */
+/**
+ * The words of the event feed: accounts, what became of an event, and the ports that a service
+ * gives.
+ */
 import type { TradingEvent } from "@kapi/contracts";
 
 /** What tells an account from all others. */
@@ -8,8 +11,8 @@ export interface AccountName {
 }
 
 /**
- * What became of one event: `gap` where one before it is not booked yet; `dropped` where the account takes no events
- * (any more), which may change, so it is not remembered.
+ * What became of one event: `gap` where one before it is not booked yet; `dropped` where the
+ * account takes no events (any more), which may change, so it is not remembered.
  */
 export type Booking = "booked" | "repeat" | "gap" | "dropped";
 
@@ -24,8 +27,8 @@ export interface BookingReport {
 /** Where events are booked: a service's own schema. */
 export interface EventBook<Report extends BookingReport = BookingReport> {
   /**
-   * Books events of many accounts in one transaction and notes gaps. The events of one account stand in the order of
-   * their sequence. Rejects where nothing was booked.
+   * Books events of many accounts in one transaction and notes gaps. The events of one account
+   * stand in the order of their sequence. Rejects where nothing was booked.
    */
   book(events: readonly TradingEvent[]): Promise<Report>;
   /** Notes that the account cannot be booked up to `neededSequence` now. */
@@ -58,13 +61,19 @@ export interface EventHistory {
   since(account: AccountName, sequence: number, limit: number): Promise<readonly TradingEvent[]>;
 }
 
-/** Events of one account, judged: the run that is to be booked now, and what becomes of each that was given. */
+/**
+ * Events of one account, judged: the run that is to be booked now, and what becomes of each that
+ * was given.
+ */
 export interface JudgedEvents {
   readonly run: readonly TradingEvent[];
   readonly bookings: readonly Booking[];
 }
 
-/** Judges events of an account that is booked up to `bookedSequence`, given in the order of their sequence. */
+/**
+ * Judges events of an account that is booked up to `bookedSequence`, given in the order of their
+ * sequence.
+ */
 export function judgeEvents(bookedSequence: number, events: readonly TradingEvent[]): JudgedEvents {
   const run: TradingEvent[] = [];
   const bookings = events.map((event): Booking => {

@@ -1,7 +1,8 @@
 /**
- * Gathers events from all sources (answers to changes, the topic, fetched history) into units of booking. An account is
- * in one unit at a time, so this process never waits for its own row locks; an event that comes by two paths at once is
- * booked once and answers both. What comes while units are under way makes the next ones larger.
+ * Gathers events from all sources (answers to changes, the topic, fetched history) into units of
+ * booking. An account is in one unit at a time, so this process never waits for its own row locks;
+ * an event that comes by two paths at once is booked once and answers both. What comes while units
+ * are under way makes the next ones larger.
  */
 import { accountKey, type TradingEvent } from "@kapi/contracts";
 import { type Deferred, deferred } from "@kapi/kernel";
@@ -24,7 +25,10 @@ export interface BookingQueueOptions<Report extends BookingReport> {
   readonly onGaps: (accounts: readonly AccountName[]) => void;
   /** Told of every unit that was booked. */
   readonly onReport?: (report: Report) => void;
-  /** The events of one account that cannot be booked; the account is parked until somebody mends the cause. */
+  /**
+   * The events of one account that cannot be booked; the account is parked until somebody mends the
+   * cause.
+   */
   readonly onUnbookable: (account: AccountName, error: unknown) => void;
 }
 
@@ -55,16 +59,16 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
   }
 
   /**
-   * Forgets how far an account is booked, so that its next events go to the database whatever this process remembers:
-   * for a caller that has just read there that they are missing.
+   * Forgets how far an account is booked, so that its next events go to the database whatever this
+   * process remembers: for a caller that has just read there that they are missing.
    */
   forget({ serverId, accountNumber }: AccountName): void {
     this.#booked.delete(accountKey(serverId, accountNumber));
   }
 
   /**
-   * Books one event; rejects where the database could not be reached. `traceparent` is the span that asked for it; the
-   * booking is a span beneath it.
+   * Books one event; rejects where the database could not be reached. `traceparent` is the span
+   * that asked for it; the booking is a span beneath it.
    */
   book(event: TradingEvent, traceparent?: string): Promise<Booking> {
     const key = accountKey(event.serverId, event.accountNumber);
@@ -142,7 +146,10 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
     this.#options.onReport?.(report);
   }
 
-  /** A unit that fails for a reason of its own is booked account by account, so that one account holds up no other. */
+  /**
+   * A unit that fails for a reason of its own is booked account by account, so that one account
+   * holds up no other.
+   */
   async #fail(unit: ReadonlyMap<string, AccountEvents>, waiting: readonly Waiting[], error: unknown): Promise<void> {
     const reason = error instanceof Error ? error : new Error(String(error));
     if (this.#options.isTransient(error)) {

@@ -1,7 +1,8 @@
 /**
- * Closes gaps: an account of which an event came before its predecessors gets the missing ones from the trading
- * server's history. Gaps are rows, so none is forgotten; a new one is filled at once, the others when their next try is
- * due. What builds on the account's events waits meanwhile; no other account does.
+ * Closes gaps: an account of which an event came before its predecessors gets the missing ones from
+ * the trading server's history. Gaps are rows, so none is forgotten; a new one is filled at once,
+ * the others when their next try is due. What builds on the account's events waits meanwhile; no
+ * other account does.
  */
 import { type Logger, observed, type Started } from "@kapi/runtime";
 import { accountKey } from "@kapi/contracts";
@@ -111,7 +112,8 @@ class Filler implements GapFiller {
           await gaps.close(account);
           continue;
         }
-        // The database tells whether the last page brought the account further, not what became of single events.
+        // The database tells whether the last page brought the account further, not what became of
+        // single events.
         if (gap.bookedSequence === bookedBefore) {
           logger.warn({ ...gap }, "a gap in the events of an account cannot be filled yet");
           return await gaps.postpone(account, backOffMs(gap.attempts + 1, Math.random));
@@ -136,7 +138,10 @@ class Filler implements GapFiller {
   }
 }
 
-/** Books the next page of the history of an account that the database says is booked up to `bookedSequence`. */
+/**
+ * Books the next page of the history of an account that the database says is booked up to
+ * `bookedSequence`.
+ */
 export async function bookNextPage(
   { history, queue }: Pick<GapFillerOptions, "history" | "queue">,
   account: AccountName,

@@ -15,7 +15,9 @@ import type { Logger, Started } from "@kapi/runtime";
 import type { BookingQueue } from "./booking-queue.ts";
 
 const MIN_INTERVAL_MS = 25;
-/** Under load an event is in lists and history this much later; there are fewer and larger batches. */
+/**
+ * Under load an event is in lists and history this much later; there are fewer and larger batches.
+ */
 const BUSY_INTERVAL_MS = 75;
 
 export interface TradingEventsOptions {
@@ -27,12 +29,16 @@ export interface TradingEventsOptions {
   readonly fatal: (error: Error) => void;
 }
 
-/** Starts to book the topic. An event is done when it is booked, or when the gap before it is on record. */
+/**
+ * Starts to book the topic. An event is done when it is booked, or when the gap before it is on
+ * record.
+ */
 export function consumeTradingEvents(options: TradingEventsOptions): Promise<Started<Consumer>> {
   return createConsumer(options.kafka, {
     groupId: options.groupId,
     topics: [TOPICS.tradingEvents],
-    // What must be known at once is asked of the trading server; for the topic a moment costs nobody anything.
+    // What must be known at once is asked of the trading server; for the topic a moment costs
+    // nobody anything.
     minIntervalMs: MIN_INTERVAL_MS,
     busyIntervalMs: BUSY_INTERVAL_MS,
     onBatch: (batch) => bookBatch(options, batch),
@@ -55,7 +61,10 @@ async function bookBatch({ queue, isTransient }: TradingEventsOptions, batch: Ba
   throw failure.reason;
 }
 
-/** The event; null where it is booked already, as an answer or the history may have brought it before; or why it is none. */
+/**
+ * The event; null where it is booked already, as an answer or the history may have brought it
+ * before; or why it is none.
+ */
 function decode({ value }: Message, queue: Pick<BookingQueue, "isBooked">): TradingEvent | string | null {
   let json: unknown;
   try {

@@ -84,7 +84,9 @@ export function withdrawal(amountMinor: number): Body {
   return { type: "balance", kind: "withdrawal", amountMinor, description: "conformance" };
 }
 
-/** What an outcome says, in a word: the event's type, "already so", the refusal's code, or "closed". */
+/**
+ * What an outcome says, in a word: the event's type, "already so", the refusal's code, or "closed".
+ */
 export function wordOf(outcome: Outcome | undefined): string {
   if (outcome === undefined) return "nothing";
   if (outcome.status === "refused") return outcome.code;

@@ -1,7 +1,9 @@
 /**
- * The conformance tests of the trading-server contract. Whoever writes a bridge to a real platform runs them against it:
+ * The conformance tests of the trading-server contract. Whoever writes a bridge to a real platform
+ * runs them against it:
  *
- *   describeTradingServerConformance("our bridge", async () => ({ value: { client, serverId, openPosition }, stop }));
+ * describeTradingServerConformance("our bridge", async () => ({ value: { client, serverId,
+ * openPosition }, stop }));
  *
  * They use the contract alone, on accounts of their own, and expect nothing about prices.
  */

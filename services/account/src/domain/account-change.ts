@@ -52,7 +52,9 @@ export type ChangePlan =
   | { readonly kind: "send"; readonly change: AccountChange }
   | ({ readonly kind: "refuse" } & Refusal);
 
-/** What an applied change does to the account's row. Where a field is left out, the row keeps it. */
+/**
+ * What an applied change does to the account's row. Where a field is left out, the row keeps it.
+ */
 export interface AccountEffect {
   /** The trading server made an event of it: it changed something, whatever the row says. */
   readonly made: boolean;
@@ -77,12 +79,17 @@ export type ChangeFact =
   | "account.archived"
   | "account.password_changed";
 
-/** A queued operation on one existing account. Deletion has no effect of its own: the row is marked. */
+/**
+ * A queued operation on one existing account. Deletion has no effect of its own: the row is marked.
+ */
 export interface QueuedOperation {
   readonly operation: CommandOperation;
   /** Null for the deletion, whose fact is recorded when the account is marked. */
   readonly fact: ChangeFact | null;
-  /** The trading server does more than it answers, as cancelling orders: the command ends once that is booked. */
+  /**
+   * The trading server does more than it answers, as cancelling orders: the command ends once that
+   * is booked.
+   */
   readonly changesHistory: boolean;
   plan(message: CommandMessage, account: Account, server: ServerConfiguration): ChangePlan;
   /** The effect of the applied change; `nowIso` where the trading server made no event. */

@@ -15,7 +15,10 @@ export type AccountMove =
   | "startImmediateDeletion"
   | "finishDeletion";
 
-/** What a move does to an account: it moves; it already is so, and nothing happens; or the error of the command. */
+/**
+ * What a move does to an account: it moves; it already is so, and nothing happens; or the error of
+ * the command.
+ */
 export type MoveVerdict = "moves" | "already" | CommandErrorCode;
 
 /** Where a move leads, and what it does from each status. */
@@ -29,7 +32,9 @@ const GONE = { deleting: "ACCOUNT_NOT_FOUND", deleted: "ACCOUNT_NOT_FOUND" } as 
 /** An account that the trading server never opened cannot be enabled, disabled or archived. */
 const NEVER_OPENED = { pending: "ACCOUNT_NOT_READY", failed: "INVALID_STATE_TRANSITION" } as const;
 
-/** The end of a creation: one that is run again finds its account moved on, and leaves it as it is. */
+/**
+ * The end of a creation: one that is run again finds its account moved on, and leaves it as it is.
+ */
 const END_OF_CREATION = {
   pending: "moves",
   active: "already",
@@ -41,8 +46,9 @@ const END_OF_CREATION = {
 } as const;
 
 /**
- * The life of an account as one table (decisions, 4.3 and 4.8). Open positions are not in it: the trading server knows
- * them, and refuses to archive or delete with ACCOUNT_HAS_OPEN_POSITIONS. `startDeletion` is the queued deletion.
+ * The life of an account as one table (decisions, 4.3 and 4.8). Open positions are not in it: the
+ * trading server knows them, and refuses to archive or delete with ACCOUNT_HAS_OPEN_POSITIONS.
+ * `startDeletion` is the queued deletion.
  */
 export const ACCOUNT_MOVES: Readonly<Record<AccountMove, MoveRule>> = {
   activate: { to: "active", from: END_OF_CREATION },
@@ -96,7 +102,10 @@ export const ACCOUNT_MOVES: Readonly<Record<AccountMove, MoveRule>> = {
   },
 };
 
-/** What an update or a password reset, which moves nothing, meets in each status; null: it is carried out. */
+/**
+ * What an update or a password reset, which moves nothing, meets in each status; null: it is
+ * carried out.
+ */
 export const CHANGE_REFUSALS: Readonly<Record<StoredStatus, CommandErrorCode | null>> = {
   pending: "ACCOUNT_NOT_READY",
   active: null,

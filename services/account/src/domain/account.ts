@@ -37,7 +37,10 @@ export interface Account {
   readonly archivedAt: Date | null;
 }
 
-/** What an account is worth at one moment. Money in units of currency; `marginLevel` null with no margin in use. */
+/**
+ * What an account is worth at one moment. Money in units of currency; `marginLevel` null with no
+ * margin in use.
+ */
 export interface AccountWorth {
   readonly balance: number;
   readonly equity: number;

@@ -22,7 +22,10 @@ export interface HistoryRange {
   readonly limit: number;
 }
 
-/** The booked history of accounts. Null, where it says so: there is no such account, or it is deleted. */
+/**
+ * The booked history of accounts. Null, where it says so: there is no such account, or it is
+ * deleted.
+ */
 export interface HistoryReader {
   orders(account: AccountName, range: PageRange): Promise<RecordPage<Order> | null>;
   positions(
@@ -39,9 +42,15 @@ export interface HistoryReader {
   bookedSequences(accounts: readonly AccountName[]): Promise<(number | null)[]>;
 }
 
-/** Booking what the trading server has told of one account and the topic has perhaps not brought yet. */
+/**
+ * Booking what the trading server has told of one account and the topic has perhaps not brought
+ * yet.
+ */
 export interface FeedSource {
-  /** Sequence of the account's last event on the trading server; 0 where it has none. Rejects without a clear answer. */
+  /**
+   * Sequence of the account's last event on the trading server; 0 where it has none. Rejects
+   * without a clear answer.
+   */
   lastSequence(account: AccountName): Promise<number>;
   /** Books the next page of events after `bookedSequence`. */
   bookNextPage(account: AccountName, bookedSequence: number): Promise<void>;
@@ -58,16 +67,25 @@ export type Replacement =
   /** The account is deleted. */
   | { readonly kind: "gone" };
 
-/** Where a rebuild gathers histories until they take the place of what readers see. It stays over a restart. */
+/**
+ * Where a rebuild gathers histories until they take the place of what readers see. It stays over a
+ * restart.
+ */
 export interface StagedHistory {
-  /** Accounts of a server with numbers above `after`, in order; `hasFeed`: something of it is booked. */
+  /**
+   * Accounts of a server with numbers above `after`, in order; `hasFeed`: something of it is
+   * booked.
+   */
   accounts(
     serverId: string,
     after: string,
     limit: number,
   ): Promise<readonly { readonly accountNumber: string; readonly hasFeed: boolean }[]>;
   countAccounts(serverId: string): Promise<number>;
-  /** The account number up to which an unfinished rebuild of the server came; null where there is none. */
+  /**
+   * The account number up to which an unfinished rebuild of the server came; null where there is
+   * none.
+   */
   doneThrough(serverId: string): Promise<string | null>;
   noteDone(serverId: string, accountNumber: string): Promise<void>;
   forgetDone(serverId: string): Promise<void>;
@@ -75,15 +93,19 @@ export interface StagedHistory {
   bookedSequence(account: AccountName): Promise<number | null>;
   /** Sequence of the last event that is gathered; 0 for none. */
   stagedSequence(account: AccountName): Promise<number>;
-  /** Gathers the next events; returns the sequence of the last one gathered, 0 where the account is deleted. */
+  /**
+   * Gathers the next events; returns the sequence of the last one gathered, 0 where the account is
+   * deleted.
+   */
   stage(account: AccountName, events: readonly TradingEvent[]): Promise<number>;
   /** Forgets what is gathered. */
   discard(account: AccountName): Promise<void>;
   /**
-   * Puts what is gathered in place, as of the very event up to which the account is booked at that moment, so that no
-   * event is left out or told twice. `ahead`: the events after what is gathered. `lostAt`: the event up to which an
-   * account counts as booked of which nothing is booked; null: there must be something. Rejects, and changes nothing,
-   * where the rows are not as many as the events made.
+   * Puts what is gathered in place, as of the very event up to which the account is booked at that
+   * moment, so that no event is left out or told twice. `ahead`: the events after what is gathered.
+   * `lostAt`: the event up to which an account counts as booked of which nothing is booked; null:
+   * there must be something. Rejects, and changes nothing, where the rows are not as many as the
+   * events made.
    */
   replace(account: AccountName, ahead: readonly TradingEvent[], lostAt: number | null): Promise<Replacement>;
 }

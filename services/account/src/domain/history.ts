@@ -1,6 +1,7 @@
 /**
- * The history of an account as arithmetic: how far it is booked and its next events give records and the new state.
- * Records are numbered by kind, from 1 without a gap, in the order in which they came into being.
+ * The history of an account as arithmetic: how far it is booked and its next events give records
+ * and the new state. Records are numbered by kind, from 1 without a gap, in the order in which they
+ * came into being.
  */
 import {
   type Deal,
@@ -62,7 +63,10 @@ export interface KnownRecords {
   readonly positions: ReadonlyMap<string, KnownPosition>;
 }
 
-/** What events come to: each record as it is after them, once, and a fact of each event that makes one. */
+/**
+ * What events come to: each record as it is after them, once, and a fact of each event that makes
+ * one.
+ */
 export interface BookedHistory {
   readonly feed: Feed;
   readonly orders: readonly Numbered<TradingOrder>[];
@@ -71,7 +75,10 @@ export interface BookedHistory {
   readonly facts: readonly FactDraft[];
 }
 
-/** The orders and positions that events tell of; what is known of them has to be given to {@link bookHistory}. */
+/**
+ * The orders and positions that events tell of; what is known of them has to be given to
+ * {@link bookHistory}.
+ */
 export function recordsOf(events: readonly TradingEvent[]): { orderIds: string[]; positionIds: string[] } {
   const orderIds = new Set<string>();
   const positionIds = new Set<string>();
@@ -82,7 +89,10 @@ export function recordsOf(events: readonly TradingEvent[]): { orderIds: string[]
   return { orderIds: [...orderIds], positionIds: [...positionIds] };
 }
 
-/** Books `run`: the next events of the account, without a gap. Those that tell of no record only move the sequence on. */
+/**
+ * Books `run`: the next events of the account, without a gap. Those that tell of no record only
+ * move the sequence on.
+ */
 export function bookHistory(feed: Feed, run: readonly TradingEvent[], known: KnownRecords): BookedHistory {
   const orders = new Map<string, Numbered<TradingOrder>>();
   const positions = new Map<string, NumberedPosition>();
@@ -126,8 +136,9 @@ export function bookHistory(feed: Feed, run: readonly TradingEvent[], known: Kno
 const LOTS_PER_UNIT = 1e8;
 
 /**
- * The two volumes of a position as the API shows them (decisions, 13), in lots, from what was opened
- * and what is left. The trading server tells of a closed position what was left before the close.
+ * The two volumes of a position as the API shows them (decisions, 13), in lots, from what was
+ * opened and what is left. The trading server tells of a closed position what was left before the
+ * close.
  */
 export function volumesOf(
   openedVolume: number,

@@ -37,9 +37,15 @@ export type OpeningOutcome =
 
 /** The trading server as this service needs it. Both reject where there is no clear answer. */
 export interface AccountOpener {
-  /** Opens accounts; one outcome each, in order. An opening that was sent before gives its first outcome again. */
+  /**
+   * Opens accounts; one outcome each, in order. An opening that was sent before gives its first
+   * outcome again.
+   */
   open(serverId: string, openings: readonly AccountOpening[]): Promise<OpeningOutcome[]>;
-  /** What became of openings that were perhaps sent; one that was not can never be opened afterwards. */
+  /**
+   * What became of openings that were perhaps sent; one that was not can never be opened
+   * afterwards.
+   */
   settle(serverId: string, commandIds: readonly string[]): Promise<OpeningOutcome[]>;
 }
 
@@ -75,14 +81,17 @@ export type PageQuery = AccountFilter & { readonly page: number; readonly limit:
 
 /** Servers as the directory brings them. */
 export interface ServerRegister {
-  /** Keeps the entry if it is newer than what is known; a server's first entry also gives its configuration. */
+  /**
+   * Keeps the entry if it is newer than what is known; a server's first entry also gives its
+   * configuration.
+   */
   save(entry: ServerEntry): Promise<void>;
   /** Ids of servers whose trading server was not yet told of their configuration. */
   unconfigured(): Promise<string[]>;
   /**
-   * Has `configure` tell the trading server the configuration as it is now, unless it was told, and notes it. Where two
-   * told it at once, or one of them got no answer, it is told again: an older one may have come last. Rejects as
-   * `configure` does.
+   * Has `configure` tell the trading server the configuration as it is now, unless it was told, and
+   * notes it. Where two told it at once, or one of them got no answer, it is told again: an older
+   * one may have come last. Rejects as `configure` does.
    */
   tell(serverId: string, configure: ConfigureServer): Promise<void>;
   /**
@@ -108,7 +117,9 @@ export interface CreationBook {
   takeUp(creations: readonly AccountCreation[]): Promise<Account[]>;
   /** Those of the accounts that were taken up, in no particular order. */
   read(managedAccountIds: readonly string[]): Promise<Account[]>;
-  /** Moves pending accounts to their end inside `transaction`; gives the accounts that were moved. */
+  /**
+   * Moves pending accounts to their end inside `transaction`; gives the accounts that were moved.
+   */
   close(transaction: WorkTransaction, ends: readonly CreationEnd[]): Promise<Account[]>;
 }
 
@@ -129,33 +140,41 @@ export interface EndedCommand {
 /** The rows of existing accounts, as commands read and change them. */
 export interface AccountBook {
   /**
-   * Locks accounts until the end of `transaction`, before it changes them with several statements: each statement keeps to the order
-   * of locks only by itself.
+   * Locks accounts until the end of `transaction`, before it changes them with several statements:
+   * each statement keeps to the order of locks only by itself.
    */
   lock(transaction: WorkTransaction, accountIds: readonly string[]): void;
   /**
-   * Notes on each account that a command begins, so that a deletion waits for it; gives the accounts as they are, in
-   * order, null for one that there never was. One that is pending, being deleted or deleted is given and not noted.
+   * Notes on each account that a command begins, so that a deletion waits for it; gives the
+   * accounts as they are, in order, null for one that there never was. One that is pending, being
+   * deleted or deleted is given and not noted.
    */
   begin(serverId: string, commands: readonly BegunCommand[]): Promise<(Account | null)[]>;
   /** The accounts as they are, deleted ones too, in order; null for one that there never was. */
   read(serverId: string, accountNumbers: readonly string[]): Promise<(Account | null)[]>;
   /**
-   * Writes the effects of commands inside the transaction that makes them final; gives for each command id the account
-   * afterwards. An account that is being deleted or deleted stays as it is, and is left out.
+   * Writes the effects of commands inside the transaction that makes them final; gives for each
+   * command id the account afterwards. An account that is being deleted or deleted stays as it is,
+   * and is left out.
    */
   end(transaction: WorkTransaction, commands: readonly EndedCommand[]): Promise<ReadonlyMap<string, ChangedAccount>>;
 }
 
 /** Changes of accounts on the trading server. Both reject where there is no clear answer. */
 export interface AccountChanger {
-  /** Carries changes out; one outcome each, in order. A change that was sent before gives its first outcome again. */
+  /**
+   * Carries changes out; one outcome each, in order. A change that was sent before gives its first
+   * outcome again.
+   */
   change(serverId: string, changes: readonly ReferencedChange[]): Promise<ChangeOutcome[]>;
   /** The outcome of each reference; one that has none is closed, so that it can never apply. */
   settle(serverId: string, references: readonly string[]): Promise<ChangeOutcome[]>;
 }
 
-/** What other services know of an account; both resolve once it is gone for good, also where it never was. */
+/**
+ * What other services know of an account; both resolve once it is gone for good, also where it
+ * never was.
+ */
 export interface AccountTraces {
   inFinance(serverId: string, accountNumber: string): Promise<void>;
   inMetrics(serverId: string, accountNumber: string): Promise<void>;
@@ -166,7 +185,10 @@ export interface DeletionState {
   readonly account: Account;
   /** The command that was last begun on it, a creation included; null where there was none. */
   readonly lastCommand: string | null;
-  /** Whether that command is not final yet: `running` while an attempt is under way, as far as can be seen. */
+  /**
+   * Whether that command is not final yet: `running` while an attempt is under way, as far as can
+   * be seen.
+   */
   readonly open: "running" | "queued" | null;
   /** How often the trading server refused the deletion. */
   readonly refusals: number;
@@ -183,13 +205,21 @@ export interface DeletionBook {
    * since it was looked at; false then.
    */
   start(state: DeletionState): Promise<boolean>;
-  /** Writes `deleting` on an account that the trading server has deleted, whatever it was before. */
+  /**
+   * Writes `deleting` on an account that the trading server has deleted, whatever it was before.
+   */
   markDeleting(accountId: string): Promise<void>;
-  /** Announces, once, that an account was created `at` whose creation did not end before its deletion. */
+  /**
+   * Announces, once, that an account was created `at` whose creation did not end before its
+   * deletion.
+   */
   announceCreation(transaction: WorkTransaction, accountId: string, at: string): Promise<void>;
   /** Notes a refusal of the trading server: the next try has another reference. */
   refused(state: DeletionState): Promise<void>;
-  /** At most `limit` accounts that are `deleting` and due to be looked at; each is due again later, and later each time. */
+  /**
+   * At most `limit` accounts that are `deleting` and due to be looked at; each is due again later,
+   * and later each time.
+   */
   takeDue(limit: number): Promise<DeletionState[]>;
   /**
    * Sequence of the last booked event of an account that is `deleting`; null where its events are
@@ -209,11 +239,16 @@ export interface DeletionBook {
   skipEvents(accountId: string): Promise<void>;
   /** Removes orders, positions and deals, once all events are booked. */
   deleteHistory(serverId: string, accountNumber: string): Promise<void>;
-  /** Marks those of the accounts that are `deleting` as `deleted`, with the fact of it; no event is booked afterwards. */
+  /**
+   * Marks those of the accounts that are `deleting` as `deleted`, with the fact of it; no event is
+   * booked afterwards.
+   */
   finish(transaction: WorkTransaction, accountIds: readonly string[]): Promise<void>;
 }
 
-/** The live values of accounts as the metrics service last saw them; null for one without a sample. */
+/**
+ * The live values of accounts as the metrics service last saw them; null for one without a sample.
+ */
 export interface Samples {
   latest(serverId: string, accountNumbers: readonly string[]): Promise<(AccountMetricsFrame | null)[]>;
 }

@@ -18,7 +18,10 @@ export function worthFromSample(sample: AccountMetricsFrame): AccountWorth {
   };
 }
 
-/** The worth that the trading server reckons at this moment; `metricsSequence` is that of the last sample, if any. */
+/**
+ * The worth that the trading server reckons at this moment; `metricsSequence` is that of the last
+ * sample, if any.
+ */
 export function worthFromValuation(valuation: Valuation, metricsSequence: number): AccountWorth {
   return {
     balance: amountFromMinor(valuation.balanceMinor),
@@ -33,7 +36,10 @@ export function worthFromValuation(valuation: Valuation, metricsSequence: number
   };
 }
 
-/** The worth of an account that was never valued: its initial balance once it is open, nothing before. */
+/**
+ * The worth of an account that was never valued: its initial balance once it is open, nothing
+ * before.
+ */
 export function worthBeforeFirstSample(account: Account): AccountWorth {
   const opened = account.activatedAt === null ? 0 : amountFromMinor(account.initialBalanceMinor);
   return {

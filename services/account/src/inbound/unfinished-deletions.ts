@@ -1,6 +1,7 @@
 /**
- * Looks at deletions that were begun and not ended: by a request that failed, or a process that was killed. What fails
- * again is due later each time; a failure of the database only makes the round wait.
+ * Looks at deletions that were begun and not ended: by a request that failed, or a process that was
+ * killed. What fails again is due later each time; a failure of the database only makes the round
+ * wait.
  */
 import { repeat, type Repetition } from "@kapi/kernel";
 import { counter, type Logger, type Started } from "@kapi/runtime";

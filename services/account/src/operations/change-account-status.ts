@@ -1,4 +1,7 @@
-/** What enabling, disabling and archiving have in common: one move of the state table, told to the trading server. */
+/**
+ * What enabling, disabling and archiving have in common: one move of the state table, told to the
+ * trading server.
+ */
 import { assert } from "@kapi/kernel";
 
 import type { QueuedOperation } from "../domain/account-change.ts";
@@ -14,8 +17,8 @@ const MOVES = {
 } as const;
 
 /**
- * The queued operation that makes a move. What already is so is sent too: the trading server has the last word on
- * whether anything changes, and answers that nothing did.
+ * The queued operation that makes a move. What already is so is sent too: the trading server has
+ * the last word on whether anything changes, and answers that nothing did.
  */
 export function changeAccountStatus(move: keyof typeof MOVES): QueuedOperation {
   const { operation, fact, status, changesHistory } = MOVES[move];

@@ -1,7 +1,7 @@
 /**
- * Carries out queued operations on existing accounts: reads them, decides by the state table and the server's
- * configuration, sends what may be done in one batch by reference, and says what became of each. Running a command again
- * sends the same reference, and so gives the same outcome.
+ * Carries out queued operations on existing accounts: reads them, decides by the state table and
+ * the server's configuration, sends what may be done in one batch by reference, and says what
+ * became of each. Running a command again sends the same reference, and so gives the same outcome.
  */
 import type { CommandHeader, CommandMessage, StoredCommandMessage } from "@kapi/contracts";
 import { assertDefined, type Clock, toIso } from "@kapi/kernel";
@@ -54,7 +54,10 @@ interface Planned {
   readonly sent: ReferencedChange;
 }
 
-/** Runs commands of one server, each of another account; one answer each, in order. Rejects where the trading server gives no clear answer. */
+/**
+ * Runs commands of one server, each of another account; one answer each, in order. Rejects where
+ * the trading server gives no clear answer.
+ */
 export async function changeTradingAccounts(
   ports: ChangePorts,
   serverId: string,
@@ -81,7 +84,10 @@ export async function changeTradingAccounts(
   return messages.map(({ commandId }) => assertDefined(runs.get(commandId), "a run for each command"));
 }
 
-/** What became of commands that were perhaps sent; one that was not can never be carried out afterwards. */
+/**
+ * What became of commands that were perhaps sent; one that was not can never be carried out
+ * afterwards.
+ */
 export async function settleTradingAccounts(
   ports: ChangePorts,
   serverId: string,
@@ -169,8 +175,9 @@ async function outcomesOf(
 }
 
 /**
- * Books what the trading server did beside the change itself, so that no read is behind the command (decisions, 3.7). For
- * those that could not be booked, why: the command is run again, and has the same outcome.
+ * Books what the trading server did beside the change itself, so that no read is behind the command
+ * (decisions, 3.7). For those that could not be booked, why: the command is run again, and has the
+ * same outcome.
  */
 async function bookUp(
   { history }: ChangePorts,

@@ -1,6 +1,7 @@
 /**
- * The end of every deletion, after the trading server's part: what it closed is booked and announced, then nothing that
- * is known of the account is left anywhere. Each step may be done again, and by several at once.
+ * The end of every deletion, after the trading server's part: what it closed is booked and
+ * announced, then nothing that is known of the account is left anywhere. Each step may be done
+ * again, and by several at once.
  */
 import { faultPoint } from "@kapi/runtime";
 
@@ -34,8 +35,9 @@ export interface DeletionPorts {
 }
 
 /**
- * Books the events of an account that the trading server has deleted, up to its last one: closing deals and cancelled
- * orders become facts before that of the deletion. Rejects where that could not be done in time.
+ * Books the events of an account that the trading server has deleted, up to its last one: closing
+ * deals and cancelled orders become facts before that of the deletion. Rejects where that could not
+ * be done in time.
  */
 export async function bookLastEvents({ book, feed }: DeletionPorts, account: Account): Promise<void> {
   await catchUp({ reader: book, feed }, account, MAX_BOOKING_MS);

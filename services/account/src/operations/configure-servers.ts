@@ -1,8 +1,8 @@
 import type { ConfigureServer, ServerRegister } from "../domain/ports.ts";
 
 /**
- * Tells every trading server whose configuration changed, and notes it. One that is unreachable is reported to
- * `onFailure` and stays due, and does not keep the others waiting.
+ * Tells every trading server whose configuration changed, and notes it. One that is unreachable is
+ * reported to `onFailure` and stays due, and does not keep the others waiting.
  */
 export async function configureServers(
   register: ServerRegister,

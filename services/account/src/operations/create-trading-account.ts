@@ -1,6 +1,7 @@
 /**
- * Carries out accepted creations: takes them up (number, row `pending`), opens the accounts on the trading server by
- * reference, and says how each ends. Running one again gives the same account and the same outcome.
+ * Carries out accepted creations: takes them up (number, row `pending`), opens the accounts on the
+ * trading server by reference, and says how each ends. Running one again gives the same account and
+ * the same outcome.
  */
 import type { Actor, CommandErrorCode } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
@@ -37,7 +38,10 @@ export interface CreateTradingAccountPorts {
   readonly opener: AccountOpener;
 }
 
-/** Runs creations of one server; one answer each, in order. Rejects where the trading server gives no clear answer. */
+/**
+ * Runs creations of one server; one answer each, in order. Rejects where the trading server gives
+ * no clear answer.
+ */
 export async function createTradingAccounts(
   ports: CreateTradingAccountPorts,
   serverId: string,

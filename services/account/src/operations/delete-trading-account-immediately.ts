@@ -1,7 +1,7 @@
 /**
- * The deletion within the request (decisions, 4.8). From `deleting` on nothing leads back: a request that fails, or a
- * process that ends, leaves a deletion that the next request, or the look at unfinished ones, takes to its end. Every step
- * may be done again, and by several at once.
+ * The deletion within the request (decisions, 4.8). From `deleting` on nothing leads back: a
+ * request that fails, or a process that ends, leaves a deletion that the next request, or the look
+ * at unfinished ones, takes to its end. Every step may be done again, and by several at once.
  */
 import type { Actor } from "@kapi/contracts";
 import { DependencyError } from "@kapi/http";
@@ -14,7 +14,10 @@ import { bookLastEvents, bookOrSkipLastEvents, type DeletionPorts, removeTraces 
 
 /** How long the account's running command is waited for (decisions, 4.8). */
 const RUNNING_TIMEOUT_MS = 5_000;
-/** A command that is not shown as running this long is between two attempts; its reference is settled instead. */
+/**
+ * A command that is not shown as running this long is between two attempts; its reference is
+ * settled instead.
+ */
 const QUEUED_TIMEOUT_MS = 1_000;
 const LOOK_INTERVAL_MS = 50;
 /** Unfinished deletions taken up in one round. */
@@ -30,10 +33,10 @@ export interface ImmediateDeletionPorts extends DeletionPorts {
 }
 
 /**
- * Deletes an account, with its open positions closed at the market, and everything that is known of it. The closing deals
- * are booked and announced before the deletion is. True once the account is gone, also where it was before; false where
- * there never was one. Rejects where a step could not be done. `createdBy`: who asks for it, which the ledger keeps of the
- * closed positions.
+ * Deletes an account, with its open positions closed at the market, and everything that is known of
+ * it. The closing deals are booked and announced before the deletion is. True once the account is
+ * gone, also where it was before; false where there never was one. Rejects where a step could not
+ * be done. `createdBy`: who asks for it, which the ledger keeps of the closed positions.
  */
 export async function deleteTradingAccountImmediately(
   ports: ImmediateDeletionPorts,
@@ -103,7 +106,8 @@ async function carryOut(ports: ImmediateDeletionPorts, state: DeletionState, boo
   faultPoint("account.deletion-marked");
   // A creation, or a change, that is still on its way could otherwise apply behind the deletion.
   const [settled] = lastCommand === null ? [] : await ports.changer.settle(serverId, [lastCommand]);
-  // A creation that the trading server carried out and that did not end here: closing deals are told only after it.
+  // A creation that the trading server carried out and that did not end here: closing deals are
+  // told only after it.
   const isCreated = settled?.kind === "applied" && settled.event?.type === "account.created";
   if (isCreated) await ports.announceCreation(account.id, settled.event.occurredAt);
   faultPoint("account.deletion-settled");
@@ -117,7 +121,8 @@ async function carryOut(ports: ImmediateDeletionPorts, state: DeletionState, boo
 
 async function deleteOnTradingServer(ports: ImmediateDeletionPorts, state: DeletionState): Promise<void> {
   const { id, serverId, accountNumber } = state.account;
-  // The same for every retry, so that all of them have one outcome; only a refusal, which is final, makes a new one.
+  // The same for every retry, so that all of them have one outcome; only a refusal, which is final,
+  // makes a new one.
   const reference = uuidV5(id, `deletion/${state.refusals}`);
   const change = { type: "delete", closePositions: true } as const;
   const createdBy = state.createdBy ?? undefined;

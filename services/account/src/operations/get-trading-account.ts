@@ -21,8 +21,8 @@ export interface AccountDetails {
 }
 
 /**
- * Details of an account with the values of this moment from the trading server, or those of the last stored sample
- * where it is unreachable (decisions, 4.1). Null where there is no such account.
+ * Details of an account with the values of this moment from the trading server, or those of the
+ * last stored sample where it is unreachable (decisions, 4.1). Null where there is no such account.
  */
 export async function getTradingAccount(
   sources: AccountDetailsSources,
@@ -40,7 +40,8 @@ export async function getTradingAccount(
 
 async function worthOf(sources: AccountDetailsSources, account: Account): Promise<AccountWorth> {
   const { serverId, accountNumber } = account;
-  // An account that was never opened is unknown to the trading server, and nothing is worth asking about.
+  // An account that was never opened is unknown to the trading server, and nothing is worth asking
+  // about.
   if (account.activatedAt === null) return worthBeforeFirstSample(account);
   const [valuation, sample] = await Promise.allSettled([
     sources.valuations.current(serverId, accountNumber),

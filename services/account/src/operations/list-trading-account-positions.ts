@@ -10,8 +10,9 @@ export interface PositionSources extends CatchUpSources {
 }
 
 /**
- * Body of "list account positions", newest first; null where there is no such account. `status=open` is booked up to the
- * trading server's own sequence first, else DependencyError (decisions, 4.11).
+ * Body of "list account positions", newest first; null where there is no such account.
+ * `status=open` is booked up to the trading server's own sequence first, else DependencyError
+ * (decisions, 4.11).
  */
 export async function listTradingAccountPositions(
   sources: PositionSources,

@@ -3,8 +3,9 @@ import { ACCOUNT_MOVES } from "../domain/account-status.ts";
 import { refusal } from "../domain/refusals.ts";
 
 /**
- * Deletes an account without open positions. Once the trading server has done it, everything known of the account is
- * removed before the command succeeds, as by the immediate deletion (decisions, 4.8).
+ * Deletes an account without open positions. Once the trading server has done it, everything known
+ * of the account is removed before the command succeeds, as by the immediate deletion
+ * (decisions, 4.8).
  */
 export const queueAccountDeletion: QueuedOperation = {
   operation: "account.delete",

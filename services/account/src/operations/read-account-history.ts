@@ -9,8 +9,9 @@ export interface HistorySources extends CatchUpSources {
 }
 
 /**
- * The newest orders, positions and deals of an account together, newest first, for an export (decisions, 8); null where
- * there is no such account. Booked up to the trading server's own sequence first, else DependencyError.
+ * The newest orders, positions and deals of an account together, newest first, for an export
+ * (decisions, 8); null where there is no such account. Booked up to the trading server's own
+ * sequence first, else DependencyError.
  */
 export async function readAccountHistory(
   sources: HistorySources,

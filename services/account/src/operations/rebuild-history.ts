@@ -1,8 +1,8 @@
 /**
- * Rebuilds the orders, positions and deals of a server's accounts from the trading server's history, while the service
- * runs. Each account's history is gathered beside what readers see and takes its place in one transaction, as of the
- * event up to which it is booked: no fact is told again, and none is lost. What was gathered before an interruption is
- * not asked for again.
+ * Rebuilds the orders, positions and deals of a server's accounts from the trading server's
+ * history, while the service runs. Each account's history is gathered beside what readers see and
+ * takes its place in one transaction, as of the event up to which it is booked: no fact is told
+ * again, and none is lost. What was gathered before an interruption is not asked for again.
  */
 import { delay } from "@kapi/kernel";
 import type { EventHistory } from "@kapi/trading-server/event-feed";
@@ -18,8 +18,8 @@ const CHUNK_ACCOUNTS = 64;
 /** Events asked for at a time. */
 const PAGE_EVENTS = 1_000;
 /**
- * An account of which nothing is booked may be so new that its first events are on their way. Only one that is so after
- * this time has lost its history: then its events count as told.
+ * An account of which nothing is booked may be so new that its first events are on their way. Only
+ * one that is so after this time has lost its history: then its events count as told.
  */
 const LOST_AFTER_MS = 5_000;
 
@@ -35,13 +35,17 @@ export interface RebuildOptions {
   readonly history: EventHistory;
   /** Sequence of the account's last event on the trading server; 0 for none. */
   readonly lastSequence: (account: AccountName) => Promise<number>;
-  /** Told after each chunk: how many accounts are done of how many, and what became of those in the chunk. */
+  /**
+   * Told after each chunk: how many accounts are done of how many, and what became of those in the
+   * chunk.
+   */
   readonly onProgress: (done: number, total: number, accounts: readonly RebuiltAccount[]) => void;
 }
 
 /**
- * Rebuilds every account of a server, going on where an interrupted run ended. Accounts that fail (the trading server
- * does not answer, its history ends too early) keep what they have and are told; the others go on.
+ * Rebuilds every account of a server, going on where an interrupted run ended. Accounts that fail
+ * (the trading server does not answer, its history ends too early) keep what they have and are
+ * told; the others go on.
  */
 export async function rebuildServer(options: RebuildOptions, serverId: string): Promise<void> {
   const { staged, onProgress } = options;
@@ -94,7 +98,10 @@ async function rebuilt(options: RebuildOptions, account: AccountName): Promise<R
   }
 }
 
-/** Gathers the events up to `target`, at least; returns the sequence of the last one; 0 where the account is deleted. */
+/**
+ * Gathers the events up to `target`, at least; returns the sequence of the last one; 0 where the
+ * account is deleted.
+ */
 async function gather({ staged, history }: RebuildOptions, account: AccountName, target: number): Promise<number> {
   let gathered = await staged.stagedSequence(account);
   // Gathered for an account that has begun anew since: of no use.

@@ -44,7 +44,10 @@ export function toCredentials(account: Account, server: ServerConfiguration): Ac
   };
 }
 
-/** The configuration of a server as the API shows it (interface, "Server configuration"). A removed server shows as disabled. */
+/**
+ * The configuration of a server as the API shows it (interface, "Server configuration"). A removed
+ * server shows as disabled.
+ */
 export function toServer(server: ServerConfiguration): Server {
   return {
     serverId: server.serverId,

@@ -5,7 +5,10 @@ import type { PasswordKind, QueuedOperation } from "../domain/account-change.ts"
 import { CHANGE_REFUSALS } from "../domain/account-status.ts";
 import { refusal } from "../domain/refusals.ts";
 
-/** The password that a command gives: the supplied one, opened, or the one derived from the command (decisions, 5.2). */
+/**
+ * The password that a command gives: the supplied one, opened, or the one derived from the command
+ * (decisions, 5.2).
+ */
 export type PasswordOf = (message: CommandMessage, kind: PasswordKind) => string;
 
 const OPERATIONS = { trading: "account.password_reset", investor: "account.investor_password_reset" } as const;

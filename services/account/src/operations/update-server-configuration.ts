@@ -18,9 +18,10 @@ export class ConfigurationRefused extends Error {
 }
 
 /**
- * Changes a server's configuration and tells its trading server (decisions, 4.10). Null where there is no such server.
- * Rejects with {@link ConfigurationRefused}, and as `configure` does: the change is kept then, and a repeat of the request
- * tells it, as this service does by itself until it succeeds.
+ * Changes a server's configuration and tells its trading server (decisions, 4.10). Null where there
+ * is no such server. Rejects with {@link ConfigurationRefused}, and as `configure` does: the change
+ * is kept then, and a repeat of the request tells it, as this service does by itself until it
+ * succeeds.
  */
 export async function updateServerConfiguration(
   register: ServerRegister,

@@ -6,8 +6,8 @@ import { CHANGE_REFUSALS } from "../domain/account-status.ts";
 import { refusal } from "../domain/refusals.ts";
 
 /**
- * Changes name, leverage or both. The leverage is checked against the server's list as it is now: the list may have
- * changed since the request was accepted (decisions, 4.6).
+ * Changes name, leverage or both. The leverage is checked against the server's list as it is now:
+ * the list may have changed since the request was accepted (decisions, 4.6).
  */
 export const updateTradingAccount: QueuedOperation = {
   operation: "account.update",

@@ -6,7 +6,10 @@ export interface CommandState {
   readonly status: CommandStatus;
 }
 
-/** Whether `next` replaces `current`: the highest version wins, and a final state never changes (decisions, 3.1). */
+/**
+ * Whether `next` replaces `current`: the highest version wins, and a final state never changes
+ * (decisions, 3.1).
+ */
 export function supersedes(next: CommandState, current: CommandState): boolean {
   return !isFinal(current.status) && next.version > current.version;
 }
@@ -21,7 +24,10 @@ export function collapseEvents(events: readonly CommandEvent[]): CommandEvent[] 
   return [...newest.values()];
 }
 
-/** The first of each command id: a message may be published more than once, and always is the same (decisions, 2.6). */
+/**
+ * The first of each command id: a message may be published more than once, and always is the same
+ * (decisions, 2.6).
+ */
 export function dropRepeats<T extends { readonly commandId: string }>(messages: readonly T[]): T[] {
   const first = new Map<string, T>();
   for (const message of messages) if (!first.has(message.commandId)) first.set(message.commandId, message);

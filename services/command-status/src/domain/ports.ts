@@ -56,9 +56,9 @@ export interface CommandStore {
   /** Takes events in, one per command at most, and raises the positions, all or nothing. */
   takeInEvents(events: readonly CommandEvent[], positions: readonly LogPosition[]): Promise<readonly TakenIn[]>;
   /**
-   * One for each of `commandIds`, in order; null where it cannot be read (yet). What they hold together is bounded: a command
-   * with a large result for which there is no room is `later`. The first such one always has room, so whoever asks again
-   * for the rest comes to an end.
+   * One for each of `commandIds`, in order; null where it cannot be read (yet). What they hold
+   * together is bounded: a command with a large result for which there is no room is `later`. The
+   * first such one always has room, so whoever asks again for the rest comes to an end.
    */
   byIds(commandIds: readonly string[]): Promise<readonly (StoredCommand | "later" | null)[]>;
   /** The commands of the organizations that are not final. */
@@ -99,7 +99,10 @@ export interface CommandPage {
   readonly total: number;
   /** What the large results of the page have together, in bytes. */
   readonly largeBytes: number;
-  /** The commands as JSON texts, newest first (by `createdAt`, then id); a large result is read when its turn comes. */
+  /**
+   * The commands as JSON texts, newest first (by `createdAt`, then id); a large result is read when
+   * its turn comes.
+   */
   readonly commands: AsyncIterable<string>;
 }
 
@@ -114,11 +117,15 @@ export interface CommandEnds {
   finalAmong(commandIds: readonly string[]): Promise<readonly string[]>;
 }
 
-/** The idempotency records in Redis that stand in for a command until it can be read here (decisions, 2.6 and 3.7). */
+/**
+ * The idempotency records in Redis that stand in for a command until it can be read here
+ * (decisions, 2.6 and 3.7).
+ */
 export interface IdempotencyRecords {
   /**
-   * These are final and can be read here: the stored messages, with what was sealed in them, are wiped; the records may expire. Where
-   * Redis does not answer, this is done later: the call never rejects, and waits for no node for longer than a call may take.
+   * These are final and can be read here: the stored messages, with what was sealed in them, are
+   * wiped; the records may expire. Where Redis does not answer, this is done later: the call never
+   * rejects, and waits for no node for longer than a call may take.
    */
   forget(commands: readonly CommandRead[]): Promise<void>;
 }

@@ -8,7 +8,10 @@ export interface IntakeNeeds {
   readonly records: IdempotencyRecords;
 }
 
-/** Writes what was read of some partitions, with how far they are read by then. Both functions may be repeated. */
+/**
+ * Writes what was read of some partitions, with how far they are read by then. Both functions may
+ * be repeated.
+ */
 export interface CommandIntake {
   readonly takeMessages: (messages: readonly AnyCommandMessage[], positions: readonly LogPosition[]) => Promise<void>;
   readonly takeEvents: (events: readonly CommandEvent[], positions: readonly LogPosition[]) => Promise<void>;
@@ -27,7 +30,9 @@ export function createIntake({ store, records }: IntakeNeeds): CommandIntake {
   };
 }
 
-/** Forgets the records of commands that are final and can be read here now; always after the commit. */
+/**
+ * Forgets the records of commands that are final and can be read here now; always after the commit.
+ */
 async function forgetRecords(records: IdempotencyRecords, taken: readonly TakenIn[]): Promise<void> {
   const over = taken.filter((row) => row.final && row.readable);
   if (over.length > 0) await records.forget(over);

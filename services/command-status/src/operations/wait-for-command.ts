@@ -3,7 +3,10 @@ import type { Logger, Started } from "@kapi/runtime";
 
 import type { CommandEnds, CommandRead, CommandStore, TakenIn } from "../domain/ports.ts";
 
-/** Requests of this process that wait at once; one more is refused. Each is one look-up by key in every poll. */
+/**
+ * Requests of this process that wait at once; one more is refused. Each is one look-up by key in
+ * every poll.
+ */
 export const MAX_WAITERS = 2_000;
 /**
  * An organization's share of them. Each gateway has a smaller share of its own; this one bounds
@@ -19,8 +22,8 @@ export class TooManyWaiters extends Error {
 }
 
 /**
- * Who waits for which command. A waiter is woken by the end that this process takes in, and by a poll, one statement for
- * all of them, for the ends that another process took in.
+ * Who waits for which command. A waiter is woken by the end that this process takes in, and by a
+ * poll, one statement for all of them, for the ends that another process took in.
  */
 export class CommandWaiters {
   readonly #waiting = new Map<string, Set<() => void>>();
@@ -61,7 +64,10 @@ export class CommandWaiters {
   }
 }
 
-/** Polls until it is stopped. While PostgreSQL is away nobody is woken, and every request ends at its deadline. */
+/**
+ * Polls until it is stopped. While PostgreSQL is away nobody is woken, and every request ends at
+ * its deadline.
+ */
 export function startPolling(waiters: CommandWaiters, ends: CommandEnds, logger: Logger): Started<Repetition> {
   return repeat({
     name: "waiters for commands",
@@ -88,8 +94,8 @@ export function tellingWaiters(store: CommandStore, waiters: CommandWaiters): Co
 }
 
 /**
- * The body of getCommand as soon as the command is final, or as it is when the time is over (decisions, 3.7); null where
- * the command is not known here. `signal`: the caller has gone.
+ * The body of getCommand as soon as the command is final, or as it is when the time is over
+ * (decisions, 3.7); null where the command is not known here. `signal`: the caller has gone.
  * @throws TooManyWaiters
  */
 export async function waitForCommand(

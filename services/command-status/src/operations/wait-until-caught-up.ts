@@ -43,8 +43,9 @@ export async function waitUntilCaughtUp(
 }
 
 /**
- * A position beyond the end of its partition belongs to a topic that was deleted: its name is another topic's by now, of which
- * nothing is known here. Positions move on meanwhile, so those that seem to be beyond are held against the ends of now.
+ * A position beyond the end of its partition belongs to a topic that was deleted: its name is
+ * another topic's by now, of which nothing is known here. Positions move on meanwhile, so those
+ * that seem to be beyond are held against the ends of now.
  */
 async function assertWithinEnds(
   positions: readonly LogPosition[],
@@ -60,7 +61,10 @@ async function assertWithinEnds(
   );
 }
 
-/** A position that is beyond the end of its partition; one whose partition holds no record has no end. */
+/**
+ * A position that is beyond the end of its partition; one whose partition holds no record has no
+ * end.
+ */
 function beyond(positions: readonly LogPosition[], published: readonly LogPosition[]): LogPosition | undefined {
   const ends = new Map(published.map((end) => [`${end.topic}/${end.partition}`, end.nextOffset]));
   return positions.find((at) => at.nextOffset > (ends.get(`${at.topic}/${at.partition}`) ?? at.nextOffset));

@@ -24,7 +24,10 @@ export function countMove(): void {
   moves += 1;
 }
 
-/** The place that a path below the base names. A part that is no valid text becomes one that names nothing. */
+/**
+ * The place that a path below the base names. A part that is no valid text becomes one that names
+ * nothing.
+ */
 export function placeOf(pathname: string, search: string): Place {
   const below = pathname.startsWith(BASE) ? pathname.slice(BASE.length) : pathname;
   const segments = below.split("/").filter((part) => part !== "");
@@ -39,7 +42,10 @@ function decoded(part: string): string {
   }
 }
 
-/** Goes to `path`, which begins with a slash and is below the base. `replace` leaves no way back to the present one. */
+/**
+ * Goes to `path`, which begins with a slash and is below the base. `replace` leaves no way back to
+ * the present one.
+ */
 export function go(path: string, options: { readonly replace?: boolean } = {}): void {
   if (options.replace === true) history.replaceState(null, "", BASE + path);
   else history.pushState(null, "", BASE + path);

@@ -1,7 +1,7 @@
 /**
- * Counts failed sign-ins, so that a flood of them is few entries of the audit log. The first failure
- * under an e-mail address from a network is an entry at once; the others of the same minute are one
- * entry with their number.
+ * Counts failed sign-ins, so that a flood of them is few entries of the audit log. The first
+ * failure under an e-mail address from a network is an entry at once; the others of the same minute
+ * are one entry with their number.
  */
 import { uuidV7 } from "@kapi/kernel";
 
@@ -29,7 +29,10 @@ export interface FailedUser {
 
 /** Where an attempt is counted. */
 export interface AttemptPlace {
-  /** SHA-256 of the e-mail address: of nobody's address not even that is recorded, for it may be a password. */
+  /**
+   * SHA-256 of the e-mail address: of nobody's address not even that is recorded, for it may be a
+   * password.
+   */
   readonly emailHash: string;
   /** The network of `address`. */
   readonly network: string;
@@ -79,7 +82,10 @@ export class FailedSignIns {
     return true;
   }
 
-  /** Opens a window with its first failure, which is to be recorded now. Null: no room, it is counted with others. */
+  /**
+   * Opens a window with its first failure, which is to be recorded now. Null: no room, it is
+   * counted with others.
+   */
   open(
     place: AttemptPlace,
     first: { readonly user: FailedUser | null; readonly address: string },
@@ -110,7 +116,10 @@ export class FailedSignIns {
     return true;
   }
 
-  /** Ends the windows that were opened a minute ago, or all of them, and gives what is in no entry yet. */
+  /**
+   * Ends the windows that were opened a minute ago, or all of them, and gives what is in no entry
+   * yet.
+   */
   end(nowMs: number, which: "over" | "all" = "over"): CountedFailures[] {
     const isOver = (sinceMs: number): boolean => which === "all" || nowMs - sinceMs >= FAILURE_WINDOW_MS;
     const ended: CountedFailures[] = [];

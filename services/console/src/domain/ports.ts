@@ -60,22 +60,26 @@ export interface Users {
   /** The versions of the sessions of those users that may sign in. */
   sessionVersions(userIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /**
-   * Gives a user another password and ends every session; returns the version of the next ones. Null: no such user, or,
-   * where `from` is given, the password is no longer that one.
+   * Gives a user another password and ends every session; returns the version of the next ones.
+   * Null: no such user, or, where `from` is given, the password is no longer that one.
    */
   setPassword(
     userId: string,
     passwordHash: string,
     from?: string,
   ): Promise<{ readonly organizationId: string; readonly sessionVersion: number } | null>;
-  /** Disables a user and ends every session; null: no such user. One who is disabled stays so, and is not new. */
+  /**
+   * Disables a user and ends every session; null: no such user. One who is disabled stays so, and
+   * is not new.
+   */
   disable(userId: string, nowMs: number): Promise<{ readonly organizationId: string; readonly isNew: boolean } | null>;
   /** Newest first, disabled ones too. */
   page(organizationId: string, range: RowRange): Promise<User[]>;
   count(organizationId: string): Promise<number>;
   /**
-   * Adds users of the release before, and of those that it knows takes over what changed since; what was changed
-   * here later stays. Returns the ids of those that it could not add: their e-mail address belongs to another user.
+   * Adds users of the release before, and of those that it knows takes over what changed since;
+   * what was changed here later stays. Returns the ids of those that it could not add: their e-mail
+   * address belongs to another user.
    */
   takeOver(former: readonly FormerUser[]): Promise<string[]>;
 }
@@ -101,8 +105,8 @@ export interface FormerUserSource {
 }
 
 /**
- * The directory of the organization service. Every call rejects with the ApiError that it refuses with, and with a
- * DependencyError where it is unavailable.
+ * The directory of the organization service. Every call rejects with the ApiError that it refuses
+ * with, and with a DependencyError where it is unavailable.
  */
 export interface Directory {
   organizationName(organizationId: string): Promise<string>;
@@ -119,7 +123,10 @@ export interface Directory {
   keyNames(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Oldest first. */
   servers(organizationId: string): Promise<readonly ShownServer[]>;
-  /** Rejects with 404 for a server that there is not, that was removed, or that is another organization's. */
+  /**
+   * Rejects with 404 for a server that there is not, that was removed, or that is another
+   * organization's.
+   */
   server(organizationId: string, serverId: string): Promise<ShownServer>;
   setServerStatus(organizationId: string, serverId: string, status: "active" | "disabled", by: Caller): Promise<void>;
 }
@@ -141,7 +148,9 @@ export interface Credits {
 /** A console session as it is stored, under the hash of its id. */
 export interface ConsoleSessionState {
   readonly userId: string;
-  /** The version of the user's sessions that it was opened under; another one means that it is over. */
+  /**
+   * The version of the user's sessions that it was opened under; another one means that it is over.
+   */
   readonly version: number;
   readonly csrfToken: string;
   readonly createdAtMs: number;
@@ -179,9 +188,9 @@ export interface SignInAttempts {
    */
   begin(subject: SignInSubject): Promise<number>;
   /**
-   * Takes an attempt back. `succeeded`: the e-mail address begins anew, the network address has this
-   * one less (one good password must not clear what was failed with others). `undecided`: nobody
-   * said whether the password was right.
+   * Takes an attempt back. `succeeded`: the e-mail address begins anew, the network address has
+   * this one less (one good password must not clear what was failed with others). `undecided`:
+   * nobody said whether the password was right.
    */
   takeBack(subject: SignInSubject, outcome: "succeeded" | "undecided"): Promise<void>;
 }
@@ -190,8 +199,8 @@ export interface SignInAttempts {
 export interface Passwords {
   hash(password: string): Promise<string>;
   /**
-   * Whether the password is the one that was hashed. Null instead of a hash: no, with the same work. Throws
-   * {@link PasswordsBusy} where too many wait already.
+   * Whether the password is the one that was hashed. Null instead of a hash: no, with the same
+   * work. Throws {@link PasswordsBusy} where too many wait already.
    */
   matches(password: string, passwordHash: string | null): Promise<boolean>;
 }
@@ -230,7 +239,9 @@ export interface Accounts {
 
 /** The commands of organizations. */
 export interface Commands {
-  /** The bytes of a page of an organization's commands on a server; a stream where they are many. */
+  /**
+   * The bytes of a page of an organization's commands on a server; a stream where they are many.
+   */
   list(organizationId: string, serverId: string, query: ListCommandsQuery): Promise<Buffer | Readable>;
   /** The bytes of `{command}`; null where the organization has none of that id. */
   read(organizationId: string, commandId: string): Promise<Buffer | null>;
@@ -254,7 +265,8 @@ export interface OwnersAnswer {
 }
 
 /**
- * The service that owns webhooks: its answer, or what it refuses the request with. Throws DependencyError where it is away.
+ * The service that owns webhooks: its answer, or what it refuses the request with. Throws
+ * DependencyError where it is away.
  */
 export type Webhooks = (
   organizationId: string,

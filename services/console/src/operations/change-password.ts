@@ -12,8 +12,9 @@ export interface ChangePassword extends ChangePasswordBody {
 }
 
 /**
- * Gives the user another password. Every session of theirs ends, and one under a new id takes the place of this one. Throws
- * 400 where the current password is wrong, 429 after too many such failures: a session alone must not do to guess it.
+ * Gives the user another password. Every session of theirs ends, and one under a new id takes the
+ * place of this one. Throws 400 where the current password is wrong, 429 after too many such
+ * failures: a session alone must not do to guess it.
  */
 export async function changePassword(
   context: SignInDependencies,

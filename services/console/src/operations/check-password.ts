@@ -33,9 +33,9 @@ export interface PasswordClaim {
 }
 
 /**
- * The user whose password it is, or null: the same for an unknown user, one that was disabled and a wrong password, and after
- * the same work. Throws 429 with Retry-After where there were too many failures under the e-mail or the network address.
- * Both are recorded in the audit log.
+ * The user whose password it is, or null: the same for an unknown user, one that was disabled and a
+ * wrong password, and after the same work. Throws 429 with Retry-After where there were too many
+ * failures under the e-mail or the network address. Both are recorded in the audit log.
  */
 export async function checkPassword(
   context: PasswordCheckDependencies,

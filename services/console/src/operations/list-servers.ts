@@ -9,7 +9,10 @@ export interface ServerDependencies {
   readonly accounts: Accounts;
 }
 
-/** An organization's servers, oldest first, with their configuration and how many accounts they have. */
+/**
+ * An organization's servers, oldest first, with their configuration and how many accounts they
+ * have.
+ */
 export async function listServers(
   { directory, accounts }: ServerDependencies,
   organizationId: string,
@@ -20,8 +23,9 @@ export async function listServers(
 }
 
 /**
- * A server as the console shows it. Its status is the directory's: the account service hears of a change a moment later.
- * Of a server that the account service does not know yet, the configuration is the one it was registered with.
+ * A server as the console shows it. Its status is the directory's: the account service hears of a
+ * change a moment later. Of a server that the account service does not know yet, the configuration
+ * is the one it was registered with.
  */
 export function consoleServerOf(server: ShownServer, overview: ServerOverview | null): ConsoleServer {
   const { configuration } = server;

@@ -2,7 +2,10 @@ import { type PageQuery, type Pagination, paginationOf } from "@kapi/contracts";
 
 import type { Directory, User, Users } from "../domain/ports.ts";
 
-/** People of an organization, newest first, disabled ones too. Throws 404 for an unknown organization. */
+/**
+ * People of an organization, newest first, disabled ones too. Throws 404 for an unknown
+ * organization.
+ */
 export async function listUsers(
   { users, directory }: { readonly users: Users; readonly directory: Pick<Directory, "organizationName"> },
   organizationId: string,

@@ -31,7 +31,10 @@ export interface GeneratedPassword {
   readonly password?: string;
 }
 
-/** Makes a user of an organization. Throws 404 for an unknown organization, 400 where the e-mail address is taken. */
+/**
+ * Makes a user of an organization. Throws 404 for an unknown organization, 400 where the e-mail
+ * address is taken.
+ */
 export async function createUser(
   { store, passwords, directory, clock }: UserDependencies,
   wanted: CreateUser,
@@ -55,7 +58,10 @@ export async function createUser(
   return { userId: user.userId, ...shown };
 }
 
-/** Gives a user who forgot theirs another password; their sessions end. Throws 404 for an unknown user. */
+/**
+ * Gives a user who forgot theirs another password; their sessions end. Throws 404 for an unknown
+ * user.
+ */
 export async function resetUserPassword(
   { store, passwords, clock }: Omit<UserDependencies, "directory">,
   userId: string,
@@ -72,7 +78,10 @@ export async function resetUserPassword(
   return shown;
 }
 
-/** Lets a user sign in no more, and ends their sessions. Throws 404 for an unknown user. Safe to repeat. */
+/**
+ * Lets a user sign in no more, and ends their sessions. Throws 404 for an unknown user. Safe to
+ * repeat.
+ */
 export async function disableUser(
   { store, clock }: Pick<UserDependencies, "store" | "clock">,
   userId: string,

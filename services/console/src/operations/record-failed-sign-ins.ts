@@ -24,7 +24,10 @@ export interface FailedSignInRecorder {
    * only for an attempt that is not counted with others, and only for some a minute.
    */
   readonly addThrottled: (attempt: FailedAttempt, lookUp: () => Promise<FailedUser | null>) => void;
-  /** Writes what was counted in windows that are over, or in all. What cannot be written is kept for the next call. */
+  /**
+   * Writes what was counted in windows that are over, or in all. What cannot be written is kept for
+   * the next call.
+   */
   readonly flush: (which?: "over" | "all") => Promise<void>;
 }
 

@@ -9,8 +9,9 @@ export interface TakeOverUsersDependencies {
 }
 
 /**
- * Takes over some of the users that the organization service kept in the release before; returns how many. One that is
- * taken over again stays as it is, unless a process of that release changed it since.
+ * Takes over some of the users that the organization service kept in the release before; returns
+ * how many. One that is taken over again stays as it is, unless a process of that release changed
+ * it since.
  */
 export async function takeOverUsers({ users, source, logger }: TakeOverUsersDependencies): Promise<number> {
   const former = await source.read();

@@ -7,9 +7,14 @@ import { type Passwords, PasswordsBusy } from "../domain/ports.ts";
 const MEMORY_KIB = 19 * 1_024;
 const PASSES = 2;
 const LANES = 1;
-/** Hashes at once: each holds a thread of the pool that files and name look-ups use too, and a core. */
+/**
+ * Hashes at once: each holds a thread of the pool that files and name look-ups use too, and a core.
+ */
 const MAX_RUNNING = 2;
-/** Hashes that wait, some 30 ms each; one more is refused, rather than answered after its caller has left. */
+/**
+ * Hashes that wait, some 30 ms each; one more is refused, rather than answered after its caller has
+ * left.
+ */
 const MAX_WAITING = 60;
 const DUMMY_PASSWORD_BYTES = 16;
 

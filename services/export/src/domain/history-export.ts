@@ -1,11 +1,14 @@
-/** What an export is made of: the records of all owners in one order, and as many of them as were asked for and fit. */
+/**
+ * What an export is made of: the records of all owners in one order, and as many of them as were
+ * asked for and fit.
+ */
 import type { ExportRecord, HistoryExport } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";
 
 /**
- * Largest result, in bytes of JSON. Below what `command.events` takes, so that no export can stand in the way of what is
- * published after it: the event around it has less than the rest. 1,000 of the largest records that the API lets in
- * come to 2.7 MB.
+ * Largest result, in bytes of JSON. Below what `command.events` takes, so that no export can stand
+ * in the way of what is published after it: the event around it has less than the rest. 1,000 of
+ * the largest records that the API lets in come to 2.7 MB.
  */
 export const MAX_RESULT_BYTES = 4_000_000;
 
@@ -31,9 +34,10 @@ export function timeOf(record: ExportRecord): string {
 }
 
 /**
- * The newest `limit` records of several owners, each of which gave its newest `limit` + 1. Newest first; of one moment,
- * the owners in the order given, and the records of an owner in the order that it gave: a deal's bookings stand before
- * the deal, which came before them. What does not fit into {@link MAX_RESULT_BYTES} counts as left out by the limit.
+ * The newest `limit` records of several owners, each of which gave its newest `limit` + 1. Newest
+ * first; of one moment, the owners in the order given, and the records of an owner in the order
+ * that it gave: a deal's bookings stand before the deal, which came before them. What does not fit
+ * into {@link MAX_RESULT_BYTES} counts as left out by the limit.
  */
 export function mergeHistory(owners: readonly (readonly ExportRecord[])[], query: ExportQuery): HistoryExport {
   const all = owners

@@ -1,6 +1,7 @@
 /**
- * account.history_export (decisions, 8): asks the owners of an account's history for their newest records, and makes one
- * result of them. It changes nothing anywhere, so there is nothing to settle: what was not answered is asked again.
+ * account.history_export (decisions, 8): asks the owners of an account's history for their newest
+ * records, and makes one result of them. It changes nothing anywhere, so there is nothing to
+ * settle: what was not answered is asked again.
  */
 import type { CommandExecutor, CommandOutcome, LeasedCommand } from "@kapi/commands";
 import type { ServerEntry } from "@kapi/contracts";

@@ -1,6 +1,6 @@
 /**
- * Booking as arithmetic: the state of an account and its next events give transactions and the new state. Nothing here
- * reads or writes; the database's constraints check the same again.
+ * Booking as arithmetic: the state of an account and its next events give transactions and the new
+ * state. Nothing here reads or writes; the database's constraints check the same again.
  */
 import {
   type Actor,
@@ -65,7 +65,10 @@ export interface Booked {
   readonly discrepancies: readonly Discrepancy[];
 }
 
-/** Books the next events of an account: the first follows the last one booked, each other the one before it. */
+/**
+ * Books the next events of an account: the first follows the last one booked, each other the one
+ * before it.
+ */
 export function book(account: LedgerAccount, run: readonly TradingEvent[]): Booked {
   const transactions: LedgerTransaction[] = [];
   const discrepancies: Discrepancy[] = [];

@@ -1,4 +1,7 @@
-/** Comparing an account's ledger with its trading server: at one and the same sequence, or not at all. */
+/**
+ * Comparing an account's ledger with its trading server: at one and the same sequence, or not at
+ * all.
+ */
 import type { AccountName } from "./ledger.ts";
 
 /** What the trading server says of an account. */
@@ -17,8 +20,9 @@ export interface LedgerSide extends AccountName {
 }
 
 /**
- * `agrees`; `differs`: booked to the same sequence, another balance; `missing`: the ledger has money on an account that
- * the trading server never had; `behind`: not booked up to the server's sequence yet, so nothing can be said.
+ * `agrees`; `differs`: booked to the same sequence, another balance; `missing`: the ledger has
+ * money on an account that the trading server never had; `behind`: not booked up to the server's
+ * sequence yet, so nothing can be said.
  */
 export type Finding = "agrees" | "differs" | "missing" | "behind";
 
@@ -40,8 +44,14 @@ export interface Difference extends AccountName {
 
 /** Accounts whose ledgers are compared, and what those say. */
 export interface LedgerBalances {
-  /** At most `limit` accounts behind `previous` in an order that stays the same; accounts that were deleted are left out. */
+  /**
+   * At most `limit` accounts behind `previous` in an order that stays the same; accounts that were
+   * deleted are left out.
+   */
   after(previous: AccountName | null, limit: number): Promise<readonly AccountName[]>;
-  /** Each account that the ledger knows as it is, or was, at `sequence` (null: now), in no particular order. */
+  /**
+   * Each account that the ledger knows as it is, or was, at `sequence` (null: now), in no
+   * particular order.
+   */
   balancesAt(accounts: readonly (AccountName & { readonly sequence: number | null })[]): Promise<readonly LedgerSide[]>;
 }

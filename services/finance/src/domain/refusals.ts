@@ -11,8 +11,8 @@ const SAME: ReadonlySet<string> = new Set<CommandErrorCode>([
 ]);
 
 /**
- * The error code of a command whose change was refused with `refusalCode`. An account that the ledger never saw may
- * still be coming; one that it knows is gone.
+ * The error code of a command whose change was refused with `refusalCode`. An account that the
+ * ledger never saw may still be coming; one that it knows is gone.
  */
 export function errorCodeOf(refusalCode: string, accountIsKnown: boolean): CommandErrorCode {
   if (refusalCode === "ACCOUNT_NOT_FOUND") return accountIsKnown ? "ACCOUNT_NOT_FOUND" : "ACCOUNT_NOT_READY";

@@ -3,7 +3,10 @@ import type { PageQuery, Transaction } from "@kapi/contracts";
 
 import type { AccountName } from "./ledger.ts";
 
-/** How the ledger stands to an account: it has rows, or has never seen it, or the account was deleted for good. */
+/**
+ * How the ledger stands to an account: it has rows, or has never seen it, or the account was
+ * deleted for good.
+ */
 export type AccountStanding = "known" | "unknown" | "deleted";
 
 /** A page, newest first. `total` counts all transactions of the account at the same moment. */
@@ -29,7 +32,10 @@ export interface BookedSoFar {
 /** The ledger as readers see it. */
 export interface TransactionReader {
   page(account: AccountName, query: PageQuery): Promise<TransactionPage>;
-  /** The newest `limit` of a span, newest first; those of one moment in the order of their sequence, the last first. */
+  /**
+   * The newest `limit` of a span, newest first; those of one moment in the order of their sequence,
+   * the last first.
+   */
   newest(account: AccountName, span: TimeSpan, limit: number): Promise<readonly Transaction[]>;
   bookedSoFar(account: AccountName): Promise<BookedSoFar>;
 }

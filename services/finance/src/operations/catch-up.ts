@@ -1,6 +1,6 @@
 /**
- * Brings the ledger of one account up to what its trading server has done by now, for a read that must not be stale: what
- * the topic has not brought yet is fetched and booked here.
+ * Brings the ledger of one account up to what its trading server has done by now, for a read that
+ * must not be stale: what the topic has not brought yet is fetched and booked here.
  */
 import { delay } from "@kapi/kernel";
 import type { TradingServerClient } from "@kapi/trading-server";
@@ -22,9 +22,10 @@ export interface CatchUpOptions {
 }
 
 /**
- * Resolves when the account is booked up to the sequence that its trading server told after the call. An account that the
- * server does not know (yet) has nothing to book. Rejects with {@link BehindTradingServer} after 2 s, and with the
- * client's error where the server gives no answer.
+ * Resolves when the account is booked up to the sequence that its trading server told after the
+ * call. An account that the server does not know (yet) has nothing to book. Rejects with
+ * {@link BehindTradingServer} after 2 s, and with the client's error where the server gives no
+ * answer.
  */
 export async function catchUp(options: CatchUpOptions, account: AccountName): Promise<void> {
   const end = new AbortController();

@@ -11,9 +11,10 @@ export interface TransactionSources {
 }
 
 /**
- * A page of an account's ledger, newest first; null where the account was deleted. What an account command booked on the
- * trading server is its initial balance alone, so only an account that the ledger has never seen has to be asked for:
- * once its creation has succeeded, its first row is there.
+ * A page of an account's ledger, newest first; null where the account was deleted. What an account
+ * command booked on the trading server is its initial balance alone, so only an account that the
+ * ledger has never seen has to be asked for: once its creation has succeeded, its first row is
+ * there.
  */
 export async function listTradingAccountTransactions(
   { reader, catchUp }: TransactionSources,

@@ -1,6 +1,7 @@
 /**
- * depositAccountFunds and withdrawAccountFunds: sent to the trading server by reference; the event in its answer is
- * booked at once, and booking it ends the command. A refusal ends it too. Nothing is ever guessed.
+ * depositAccountFunds and withdrawAccountFunds: sent to the trading server by reference; the event
+ * in its answer is booked at once, and booking it ends the command. A refusal ends it too. Nothing
+ * is ever guessed.
  */
 import type { CommandExecutor, CommandOutcome, LeasedCommand, UnsettledCommand } from "@kapi/commands";
 import type { ServerEntry, TradingEvent } from "@kapi/contracts";

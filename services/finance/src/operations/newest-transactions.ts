@@ -5,8 +5,8 @@ import type { TimeSpan } from "../domain/transaction-reads.ts";
 import type { TransactionSources } from "./list-trading-account-transactions.ts";
 
 /**
- * The newest `limit` transactions of a span as records of an export, newest first, after everything is booked that the
- * trading server has done by now; null where the account was deleted.
+ * The newest `limit` transactions of a span as records of an export, newest first, after everything
+ * is booked that the trading server has done by now; null where the account was deleted.
  */
 export async function newestTransactions(
   { reader, catchUp }: TransactionSources,

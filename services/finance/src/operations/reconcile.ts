@@ -1,10 +1,11 @@
 /**
- * Reconciliation: from time to time the balance of every account in the ledger is compared with that of its trading
- * server, and what differs is told. Nothing is ever mended: a difference is a mistake that somebody has to understand.
+ * Reconciliation: from time to time the balance of every account in the ledger is compared with
+ * that of its trading server, and what differs is told. Nothing is ever mended: a difference is a
+ * mistake that somebody has to understand.
  *
- * Life: a pass begins some time after the end of the one before it. It goes through the accounts in the order of their
- * key, a batch at a time; an account that is not booked up to the server's sequence is looked at again at the end of the
- * pass, against the same snapshot.
+ * Life: a pass begins some time after the end of the one before it. It goes through the accounts in
+ * the order of their key, a batch at a time; an account that is not booked up to the server's
+ * sequence is looked at again at the end of the pass, against the same snapshot.
  */
 import { delay, repeat, type Repetition } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
@@ -17,7 +18,10 @@ import { type Difference, findingOf, type LedgerBalances, type ServerSide } from
 const BATCH_ACCOUNTS = 100;
 /** Calls to trading servers at once. The deadline of each is the client's. */
 const MAX_CALLS = 4;
-/** Rest after a batch: at most a thousand accounts a second, beside the work that customers wait for. */
+/**
+ * Rest after a batch: at most a thousand accounts a second, beside the work that customers wait
+ * for.
+ */
 const BATCH_PAUSE_MS = 100;
 /** Unanswered calls to one server after which the rest of its accounts is left to the next pass. */
 const MAX_SERVER_FAILURES = 3;
@@ -34,7 +38,10 @@ export interface PassReport {
   readonly agrees: number;
   readonly differs: number;
   readonly missing: number;
-  /** Not booked up to the trading server's sequence: for example an account with a gap that cannot be filled. */
+  /**
+   * Not booked up to the trading server's sequence: for example an account with a gap that cannot
+   * be filled.
+   */
   readonly behind: number;
   /** The trading server gave no answer, or is not known. */
   readonly unreachable: number;
@@ -125,7 +132,8 @@ class Pass {
     try {
       const snapshot = await client.snapshot(serverId, accountNumber);
       if (snapshot !== null) return snapshot;
-      // A server keeps the sequence of an account that was deleted there: its money went with it, and is no difference.
+      // A server keeps the sequence of an account that was deleted there: its money went with it,
+      // and is no difference.
       return (await client.eventSequence(serverId, accountNumber)) === null ? null : "deleted";
     } catch (error) {
       if (!isUnreachable(error)) throw error;

@@ -36,8 +36,8 @@ export interface PasswordKeys {
 }
 
 /**
- * The message that names the command: the body without `requestId`, a supplied password sealed, and the key that is in
- * use now where a password is generated (decisions, 5.2).
+ * The message that names the command: the body without `requestId`, a supplied password sealed, and
+ * the key that is in use now where a password is generated (decisions, 5.2).
  */
 export function commandMessageOf(draft: CommandDraft, keys: PasswordKeys): CommandMessage {
   const { requestId, password, ...payload } = draft.body;

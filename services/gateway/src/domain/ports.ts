@@ -24,9 +24,14 @@ export interface KnownCommand {
   readonly command: Command;
 }
 
-/** The service that owns the states of commands. Every function throws DependencyError where it is away. */
+/**
+ * The service that owns the states of commands. Every function throws DependencyError where it is
+ * away.
+ */
 export interface CommandStatus {
-  /** The exact body of the answer to getCommand, or null where the command is not known there (yet). */
+  /**
+   * The exact body of the answer to getCommand, or null where the command is not known there (yet).
+   */
   readonly read: (organizationId: string, commandId: string) => Promise<Buffer | null>;
   /**
    * The same once the command is final, or as it is after `timeoutMs` (a whole number); "no room"
@@ -45,18 +50,27 @@ export interface CommandStatus {
   readonly stream: (organizationId: string, serverId: string, query: ListCommandsQuery) => Promise<Readable>;
 }
 
-/** Reads one page of an account's records: the exact body of the answer, or null where there is no such account. */
+/**
+ * Reads one page of an account's records: the exact body of the answer, or null where there is no
+ * such account.
+ */
 export type ReadRecords<Q> = (serverId: string, accountNumber: string, query: Q) => Promise<Buffer | null>;
 
 /** Id of an account that exists, where the account service is of release 0.1.0 and tells no ids. */
 export const UNKNOWN_ID = "";
 
-/** The service that owns servers and accounts. Every function throws DependencyError where it is away. */
+/**
+ * The service that owns servers and accounts. Every function throws DependencyError where it is
+ * away.
+ */
 export interface Accounts {
   /** The exact body of the answer to getServerConfiguration. */
   readonly configurationBytes: (serverId: string) => Promise<Buffer>;
   readonly configuration: (serverId: string) => Promise<Server>;
-  /** The exact body of the answer to updateServerConfiguration, or what the configuration that would result has wrong. */
+  /**
+   * The exact body of the answer to updateServerConfiguration, or what the configuration that would
+   * result has wrong.
+   */
   readonly changeConfiguration: (
     serverId: string,
     change: UpdateServerConfigurationBody,
@@ -78,27 +92,32 @@ export interface Accounts {
   readonly positions: ReadRecords<ListPositionsQuery>;
   readonly deals: ReadRecords<PageQuery>;
   /**
-   * Deletes the account with everything known of it; also where it was deleted before. The exact body of the answer, or
-   * null where it never existed. `caller`: who asks for it.
+   * Deletes the account with everything known of it; also where it was deleted before. The exact
+   * body of the answer, or null where it never existed. `caller`: who asks for it.
    */
   readonly deleteNow: (serverId: string, accountNumber: string, caller: Caller) => Promise<Buffer | null>;
 }
 
 /**
  * The exact body of the answer to listTradingAccountTransactions. Null only for an account that was
- * deleted: one that finance has not heard of has an empty page. Throws DependencyError where finance
- * is down.
+ * deleted: one that finance has not heard of has an empty page. Throws DependencyError where
+ * finance is down.
  */
 export type ReadTransactions = ReadRecords<PageQuery>;
 
-/** The exact body of the answer to listAccountMetrics. Throws DependencyError where metrics is down. */
+/**
+ * The exact body of the answer to listAccountMetrics. Throws DependencyError where metrics is down.
+ */
 export type ReadSnapshots = (
   organizationId: string,
   serverId: string,
   query: ListAccountMetricsQuery,
 ) => Promise<Buffer>;
 
-/** The exact body of the answer to listCreditUsage. Throws DependencyError where organization is down. */
+/**
+ * The exact body of the answer to listCreditUsage. Throws DependencyError where organization is
+ * down.
+ */
 export type ReadCreditUsage = (organizationId: string, query: PageQuery) => Promise<Buffer>;
 
 /** A request to the webhooks service for an organization. */
@@ -113,8 +132,8 @@ export interface WebhooksRequest {
 }
 
 /**
- * The service that owns webhooks: the exact body of its answer, or what it refuses the request with. Throws
- * DependencyError where it is away.
+ * The service that owns webhooks: the exact body of its answer, or what it refuses the request
+ * with. Throws DependencyError where it is away.
  */
 export type Webhooks = (
   organizationId: string,
@@ -129,13 +148,16 @@ export class NotPublished extends Error {
 /** The logs of commands. */
 export interface CommandLog {
   /**
-   * Publishes a message, as the text `value`, to the log of its operation. Where it was not acknowledged it throws
-   * {@link NotPublished} if it is certainly not in the log, else ApiError DEPENDENCY_UNAVAILABLE: nobody knows whether it is.
+   * Publishes a message, as the text `value`, to the log of its operation. Where it was not
+   * acknowledged it throws {@link NotPublished} if it is certainly not in the log, else ApiError
+   * DEPENDENCY_UNAVAILABLE: nobody knows whether it is.
    */
   readonly publish: (message: AnyCommandMessage, value: string) => Promise<void>;
 }
 
-/** What an organization has available, in credits; for answers that no admission gave a number to. */
+/**
+ * What an organization has available, in credits; for answers that no admission gave a number to.
+ */
 export interface Wallets {
   /** 0 without a wallet; null where it cannot be known now. */
   readonly available: (organizationId: string) => Promise<number | null>;

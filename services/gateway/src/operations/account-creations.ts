@@ -21,7 +21,10 @@ export function accountCreations(
   dependencies: QueueDependencies & CreationDependencies,
 ): OperationTable<"createTradingAccount" | "bulkCreateTradingAccounts"> {
   return {
-    /** Queues account.create; the passwords are in the answer that first accepts it, and nowhere else. */
+    /**
+     * Queues account.create; the passwords are in the answer that first accepts it, and nowhere
+     * else.
+     */
     createTradingAccount: async (call) => {
       const findings = new Findings();
       const serverId = findings.serverId(call);
@@ -54,7 +57,10 @@ export function accountCreations(
   };
 }
 
-/** Adds the leverages that the server does not support to what a schema found, so that all items' findings are told. */
+/**
+ * Adds the leverages that the server does not support to what a schema found, so that all items'
+ * findings are told.
+ */
 async function withLeverages(
   { configurations }: Pick<Dependencies, "configurations">,
   call: Call,

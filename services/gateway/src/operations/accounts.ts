@@ -48,8 +48,8 @@ export function accountOperations({
     },
 
     /**
-     * Everywhere (decisions, 4.8): 200 also where it was deleted before, 400 where it never existed,
-     * 500 where a step failed; the caller's retry completes it.
+     * Everywhere (decisions, 4.8): 200 also where it was deleted before, 400 where it never
+     * existed, 500 where a step failed; the caller's retry completes it.
      */
     deleteTradingAccountImmediately: async (call) => {
       const findings = new Findings();
@@ -58,7 +58,8 @@ export function accountOperations({
       const error = findings.error();
       if (error !== null) return call.charge.refuse(error);
       await call.charge.change();
-      // The deletion may take long; this question finds an owner that is down in time (decisions, 1.5).
+      // The deletion may take long; this question finds an owner that is down in time
+      // (decisions, 1.5).
       await accounts.ids([{ serverId, accountNumber }]);
       let body: Buffer | null;
       try {

@@ -17,7 +17,10 @@ export interface Call {
   readonly operation: OperationId;
   readonly contract: OperationContract;
   readonly key: KeyEntry;
-  /** The server that the path names; undefined where it names none, or what is no id. May be a removed one. */
+  /**
+   * The server that the path names; undefined where it names none, or what is no id. May be a
+   * removed one.
+   */
   readonly server: ServerEntry | undefined;
   /** `X-Request-Id`. */
   readonly requestId: string;

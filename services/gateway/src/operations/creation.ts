@@ -7,12 +7,18 @@ import type { Dependencies } from "./dependencies.ts";
 import type { QueueRequest } from "./queue-command.ts";
 import { removedServer } from "./validate.ts";
 
-/** Path of every creation, also of one in a bulk: there it is the same request under a key of its own (decisions, 2.1). */
+/**
+ * Path of every creation, also of one in a bulk: there it is the same request under a key of its
+ * own (decisions, 2.1).
+ */
 export const CREATION_PATH = OPERATIONS.createTradingAccount.path;
 
 export type CreationDependencies = Pick<Dependencies, "configurations" | "derivationKeys">;
 
-/** A creation, by itself or in a bulk; its passwords are in the answer that first accepts it, and nowhere else. */
+/**
+ * A creation, by itself or in a bulk; its passwords are in the answer that first accepts it, and
+ * nowhere else.
+ */
 export function creationOf(
   dependencies: CreationDependencies,
   call: Call,
@@ -36,7 +42,10 @@ export function creationOf(
   };
 }
 
-/** 404 for a removed server, which has no configuration to ask for; else 400 for the leverage, 409 for a disabled one. */
+/**
+ * 404 for a removed server, which has no configuration to ask for; else 400 for the leverage, 409
+ * for a disabled one.
+ */
 async function stateFinding(
   { configurations }: CreationDependencies,
   call: Call,

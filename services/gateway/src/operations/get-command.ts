@@ -25,9 +25,9 @@ type GetCommandDependencies = Pick<Dependencies, "admission" | "clock" | "comman
 
 /**
  * GET a command: command-status's bytes. What it does not have yet is answered from the claim, so
- * that a read right after the 202 always finds the command (decisions, 3.7). Where Redis has lost its
- * claims, the answer is 500 until command-status has caught up, and not 404. A malformed id is 404,
- * for the operation has no 400. A command of a server that the key does not reach is 404
+ * that a read right after the 202 always finds the command (decisions, 3.7). Where Redis has lost
+ * its claims, the answer is 500 until command-status has caught up, and not 404. A malformed id is
+ * 404, for the operation has no 400. A command of a server that the key does not reach is 404
  * (decisions, 3.3).
  */
 export function getCommand(dependencies: GetCommandDependencies): Operation {
@@ -53,7 +53,8 @@ async function findCommand(
   if (read !== null) return read;
   const claimed = await admission.recordedMessage(organizationId, commandId);
   if (claimed !== null) return Buffer.from(JSON.stringify({ command: queuedCommand(claimed) }));
-  // The claim may have given way to command-status between the two questions. What is in neither now was never accepted.
+  // The claim may have given way to command-status between the two questions. What is in neither
+  // now was never accepted.
   return commandStatus.read(organizationId, commandId);
 }
 
@@ -115,13 +116,19 @@ async function waitInSlices(
   return body;
 }
 
-/** Looks at the bytes: the command's own status is the first member of that name, before everything a caller wrote. */
+/**
+ * Looks at the bytes: the command's own status is the first member of that name, before everything
+ * a caller wrote.
+ */
 function isOpen(body: Buffer): boolean {
   const at = body.indexOf(STATUS_MEMBER);
   return at >= 0 && OPEN_STATES.has(body[at + STATUS_MEMBER.length]);
 }
 
-/** Milliseconds to wait. The operation has no 400: what is no number of seconds means no wait, above 30 means 30. */
+/**
+ * Milliseconds to wait. The operation has no 400: what is no number of seconds means no wait, above
+ * 30 means 30.
+ */
 function waitOf(call: Call): number {
   const { query } = call;
   if (query === null || typeof query !== "object" || !("wait" in query)) return 0;

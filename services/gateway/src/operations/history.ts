@@ -21,7 +21,10 @@ export function historyOperations({
   | "listAccountMetrics"
 > {
   return {
-    /** Finance has not heard of every account that there is, but of each that was deleted; so both are asked. */
+    /**
+     * Finance has not heard of every account that there is, but of each that was deleted; so both
+     * are asked.
+     */
     listTradingAccountTransactions: readRecords(PageQuery, async (serverId, accountNumber, query) => {
       if ((await knownAccounts.find(serverId, accountNumber)) === null) return null;
       return readTransactions(serverId, accountNumber, query);

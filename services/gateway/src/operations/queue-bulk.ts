@@ -39,9 +39,10 @@ interface Item {
 type Held = Extract<RecordOutcome, { recordToken: string }>;
 
 /**
- * Queues the creations of a bulk: the way of `queueCommand`, each step taken once for all (decisions, 2.3 and 4.9). One
- * that may not be queued refuses them all; what was queued before is answered as it is; the rest is claimed in one
- * admission, published in one produce request, and marked answered all or none. One price per new item.
+ * Queues the creations of a bulk: the way of `queueCommand`, each step taken once for all
+ * (decisions, 2.3 and 4.9). One that may not be queued refuses them all; what was queued before is
+ * answered as it is; the rest is claimed in one admission, published in one produce request, and
+ * marked answered all or none. One price per new item.
  */
 export async function queueBulk(
   dependencies: QueueDependencies,
@@ -84,8 +85,8 @@ export async function queueBulk(
 
 /**
  * Why a bulk is refused: the first finding in the order of statuses. A 400 has the findings of all
- * items as issues. A 409, which has no issues (decisions, 1.2), names in its text the items whose key
- * was used.
+ * items as issues. A 409, which has no issues (decisions, 1.2), names in its text the items whose
+ * key was used.
  */
 function refusalOfBulk(findings: readonly (ApiError | null)[]): ApiError | null {
   const first = firstFinding(findings);
@@ -131,8 +132,8 @@ async function answerAll(
   const commandIds = done.filter(({ outcome }) => isHeld(outcome)).map(({ item }) => item.message.commandId);
   const recordToken = outcomes.find(isHeld)?.recordToken;
   if (recordToken !== undefined) faultPoint("gateway.claimed");
-  // All are sent in one turn of the event loop: the producer puts them into one request. All have ended before any failure is told,
-  // for what may be published decides what is given back.
+  // All are sent in one turn of the event loop: the producer puts them into one request. All have
+  // ended before any failure is told, for what may be published decides what is given back.
   const sent = await Promise.allSettled(
     done.map(({ item, outcome }) => publishHeld(dependencies, call, item, outcome)),
   );
@@ -148,7 +149,10 @@ function isHeld(outcome: RecordOutcome): outcome is Held {
   return outcome.kind === "created" || outcome.kind === "reclaimed";
 }
 
-/** Of a claim that was taken over the first request's message is published, unless the command is final already. */
+/**
+ * Of a claim that was taken over the first request's message is published, unless the command is
+ * final already.
+ */
 async function publishHeld(
   dependencies: QueueDependencies,
   call: Call,

@@ -20,7 +20,9 @@ import type { Dependencies } from "./dependencies.ts";
 
 /** How often a request looks again whether the equal request before it was answered. */
 const OPEN_CLAIM_POLL_MS = 50;
-/** How long it does so: a claim is open for 5 s (decisions, 2.6), and then it is answered or ours. */
+/**
+ * How long it does so: a claim is open for 5 s (decisions, 2.6), and then it is answered or ours.
+ */
 const OPEN_CLAIM_WAIT_MS = 8_000;
 
 /**
@@ -77,8 +79,8 @@ export interface CommandWish {
 }
 
 /**
- * Makes the members of an envelope that no command shows. `derivationKeyId` is that of the first request's message: the
- * key may have been rotated since.
+ * Makes the members of an envelope that no command shows. `derivationKeyId` is that of the first
+ * request's message: the key may have been rotated since.
  */
 export type OneTimeParts = (commandId: string, derivationKeyId: string | null) => Readonly<Record<string, unknown>>;
 
@@ -165,9 +167,9 @@ export interface Earlier {
 }
 
 /**
- * The command of an equal earlier request, if command-status has it, and what stands against the request: of several
- * things the first in the order 400, 404, 409. What state says does not stand against the repeat of a request that was
- * accepted before the state changed.
+ * The command of an equal earlier request, if command-status has it, and what stands against the
+ * request: of several things the first in the order 400, 404, 409. What state says does not stand
+ * against the repeat of a request that was accepted before the state changed.
  */
 export async function findEarlier(
   dependencies: QueueDependencies,
@@ -218,7 +220,10 @@ export function firstFinding(findings: readonly (ApiError | null)[]): ApiError |
   );
 }
 
-/** Admits the request with all its claims; while an equal one is at work on any of them, waits for it. */
+/**
+ * Admits the request with all its claims; while an equal one is at work on any of them, waits for
+ * it.
+ */
 export async function claimOrWait(
   { clock }: Pick<Dependencies, "clock">,
   call: Call,
@@ -237,7 +242,10 @@ export async function claimOrWait(
   }
 }
 
-/** Publishes what the request holds. Until it is certain that it is not in the log, its reservation stays. */
+/**
+ * Publishes what the request holds. Until it is certain that it is not in the log, its reservation
+ * stays.
+ */
 export async function publish(
   { commandLog }: Pick<Dependencies, "commandLog">,
   { charge }: { readonly charge: Pick<RequestCharge, "mayBePublished" | "notPublished"> },
@@ -272,14 +280,18 @@ export function publishClaimed(
 }
 
 /**
- * The message of a claim that is taken over, with the times of now: the first request may have made it long ago, and the command would
- * expire at once. All else stays, for it may have been published; of two copies the one that comes first counts, by its id.
+ * The message of a claim that is taken over, with the times of now: the first request may have made
+ * it long ago, and the command would expire at once. All else stays, for it may have been
+ * published; of two copies the one that comes first counts, by its id.
  */
 export function takenOverNow(message: AnyCommandMessage, nowMs: number): AnyCommandMessage {
   return { ...message, ...commandTimes(message.operation, nowMs) };
 }
 
-/** Does what a request that claimed the command never came to do. Without a message the command is final already. */
+/**
+ * Does what a request that claimed the command never came to do. Without a message the command is
+ * final already.
+ */
 async function takeOver(
   dependencies: QueueDependencies,
   call: Call,
@@ -296,7 +308,10 @@ async function takeOver(
   return accepted(dependencies, call, request, await commandAsItIs(dependencies, commandId, null, null), recordToken);
 }
 
-/** The 202, unless it would come too late: then another request may be answering in this one's place. */
+/**
+ * The 202, unless it would come too late: then another request may be answering in this one's
+ * place.
+ */
 async function accepted(
   { admission }: Pick<Dependencies, "admission">,
   call: Call,
@@ -345,7 +360,10 @@ function duplicate(request: QueueRequest, { command, derivationKeyId }: Answered
   return { status: 200, body: JSON.stringify(envelope), replayed: true };
 }
 
-/** What command-status said before the claim, or says now; what the claim holds where it does not have it yet. */
+/**
+ * What command-status said before the claim, or says now; what the claim holds where it does not
+ * have it yet.
+ */
 export async function commandAsItIs(
   { commandStatus }: Pick<Dependencies, "commandStatus">,
   commandId: string,

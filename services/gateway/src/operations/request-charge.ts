@@ -71,9 +71,9 @@ export class RequestCharge {
   }
 
   /**
-   * Charges the read price while `read` is already looking, and gives what it found. For reads that cost about as little as the charge
-   * itself: a caller who is refused (401, 429, 402) has one of them done in vain, and from then on none until a request of the key is
-   * accepted again.
+   * Charges the read price while `read` is already looking, and gives what it found. For reads that
+   * cost about as little as the charge itself: a caller who is refused (401, 429, 402) has one of
+   * them done in vain, and from then on none until a request of the key is accepted again.
    */
   async readWhileCharging<T>(read: () => Promise<T>): Promise<T> {
     const { key } = this.#request;
@@ -95,15 +95,18 @@ export class RequestCharge {
   }
 
   /**
-   * Charges the read price, and only then throws `finding`: 429 and 402 come before what is wrong with the request, and 400,
-   * 404 and 409 cost the read price (decisions, 1.1 and 7.1).
+   * Charges the read price, and only then throws `finding`: 429 and 402 come before what is wrong
+   * with the request, and 400, 404 and 409 cost the read price (decisions, 1.1 and 7.1).
    */
   async refuse(finding: ApiError): Promise<never> {
     await this.read();
     throw finding;
   }
 
-  /** Charges a change that is made within the request. Throws 401, 429, 402 or 500, and charges nothing then. */
+  /**
+   * Charges a change that is made within the request. Throws 401, 429, 402 or 500, and charges
+   * nothing then.
+   */
   async change(): Promise<void> {
     await this.#consume(this.#dependencies.prices()[this.#request.contract.price]);
   }
@@ -138,8 +141,8 @@ export class RequestCharge {
   }
 
   /**
-   * Reserves what the commands of `claims` cost, each once; may be called again for the same claims.
-   * They are noted before: a failure at any later moment finds what is to be given back.
+   * Reserves what the commands of `claims` cost, each once; may be called again for the same
+   * claims. They are noted before: a failure at any later moment finds what is to be given back.
    */
   async reserve(claims: readonly NewRecord[], knownDuplicates: readonly boolean[]): Promise<Admitted> {
     for (const { commandId } of claims) if (!this.#claims.has(commandId)) this.notPublished(commandId);

@@ -9,11 +9,19 @@ const REFRESH_AFTER_MS = CONFIGURATION_TTL_MS / 2;
 /** Most servers remembered; the one asked for longest ago gives way. */
 const MAX_SERVERS = 10_000;
 
-/** What servers support, for checks before a command is queued; the worker that carries it out checks again. */
+/**
+ * What servers support, for checks before a command is queued; the worker that carries it out
+ * checks again.
+ */
 export interface ServerConfigurations {
-  /** Whether the server supports `leverage`. A no is never from memory: it was asked for just now. */
+  /**
+   * Whether the server supports `leverage`. A no is never from memory: it was asked for just now.
+   */
   readonly supportsLeverage: (serverId: string, leverage: number) => Promise<boolean>;
-  /** Makes the memory forget a server, after its configuration was changed; what is being asked for is not kept either. */
+  /**
+   * Makes the memory forget a server, after its configuration was changed; what is being asked for
+   * is not kept either.
+   */
   readonly forget: (serverId: string) => void;
 }
 
@@ -27,7 +35,10 @@ interface Question {
   answer: Promise<Remembered> | undefined;
 }
 
-/** Remembers each server's leverages for {@link CONFIGURATION_TTL_MS}; one `load` per server at a time. */
+/**
+ * Remembers each server's leverages for {@link CONFIGURATION_TTL_MS}; one `load` per server at a
+ * time.
+ */
 export function createServerConfigurations(
   load: (serverId: string) => Promise<Server>,
   clock: Clock,
@@ -58,7 +69,8 @@ export function createServerConfigurations(
       const known = remembered.get(serverId);
       const ageMs = known === undefined ? Infinity : clock.nowMs() - known.atMs;
       if (known?.supported.has(leverage) && ageMs < CONFIGURATION_TTL_MS) {
-        // A refresh that fails changes nothing: the next use after the TTL waits for one, and gets its error.
+        // A refresh that fails changes nothing: the next use after the TTL waits for one, and gets
+        // its error.
         if (ageMs >= REFRESH_AFTER_MS) refresh(serverId).catch(() => undefined);
         return true;
       }

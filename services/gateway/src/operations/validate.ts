@@ -50,7 +50,10 @@ export class Findings {
     return null;
   }
 
-  /** U+0000 and halves of surrogate pairs are text to JSON, but to no database; found here, no service meets them. */
+  /**
+   * U+0000 and halves of surrogate pairs are text to JSON, but to no database; found here, no
+   * service meets them.
+   */
   #text<T>(value: T | null): T | null {
     const bad = unfitTextIn(value, []);
     for (const path of bad.slice(0, MAX_ISSUES)) {
@@ -60,7 +63,10 @@ export class Findings {
   }
 }
 
-/** Where in a value, as its schema gives it, text stands that cannot be stored; no schema gives one that is deep. */
+/**
+ * Where in a value, as its schema gives it, text stands that cannot be stored; no schema gives one
+ * that is deep.
+ */
 function unfitTextIn(value: unknown, path: readonly (string | number)[]): (readonly (string | number)[])[] {
   if (typeof value === "string") return value.isWellFormed() && !value.includes("\u0000") ? [] : [path];
   if (value === null || typeof value !== "object") return [];
@@ -68,7 +74,9 @@ function unfitTextIn(value: unknown, path: readonly (string | number)[]): (reado
   return Object.entries(value).flatMap(([name, member]) => unfitTextIn(member, [...path, name]));
 }
 
-/** 404 for an own server that was removed, where the operation lists that status (decisions, 1.1). */
+/**
+ * 404 for an own server that was removed, where the operation lists that status (decisions, 1.1).
+ */
 export function removedServer(call: Pick<Call, "server">): ApiError | null {
   return call.server?.status === "removed" ? new ApiError("SERVER_NOT_FOUND") : null;
 }

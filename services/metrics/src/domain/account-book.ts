@@ -43,8 +43,9 @@ export interface BookRecord {
 }
 
 /**
- * One account's samples on their way to snapshots: the last sample of each minute in which the account changed. It begins
- * at what the database has of the account and judges from there, so records that are read again change nothing.
+ * One account's samples on their way to snapshots: the last sample of each minute in which the
+ * account changed. It begins at what the database has of the account and judges from there, so
+ * records that are read again change nothing.
  */
 export class AccountBook {
   readonly #account: AccountId;
@@ -68,7 +69,10 @@ export class AccountBook {
     return counts(this.#log, record.span, record.frameBytes);
   }
 
-  /** From where the log would have to be read again for the minute that is not over; null if there is none. */
+  /**
+   * From where the log would have to be read again for the minute that is not over; null if there
+   * is none.
+   */
   get openFrom(): number | null {
     return this.#open?.fromOffset ?? null;
   }

@@ -166,10 +166,10 @@ describe("a writer of one account", () => {
 });
 
 /**
- * Two writers that both believe they have the account, a log that takes their samples in any order or loses them,
- * restarts that read again only what was not committed, and the judge. Whatever happens: sequences have no gap, every
- * valuation that changed something is in exactly one counted sample, and each one's minimum is the lowest of the sample
- * before and its own valuations.
+ * Two writers that both believe they have the account, a log that takes their samples in any order
+ * or loses them, restarts that read again only what was not committed, and the judge. Whatever
+ * happens: sequences have no gap, every valuation that changed something is in exactly one counted
+ * sample, and each one's minimum is the lowest of the sample before and its own valuations.
  */
 describe("two writers of one account", () => {
   interface World {

@@ -14,8 +14,8 @@ import {
 import type { Minimum, Sample } from "./sample.ts";
 
 /**
- * What became of a valuation. `covered`: a sample in the log has it already. `unchanged`: says what the last sample
- * said. `waits`: part of the next sample. `due`: a sample is to be cut now.
+ * What became of a valuation. `covered`: a sample in the log has it already. `unchanged`: says what
+ * the last sample said. `waits`: part of the next sample. `due`: a sample is to be cut now.
  */
 export type Taken = "covered" | "unchanged" | "waits" | "due" | Rejection;
 
@@ -26,13 +26,14 @@ interface WrittenSample {
 }
 
 /**
- * The writer's side of one account: coalesces its valuations, gives sequences ahead of the log, and goes back to the
- * log's word when that is another.
+ * The writer's side of one account: coalesces its valuations, gives sequences ahead of the log, and
+ * goes back to the log's word when that is another.
  *
- * Invariants: the written samples that the log has not shown yet follow `log` and each other without a gap; `head` is
- * the end of that chain; every valuation behind `log.to` that changed something is still in `#lows`, so none is lost when
- * the chain is dropped. A valuation that repeats the newest sample is not kept: that sample's equity held when the next
- * interval began, so it is part of that interval's minimum in any case.
+ * Invariants: the written samples that the log has not shown yet follow `log` and each other
+ * without a gap; `head` is the end of that chain; every valuation behind `log.to` that changed
+ * something is still in `#lows`, so none is lost when the chain is dropped. A valuation that
+ * repeats the newest sample is not kept: that sample's equity held when the next interval began, so
+ * it is part of that interval's minimum in any case.
  */
 export class AccountWriter {
   readonly serverId: string;
@@ -80,7 +81,10 @@ export class AccountWriter {
     return this.#written[0]?.first ?? this.#waitsFrom;
   }
 
-  /** Takes in a valuation; `coalesceMs` is the least time between two samples that only prices have moved. */
+  /**
+   * Takes in a valuation; `coalesceMs` is the least time between two samples that only prices have
+   * moved.
+   */
   take(reading: Reading, nowMs: number, coalesceMs: number): Taken {
     if (reading.offset <= this.#head.to || reading.offset <= (this.#latest?.offset ?? -1)) return "covered";
     const rejection = this.#rejectionOf(reading.measuredAtMs, nowMs);
@@ -119,8 +123,9 @@ export class AccountWriter {
   }
 
   /**
-   * The log has shown the account's next sample. Ours: it is durable now. Another's: the log's word counts; what
-   * ours had taken in beyond it waits for the next sample. `valuesOf` reads what that other sample says.
+   * The log has shown the account's next sample. Ours: it is durable now. Another's: the log's word
+   * counts; what ours had taken in beyond it waits for the next sample. `valuesOf` reads what that
+   * other sample says.
    */
   judged(span: Span, valuesOf: () => MeasuredValues | null): "ours" | "another's" {
     const ours = this.#written[0];
@@ -134,7 +139,10 @@ export class AccountWriter {
     return "another's";
   }
 
-  /** Gives up the written samples that the log will not show any more; their valuations wait for the next one. */
+  /**
+   * Gives up the written samples that the log will not show any more; their valuations wait for the
+   * next one.
+   */
   abandon(valuesOf: () => MeasuredValues | null): void {
     if (this.#written.length > 0) this.#goBack(valuesOf());
   }
@@ -142,12 +150,16 @@ export class AccountWriter {
   #rejectionOf(measuredAtMs: number, nowMs: number): Rejection | null {
     const latestAllowedMs = nowMs + MAX_CLOCK_DIFFERENCE_MS;
     if (measuredAtMs > latestAllowedMs) return MEASURED_AHEAD;
-    // A sample of an earlier version, or of before a clock was set back, must not hold the account up.
+    // A sample of an earlier version, or of before a clock was set back, must not hold the account
+    // up.
     if (this.#latestMeasuredAtMs > latestAllowedMs || measuredAtMs >= this.#latestMeasuredAtMs) return null;
     return this.#latestMeasuredAtMs - measuredAtMs <= MAX_REPEAT_AGE_MS ? REPEATED : MEASURED_BEFORE;
   }
 
-  /** The lowest equity since the newest sample, whose own equity held at first. Of equal ones the earliest counts. */
+  /**
+   * The lowest equity since the newest sample, whose own equity held at first. Of equal ones the
+   * earliest counts.
+   */
   #minimum(): Minimum {
     const low = assertDefined(this.#lows.lowestAfter(this.#head.to), "the lowest equity of the interval");
     const held = this.#published;

@@ -2,7 +2,9 @@ import type { ReplayFrame } from "@kapi/contracts";
 
 import type { AccountId } from "./sample.ts";
 
-/** The sequences of an account that can be had: [first, last]; `first = last + 1` when none is kept. */
+/**
+ * The sequences of an account that can be had: [first, last]; `first = last + 1` when none is kept.
+ */
 export interface Kept {
   readonly first: number;
   readonly last: number;
@@ -18,9 +20,10 @@ export interface Cursor {
 }
 
 /**
- * Where a subscription begins (decisions, 10.1). Without `afterSequence`: at the newest sample, no notice. With it: a
- * notice, then every kept sample above it. It is truncated when samples after it are gone, or when it is beyond the
- * last one known; the live samples then follow the last one known.
+ * Where a subscription begins (decisions, 10.1). Without `afterSequence`: at the newest sample, no
+ * notice. With it: a notice, then every kept sample above it. It is truncated when samples after it
+ * are gone, or when it is beyond the last one known; the live samples then follow the last one
+ * known.
  */
 export function openCursor(kept: Kept, afterSequence: number | undefined): Cursor {
   if (afterSequence === undefined) return { next: kept.first <= kept.last ? kept.last : kept.last + 1, replay: null };
@@ -30,8 +33,9 @@ export function openCursor(kept: Kept, afterSequence: number | undefined): Curso
 }
 
 /**
- * Where a subscriber goes on that could not be sent to for a while: where it was, or, when that is no longer kept, at
- * the first sample that is, after a notice that tells of the gap (decisions, 10.4).
+ * Where a subscriber goes on that could not be sent to for a while: where it was, or, when that is
+ * no longer kept, at the first sample that is, after a notice that tells of the gap
+ * (decisions, 10.4).
  */
 export function resumeCursor(kept: Kept, next: number): Cursor {
   if (next >= kept.first) return { next, replay: null };

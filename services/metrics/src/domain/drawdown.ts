@@ -1,6 +1,7 @@
 /**
- * Drawdowns (decisions, 9): how far the equity fell from its value at the start of the server's day, and from its highest
- * value ever, in percent. Samples say when their interval's lowest equity was measured, so that a low counts for its own day.
+ * Drawdowns (decisions, 9): how far the equity fell from its value at the start of the server's
+ * day, and from its highest value ever, in percent. Samples say when their interval's lowest equity
+ * was measured, so that a low counts for its own day.
  */
 
 /** What one sample says of the equity; minor units. */
@@ -29,11 +30,15 @@ const PERCENT = 100;
 /** Four decimals are kept. */
 const PRECISION = 10_000;
 
-/** The state after a sample. Before an account's first sample its day began with that sample's equity. */
+/**
+ * The state after a sample. Before an account's first sample its day began with that sample's
+ * equity.
+ */
 export function observe(state: DrawdownState | null, seen: EquityObserved): DrawdownState {
   const dayMs = startOfDay(seen.measuredAtMs);
   const newDay = state === null || dayMs > state.dayMs;
-  // An account that nothing has changed still has the equity of its last sample when the day begins.
+  // An account that nothing has changed still has the equity of its last sample when the day
+  // begins.
   const dayStartMinor = newDay ? (state?.equityMinor ?? seen.equityMinor) : state.dayStartMinor;
   const lowest = Math.min(seen.equityMinor, seen.minimumMinor);
   const lowestToday = startOfDay(seen.minimumAtMs) < dayMs ? seen.equityMinor : lowest;

@@ -1,6 +1,9 @@
 import type { Minimum } from "./sample.ts";
 
-/** Lows kept of one account's interval. More merge the oldest two, which keeps the lower equity for both. */
+/**
+ * Lows kept of one account's interval. More merge the oldest two, which keeps the lower equity for
+ * both.
+ */
 const MAX_LOWS = 128;
 
 interface Low extends Minimum {
@@ -8,11 +11,12 @@ interface Low extends Minimum {
 }
 
 /**
- * The lowest equity of any tail of an account's latest valuations, in little memory: it keeps only the valuations that
- * are lower than all after them. The lowest since offset x is then the first one behind x.
+ * The lowest equity of any tail of an account's latest valuations, in little memory: it keeps only
+ * the valuations that are lower than all after them. The lowest since offset x is then the first
+ * one behind x.
  *
- * A writer needs tails, not only the whole: when the log refuses its sample because another one took in a part of
- * the same valuations, the next sample's minimum is that of the rest.
+ * A writer needs tails, not only the whole: when the log refuses its sample because another one
+ * took in a part of the same valuations, the next sample's minimum is that of the rest.
  */
 export class IntervalLows {
   readonly #lows: Low[] = [];

@@ -8,10 +8,16 @@
  * show their clients different streams.
  */
 
-/** Largest value of a sample that counts. A frame of the longest account number and numbers takes under 700 bytes. */
+/**
+ * Largest value of a sample that counts. A frame of the longest account number and numbers takes
+ * under 700 bytes.
+ */
 export const MAX_FRAME_BYTES = 4_096;
 
-/** What the log says about an account: the sequence and the source offset of the last sample that counted. */
+/**
+ * What the log says about an account: the sequence and the source offset of the last sample that
+ * counted.
+ */
 export interface LogState {
   readonly sequence: number;
   readonly to: number;
@@ -20,7 +26,10 @@ export interface LogState {
 /** An account before its first sample. */
 export const BEFORE_FIRST: LogState = Object.freeze({ sequence: 0, to: -1 });
 
-/** The place of a sample in its account's stream; `from` exclusive, `to` inclusive, offsets in `trading.valuations`. */
+/**
+ * The place of a sample in its account's stream; `from` exclusive, `to` inclusive, offsets in
+ * `trading.valuations`.
+ */
 export interface Span {
   readonly sequence: number;
   readonly from: number;

@@ -14,7 +14,10 @@ export interface SampleSink {
 
 /** How far this process itself has read the samples. */
 export interface SampleProgress {
-  /** Resolves when every sample of `partition` before `end` has been judged here; rejects after `timeoutMs`. */
+  /**
+   * Resolves when every sample of `partition` before `end` has been judged here; rejects after
+   * `timeoutMs`.
+   */
   reached(partition: number, end: bigint, timeoutMs: number): Promise<void>;
 }
 
@@ -64,8 +67,8 @@ export interface SnapshotStore {
   /** What is stored of these accounts, by key; those without a snapshot are not in it. */
   states(accounts: readonly AccountId[]): Promise<ReadonlyMap<string, BookState>>;
   /**
-   * Stores the states, in parts, and the snapshots measured within `kept` with them. Repeating it changes nothing; deleted
-   * accounts are left out.
+   * Stores the states, in parts, and the snapshots measured within `kept` with them. Repeating it
+   * changes nothing; deleted accounts are left out.
    */
   write(minutes: readonly ClosedMinute[], kept: { readonly firstMs: number; readonly beforeMs: number }): Promise<void>;
   /** Makes room for the days from `firstMs` to `lastMs` (beginnings of days, UTC). */

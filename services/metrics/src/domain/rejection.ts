@@ -5,8 +5,9 @@ const MAX_CLOCK_DIFFERENCE_MINUTES = 5;
 const MAX_REPEAT_AGE_MINUTES = 5;
 export const MAX_CLOCK_DIFFERENCE_MS = MAX_CLOCK_DIFFERENCE_MINUTES * MINUTE_MS;
 /**
- * A valuation measured at most this long before the account's last one counts as sent again: a trading server repeats
- * what a produce request without an answer held, and the record has no id by which it could be recognized.
+ * A valuation measured at most this long before the account's last one counts as sent again: a
+ * trading server repeats what a produce request without an answer held, and the record has no id by
+ * which it could be recognized.
  */
 export const MAX_REPEAT_AGE_MS = MAX_REPEAT_AGE_MINUTES * MINUTE_MS;
 

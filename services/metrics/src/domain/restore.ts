@@ -3,8 +3,8 @@ import type { PartitionCheckpoint, SampleCheckpoint } from "@kapi/contracts";
 import { BEFORE_FIRST, type LogState } from "./judge.ts";
 
 /**
- * Where reading and judging begin again after a restart. A checkpoint only ever saves reading: whatever is missing or
- * stale is judged again from an earlier place, never guessed.
+ * Where reading and judging begin again after a restart. A checkpoint only ever saves reading:
+ * whatever is missing or stale is judged again from an earlier place, never guessed.
  */
 
 /** A record of `metrics.latest` as it was read. */
@@ -24,7 +24,10 @@ export interface PartitionFinding {
 /** How an account is taken up. */
 export interface StartingPoint {
   readonly state: LogState;
-  /** Samples below this offset of `metrics.samples` are passed over: they are known to be in `state`. */
+  /**
+   * Samples below this offset of `metrics.samples` are passed over: they are known to be in
+   * `state`.
+   */
   readonly judgeFrom: number;
   /** Whether the checkpoint's own frame is the account's newest sample at this point. */
   readonly takeFrame: boolean;
@@ -34,13 +37,15 @@ export interface StartingPoint {
 export const WITHOUT_CHECKPOINT: StartingPoint = { state: BEFORE_FIRST, judgeFrom: 0, takeFrame: false };
 
 /**
- * The offset of `metrics.samples` from which a partition must be read: its marker (everything before is in the
- * checkpoints), or `windowOffset` (the offset at the beginning of the replay window) if that is earlier; and, so that
- * windows come back whole, the first sample that the checkpoint of a lately active account held.
+ * The offset of `metrics.samples` from which a partition must be read: its marker (everything
+ * before is in the checkpoints), or `windowOffset` (the offset at the beginning of the replay
+ * window) if that is earlier; and, so that windows come back whole, the first sample that the
+ * checkpoint of a lately active account held.
  *
- * A checkpoint that the marker's writer had not read back when it wrote the marker, of a sample before the marker, may be
- * that of a writer that had lost the partition, and have replaced a newer one; so the log is read from there on. An
- * honest one, of the same turn as the marker, is of an account that was active lately: its window is read anyway.
+ * A checkpoint that the marker's writer had not read back when it wrote the marker, of a sample
+ * before the marker, may be that of a writer that had lost the partition, and have replaced a newer
+ * one; so the log is read from there on. An honest one, of the same turn as the marker, is of an
+ * account that was active lately: its window is read anyway.
  */
 export function readStart(finding: PartitionFinding, windowOffset: number): number {
   const { marker, accounts } = finding;

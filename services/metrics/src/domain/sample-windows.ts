@@ -3,16 +3,18 @@ import { assert, assertDefined } from "@kapi/kernel";
 import { frameHeaderBytes, writeFrameHeader } from "./websocket-frame.ts";
 
 /**
- * The last samples of every account, in memory (decisions, 10.2): at most so many, at most so old, all together within
- * a budget, and always each account's newest one.
+ * The last samples of every account, in memory (decisions, 10.2): at most so many, at most so old,
+ * all together within a budget, and always each account's newest one.
  *
- * The samples of all accounts lie one behind the other in slabs of raw memory, in the order of the log, each with its
- * WebSocket frame header before it; an account has only the places of its own. So a sample costs its bytes, a record
- * of 40 bytes and a place of 8, no object. The budget is kept by giving up the oldest slab whole: every account then
- * keeps the same stretch of time. What is an account's newest sample there is first copied to the newest slab.
+ * The samples of all accounts lie one behind the other in slabs of raw memory, in the order of the
+ * log, each with its WebSocket frame header before it; an account has only the places of its own.
+ * So a sample costs its bytes, a record of 40 bytes and a place of 8, no object. The budget is kept
+ * by giving up the oldest slab whole: every account then keeps the same stretch of time. What is an
+ * account's newest sample there is first copied to the newest slab.
  *
- * Invariants: the samples kept of an account are consecutive, [first, last]; the places of all of them are in slabs
- * that exist; a slab in which nothing is kept is given up at once, unless it is the newest.
+ * Invariants: the samples kept of an account are consecutive, [first, last]; the places of all of
+ * them are in slabs that exist; a slab in which nothing is kept is given up at once, unless it is
+ * the newest.
  */
 
 /** Record before each frame, as doubles: owner, frame bytes, time, from, offset. */
@@ -43,7 +45,9 @@ export interface LoggedSample {
   readonly payload: Buffer;
 }
 
-/** The kept samples of one account. Made by {@link SampleWindows.open}; only that class changes it. */
+/**
+ * The kept samples of one account. Made by {@link SampleWindows.open}; only that class changes it.
+ */
 export interface SampleWindow {
   /** Lowest sequence kept; `last + 1` when nothing is kept. */
   readonly first: number;
@@ -116,7 +120,9 @@ export class SampleWindows {
     this.#freeIds.push(window.id);
   }
 
-  /** Adds the account's next sample. One that does not follow the last one begins the window anew. */
+  /**
+   * Adds the account's next sample. One that does not follow the last one begins the window anew.
+   */
   append(given: SampleWindow, sample: LoggedSample, nowMs: number): void {
     const window = owned(given);
     if (sample.sequence !== window.last + 1) {
@@ -163,8 +169,9 @@ export class SampleWindows {
   }
 
   /**
-   * The frames from `fromSequence` on, as one piece of bytes ready for a socket: as many as fit into `maxBytes`, but at
-   * least one, and the sequence after the last of them. `fromSequence` must be kept.
+   * The frames from `fromSequence` on, as one piece of bytes ready for a socket: as many as fit
+   * into `maxBytes`, but at least one, and the sequence after the last of them. `fromSequence` must
+   * be kept.
    */
   frames(given: SampleWindow, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number } {
     const window = owned(given);
@@ -219,7 +226,10 @@ export class SampleWindows {
     return { slab, at };
   }
 
-  /** One slab given up for one taken: if newest samples fill all of it, the budget is exceeded rather than they lost. */
+  /**
+   * One slab given up for one taken: if newest samples fill all of it, the budget is exceeded
+   * rather than they lost.
+   */
   #makeRoom(nowMs: number): void {
     if (this.#makingRoom || this.bytes <= this.#limits.budgetBytes) return;
     for (const slab of this.#slabs.values()) {
@@ -255,7 +265,8 @@ export class SampleWindows {
   #dropUpTo(window: Window, slab: Slab, at: number): void {
     for (let sequence = window.first; sequence <= window.last; sequence += 1) {
       const place = this.#placeOf(window, sequence);
-      // Later samples lie in later places, but for a newest one that was moved, and that is the last of its window.
+      // Later samples lie in later places, but for a newest one that was moved, and that is the
+      // last of its window.
       if (place > slab.id * this.#limits.slabBytes + at) return;
       this.#dropFirst(window);
     }

@@ -1,7 +1,8 @@
 /**
- * Positions of records in a topic, over its deletion. Offsets begin again when a topic is deleted and made again, and the
- * acceptance rule compares them. So everything behind the Kafka adapters counts positions: the generation of the
- * topic, then the offset. In generation 0 a position is the offset.
+ * Positions of records in a topic, over its deletion. Offsets begin again when a topic is deleted
+ * and made again, and the acceptance rule compares them. So everything behind the Kafka adapters
+ * counts positions: the generation of the topic, then the offset. In generation 0 a position is the
+ * offset.
  */
 import { assert } from "@kapi/kernel";
 

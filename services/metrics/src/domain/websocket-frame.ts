@@ -1,8 +1,8 @@
 import { assert } from "@kapi/kernel";
 
 /**
- * WebSocket text frames of a server (RFC 6455, 5.2: final, unmasked), so that the bytes of a sample can be framed once
- * and written to any number of sockets.
+ * WebSocket text frames of a server (RFC 6455, 5.2: final, unmasked), so that the bytes of a sample
+ * can be framed once and written to any number of sockets.
  */
 const FINAL_TEXT = 0x81;
 const FINAL_PONG = 0x8a;

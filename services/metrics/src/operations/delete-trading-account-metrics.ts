@@ -9,9 +9,10 @@ const REACHED_TIMEOUT_MS = 3_000;
 const GONE = "";
 
 /**
- * Deletes what metrics knows of an account, for good: its snapshots and states; then, by a record in the log of samples which
- * every process reads, its window, its subscriptions (they are told) and its place in the sequencer; then its
- * checkpoint. Whatever comes of it later counts nowhere. Repeating it is safe, and completes what failed before.
+ * Deletes what metrics knows of an account, for good: its snapshots and states; then, by a record
+ * in the log of samples which every process reads, its window, its subscriptions (they are told)
+ * and its place in the sequencer; then its checkpoint. Whatever comes of it later counts nowhere.
+ * Repeating it is safe, and completes what failed before.
  */
 export async function deleteTradingAccountMetrics(
   needs: {

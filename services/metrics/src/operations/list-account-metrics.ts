@@ -7,8 +7,9 @@ import { KEPT_DAYS } from "./store-snapshots.ts";
 const DAY_MS = 86_400_000;
 
 /**
- * The body of listAccountMetrics: stored snapshots, newest first, those of one minute by account number (decisions, 9).
- * Nothing older than it is kept, also where its day is still there. Another organization's server has none.
+ * The body of listAccountMetrics: stored snapshots, newest first, those of one minute by account
+ * number (decisions, 9). Nothing older than it is kept, also where its day is still there. Another
+ * organization's server has none.
  */
 export async function listAccountMetrics(
   needs: {

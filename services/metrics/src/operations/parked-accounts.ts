@@ -25,7 +25,9 @@ export interface ParkedAccount extends AccountId {
   readonly key: string;
   /** How many of its valuations were taken in. */
   valuations: number;
-  /** Those behind the first one, in log order; null once there were too many, and all are coalesced. */
+  /**
+   * Those behind the first one, in log order; null once there were too many, and all are coalesced.
+   */
   waiting: Reading[] | null;
   /** Whether it exists: what waits is on its way to the log. */
   exists: boolean;
@@ -41,8 +43,8 @@ export interface ParkedAccountsOptions {
 }
 
 /**
- * The accounts of a partition that the account service must be asked about. They are asked about in the background, so
- * that a slow or unavailable account service holds up only them.
+ * The accounts of a partition that the account service must be asked about. They are asked about in
+ * the background, so that a slow or unavailable account service holds up only them.
  */
 export class ParkedAccounts {
   readonly #options: ParkedAccountsOptions;

@@ -23,8 +23,9 @@ interface Cut {
 }
 
 /**
- * The writer of one partition, from an assignment to the next. It writes only after this process's own reader has
- * reached the end that the partition had when it was assigned, so that it follows whatever another writer left.
+ * The writer of one partition, from an assignment to the next. It writes only after this process's
+ * own reader has reached the end that the partition had when it was assigned, so that it follows
+ * whatever another writer left.
  */
 export class PartitionSequencer {
   readonly number: number;
@@ -34,7 +35,10 @@ export class PartitionSequencer {
   readonly #open = new Set<AccountWriter>();
   /** Accounts whose existence is not known yet: they take valuations in and write no sample. */
   readonly #parked: ParkedAccounts;
-  /** Samples in the order they were cut: which accounts the coalescing interval holds back, soonest first. */
+  /**
+   * Samples in the order they were cut: which accounts the coalescing interval holds back, soonest
+   * first.
+   */
   #cuts: Cut[] = [];
   #firstCut = 0;
   #prepared: Promise<void> | null = null;
@@ -94,7 +98,8 @@ export class PartitionSequencer {
   }
 
   /**
-   * Takes an account in that has no samples. Its valuations wait until the account service says that it exists.
+   * Takes an account in that has no samples. Its valuations wait until the account service says
+   * that it exists.
    * @throws RetryableError while as many accounts are parked as may be.
    */
   park(key: string, account: AccountId): void {
@@ -127,7 +132,10 @@ export class PartitionSequencer {
     return null;
   }
 
-  /** Cuts the samples that the coalescing interval has held back long enough, as far as there is room. */
+  /**
+   * Cuts the samples that the coalescing interval has held back long enough, as far as there is
+   * room.
+   */
   sweep(nowMs: number, sweepMs: number): void {
     if (!this.#mayWrite()) return;
     const { coalesceMs } = this.#context;
@@ -135,7 +143,8 @@ export class PartitionSequencer {
     while (this.#firstCut < this.#cuts.length && this.#context.hasRoom()) {
       const cut = this.#cuts[this.#firstCut];
       if (cut === undefined) break;
-      // What would fall due before the next sweep goes now: no valuation is held back longer than the interval.
+      // What would fall due before the next sweep goes now: no valuation is held back longer than
+      // the interval.
       const leftMs = cut.atMs + coalesceMs - (nowMs + sweepMs);
       // More than the interval is left where the clock was set back.
       if (leftMs > 0 && leftMs <= coalesceMs) break;
@@ -173,19 +182,27 @@ export class PartitionSequencer {
     this.#forget(key);
   }
 
-  /** The offset to commit when everything before `next` has been taken in: below the lowest that is not durable yet. */
+  /**
+   * The offset to commit when everything before `next` has been taken in: below the lowest that is
+   * not durable yet.
+   */
   commitOffset(next: number): number {
     let lowest = next;
     for (const writer of this.#open) lowest = Math.min(lowest, writer.firstOpenOffset ?? next);
     return lowest;
   }
 
-  /** Resolves when what was sent has been judged, so that only what waits for its next sample is not durable. */
+  /**
+   * Resolves when what was sent has been judged, so that only what waits for its next sample is not
+   * durable.
+   */
   async judged(): Promise<void> {
     if (this.ready) await this.#reachEnd();
   }
 
-  /** The account exists: what waits is taken in, in log order; what comes meanwhile waits behind it. */
+  /**
+   * The account exists: what waits is taken in, in log order; what comes meanwhile waits behind it.
+   */
   async #unpark(parked: ParkedAccount): Promise<void> {
     parked.exists = true;
     const writer = this.#accounts.get(parked.key);
@@ -226,8 +243,9 @@ export class PartitionSequencer {
   }
 
   /**
-   * A sample's outcome is unknown. Nothing is guessed: once all this process sent to the partition is settled, its reader
-   * goes to the partition's end; what the log has shown by then stands, the rest waits for the next samples.
+   * A sample's outcome is unknown. Nothing is guessed: once all this process sent to the partition
+   * is settled, its reader goes to the partition's end; what the log has shown by then stands, the
+   * rest waits for the next samples.
    */
   async #recover(): Promise<void> {
     if (this.#recovering || this.#closed) return;
@@ -250,7 +268,10 @@ export class PartitionSequencer {
     }
   }
 
-  /** What the newest sample of an account says, for a writer that takes the account over; null if it cannot be read. */
+  /**
+   * What the newest sample of an account says, for a writer that takes the account over; null if it
+   * cannot be read.
+   */
   #newestOf(stream: AccountStream): MeasuredValues | null {
     const content = decodeLiveFrame(this.#context.log.newest(stream));
     if (!("fault" in content)) return { ...content.values, measuredAt: copyOf(content.values.measuredAt) };

@@ -9,13 +9,19 @@ const rejected = counter("metrics.valuations.rejected", "Valuations that are not
 
 export interface RejectionsOptions {
   readonly sink: RejectedValuationSink;
-  /** Rejected valuations of each reason that go to the log and the dead letters, at most; the others are only counted. */
+  /**
+   * Rejected valuations of each reason that go to the log and the dead letters, at most; the others
+   * are only counted.
+   */
   readonly samplesPerMinute: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Counts rejected valuations, and reports a few of each reason: a faulty trading server sends them at full rate. */
+/**
+ * Counts rejected valuations, and reports a few of each reason: a faulty trading server sends them
+ * at full rate.
+ */
 export class Rejections {
   readonly #options: RejectionsOptions;
   readonly #limit: ReportLimit;

@@ -25,8 +25,8 @@ interface Finding {
 }
 
 /**
- * Reads `metrics.latest` to its end and takes every account up from it. A record that is no checkpoint is passed over as
- * if it were missing: that costs reading, never a sample.
+ * Reads `metrics.latest` to its end and takes every account up from it. A record that is no
+ * checkpoint is passed over as if it were missing: that costs reading, never a sample.
  */
 export class Restoration {
   readonly #unreadable: UnreadableRecords;
@@ -87,7 +87,10 @@ export class Restoration {
     return { starts, stale };
   }
 
-  /** What the records of a partition say. Where an account's newest one cannot be read, no marker speaks for the partition. */
+  /**
+   * What the records of a partition say. Where an account's newest one cannot be read, no marker
+   * speaks for the partition.
+   */
   #found(partition: number): PartitionFinding & { readonly gone: ReadonlySet<string> } {
     const finding = this.#findings.get(partition);
     const accounts = new Map<string, Found<SampleCheckpoint>>();

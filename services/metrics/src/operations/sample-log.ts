@@ -16,8 +16,8 @@ const refusals = counter(
 );
 
 /**
- * How long a process knows that an account was deleted: longer than any topic keeps what could bring it back (7 days). Later
- * valuations are those of an unknown account.
+ * How long a process knows that an account was deleted: longer than any topic keeps what could
+ * bring it back (7 days). Later valuations are those of an unknown account.
  */
 export const DELETED_KEPT_MS = 8 * 86_400_000;
 
@@ -48,8 +48,8 @@ interface Stream extends Mutable<AccountStream> {
 }
 
 /**
- * All judged samples, as this process reads them from the log: the state of every account and its window. The one
- * place where the judge is applied; the sequencer and the live stream listen to it.
+ * All judged samples, as this process reads them from the log: the state of every account and its
+ * window. The one place where the judge is applied; the sequencer and the live stream listen to it.
  */
 export class SampleLog {
   readonly #windows: SampleWindows;
@@ -95,7 +95,10 @@ export class SampleLog {
     return this.#gone.has(key);
   }
 
-  /** Whether the sample of this sequence that counts is the record at this offset; false also where it is not kept any more. */
+  /**
+   * Whether the sample of this sequence that counts is the record at this offset; false also where
+   * it is not kept any more.
+   */
   counted(key: string, sequence: number, offset: number): boolean {
     const stream = this.#streams.get(key);
     if (stream === undefined || sequence < stream.window.first || sequence > stream.window.last) return false;
@@ -124,7 +127,10 @@ export class SampleLog {
     return this.#windows.frames(account.window, fromSequence, maxBytes);
   }
 
-  /** Where judging can begin again for this account: its oldest kept sample of which everything is known. */
+  /**
+   * Where judging can begin again for this account: its oldest kept sample of which everything is
+   * known.
+   */
   anchorOf(account: AccountStream): SampleCheckpoint["window"] {
     const { first, last } = this.kept(account);
     for (let sequence = first; sequence <= last; sequence += 1) {
@@ -178,7 +184,9 @@ export class SampleLog {
     this.#windows.expire(this.#clock.nowMs());
   }
 
-  /** Gives up memory of accounts that were deleted so long ago that no topic holds anything of them. */
+  /**
+   * Gives up memory of accounts that were deleted so long ago that no topic holds anything of them.
+   */
   forgetDeleted(): void {
     const beforeMs = this.#clock.nowMs() - DELETED_KEPT_MS;
     for (const [key, deletedAtMs] of this.#gone) if (deletedAtMs < beforeMs) this.#gone.delete(key);

@@ -11,7 +11,9 @@ import { PartitionSequencer } from "./partition-sequencer.ts";
 import type { SampleListener } from "./sample-log.ts";
 import type { SequencerContext, SequencerOptions } from "./sequencer-context.ts";
 
-/** Samples that may be on their way to the log at once; more valuations are not taken in meanwhile. */
+/**
+ * Samples that may be on their way to the log at once; more valuations are not taken in meanwhile.
+ */
 const MAX_SENDS_IN_FLIGHT = 5_000;
 
 const taken = counter(
@@ -37,8 +39,9 @@ export interface SequencerCounts {
 }
 
 /**
- * Valuations → samples: coalesces them per account and writes consecutive samples, for the partitions that the group
- * has given to this process. What counts is decided by the log alone ({@link SampleLog}, of which this is a listener).
+ * Valuations → samples: coalesces them per account and writes consecutive samples, for the
+ * partitions that the group has given to this process. What counts is decided by the log alone
+ * ({@link SampleLog}, of which this is a listener).
  */
 export class Sequencer implements SampleListener {
   readonly counts: SequencerCounts = { valuations: 0, samples: 0, lostSends: 0, takenByAnother: 0 };
@@ -80,7 +83,8 @@ export class Sequencer implements SampleListener {
   /**
    * Takes in valuations of one partition, in log order.
    * @returns what tells the offset below which everything is durable by then.
-   * @throws RetryableError while it cannot be told whether the partition may be written, or too many accounts are parked.
+   * @throws RetryableError while it cannot be told whether the partition may be written, or too
+   * many accounts are parked.
    */
   async take(number: number, messages: readonly ValuationRecord[]): Promise<{ commitOffset: () => bigint }> {
     const partition = this.#partitions.get(number);
@@ -97,7 +101,10 @@ export class Sequencer implements SampleListener {
     return { commitOffset: () => BigInt(partition.commitOffset(next)) };
   }
 
-  /** Resolves when all samples sent so far have been judged; rejects where the log cannot be read to its end in time. */
+  /**
+   * Resolves when all samples sent so far have been judged; rejects where the log cannot be read to
+   * its end in time.
+   */
   async judged(): Promise<void> {
     await Promise.all([...this.#partitions.values()].map((partition) => partition.judged()));
   }

@@ -18,7 +18,10 @@ export interface SequencerOptions {
   readonly isServer: (serverId: string) => boolean;
   /** The partition of `trading.valuations` on which everything of an account is. */
   readonly partitionOf: (key: string) => number;
-  /** Least time between two samples of an account that only prices have moved; 0: every valuation is a sample. */
+  /**
+   * Least time between two samples of an account that only prices have moved; 0: every valuation is
+   * a sample.
+   */
   readonly coalesceMs: number;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -23,7 +23,9 @@ const SEEK_INTERVAL_MS = 1_000;
 const DAY_MS = 86_400_000;
 /** Snapshots are kept so long (decisions, 9). */
 export const KEPT_DAYS = 30;
-/** Partitions stand ready so many days ahead; what is measured later than that has a wrong clock. */
+/**
+ * Partitions stand ready so many days ahead; what is measured later than that has a wrong clock.
+ */
 const DAYS_AHEAD = 2;
 
 const minutesStored = counter("metrics.snapshots.stored", "Minutes of accounts that were stored", "{snapshot}");
@@ -50,12 +52,14 @@ interface Partition {
 }
 
 /**
- * Samples → snapshots, for the partitions of `metrics.samples` that the group gave to this process. It reads the log for
- * itself, behind the live stream and at its own pace, so that neither a slow database nor a restart can lose a minute:
- * offsets are committed below what is stored, and what is stored tells which samples are in it.
+ * Samples → snapshots, for the partitions of `metrics.samples` that the group gave to this process.
+ * It reads the log for itself, behind the live stream and at its own pace, so that neither a slow
+ * database nor a restart can lose a minute: offsets are committed below what is stored, and what is
+ * stored tells which samples are in it.
  *
- * Which samples count is judged from the stored state on. Where that does not reach up to the log any more (the log was
- * lost, or not read for longer than it is kept), an account goes on from a sample that {@link SampleLog} knows to count.
+ * Which samples count is judged from the stored state on. Where that does not reach up to the log
+ * any more (the log was lost, or not read for longer than it is kept), an account goes on from a
+ * sample that {@link SampleLog} knows to count.
  */
 export class Snapshots implements SampleListener {
   readonly #options: SnapshotsOptions;
@@ -73,7 +77,8 @@ export class Snapshots implements SampleListener {
   }
 
   /**
-   * Takes records of one partition in, in log order; returns the offset below which everything is stored.
+   * Takes records of one partition in, in log order; returns the offset below which everything is
+   * stored.
    * @throws RetryableError while the database cannot be asked, or takes less than comes.
    */
   async take(number: number, records: readonly SampleRecord[]): Promise<bigint> {
@@ -93,7 +98,10 @@ export class Snapshots implements SampleListener {
     return BigInt(this.#committable(partition));
   }
 
-  /** Stores the minutes that are over; a call that comes while one is running waits for that one. Rejects if it cannot. */
+  /**
+   * Stores the minutes that are over; a call that comes while one is running waits for that one.
+   * Rejects if it cannot.
+   */
   write(): Promise<void> {
     this.#running ??= this.#writeAll().finally(() => {
       this.#running = null;
@@ -154,7 +162,8 @@ export class Snapshots implements SampleListener {
     const ends = await this.#options.ends();
     const todayMs = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS;
     for (const [number, partition] of this.#partitions) {
-      // Where nothing is left to read, time goes on by the clock; else by the log, so that reading late changes nothing.
+      // Where nothing is left to read, time goes on by the clock; else by the log, so that reading
+      // late changes nothing.
       const caughtUp = BigInt(partition.next) >= (ends.get(number) ?? 0n);
       const horizonMs = (caughtUp ? clock.nowMs() : partition.lastRecordMs) - MINUTE_GRACE_MS;
       for (const book of partition.books.values()) {
@@ -188,7 +197,9 @@ export class Snapshots implements SampleListener {
   }
 }
 
-/** The days from `firstMs` to before `beforeMs` that these snapshots are of: the log was read late. */
+/**
+ * The days from `firstMs` to before `beforeMs` that these snapshots are of: the log was read late.
+ */
 function oldDays(closed: readonly ClosedMinute[], firstMs: number, beforeMs: number): Set<number> {
   const days = closed.map(({ snapshot }) => Math.floor(snapshot.measuredAtMs / DAY_MS) * DAY_MS);
   return new Set(days.filter((day) => day >= firstMs && day < beforeMs));

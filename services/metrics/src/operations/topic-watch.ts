@@ -6,7 +6,10 @@ import { firstPosition, type TopicPositions } from "../domain/topic-position.ts"
 
 /** How often a process asks whether the topics are still the same. */
 export const TOPIC_CHECK_INTERVAL_MS = 2_000;
-/** How long a new generation is not read: by then every process has noticed it, and has left its checkpoints. */
+/**
+ * How long a new generation is not read: by then every process has noticed it, and has left its
+ * checkpoints.
+ */
 const SETTLE_MS = 10_000;
 /**
  * How often a topic that is deleted at this moment is looked for, while the process waits for it to
@@ -25,14 +28,17 @@ export interface TopicWatchOptions {
   /** The ids of the topics, by name; null for one that does not exist now. */
   readonly ids: () => Promise<Readonly<Record<WatchedTopic, string | null>>>;
   readonly names: Readonly<Record<WatchedTopic, string>>;
-  /** Called once, with the reason, when a topic was deleted and made again: the process must end. */
+  /**
+   * Called once, with the reason, when a topic was deleted and made again: the process must end.
+   */
   readonly changed: (error: Error) => void;
   readonly logger: Logger;
 }
 
 /**
- * Knows the ids of the topics from the start on, and notices when one of them is another. A process that goes on after
- * that would compare offsets that began again with those of before; so it ends, and begins anew in the next generation.
+ * Knows the ids of the topics from the start on, and notices when one of them is another. A process
+ * that goes on after that would compare offsets that began again with those of before; so it ends,
+ * and begins anew in the next generation.
  */
 export class TopicWatch {
   readonly #options: TopicWatchOptions;
@@ -63,7 +69,10 @@ export class TopicWatch {
     });
   }
 
-  /** Registers the topics as they are now. Where one was made again lately, waits for the processes that knew the old one. */
+  /**
+   * Registers the topics as they are now. Where one was made again lately, waits for the processes
+   * that knew the old one.
+   */
   static async start(options: TopicWatchOptions): Promise<TopicWatch> {
     const found = await options.ids();
     const ids: Record<WatchedTopic, string> = { valuations: "", samples: "", latest: "" };

@@ -13,7 +13,10 @@ const unreadable = counter(
   "{record}",
 );
 
-/** Counts records of the service's own topics that it cannot decode, and reports a few. What then happens is the caller's. */
+/**
+ * Counts records of the service's own topics that it cannot decode, and reports a few. What then
+ * happens is the caller's.
+ */
 export class UnreadableRecords {
   readonly #limit: ReportLimit;
   readonly #logger: Logger;

@@ -21,10 +21,11 @@ export interface CheckpointsOptions {
 }
 
 /**
- * Keeps `metrics.latest` near the log: per account its newest sample, per partition up to where all accounts are in.
- * A marker is written only after every checkpoint that it speaks of is durable. It also reads `metrics.latest` back: an
- * older checkpoint than the account's state, left by a writer that had lost the partition, is written over; and the marker
- * tells how far that had been read when its turn began, since one that came in later may have replaced what it speaks of.
+ * Keeps `metrics.latest` near the log: per account its newest sample, per partition up to where all
+ * accounts are in. A marker is written only after every checkpoint that it speaks of is durable. It
+ * also reads `metrics.latest` back: an older checkpoint than the account's state, left by a writer
+ * that had lost the partition, is written over; and the marker tells how far that had been read
+ * when its turn began, since one that came in later may have replaced what it speaks of.
  */
 export class Checkpoints implements SampleListener {
   readonly #options: CheckpointsOptions;
@@ -57,7 +58,10 @@ export class Checkpoints implements SampleListener {
     this.#gone.set(stream.partition, gone.add(stream.key));
   }
 
-  /** `metrics.latest` holds nothing of what was written any more: the next turn writes every account. */
+  /**
+   * `metrics.latest` holds nothing of what was written any more: the next turn writes every
+   * account.
+   */
   changeAll(): void {
     for (const stream of this.#options.log.streams()) this.#change(stream);
   }
@@ -69,7 +73,10 @@ export class Checkpoints implements SampleListener {
     if (stream !== undefined && checkpoint.sequence < stream.sequence) this.#change(stream);
   }
 
-  /** Everything before `offset` of a partition of `metrics.latest` has been read, and told to `readBack` or restored. */
+  /**
+   * Everything before `offset` of a partition of `metrics.latest` has been read, and told to
+   * `readBack` or restored.
+   */
   readUpTo(partition: number, offset: number): void {
     this.#readTo.set(partition, offset);
   }
@@ -100,9 +107,11 @@ export class Checkpoints implements SampleListener {
   async #writeAll(partitions: readonly number[]): Promise<void> {
     const owned = new Set(partitions);
     for (const partition of owned) await this.#writePartition(partition);
-    // What another process sequences is in its care; should the partition come here, the log since its marker is known.
+    // What another process sequences is in its care; should the partition come here, the log since
+    // its marker is known.
     for (const partition of this.#changed.keys()) if (!owned.has(partition)) this.#marked.delete(partition);
-    // A deletion writes over the checkpoint itself, so that the partition's owner needs not know what is collected here.
+    // A deletion writes over the checkpoint itself, so that the partition's owner needs not know
+    // what is collected here.
     for (const partition of this.#gone.keys()) if (!owned.has(partition)) this.#gone.delete(partition);
   }
 

@@ -74,7 +74,9 @@ export interface Account {
 /** Most open positions, and most pending orders, of one account. */
 export const MAX_POSITIONS = 200;
 export const MAX_PENDING_ORDERS = 200;
-/** Most money on one account, in minor units: far inside what an integer of a double holds exactly. */
+/**
+ * Most money on one account, in minor units: far inside what an integer of a double holds exactly.
+ */
 export const MAX_BALANCE_MINOR = 1e15;
 
 /** What {@link newAccount} needs. */

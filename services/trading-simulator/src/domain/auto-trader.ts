@@ -1,4 +1,7 @@
-/** A demo account that trades by itself. Its choices come from its own random stream, so that a seed fixes them too. */
+/**
+ * A demo account that trades by itself. Its choices come from its own random stream, so that a seed
+ * fixes them too.
+ */
 import type { Account, AutoTrader } from "./account.ts";
 import type { Desk } from "./desk.ts";
 import { checkOrder, normalPrice } from "./order-checks.ts";
@@ -8,7 +11,10 @@ import { reckon } from "./reckoning.ts";
 import { cancelOrder, closePosition, type OrderRequest, placeOrder } from "./trading.ts";
 
 const MAX_WAITING_ORDERS = 2;
-/** Parts of the decisions that open (while there is room), and of those that wait with a limit order. */
+/**
+ * Parts of the decisions that open (while there is room), and of those that wait with a limit
+ * order.
+ */
 const OPENING_PART = 0.6;
 const WAITING_PART = 0.15;
 /** How far from the market a limit order waits and its stops are, as a part of the price. */
@@ -16,7 +22,10 @@ const DISTANCE = 0.0008;
 /** Percent: below this margin level nothing is opened. */
 const CAREFUL_LEVEL = 300;
 
-/** Counts one tick, and decides when it is time: opens, waits with a limit order, or closes (a part or all). */
+/**
+ * Counts one tick, and decides when it is time: opens, waits with a limit order, or closes (a part
+ * or all).
+ */
 export function autoTrade(desk: Desk, account: Account, trader: AutoTrader): boolean {
   trader.ticksLeft -= 1;
   if (trader.ticksLeft > 0 || account.status !== "active") return false;

@@ -1,4 +1,7 @@
-/** What the changes of the contract do to an account, and why they are refused (decisions, 4.3 and 6.1). */
+/**
+ * What the changes of the contract do to an account, and why they are refused
+ * (decisions, 4.3 and 6.1).
+ */
 import type { TradingEvent } from "@kapi/contracts";
 import type { Change, RefusalCode } from "@kapi/trading-server";
 

@@ -20,8 +20,9 @@ type WithoutEnvelope<T> = T extends TradingEvent ? Omit<T, EnvelopeField> : neve
 export type EventBody = WithoutEnvelope<TradingEvent>;
 
 /**
- * What the rules of trading work with: the prices and the time of this moment, and the record. The rules change the
- * account they are given and record each event right after the change that it tells of.
+ * What the rules of trading work with: the prices and the time of this moment, and the record. The
+ * rules change the account they are given and record each event right after the change that it
+ * tells of.
  */
 export interface Desk {
   readonly prices: Prices;
@@ -59,7 +60,10 @@ export function nextEvent(
   return event;
 }
 
-/** A new id for an order, position or deal: unique everywhere, and the same again when the same history is run again. */
+/**
+ * A new id for an order, position or deal: unique everywhere, and the same again when the same
+ * history is run again.
+ */
 export function nextTicket(account: Account): string {
   account.lastTicket += 1;
   return uuidV5(account.serverId, `${account.accountNumber}/ticket/${account.lastTicket}`);

@@ -1,4 +1,6 @@
-/** Faults that tests and operators inject: how a trading server misbehaves, for whom, and how often. */
+/**
+ * Faults that tests and operators inject: how a trading server misbehaves, for whom, and how often.
+ */
 import type { RefusalCode } from "@kapi/trading-server";
 
 export const FAULT_KINDS = ["delay", "refuse", "drop_answer", "apply_late", "unreachable"] as const;

@@ -1,11 +1,17 @@
-/** What a moved price does to an account: pending orders, stop loss and take profit, margin call and stop-out. */
+/**
+ * What a moved price does to an account: pending orders, stop loss and take profit, margin call and
+ * stop-out.
+ */
 import { type Account, MAX_POSITIONS, type PendingOrder, type Position } from "./account.ts";
 import type { Desk } from "./desk.ts";
 import { closePriceOf, openPriceOf, type Quote } from "./prices.ts";
 import { type Figures, nightlySwapMinor, openProfitMinor, reckon } from "./reckoning.ts";
 import { cancelOrder, closePosition, executeOrder } from "./trading.ts";
 
-/** Margin level, in percent, below which the account is called (once, until the level is back at it). */
+/**
+ * Margin level, in percent, below which the account is called (once, until the level is back at
+ * it).
+ */
 export const MARGIN_CALL_LEVEL = 100;
 /** Margin level, in percent, at or below which positions are closed, the largest loss first. */
 export const STOP_OUT_LEVEL = 50;
@@ -27,8 +33,8 @@ export function reachedStop(position: Position, quote: Quote): "stop_loss" | "ta
 }
 
 /**
- * Carries out what the new prices of the symbols in `moved` set off on an account, in this order: stops, pending orders,
- * margin. Gives the account's figures afterwards.
+ * Carries out what the new prices of the symbols in `moved` set off on an account, in this order:
+ * stops, pending orders, margin. Gives the account's figures afterwards.
  */
 export function applyPrices(desk: Desk, account: Account, moved: ReadonlySet<string>): Figures {
   for (const position of account.positions.values()) {
@@ -46,8 +52,9 @@ export function applyPrices(desk: Desk, account: Account, moved: ReadonlySet<str
 }
 
 /**
- * Calls the account when its margin level falls below 100 %, and at 50 % closes positions, the largest loss first, until
- * the level is above 50 % or none is left. After a gap the balance may end below zero. Gives the figures afterwards.
+ * Calls the account when its margin level falls below 100 %, and at 50 % closes positions, the
+ * largest loss first, until the level is above 50 % or none is left. After a gap the balance may
+ * end below zero. Gives the figures afterwards.
  */
 export function watchMargin(desk: Desk, account: Account): Figures {
   let figures = reckon(desk.prices, account);

@@ -1,7 +1,8 @@
 /**
- * The market of one server: a quote per symbol. Every symbol walks by its own stream of the seed, except one that a
- * recording may play. Same seed and same number of ticks, same prices. The state is plain data, so that a restarted
- * server carries on where it was and no open position sees a gap.
+ * The market of one server: a quote per symbol. Every symbol walks by its own stream of the seed,
+ * except one that a recording may play. Same seed and same number of ticks, same prices. The state
+ * is plain data, so that a restarted server carries on where it was and no open position sees a
+ * gap.
  */
 import { assertDefined } from "@kapi/kernel";
 
@@ -65,8 +66,9 @@ export class Market implements Prices {
   }
 
   /**
-   * One tick of `intervalMs`: first every seeded symbol takes a step, then the recorded quotes that became due follow
-   * one by one. Yields the symbols that have a new quote after each of these steps.
+   * One tick of `intervalMs`: first every seeded symbol takes a step, then the recorded quotes that
+   * became due follow one by one. Yields the symbols that have a new quote after each of these
+   * steps.
    */
   *tick(intervalMs: number): Generator<readonly string[]> {
     this.#state.tick += 1;
@@ -89,7 +91,10 @@ export class Market implements Prices {
     }
   }
 
-  /** Sets the price of a symbol; the feed goes on from there, or leaves it alone while `held`. Rounded to its decimals. */
+  /**
+   * Sets the price of a symbol; the feed goes on from there, or leaves it alone while `held`.
+   * Rounded to its decimals.
+   */
   setQuote(symbol: string, quote: Quote, held: boolean): void {
     const spec = symbolSpec(symbol);
     const state = this.#symbol(symbol);

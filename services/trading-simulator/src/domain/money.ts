@@ -2,8 +2,8 @@ import { assert } from "@kapi/kernel";
 
 const MINOR_UNITS_PER_UNIT = 100;
 /**
- * Added before rounding, so that a half cent that binary fractions show as a little less (1.005 as 1.00499…) still
- * rounds away from zero.
+ * Added before rounding, so that a half cent that binary fractions show as a little less (1.005 as
+ * 1.00499…) still rounds away from zero.
  */
 const HALF_CENT_TOLERANCE = 1e-7;
 
@@ -15,8 +15,8 @@ export function roundToMinor(amount: number): number {
 }
 
 /**
- * The part of `totalMinor` that belongs to `part` of `whole`, rounded; what remains with the rest is the difference, so
- * that no cent appears or is lost over any series of parts.
+ * The part of `totalMinor` that belongs to `part` of `whole`, rounded; what remains with the rest
+ * is the difference, so that no cent appears or is lost over any series of parts.
  */
 export function shareOfMinor(totalMinor: number, part: number, whole: number): number {
   if (part === whole) return totalMinor;

@@ -3,12 +3,15 @@ import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 /**
- * Cost of one hash: about 2 ms. Low, because a creation has two passwords and a bulk of 100 accounts must not hold the
- * threads for seconds; most passwords are 20 random characters, which no cost makes easier or harder to guess.
+ * Cost of one hash: about 2 ms. Low, because a creation has two passwords and a bulk of 100
+ * accounts must not hold the threads for seconds; most passwords are 20 random characters, which no
+ * cost makes easier or harder to guess.
  */
 const SCRYPT_COST = 1_024;
 
-/** Salted hash of a password, `salt.hash` in base64url; the only form in which a password is kept. */
+/**
+ * Salted hash of a password, `salt.hash` in base64url; the only form in which a password is kept.
+ */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   return `${salt.toString("base64url")}.${(await derive(password, salt)).toString("base64url")}`;

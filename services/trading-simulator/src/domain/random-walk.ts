@@ -1,6 +1,9 @@
 /** Prices and choices that a seed fixes: the same seed gives the same numbers on every machine. */
 
-/** State of a stream of random numbers: one unsigned 32-bit integer, so that it can be stored and carried on. */
+/**
+ * State of a stream of random numbers: one unsigned 32-bit integer, so that it can be stored and
+ * carried on.
+ */
 export interface RandomState {
   random: number;
 }
@@ -23,9 +26,15 @@ export function nextRandom(state: RandomState): number {
   return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
 }
 
-/** Part of its distance from the base price that the walk goes back in each step; keeps months of ticks near it. */
+/**
+ * Part of its distance from the base price that the walk goes back in each step; keeps months of
+ * ticks near it.
+ */
 const REVERSION = 1e-5;
-/** Scales the sum of four uniform numbers to a deviation of 1. Only + - * /, so that all machines agree to the bit. */
+/**
+ * Scales the sum of four uniform numbers to a deviation of 1. Only + - * /, so that all machines
+ * agree to the bit.
+ */
 const UNIT_DEVIATION = 1.7320508075688772;
 
 /** The mid price after one step from `mid`. */

@@ -1,6 +1,6 @@
 /**
- * What positions and accounts are worth. Money is rounded to minor units once per position, so that the figures of an
- * account are exact sums of what its positions show.
+ * What positions and accounts are worth. Money is rounded to minor units once per position, so that
+ * the figures of an account are exact sums of what its positions show.
  */
 import type { Valuation } from "@kapi/contracts";
 
@@ -9,7 +9,10 @@ import { roundToMinor } from "./money.ts";
 import { closePriceOf, conversionRate, type Prices, type Side } from "./prices.ts";
 import { lotsFromVolume, symbolSpec } from "./symbols.ts";
 
-/** Profit of `volume` (hundredths of a lot) from `openPrice` to `closePrice`, in minor units of `currency`. */
+/**
+ * Profit of `volume` (hundredths of a lot) from `openPrice` to `closePrice`, in minor units of
+ * `currency`.
+ */
 export function profitMinor(
   prices: Prices,
   currency: Account["currency"],
@@ -22,8 +25,8 @@ export function profitMinor(
 }
 
 /**
- * Margin that `volume` of a symbol binds: its worth at the open price divided by the leverage, the account's or the
- * symbol's most, whichever is less. Minor units.
+ * Margin that `volume` of a symbol binds: its worth at the open price divided by the leverage, the
+ * account's or the symbol's most, whichever is less. Minor units.
  */
 export function marginMinor(
   prices: Prices,
@@ -60,7 +63,10 @@ export function openProfitMinor(prices: Prices, account: Account, position: Posi
   return profitMinor(prices, account.currency, { ...position, closePrice });
 }
 
-/** The figures of an account at one moment, in minor units; `marginLevel` in percent, 0 with no margin in use. */
+/**
+ * The figures of an account at one moment, in minor units; `marginLevel` in percent, 0 with no
+ * margin in use.
+ */
 export interface Figures {
   readonly balanceMinor: number;
   readonly equityMinor: number;

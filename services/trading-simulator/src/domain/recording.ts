@@ -16,8 +16,9 @@ const BAR_QUOTE_STEP_MS = 15_000;
 const ROUND_GAP_MS = 1_000;
 
 /**
- * Reads tick files (`time,bid,ask`) and one-minute bars (`time,bidOpen…askClose`). A bar becomes its open, its two
- * extremes (the one against its direction first) and its close. Throws a RangeError that names the line.
+ * Reads tick files (`time,bid,ask`) and one-minute bars (`time,bidOpen…askClose`). A bar becomes
+ * its open, its two extremes (the one against its direction first) and its close. Throws a
+ * RangeError that names the line.
  */
 export function parseRecording(symbol: string, csv: string): Recording {
   const [header = "", ...lines] = csv.split(/\r?\n/);
@@ -48,7 +49,10 @@ export function parseRecording(symbol: string, csv: string): Recording {
   };
 }
 
-/** The symbol that a file is named after: `EURUSD-ticks-2020-01.csv` holds EURUSD. Null where none is known. */
+/**
+ * The symbol that a file is named after: `EURUSD-ticks-2020-01.csv` holds EURUSD. Null where none
+ * is known.
+ */
 export function symbolOfFile(path: string, known: ReadonlyMap<string, unknown>): string | null {
   const name = path.split(/[\\/]/).at(-1) ?? "";
   const symbol = /^[A-Za-z0-9]+/.exec(name)?.[0].toUpperCase() ?? "";
@@ -71,8 +75,9 @@ export function roundMs(recording: Recording): number {
 }
 
 /**
- * Moves on by `stepMs` of the recording's time and gives the indexes of the quotes that became due, at most `limit`; the
- * time does not run past a quote that was held back by the limit. At the end it begins again.
+ * Moves on by `stepMs` of the recording's time and gives the indexes of the quotes that became due,
+ * at most `limit`; the time does not run past a quote that was held back by the limit. At the end
+ * it begins again.
  */
 export function advance(recording: Recording, position: RecordingPosition, stepMs: number, limit: number): number[] {
   const due: number[] = [];

@@ -101,7 +101,9 @@ export function roundPrice(spec: SymbolSpec, price: number): number {
   return Number(price.toFixed(spec.digits));
 }
 
-/** Lots (as callers write them) in hundredths, or null where they are no whole number of hundredths. */
+/**
+ * Lots (as callers write them) in hundredths, or null where they are no whole number of hundredths.
+ */
 export function volumeFromLots(lots: number): number | null {
   const units = Math.round(lots * VOLUME_UNITS_PER_LOT);
   return Math.abs(lots * VOLUME_UNITS_PER_LOT - units) < 1e-6 ? units : null;

@@ -29,8 +29,8 @@ export interface OrderResult {
 export const INSUFFICIENT_MARGIN = "INSUFFICIENT_MARGIN";
 
 /**
- * Takes a valid order of an active account: a market order is executed at once, another is placed. Without enough free
- * margin for a market order it is rejected, with an event.
+ * Takes a valid order of an active account: a market order is executed at once, another is placed.
+ * Without enough free margin for a market order it is rejected, with an event.
  */
 export function placeOrder(desk: Desk, account: Account, request: OrderRequest): OrderResult {
   const common = { ...request, id: nextTicket(account), createdAtMs: desk.nowMs };
@@ -45,8 +45,9 @@ export function placeOrder(desk: Desk, account: Account, request: OrderRequest):
 }
 
 /**
- * Executes a market order, or a pending one whose price has come, at the price of this moment: order, entry deal with
- * its commission, position. Rejects it where the free margin does not cover margin and commission.
+ * Executes a market order, or a pending one whose price has come, at the price of this moment:
+ * order, entry deal with its commission, position. Rejects it where the free margin does not cover
+ * margin and commission.
  */
 export function executeOrder(
   desk: Desk,
@@ -108,9 +109,10 @@ export function executeOrder(
 }
 
 /**
- * Closes `volume` (hundredths of a lot, at most the position's) at the price of this moment: closing order, deal with
- * realized profit, commission and the volume's share of the swap, then the position as it is after. Needs no margin and
- * no active account. `reason` says who closed it where it was not the trader.
+ * Closes `volume` (hundredths of a lot, at most the position's) at the price of this moment:
+ * closing order, deal with realized profit, commission and the volume's share of the swap, then the
+ * position as it is after. Needs no margin and no active account. `reason` says who closed it where
+ * it was not the trader.
  */
 export function closePosition(
   desk: Desk,

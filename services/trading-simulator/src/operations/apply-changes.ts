@@ -6,7 +6,10 @@ import { hashPassword } from "../domain/password-hash.ts";
 import type { Engine, RecordingDesk } from "./engine.ts";
 import type { TradingServer } from "./server.ts";
 
-/** Carries out changes in their order, at once, when their passwords are hashed; gives what became of each. */
+/**
+ * Carries out changes in their order, at once, when their passwords are hashed; gives what became
+ * of each.
+ */
 export async function applyChanges(
   engine: Engine,
   server: TradingServer,

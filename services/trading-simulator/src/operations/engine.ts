@@ -1,6 +1,7 @@
 /**
- * The trading servers of this process. Every use case changes accounts through {@link Engine.operate}: at once, in memory,
- * in one turn of the event loop, and recorded in the committer's open turn; it answers only when that turn is stored.
+ * The trading servers of this process. Every use case changes accounts through
+ * {@link Engine.operate}: at once, in memory, in one turn of the event loop, and recorded in the
+ * committer's open turn; it answers only when that turn is stored.
  */
 import { type Committer, notConfigured } from "@kapi/bridge";
 import type { Actor } from "@kapi/contracts";
@@ -25,7 +26,9 @@ export interface EngineOptions {
 /** A desk that also gives the text of the event it recorded last. */
 export interface RecordingDesk extends Desk {
   readonly lastEventText: string;
-  /** The span of the change that is being made, if it belongs to a trace: its events are told in it. */
+  /**
+   * The span of the change that is being made, if it belongs to a trace: its events are told in it.
+   */
   traceparent: string | undefined;
   /** Who asked for the change that is being made, if it tells. */
   createdBy: Actor | undefined;
@@ -58,8 +61,8 @@ export class Engine {
   }
 
   /**
-   * To be called after a change of an account: looks after it when prices move, and publishes what it is worth now.
-   * `figures` saves reckoning again.
+   * To be called after a change of an account: looks after it when prices move, and publishes what
+   * it is worth now. `figures` saves reckoning again.
    */
   changed(server: TradingServer, desk: Desk, account: Account, figures?: Figures): void {
     server.reindex(account);

@@ -5,8 +5,9 @@ import type { Started } from "@kapi/runtime";
 const MAX_LATE_CHANGES = 10_000;
 
 /**
- * Changes that an injected fault holds back inside the server. When its time comes a change goes the way of every other,
- * so a reference that was settled meanwhile is found closed and nothing applies. A stop forgets them, as a crash would.
+ * Changes that an injected fault holds back inside the server. When its time comes a change goes
+ * the way of every other, so a reference that was settled meanwhile is found closed and nothing
+ * applies. A stop forgets them, as a crash would.
  */
 export class LateChanges {
   readonly #contract: Pick<ContractOperations, "change">;
@@ -23,7 +24,10 @@ export class LateChanges {
     return { value: late, stop: () => Promise.resolve(late.#clear()) };
   }
 
-  /** Applies `change` after `lateMs`. One too many is forgotten: nothing promised that it would ever apply. */
+  /**
+   * Applies `change` after `lateMs`. One too many is forgotten: nothing promised that it would ever
+   * apply.
+   */
   hold(serverId: string, change: SubmittedChange, lateMs: number): void {
     if (this.#timers.size >= MAX_LATE_CHANGES) return;
     const timer = setTimeout(() => {

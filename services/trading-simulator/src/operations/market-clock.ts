@@ -4,7 +4,10 @@ import type { Engine } from "./engine.ts";
 import { runTick } from "./run-market.ts";
 import type { TradingServer } from "./server.ts";
 
-/** Lets the market of every server that is not paused tick. An error in it is a mistake of ours and ends the process. */
+/**
+ * Lets the market of every server that is not paused tick. An error in it is a mistake of ours and
+ * ends the process.
+ */
 export function startMarketClock(
   engine: Engine,
   intervalMs: number,

@@ -18,8 +18,9 @@ export interface Restored {
 }
 
 /**
- * Reads servers and accounts, then the journal after the checkpoint. Every event but a change of balance was stored
- * together with its account's state, so what the journal is ahead by is balance and sequence.
+ * Reads servers and accounts, then the journal after the checkpoint. Every event but a change of
+ * balance was stored together with its account's state, so what the journal is ahead by is balance
+ * and sequence.
  */
 export async function restore(stored: StoredState, feed: Feed): Promise<Restored> {
   await stored.settled();

@@ -14,8 +14,9 @@ export function dayOf(ms: number): number {
 }
 
 /**
- * One tick of a server's market: new prices, what they set off, valuations of the accounts whose equity moved, then the
- * accounts that trade by themselves. Does nothing while too much waits to be stored.
+ * One tick of a server's market: new prices, what they set off, valuations of the accounts whose
+ * equity moved, then the accounts that trade by themselves. Does nothing while too much waits to be
+ * stored.
  */
 export function runTick(engine: Engine, server: TradingServer, intervalMs: number): void {
   if (engine.committer.isFull) return;

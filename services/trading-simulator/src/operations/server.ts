@@ -1,4 +1,7 @@
-/** One trading server in memory: its configuration, market and accounts, and who must be looked at when a price moves. */
+/**
+ * One trading server in memory: its configuration, market and accounts, and who must be looked at
+ * when a price moves.
+ */
 import type { ServerConfiguration } from "@kapi/trading-server";
 
 import type { Account } from "../domain/account.ts";
@@ -56,7 +59,10 @@ export class TradingServer {
     return account?.status === "deleted" ? undefined : account;
   }
 
-  /** Accounts that a new price of `symbol` may concern: by position, by pending order, or by conversion of currency. */
+  /**
+   * Accounts that a new price of `symbol` may concern: by position, by pending order, or by
+   * conversion of currency.
+   */
   watchersOf(symbol: string): ReadonlySet<Account> {
     return this.#watchers.get(symbol) ?? NOBODY;
   }
@@ -66,7 +72,10 @@ export class TradingServer {
     return this.#watched.keys();
   }
 
-  /** To be called when positions or orders of an account, or its trading by itself, may have changed. */
+  /**
+   * To be called when positions or orders of an account, or its trading by itself, may have
+   * changed.
+   */
   reindex(account: Account): void {
     if (account.autoTrader === null) this.autoTraders.delete(account);
     else this.autoTraders.add(account);

@@ -3,7 +3,10 @@ import { readFile } from "node:fs/promises";
 import { parseRecording, type Recording, symbolOfFile } from "../domain/recording.ts";
 import { SYMBOLS } from "../domain/symbols.ts";
 
-/** Reads a recording. `symbol` null: the file is named after it. Throws where file, symbol or a line cannot be used. */
+/**
+ * Reads a recording. `symbol` null: the file is named after it. Throws where file, symbol or a line
+ * cannot be used.
+ */
 export async function readRecording(path: string, symbol: string | null): Promise<Recording> {
   const name = symbol ?? symbolOfFile(path, SYMBOLS);
   if (name === null) {

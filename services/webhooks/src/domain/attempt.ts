@@ -25,14 +25,17 @@ export interface Verdict {
   readonly dueAtMs: number | null;
   /** The receiver wants nothing any more. */
   readonly gone: boolean;
-  /** Until when the receiver asked not to be sent anything, in milliseconds since 1970; null where it did not. */
+  /**
+   * Until when the receiver asked not to be sent anything, in milliseconds since 1970; null where
+   * it did not.
+   */
   readonly quietUntilMs: number | null;
   readonly attempt: DeliveryAttempt;
 }
 
 /**
- * Judges an attempt: 2xx is success; 410 ends it and the endpoint; everything else, 3xx too, is tried again by the schedule
- * (decisions, 11).
+ * Judges an attempt: 2xx is success; 410 ends it and the endpoint; everything else, 3xx too, is
+ * tried again by the schedule (decisions, 11).
  * @param failures failed attempts before this one since the delivery was begun.
  * @param random from 0 (inclusive) to 1, for the jitter.
  */
@@ -80,7 +83,10 @@ const SECRET = /whsec_[A-Za-z0-9+/=]+/g;
 /** How much of a reply is kept, in bytes. */
 export const REPLY_START_BYTES = 1_024;
 
-/** The first part of a reply, made safe to show: control characters escaped, a secret that it repeats left out. */
+/**
+ * The first part of a reply, made safe to show: control characters escaped, a secret that it
+ * repeats left out.
+ */
 export function replyStartOf(body: Buffer): string {
   const text = body
     .subarray(0, REPLY_START_BYTES)

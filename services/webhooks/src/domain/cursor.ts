@@ -1,7 +1,9 @@
 const FORM = /^e[0-9a-z]{1,11}$/;
 const RADIX = 36;
 
-/** The cursor behind the event at `position` of an organization's feed; 0 is before the first one. */
+/**
+ * The cursor behind the event at `position` of an organization's feed; 0 is before the first one.
+ */
 export function cursorOf(position: number): string {
   return `e${position.toString(RADIX)}`;
 }

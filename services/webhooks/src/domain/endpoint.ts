@@ -31,7 +31,10 @@ export interface Endpoint {
   readonly updatedAtMs: number;
 }
 
-/** Whether an event of `kind` is one of a command, which is recorded only where an endpoint asks for it. */
+/**
+ * Whether an event of `kind` is one of a command, which is recorded only where an endpoint asks for
+ * it.
+ */
 export function isCommandKind(kind: WebhookKind): boolean {
   return COMMAND_KINDS.has(kind);
 }

@@ -1,4 +1,7 @@
-/** What other services have committed → what receivers are told. Only named fields go on: nothing else can leave. */
+/**
+ * What other services have committed → what receivers are told. Only named fields go on: nothing
+ * else can leave.
+ */
 import {
   type AccountFact,
   type CommandEvent,
@@ -11,7 +14,10 @@ import {
 } from "@kapi/contracts";
 import { uuidV5 } from "@kapi/kernel";
 
-/** Largest result of a command that an event carries, in characters of JSON; a larger one is read with getCommand. */
+/**
+ * Largest result of a command that an event carries, in characters of JSON; a larger one is read
+ * with getCommand.
+ */
 export const MAX_RESULT_CHARACTERS = 16_384;
 
 /** The services that number facts of an account. */
@@ -22,9 +28,15 @@ export interface SourcePlace {
   readonly source: Source;
   /** Among those of its source, from 1 without a gap. */
   readonly sequence: number;
-  /** With it, its source has announced everything up to this event of the trading server; null: not known. */
+  /**
+   * With it, its source has announced everything up to this event of the trading server; null: not
+   * known.
+   */
   readonly through: number | null;
-  /** Everything that the other source announces up to this event of the trading server comes first; null: not known. */
+  /**
+   * Everything that the other source announces up to this event of the trading server comes first;
+   * null: not known.
+   */
   readonly after: number | null;
 }
 
@@ -37,7 +49,9 @@ export interface IncomingEvent {
   readonly type: WebhookKind;
   readonly timestamp: string;
   readonly record: Readonly<Record<string, unknown>>;
-  /** Where it stands among the facts of its account; null for what `accountSequence` does not count. */
+  /**
+   * Where it stands among the facts of its account; null for what `accountSequence` does not count.
+   */
   readonly place: SourcePlace | null;
   /** The one endpoint that it is for, whatever that one takes; null: all that take it. */
   readonly onlyFor: string | null;
@@ -102,7 +116,10 @@ export function fromCreditsFact(fact: CreditsFact): IncomingEvent {
   };
 }
 
-/** The end of a command; null for a state that is not its end. A command ends once, so its id and end name the event. */
+/**
+ * The end of a command; null for a state that is not its end. A command ends once, so its id and
+ * end name the event.
+ */
 export function fromCommandEvent(event: CommandEvent): IncomingEvent | null {
   const { commandId, status, result } = event;
   if (!isFinal(status)) return null;

@@ -72,11 +72,15 @@ export interface Room {
 
 export interface EventStore {
   /**
-   * Records events that are not there yet, each with its place in feed and account, and a delivery to every endpoint that
-   * takes it, in one transaction. Deliveries that there is room for are leased until `leaseUntilMs`.
+   * Records events that are not there yet, each with its place in feed and account, and a delivery
+   * to every endpoint that takes it, in one transaction. Deliveries that there is room for are
+   * leased until `leaseUntilMs`.
    */
   takeIn(events: readonly IncomingEvent[], openRoom: () => Room, nowMs: number, leaseUntilMs: number): Promise<TakenIn>;
-  /** Events that have waited for an older one of their account for too long, `limit` at most; `takeIn` records them. */
+  /**
+   * Events that have waited for an older one of their account for too long, `limit` at most;
+   * `takeIn` records them.
+   */
   overdue(limit: number): Promise<readonly IncomingEvent[]>;
   /** Whether any enabled endpoint asks for events of commands. */
   commandsAreAsked(): Promise<boolean>;
@@ -88,7 +92,10 @@ export interface EventStore {
   list(organizationId: string, page: FeedPage): Promise<readonly FeedRow[]>;
   /** How many events a replay has, counted up to `atMost`. */
   countForReplay(replay: Replay, atMost: number): Promise<number>;
-  /** Begins deliveries of `replay` (again) but those that are under way, for up to `limit` events behind `after`; the last position, or null at the end. */
+  /**
+   * Begins deliveries of `replay` (again) but those that are under way, for up to `limit` events
+   * behind `after`; the last position, or null at the end.
+   */
   replay(replay: Replay, after: number, limit: number, nowMs: number): Promise<number | null>;
 }
 
@@ -146,24 +153,39 @@ export interface EndpointStore {
     nowMs: number,
     by: ChangedBy,
   ): Promise<Endpoint | null>;
-  /** Whether it was enabled until now. As `failing` only if it has failed since before `failingBeforeMs`. */
+  /**
+   * Whether it was enabled until now. As `failing` only if it has failed since before
+   * `failingBeforeMs`.
+   */
   disable(endpointId: string, reason: WebhookDisabledReason, nowMs: number, failingBeforeMs: number): Promise<boolean>;
 }
 
 export interface DeliveryStore {
   /** Endpoints of which something is due, with the oldest due time. */
   dueEndpoints(nowMs: number): Promise<readonly DueEndpoint[]>;
-  /** Takes up to `room` due deliveries of each endpoint, the longest due first; those that another process takes are left to it. */
+  /**
+   * Takes up to `room` due deliveries of each endpoint, the longest due first; those that another
+   * process takes are left to it.
+   */
   lease(wanted: ReadonlyMap<string, number>, nowMs: number, leaseUntilMs: number): Promise<readonly Leased[]>;
-  /** Writes attempts; one whose delivery was meanwhile recorded by another process, or cancelled, changes nothing. */
+  /**
+   * Writes attempts; one whose delivery was meanwhile recorded by another process, or cancelled,
+   * changes nothing.
+   */
   record(attempts: readonly Recorded[], nowMs: number): Promise<void>;
   /** Gives deliveries back: due at once, for whoever takes them. */
   release(deliveries: readonly Leased[], nowMs: number): Promise<void>;
-  /** Cancels up to `limit` open deliveries of an endpoint that is not enabled, or not there; how many. */
+  /**
+   * Cancels up to `limit` open deliveries of an endpoint that is not enabled, or not there; how
+   * many.
+   */
   cancelOpen(endpointId: string, limit: number, nowMs: number): Promise<number>;
   /** Open deliveries, counted up to `atMost`. */
   countOpen(atMost: number): Promise<number>;
-  /** A page of the newest deliveries that match, and how many match; both up to MAX_LISTED_DELIVERIES. */
+  /**
+   * A page of the newest deliveries that match, and how many match; both up to
+   * MAX_LISTED_DELIVERIES.
+   */
   list(
     endpointId: string,
     query: DeliveryQuery,

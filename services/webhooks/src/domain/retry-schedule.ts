@@ -2,7 +2,10 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Rests after the first, second, … failed attempt (decisions, 11); after as many again there is no further one. */
+/**
+ * Rests after the first, second, … failed attempt (decisions, 11); after as many again there is no
+ * further one.
+ */
 export const RETRY_DELAYS_MS = [
   5 * SECOND_MS,
   5 * MINUTE_MS,
@@ -14,7 +17,10 @@ export const RETRY_DELAYS_MS = [
   20 * HOUR_MS,
   24 * HOUR_MS,
 ] as const;
-/** A rest is longer by up to this part of it, so that what failed together does not come back together. */
+/**
+ * A rest is longer by up to this part of it, so that what failed together does not come back
+ * together.
+ */
 export const JITTER = 0.1;
 /** A receiver cannot put a delivery off for longer. */
 export const MAX_RETRY_AFTER_MS = 24 * HOUR_MS;
@@ -39,8 +45,8 @@ const WHOLE_SECONDS = /^\d{1,9}$/;
 const HTTP_DATE = /^[A-Z][a-z]{2}/;
 
 /**
- * What `Retry-After` of an answer asks for, in milliseconds from now; null where it asks for nothing. Only 429 and 503 can.
- * The header is seconds or an HTTP date (RFC 9110, 10.2.3).
+ * What `Retry-After` of an answer asks for, in milliseconds from now; null where it asks for
+ * nothing. Only 429 and 503 can. The header is seconds or an HTTP date (RFC 9110, 10.2.3).
  */
 export function retryAfterOf(status: number | null, header: string | undefined, nowMs: number): number | null {
   if ((status !== TOO_MANY_REQUESTS && status !== SERVICE_UNAVAILABLE) || header === undefined) return null;

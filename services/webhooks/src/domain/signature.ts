@@ -1,7 +1,7 @@
 /**
  * Standard Webhooks, version 1: `webhook-signature` is "v1," and the base64 of HMAC-SHA256 over
- * "<webhook-id>.<webhook-timestamp>.<body>"; several, with spaces, while secrets rotate. The key is what follows "whsec_"
- * in the secret, base64.
+ * "<webhook-id>.<webhook-timestamp>.<body>"; several, with spaces, while secrets rotate. The key is
+ * what follows "whsec_" in the secret, base64.
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 
@@ -17,7 +17,10 @@ export function newSecret(): string {
   return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString("base64");
 }
 
-/** The key of a secret. It is made once and used often: making it costs six times what a signature does. */
+/**
+ * The key of a secret. It is made once and used often: making it costs six times what a signature
+ * does.
+ */
 export function signingKey(secret: string): KeyObject {
   assert(secret.startsWith(SECRET_PREFIX), "a secret of an endpoint begins with whsec_");
   return createSecretKey(Buffer.from(secret.slice(SECRET_PREFIX.length), "base64"));
@@ -26,7 +29,8 @@ export function signingKey(secret: string): KeyObject {
 /**
  * Value of `webhook-signature`.
  * @param keys each signs; the newest first.
- * @param message the id, the time of sending in whole seconds since 1970, and the body as it is sent.
+ * @param message the id, the time of sending in whole seconds since 1970, and the body as it is
+ * sent.
  */
 export function signatureOf(
   keys: readonly KeyObject[],

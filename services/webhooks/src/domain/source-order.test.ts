@@ -220,7 +220,10 @@ describe("the order of an account's events", () => {
   });
 });
 
-/** What an event of the trading server becomes: facts of the account service (0 or 1) and of finance. */
+/**
+ * What an event of the trading server becomes: facts of the account service (0 or 1) and of
+ * finance.
+ */
 const traded = fc.record({ account: fc.integer({ min: 0, max: 1 }), finance: fc.integer({ min: 0, max: 3 }) });
 
 it("any history in any batches comes out in the order of the trading server, each fact once", () => {

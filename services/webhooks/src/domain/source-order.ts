@@ -1,9 +1,11 @@
 /**
- * The order of an account's events: that in which they happened on the trading server, not that of their arrival.
+ * The order of an account's events: that in which they happened on the trading server, not that of
+ * their arrival.
  *
- * Each source numbers its facts of an account from 1 without a gap, in the order of its commits. Kafka brings them in another
- * order where a publisher was killed or lost a reply, so a fact whose predecessor is missing waits for it. Between the two
- * sources each fact says up to which event of the trading server the other one comes first, and waits for that.
+ * Each source numbers its facts of an account from 1 without a gap, in the order of its commits.
+ * Kafka brings them in another order where a publisher was killed or lost a reply, so a fact whose
+ * predecessor is missing waits for it. Between the two sources each fact says up to which event of
+ * the trading server the other one comes first, and waits for that.
  */
 import { accountKey } from "@kapi/contracts";
 
@@ -35,7 +37,10 @@ const OTHER: Readonly<Record<Source, Source>> = { account: "finance", finance: "
 export interface RecordedSource {
   /** Newest sequence of the source; null: not known, the first to come begins. */
   sequence: number | null;
-  /** Up to which event of the trading server it has announced everything; null: not known, nothing waits for it. */
+  /**
+   * Up to which event of the trading server it has announced everything; null: not known, nothing
+   * waits for it.
+   */
   through: number | null;
 }
 
@@ -91,9 +96,10 @@ export function isWaiting(event: IncomingEvent | WaitingEvent): event is Waiting
 }
 
 /**
- * Splits `events` and those of their accounts that wait already into what can be recorded and what has to wait. Moves `recorded`
- * on, whose keys are account keys. Events without a place in a source are always ready. What is not newer than the newest
- * recorded one is ready too: a source whose database was restored repeats its numbers.
+ * Splits `events` and those of their accounts that wait already into what can be recorded and what
+ * has to wait. Moves `recorded` on, whose keys are account keys. Events without a place in a source
+ * are always ready. What is not newer than the newest recorded one is ready too: a source whose
+ * database was restored repeats its numbers.
  */
 export function inSourceOrder(
   events: readonly IncomingEvent[],
@@ -164,7 +170,10 @@ function queueOf(source: Source, ofAccount: readonly Placed[]): SourceQueue {
   };
 }
 
-/** Takes what need not wait from the queues of an account, in order. Adds what it no longer waits for to `missing`. */
+/**
+ * Takes what need not wait from the queues of an account, in order. Adds what it no longer waits
+ * for to `missing`.
+ */
 function takeReady(queues: readonly SourceQueue[], recorded: RecordedSequences, missing: MissingEvents[]): Placed[] {
   const ready: Placed[] = [];
   for (;;) {

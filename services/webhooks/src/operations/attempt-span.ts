@@ -1,7 +1,7 @@
 /**
- * The span of each attempt at a delivery whose event belongs to a trace. It stands beneath the one that took the event in,
- * however much later it is made: whether a trace is recorded was decided at its beginning, and what a receiver got is found
- * under the same trace as what caused it.
+ * The span of each attempt at a delivery whose event belongs to a trace. It stands beneath the one
+ * that took the event in, however much later it is made: whether a trace is recorded was decided at
+ * its beginning, and what a receiver got is found under the same trace as what caused it.
  */
 import { ATTRIBUTE, type Span, startSpan } from "@kapi/runtime";
 
@@ -12,7 +12,10 @@ const SUCCESSES = { from: 200, to: 299 };
 /** What an attempt failed by that got no answer. */
 const NO_ANSWER = "no_answer";
 
-/** Begins the span of the next attempt; null where its event belongs to no trace. Of the address it has the host alone. */
+/**
+ * Begins the span of the next attempt; null where its event belongs to no trace. Of the address it
+ * has the host alone.
+ */
 export function startAttempt({ traceparent, endpointId, eventId, attemptCount }: Leased, url: string): Span | null {
   if (traceparent === undefined) return null;
   const attributes = {

@@ -38,7 +38,10 @@ function endpointOf(keyring = keys): Endpoint {
   };
 }
 
-/** A deliverer whose receivers answer `status`, by default 200, when `answer` says so, and whose store fails while `broken`. */
+/**
+ * A deliverer whose receivers answer `status`, by default 200, when `answer` says so, and whose
+ * store fails while `broken`.
+ */
 function world(endpoints: readonly Endpoint[]) {
   const clock = new TestClock();
   const state = {

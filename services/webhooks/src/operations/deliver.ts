@@ -13,9 +13,15 @@ import { countDisabled, measureAttempt } from "./measures.ts";
 
 /** Attempts of one statement. */
 const MAX_RECORDED_TOGETHER = 500;
-/** What is under way at a stop may end within this time, in milliseconds; then it is cut off and given back. */
+/**
+ * What is under way at a stop may end within this time, in milliseconds; then it is cut off and
+ * given back.
+ */
 const STOP_MS = 8_000;
-/** A process whose database fails tries to record again after this, in milliseconds, as long as the lease lasts. */
+/**
+ * A process whose database fails tries to record again after this, in milliseconds, as long as the
+ * lease lasts.
+ */
 const RECORD_AGAIN_MS = 500;
 const SECOND_MS = 1_000;
 /** Tried again like any other failure: the key may come back, or the secret be rotated. */
@@ -45,7 +51,9 @@ export interface DelivererOptions {
   readonly endpoints: Pick<EndpointStore, "disable">;
   /** An attempt takes no longer than that, in milliseconds. */
   readonly timeoutMs: number;
-  /** Time to record an attempt that a lease has to have left beside the attempt, in milliseconds. */
+  /**
+   * Time to record an attempt that a lease has to have left beside the attempt, in milliseconds.
+   */
   readonly marginMs: number;
   /** Told when an endpoint could take more up: its slots are free, or it is enabled no more. */
   readonly onRoom: (endpointId: string) => void;
@@ -57,8 +65,8 @@ export interface DelivererOptions {
 }
 
 /**
- * Sends what this process has leased. An attempt is recorded after it was made: if the process is killed between the two, the
- * lease ends and it is made again, with the same id.
+ * Sends what this process has leased. An attempt is recorded after it was made: if the process is
+ * killed between the two, the lease ends and it is made again, with the same id.
  */
 export class Deliverer {
   readonly #options: DelivererOptions;
@@ -99,7 +107,10 @@ export class Deliverer {
     this.#pump();
   }
 
-  /** Gives back what waits, lets end what is under way, within a deadline, and gives back what did not. */
+  /**
+   * Gives back what waits, lets end what is under way, within a deadline, and gives back what did
+   * not.
+   */
   async stop(): Promise<void> {
     this.#stopping = true;
     await this.#giveBack(this.#lanes.drain());
@@ -161,7 +172,8 @@ export class Deliverer {
   async #send(delivery: Leased): Promise<Sent | null> {
     const { book, clock, timeoutMs, marginMs, sender } = this.#options;
     const open = await book.get(delivery.endpointId);
-    // Another process may have it before this attempt is recorded: left to whoever takes it up next.
+    // Another process may have it before this attempt is recorded: left to whoever takes it up
+    // next.
     if (delivery.leaseUntilMs - clock.nowMs() < timeoutMs + marginMs) return null;
     if (open?.endpoint.status !== "enabled") {
       await this.#giveBack([delivery]);

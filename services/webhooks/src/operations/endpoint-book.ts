@@ -7,7 +7,10 @@ import type { Endpoint } from "../domain/endpoint.ts";
 import type { EndpointStore } from "../domain/ports.ts";
 import { signingKey } from "../domain/signature.ts";
 
-/** How long what was read of an endpoint holds, in milliseconds: a change in another process is heeded after that. */
+/**
+ * How long what was read of an endpoint holds, in milliseconds: a change in another process is
+ * heeded after that.
+ */
 const MAX_AGE_MS = 1_000;
 const MAX_BATCH = 500;
 /** Endpoints in memory; above it the one asked for longest ago is forgotten. */

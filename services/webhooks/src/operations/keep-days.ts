@@ -9,7 +9,10 @@ export const KEPT_DAYS = 30;
 /** Partitions stand ready so many days ahead. */
 const DAYS_AHEAD = 2;
 
-/** Makes the partitions of today and the days to come, and drops those of what is older than it is kept. */
+/**
+ * Makes the partitions of today and the days to come, and drops those of what is older than it is
+ * kept.
+ */
 export async function keepDays({
   days,
   clock,

@@ -4,7 +4,10 @@ import type { Leased, Room } from "../domain/ports.ts";
 
 /** Deliveries of one endpoint that wait in memory, at most. */
 const MAX_WAITING_PER_LANE = 256;
-/** Deliveries of all endpoints that wait in memory, at most; beyond that each endpoint still has one. */
+/**
+ * Deliveries of all endpoints that wait in memory, at most; beyond that each endpoint still has
+ * one.
+ */
 const MAX_WAITING = 10_000;
 /**
  * Endpoints that failed or are slow, and have nothing to send, that are remembered. Of more, the
@@ -20,8 +23,8 @@ const FIRST_GUESS_MS = 250;
 /** Weight of the newest attempt in what an endpoint takes. */
 const NEWEST_WEIGHT = 0.2;
 /**
- * Of all slots, and of those of an organization: the share in which an endpoint may have its second and further ones. Of
- * all slots also the share that failing endpoints may have.
+ * Of all slots, and of those of an organization: the share in which an endpoint may have its second
+ * and further ones. Of all slots also the share that failing endpoints may have.
  */
 const COMMON_SHARE = 0.5;
 
@@ -30,11 +33,16 @@ interface Lane {
   readonly organizationId: string;
   readonly waiting: Leased[];
   running: number;
-  /** Attempts that failed in a row: after the first there is only one at a time, until one succeeds. */
+  /**
+   * Attempts that failed in a row: after the first there is only one at a time, until one succeeds.
+   */
   failures: number;
   /** Milliseconds an attempt takes, smoothed. */
   takesMs: number;
-  /** Nothing is sent before this, in milliseconds since 1970: the receiver asked for it, or failed in a row. */
+  /**
+   * Nothing is sent before this, in milliseconds since 1970: the receiver asked for it, or failed
+   * in a row.
+   */
   quietUntilMs: number;
 }
 
@@ -57,11 +65,12 @@ export interface Ended {
 }
 
 /**
- * Who is next. One lane for each endpoint, served in turn, so that an endpoint only ever waits for itself: it has its own
- * few slots, one that fails has a single one, with rests, and what waits for it stays in the database beyond what it will soon take.
- * Nor do many that hang at once take all slots: once half of them are in use each further one is an endpoint's first, and
- * those that failed last never have more than half. An organization has its own share of the slots, in which the same
- * holds among its endpoints.
+ * Who is next. One lane for each endpoint, served in turn, so that an endpoint only ever waits for
+ * itself: it has its own few slots, one that fails has a single one, with rests, and what waits for
+ * it stays in the database beyond what it will soon take. Nor do many that hang at once take all
+ * slots: once half of them are in use each further one is an endpoint's first, and those that
+ * failed last never have more than half. An organization has its own share of the slots, in which
+ * the same holds among its endpoints.
  */
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
@@ -69,7 +78,10 @@ export class Lanes {
   readonly #turns = new Set<string>();
   readonly #limits: LaneLimits;
   readonly #random: () => number;
-  /** Slots that may be in use before each endpoint has but one more, and those that failing ones have together. */
+  /**
+   * Slots that may be in use before each endpoint has but one more, and those that failing ones
+   * have together.
+   */
   readonly #common: number;
   /** The same of an organization's slots. */
   readonly #commonOfOrganization: number;

@@ -4,12 +4,16 @@ import { ApiError } from "@kapi/http";
 import { cursorOf, positionOf } from "../domain/cursor.ts";
 import type { EventStore, FeedRow } from "../domain/ports.ts";
 
-/** Places of the feed that one page passes over, at most: of a rare kind a page can be empty, and `next` moves on. */
+/**
+ * Places of the feed that one page passes over, at most: of a rare kind a page can be empty, and
+ * `next` moves on.
+ */
 const MAX_PLACES = 50_000;
 
 /**
- * A page of an organization's feed, as JSON text. Places are given in the order of commits, and only what was committed
- * before the last place was read is in it: whoever goes on from `next` misses nothing, whatever commits meanwhile.
+ * A page of an organization's feed, as JSON text. Places are given in the order of commits, and
+ * only what was committed before the last place was read is in it: whoever goes on from `next`
+ * misses nothing, whatever commits meanwhile.
  * @throws ApiError VALIDATION_FAILED for a cursor that is none.
  */
 export async function listEvents(

@@ -8,8 +8,8 @@ import { enabledEndpoint, type EndpointName, type WebhookNeeds } from "./webhook
 const STEP_EVENTS = 2_000;
 
 /**
- * Sends the events that were recorded from `since` to before `until` again, with the same ids; also those that never were
- * sent to this endpoint. Without `kinds` those that it takes.
+ * Sends the events that were recorded from `since` to before `until` again, with the same ids; also
+ * those that never were sent to this endpoint. Without `kinds` those that it takes.
  */
 export async function replayWebhook(
   needs: WebhookNeeds,

@@ -6,7 +6,10 @@ import { OLD_SECRET_MS, toWire } from "../domain/endpoint.ts";
 import { newSecret } from "../domain/signature.ts";
 import { type EndpointName, found, type WebhookNeeds } from "./webhook-needs.ts";
 
-/** A new secret, in this answer only; the one before signs along for 24 hours. Of two rotations within that the oldest goes at once. */
+/**
+ * A new secret, in this answer only; the one before signs along for 24 hours. Of two rotations
+ * within that the oldest goes at once.
+ */
 export async function rotateWebhookSecret(
   { endpoints, keys, clock, onChanged }: WebhookNeeds,
   { organizationId, endpointId }: EndpointName,

@@ -23,8 +23,9 @@ export interface TakeInOptions {
 }
 
 /**
- * Makes the function that records events and begins their deliveries; what there is room for is sent at once. Calls that come
- * together share a transaction: of one organization they would wait for each other anyway.
+ * Makes the function that records events and begins their deliveries; what there is room for is
+ * sent at once. Calls that come together share a transaction: of one organization they would wait
+ * for each other anyway.
  */
 export function eventIntake(options: TakeInOptions): (events: readonly IncomingEvent[]) => Promise<void> {
   const { events, deliverer, due, leaseMs, clock, logger } = options;

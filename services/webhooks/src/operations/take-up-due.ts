@@ -24,8 +24,9 @@ export interface DueOptions {
 }
 
 /**
- * Brings what is due to the {@link Deliverer}: retries, what there was no room for, what a killed process had. New
- * deliveries mostly never come here: whoever records them has them from their beginning.
+ * Brings what is due to the {@link Deliverer}: retries, what there was no room for, what a killed
+ * process had. New deliveries mostly never come here: whoever records them has them from their
+ * beginning.
  */
 export class DueDeliveries {
   readonly #options: DueOptions;

@@ -1,4 +1,7 @@
-/** What is changed within the request: a server's configuration, and the immediate deletion of an account. */
+/**
+ * What is changed within the request: a server's configuration, and the immediate deletion of an
+ * account.
+ */
 import { ACCOUNT_ROUTES, type Actor, type Server, type UpdateServerConfigurationBody } from "@kapi/contracts";
 import { ApiError, type Caller, callerOf, type FastifyInstance, serve } from "@kapi/http";
 

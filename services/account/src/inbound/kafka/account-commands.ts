@@ -1,4 +1,7 @@
-/** The executor of commands.account: creations one way, operations on existing accounts the other, side by side. */
+/**
+ * The executor of commands.account: creations one way, operations on existing accounts the other,
+ * side by side.
+ */
 import type { AppliedOutcome, CommandExecutor, CommandOutcome, LeasedCommand, UnsettledCommand } from "@kapi/commands";
 import type { CommandHeader } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";

@@ -1,4 +1,7 @@
-/** Translates commands on existing accounts: their runs into outcomes, and those into rows, results and facts. */
+/**
+ * Translates commands on existing accounts: their runs into outcomes, and those into rows, results
+ * and facts.
+ */
 import type { AppliedOutcome, CommandOutcome, LeasedCommand, UnsettledCommand, WorkTransaction } from "@kapi/commands";
 import { accountKey, type CommandHeader, type CommandMessage, type StoredCommandMessage } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
@@ -70,7 +73,8 @@ export async function applyChanges(
   const spans = new Map<string, string | undefined>();
   for (const { message, done } of changes) {
     const after = changed.get(message.commandId);
-    // It is being deleted meanwhile: nobody sees its row any more, and the result is what the trading server did.
+    // It is being deleted meanwhile: nobody sees its row any more, and the result is what the
+    // trading server did.
     if (after === undefined) continue;
     const operation = operationOf(options, message);
     results.set(message.commandId, operation.result(after, done.effect.at));

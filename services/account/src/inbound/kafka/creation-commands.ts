@@ -1,4 +1,7 @@
-/** Translates creations: messages into requests, their outcomes into the account's row, the result and the fact. */
+/**
+ * Translates creations: messages into requests, their outcomes into the account's row, the result
+ * and the fact.
+ */
 import type { AppliedOutcome, CommandOutcome, LeasedCommand, UnsettledCommand, WorkTransaction } from "@kapi/commands";
 import { accountKey, type CommandMessage } from "@kapi/contracts";
 import { assertDefined, type Clock, toIso } from "@kapi/kernel";

@@ -1,6 +1,7 @@
 /**
- * Follows the servers of organization.directory: each entry is saved, and the trading server told of its configuration.
- * What fails (database or trading server away) is tried again every second; entries wait in memory, newest per server.
+ * Follows the servers of organization.directory: each entry is saved, and the trading server told
+ * of its configuration. What fails (database or trading server away) is tried again every second;
+ * entries wait in memory, newest per server.
  */
 import type { DirectoryEntry, ServerEntry } from "@kapi/contracts";
 import { repeat } from "@kapi/kernel";

@@ -8,8 +8,8 @@ import type { AccountBook, EndedCommand } from "../../domain/ports.ts";
 import { countMoves } from "./account-counts.ts";
 import { ACCOUNT_COLUMNS, ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow, IN_LOCK_ORDER } from "./account-row.ts";
 
-// $2 numbers, $3 command ids. The row of a pending account names its creation; of one that is being deleted, what the
-// deletion has to settle.
+// $2 numbers, $3 command ids. The row of a pending account names its creation; of one that is being
+// deleted, what the deletion has to settle.
 const BEGIN = statement<AccountRow>(
   "account-begin-commands",
   `with begun as materialized (

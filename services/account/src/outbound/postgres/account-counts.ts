@@ -1,7 +1,8 @@
 /**
- * How many accounts there are, so that a list need not count them: written in the transaction of every change of a
- * status, behind everything else in it. A move adds a row of its own and folds those in that no other transaction holds,
- * so bulk creations never wait for each other, and the sum over the rows is exact at every moment.
+ * How many accounts there are, so that a list need not count them: written in the transaction of
+ * every change of a status, behind everything else in it. A move adds a row of its own and folds
+ * those in that no other transaction holds, so bulk creations never wait for each other, and the
+ * sum over the rows is exact at every moment.
  */
 import { column } from "@kapi/commands";
 import { type Queryable, statement } from "@kapi/postgres";

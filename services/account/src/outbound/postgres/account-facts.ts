@@ -1,6 +1,7 @@
 /**
- * The one way by which a fact gets onto `account.events`: it takes its number inside the transaction that commits it, so
- * that the facts of an account are numbered from 1 without a gap, over all kinds (decisions, 11).
+ * The one way by which a fact gets onto `account.events`: it takes its number inside the
+ * transaction that commits it, so that the facts of an account are numbered from 1 without a gap,
+ * over all kinds (decisions, 11).
  */
 import { column, type WorkTransaction } from "@kapi/commands";
 import { type AccountFact, accountKey, type FactPlace, TOPICS } from "@kapi/contracts";
@@ -41,11 +42,12 @@ const COUNT_FACTS = statement<CountedRow>(
 );
 
 /**
- * Records facts of any number of accounts, those of one account in the given order, with one statement; published after
- * the commit of `transaction`. Of each account the facts get the next numbers, and ids that follow from account and number. The
- * accounts' rows stay locked until the end of the transaction. Facts of an account that is not known or marked `deleted`
- * are left out, and no number is used up: record the fact of a deletion before the account is marked.
- * Returns what was recorded.
+ * Records facts of any number of accounts, those of one account in the given order, with one
+ * statement; published after the commit of `transaction`. Of each account the facts get the next
+ * numbers, and ids that follow from account and number. The accounts' rows stay locked until the
+ * end of the transaction. Facts of an account that is not known or marked `deleted` are left out,
+ * and no number is used up: record the fact of a deletion before the account is marked. Returns
+ * what was recorded.
  */
 export async function recordFacts(
   transaction: WorkTransaction,
@@ -76,8 +78,9 @@ export async function recordFacts(
 }
 
 /**
- * The place behind all events that are booked: who commits the fact holds the account's row, so no event is booked
- * meanwhile. None where 0.1.0 began the deletion: it has removed how far the account was booked.
+ * The place behind all events that are booked: who commits the fact holds the account's row, so no
+ * event is booked meanwhile. None where 0.1.0 began the deletion: it has removed how far the
+ * account was booked.
  */
 function placeBehindBooked(row: CountedRow): FactPlace | undefined {
   if (row.status === "deleting" && row.booked_sequence === null) return undefined;

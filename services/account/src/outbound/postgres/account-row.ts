@@ -30,8 +30,8 @@ export const ACCOUNT_COLUMNS = `id, organization_id, server_id, account_number, 
   created_at, updated_at, activated_at, disabled_at, archived_at`;
 
 /**
- * The end of a statement that locks accounts `a`: always in this order, also where events are booked, so that no two transactions wait
- * for each other.
+ * The end of a statement that locks accounts `a`: always in this order, also where events are
+ * booked, so that no two transactions wait for each other.
  */
 export const IN_LOCK_ORDER = "order by a.server_id, a.account_number for no key update of a";
 

@@ -12,7 +12,8 @@ const SELECT_BY_ID = statement<AccountRow>(
   "account-select-by-id",
   `select ${ACCOUNT_COLUMNS} from accounts where id = any($1::uuid[])`,
 );
-// Takes numbers for all creations of a server at once; the row's lock keeps two processes from giving the same one.
+// Takes numbers for all creations of a server at once; the row's lock keeps two processes from
+// giving the same one.
 const TAKE_NUMBERS = statement<{ last_account_number: number; currency: string }>(
   "server-take-numbers",
   `update servers set last_account_number = last_account_number + $2 where server_id = $1
@@ -36,7 +37,8 @@ assert(
   startsOf("activate").every((status) => status === PENDING),
   "creations end from pending alone",
 );
-// Only what is still pending moves: a creation that ended before, or an account that is being deleted, stays as it is.
+// Only what is still pending moves: a creation that ended before, or an account that is being
+// deleted, stays as it is.
 const CLOSE = statement<AccountRow>(
   "account-close-creation",
   `with ended as materialized (

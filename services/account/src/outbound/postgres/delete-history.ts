@@ -23,9 +23,10 @@ const DELETE_FEEDS: readonly Statement<never>[] = ["feed_gaps", "staged_feeds"].
 );
 
 /**
- * Deletes everything that the history has of an account: orders, positions, deals, and what a rebuild has gathered.
- * Idempotent. The account must be marked `deleting` before, and all its events booked. How far they are booked stays until
- * the account is `deleted`, so that no event that comes again brings anything back.
+ * Deletes everything that the history has of an account: orders, positions, deals, and what a
+ * rebuild has gathered. Idempotent. The account must be marked `deleting` before, and all its
+ * events booked. How far they are booked stays until the account is `deleted`, so that no event
+ * that comes again brings anything back.
  */
 export async function deleteHistory(queryable: Queryable, serverId: string, accountNumber: string): Promise<void> {
   for (const deletion of DELETE_RECORDS) {

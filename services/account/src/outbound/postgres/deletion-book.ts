@@ -10,7 +10,10 @@ import { countMoves } from "./account-counts.ts";
 import { recordFacts } from "./account-facts.ts";
 import { ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow, IN_LOCK_ORDER } from "./account-row.ts";
 
-/** When a deletion that was begun is looked at first, if nobody has ended it by then; then twice as late each time. */
+/**
+ * When a deletion that was begun is looked at first, if nobody has ended it by then; then twice as
+ * late each time.
+ */
 const FIRST_LOOK_SECONDS = 10;
 const LAST_LOOK_SECONDS = 300;
 /**
@@ -56,7 +59,8 @@ const MARK_DELETING = statement(
      deletion_due_at = clock_timestamp() + $2 * interval '1 second', deletion_created_by = $3
    where id = $1`,
 );
-// While this row is there, the events of an account that is deleting are booked. Where it never had any, it is made.
+// While this row is there, the events of an account that is deleting are booked. Where it never had
+// any, it is made.
 const KEEP_FEED = statement(
   "account-deletion-keep-feed",
   `insert into feeds (server_id, account_number, booked_sequence, order_count, position_count, open_position_count,
@@ -116,7 +120,8 @@ const TAKE_DUE = statement<DeletionRow>(
    returning ${ACCOUNT_COLUMNS_OF_A}, a.running_command, a.deletion_refusals, a.deletion_created_by,
      null as command_status`,
 );
-// Locked, so that of several that finish one deletion only the first finds it, and records the fact.
+// Locked, so that of several that finish one deletion only the first finds it, and records the
+// fact.
 const LOCK_DELETING = statement<AccountRow>(
   "account-deletion-lock",
   `select ${ACCOUNT_COLUMNS_OF_A} from accounts a where a.id = any($1::uuid[]) and a.status = any($2::text[])

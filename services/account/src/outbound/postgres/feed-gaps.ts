@@ -12,7 +12,8 @@ interface GapRow {
 const GAP_COLUMNS = `g.server_id, g.account_number, g.needed_sequence, g.attempts,
   coalesce(f.booked_sequence, 0) as booked_sequence`;
 
-// Events of an account that is not known here wait as a gap that is not due before the account's row is there.
+// Events of an account that is not known here wait as a gap that is not due before the account's
+// row is there.
 const DUE_GAPS: Statement<GapRow> = statement(
   "feed-due-gaps",
   `select ${GAP_COLUMNS} from feed_gaps g
@@ -44,7 +45,9 @@ const POSTPONE_GAP: Statement<never> = statement(
    where server_id = $1 and account_number = $2`,
 );
 
-/** The gaps of the history, kept in this service's schema so that none is forgotten over a restart. */
+/**
+ * The gaps of the history, kept in this service's schema so that none is forgotten over a restart.
+ */
 export function createFeedGaps(database: Database): GapBook {
   return {
     due: async (limit) => (await database.query(DUE_GAPS, [limit])).map(fromRow),

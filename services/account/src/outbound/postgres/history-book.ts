@@ -1,6 +1,7 @@
 /**
- * Books events of the trading server into the history: one unit is one transaction of a handful of statements, with the
- * facts it makes. The account's row is locked first, as by everything that ends an account or numbers its facts.
+ * Books events of the trading server into the history: one unit is one transaction of a handful of
+ * statements, with the facts it makes. The account's row is locked first, as by everything that
+ * ends an account or numbers its facts.
  */
 import { column, type CommandStore, type WorkTransaction } from "@kapi/commands";
 import { accountKey, isAnnouncedByAccount, type TradingEvent } from "@kapi/contracts";
@@ -19,10 +20,11 @@ import { type AccountStatusRow, LOCK_ACCOUNTS, NOTE_GAPS } from "./history-state
 import { type AccountRun, createHistoryWriter, type HistoryWriter } from "./history-writer.ts";
 
 /**
- * Makes the book of this service's schema. Events of an account that is deleted are dropped. Those of an account that is
- * being deleted are booked: its deletion waits for the last one. Those of an account that is not known here are kept as a
- * gap, which is filled from the trading server's history once the account is known. So are those that make facts before
- * `account.created` is one, which is an account's first.
+ * Makes the book of this service's schema. Events of an account that is deleted are dropped. Those
+ * of an account that is being deleted are booked: its deletion waits for the last one. Those of an
+ * account that is not known here are kept as a gap, which is filled from the trading server's
+ * history once the account is known. So are those that make facts before `account.created` is one,
+ * which is an account's first.
  */
 export function createHistoryBook(store: CommandStore, recordFacts: RecordFacts): EventBook {
   const writer = createHistoryWriter("live");
@@ -52,7 +54,8 @@ async function bookUnit(
       column(accounts.map(({ serverId }) => serverId)),
       column(accounts.map(({ accountNumber }) => accountNumber)),
     ]),
-    // A statement of its own, after the locks: it sees what the unit that held them before has committed.
+    // A statement of its own, after the locks: it sees what the unit that held them before has
+    // committed.
     writer.feeds(unit, accounts),
   ]);
   const rowOf = new Map(rows.map((row) => [accountKey(row.server_id, row.account_number), row]));
@@ -79,7 +82,8 @@ async function bookUnit(
     unit,
     booked.flatMap(({ facts }) => facts),
   );
-  // The history would not help an account that is not known here or not created, so nobody is told to ask for it now.
+  // The history would not help an account that is not known here or not created, so nobody is told
+  // to ask for it now.
   return { bookings: events.map((event) => bookingOf.get(event) ?? "gap"), gaps };
 }
 
@@ -94,17 +98,26 @@ function judge(
   return isNotCreated(row) ? beforeFacts(judged, events) : judged;
 }
 
-/** Whether the account takes no events any more. 0.1.0 removes the feed of an account that it deletes before the end. */
+/**
+ * Whether the account takes no events any more. 0.1.0 removes the feed of an account that it
+ * deletes before the end.
+ */
 function isEnded({ status }: AccountStatusRow, feed: Feed | undefined): boolean {
   return status === "deleted" || (status === "deleting" && feed === undefined);
 }
 
-/** Whether `account.created` is not a fact yet: its creation has not ended, or its deletion has not settled that. */
+/**
+ * Whether `account.created` is not a fact yet: its creation has not ended, or its deletion has not
+ * settled that.
+ */
 function isNotCreated({ status, fact_sequence: factSequence }: AccountStatusRow): boolean {
   return factSequence === 0 && (status === "pending" || status === "deleting");
 }
 
-/** The events before the first that makes a fact; the others are a gap. `account.created` is no fact of the booking. */
+/**
+ * The events before the first that makes a fact; the others are a gap. `account.created` is no fact
+ * of the booking.
+ */
 function beforeFacts({ run, bookings }: JudgedEvents, events: readonly TradingEvent[]): JudgedEvents {
   const first = run.find((event) => event.type !== "account.created" && isAnnouncedByAccount(event));
   if (first === undefined) return { run, bookings };

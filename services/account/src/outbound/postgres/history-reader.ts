@@ -1,7 +1,7 @@
 /**
- * Reads the history. A list's records are numbered without a gap, so that a page is a range of numbers and the total is
- * the last one: page 400 costs what page 1 costs. Each page is one statement, hence of one moment: no record is on two
- * pages of the same state, and none on no page.
+ * Reads the history. A list's records are numbered without a gap, so that a page is a range of
+ * numbers and the total is the last one: page 400 costs what page 1 costs. Each page is one
+ * statement, hence of one moment: no record is on two pages of the same state, and none on no page.
  */
 import { column } from "@kapi/commands";
 import { accountKey, type ExportRecord, type ListPositionsQuery } from "@kapi/contracts";
@@ -62,8 +62,9 @@ export const OPEN_POSITIONS_PAGE: Statement<PageRow<PositionRow>> = statement(
    ) r on true
    where ${IS_ASKED} order by r.n desc`,
 );
-// Above the number `count - $3` there are $3 positions; as many of them as are open, so many closed ones below it are
-// still to be left out. So this reads the page and the few open ones, however far back it is.
+// Above the number `count - $3` there are $3 positions; as many of them as are open, so many closed
+// ones below it are still to be left out. So this reads the page and the few open ones, however far
+// back it is.
 const CLOSED_POSITIONS: Statement<PageRow<PositionRow>> = statement(
   "positions-page-closed",
   `select coalesce(f.position_count - f.open_position_count, 0) as total, r.* from ${ACCOUNT}
@@ -177,7 +178,8 @@ async function newest(
       return { at: row.executed_at, record: { ...deal, kind: "deal" as const, dealKind } };
     }),
   ];
-  // The texts have all the same length, so their order is that of time; the sort is stable, so ties keep their numbers.
+  // The texts have all the same length, so their order is that of time; the sort is stable, so ties
+  // keep their numbers.
   records.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
   return records.slice(0, limit).map(({ record }) => record);
 }

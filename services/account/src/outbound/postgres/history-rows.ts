@@ -4,7 +4,10 @@ import { amountFromMinor } from "@kapi/kernel";
 import { volumesOf } from "../../domain/history.ts";
 import { openedVolume } from "./history-statements.ts";
 
-/** An instant as text with all that PostgreSQL keeps, so that none is rounded on its way to the caller. */
+/**
+ * An instant as text with all that PostgreSQL keeps, so that none is rounded on its way to the
+ * caller.
+ */
 const instant = (name: string): string =>
   `to_char(${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as ${name}`;
 

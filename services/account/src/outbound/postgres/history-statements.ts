@@ -1,6 +1,6 @@
 /**
- * The SQL that writes the history; every statement works on many rows. Rebuilding writes the same rows to staged
- * tables, so the statements are made for either set of tables.
+ * The SQL that writes the history; every statement works on many rows. Rebuilding writes the same
+ * rows to staged tables, so the statements are made for either set of tables.
  */
 import { type Statement, statement } from "@kapi/postgres";
 
@@ -39,8 +39,9 @@ export interface KnownRow {
 }
 
 /**
- * $1 servers, $2 account numbers. In key order and as strong as the lock under which facts are numbered, so that no two
- * units of work wait for each other. Who holds the account's row alone moves its feed.
+ * $1 servers, $2 account numbers. In key order and as strong as the lock under which facts are
+ * numbered, so that no two units of work wait for each other. Who holds the account's row alone
+ * moves its feed.
  */
 export const LOCK_ACCOUNTS: Statement<AccountStatusRow> = statement(
   "account-lock-many",
@@ -64,7 +65,9 @@ export interface HistoryStatements {
   readonly selectFeeds: Statement<FeedRow>;
   /** $1-$3 orders: server, account number, id; $4-$6 positions. Those that are there. */
   readonly selectKnown: Statement<KnownRow>;
-  /** $1-$8 feeds, $9-$19 orders, $20-$32 positions, $33-$47 deals; each in the order of the columns. */
+  /**
+   * $1-$8 feeds, $9-$19 orders, $20-$32 positions, $33-$47 deals; each in the order of the columns.
+   */
   readonly write: Statement<never>;
 }
 
@@ -110,7 +113,8 @@ function knownText(tables: HistoryTables): string {
        using (server_id, account_number, id)`;
 }
 
-// A deal never changes, and its event is booked once: a second row of it is a mistake that the primary key tells.
+// A deal never changes, and its event is booked once: a second row of it is a mistake that the
+// primary key tells.
 function writeText(prefix: string): string {
   return `with feeds_written as (
      insert into ${prefix}feeds

@@ -1,4 +1,7 @@
-/** Writes booked history: what is known of records is read, the arithmetic is the domain's, one statement writes. */
+/**
+ * Writes booked history: what is known of records is read, the arithmetic is the domain's, one
+ * statement writes.
+ */
 import { column } from "@kapi/commands";
 import { accountKey, type TradingDeal, type TradingEvent, type TradingOrder } from "@kapi/contracts";
 import type { Queryable, Transaction } from "@kapi/postgres";
@@ -25,9 +28,15 @@ export interface AccountRun {
 
 /** Writes history to one set of tables. The caller holds the rows of the accounts. */
 export interface HistoryWriter {
-  /** How far accounts are booked, by `serverId/accountNumber`; one that is not there is not booked at all. */
+  /**
+   * How far accounts are booked, by `serverId/accountNumber`; one that is not there is not booked
+   * at all.
+   */
   feeds(queryable: Queryable, accounts: readonly AccountName[]): Promise<ReadonlyMap<string, Feed>>;
-  /** Books runs of different accounts; returns what they come to, in order. That they are written, the end of `transaction` tells. */
+  /**
+   * Books runs of different accounts; returns what they come to, in order. That they are written,
+   * the end of `transaction` tells.
+   */
   write(transaction: Transaction, runs: readonly AccountRun[]): Promise<BookedHistory[]>;
 }
 

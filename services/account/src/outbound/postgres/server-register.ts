@@ -21,7 +21,10 @@ interface ServerRow {
   readonly configured_version: number;
 }
 
-/** Rounds of telling one server while others tell it too; the look at unconfigured servers goes on behind it. */
+/**
+ * Rounds of telling one server while others tell it too; the look at unconfigured servers goes on
+ * behind it.
+ */
 const MAX_TELLINGS = 10;
 
 const SERVER_COLUMNS = `server_id, organization_id, status, server_name, company_name, currency, environment,
@@ -57,8 +60,8 @@ const SELECT_UNCONFIGURED = statement<{ server_id: string }>(
   `select server_id from servers where configured_version < configuration_version and status <> 'removed'
    order by server_id limit 100`,
 );
-// $3: what was noted when the telling began. Where that is no longer so, another told it meanwhile, and which of the two
-// the trading server heard last is not known.
+// $3: what was noted when the telling began. Where that is no longer so, another told it meanwhile,
+// and which of the two the trading server heard last is not known.
 const SAVE_CONFIGURED = statement(
   "server-configured",
   `update servers set configured_version = case when configured_version = $3 then $2 else 0 end where server_id = $1`,

@@ -1,6 +1,7 @@
 /**
- * Where a rebuild gathers the history of an account, and how that takes the place of what readers see: in one
- * transaction, under the lock that booking takes, and only rows that differ are written.
+ * Where a rebuild gathers the history of an account, and how that takes the place of what readers
+ * see: in one transaction, under the lock that booking takes, and only rows that differ are
+ * written.
  */
 import { accountKey, type TradingEvent } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";

@@ -54,8 +54,8 @@ async function waiting<T>(wait: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Aborted when the caller's connection has closed: nobody waits for the answer any more. Also when the answer was sent, so that
- * nothing is left on a connection that carries many waits.
+ * Aborted when the caller's connection has closed: nobody waits for the answer any more. Also when
+ * the answer was sent, so that nothing is left on a connection that carries many waits.
  */
 function goneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();

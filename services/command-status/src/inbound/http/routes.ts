@@ -16,7 +16,10 @@ export interface RouteNeeds {
   readonly clock: Clock;
 }
 
-/** The routes for the other services. Bodies of answers are text that is rendered once and never parsed here. */
+/**
+ * The routes for the other services. Bodies of answers are text that is rendered once and never
+ * parsed here.
+ */
 export function registerRoutes(app: FastifyInstance, needs: RouteNeeds): void {
   serveRaw(app, COMMAND_STATUS_ROUTES.readCommands, async ({ body: { reads } }, _request, reply) => {
     const lines = await readCommands(needs.store, reads);

@@ -21,7 +21,10 @@ import type { CommandIntake } from "../../operations/take-in-commands.ts";
 /** Most records of one batch. */
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_PARTITIONS_TOGETHER = 4;
-/** Under load a state is shown this much later; the statements are several times as large, and as many times fewer. */
+/**
+ * Under load a state is shown this much later; the statements are several times as large, and as
+ * many times fewer.
+ */
 const BUSY_INTERVAL_MS = 40;
 
 export interface ConsumerNeeds {

@@ -6,7 +6,10 @@ import type { LogEnds, LogPosition } from "../../domain/ports.ts";
 
 const ALL_TOPICS: readonly TopicContract[] = [...COMMAND_TOPICS, TOPICS.commandEvents];
 
-/** The ends of every topic that this service takes in. A partition that is empty by now has no end to wait for. */
+/**
+ * The ends of every topic that this service takes in. A partition that is empty by now has no end
+ * to wait for.
+ */
 export function createLogEnds(kafka: KafkaConnection): LogEnds {
   return {
     current: async () => (await Promise.all(ALL_TOPICS.map((topic) => endsOf(kafka, topic)))).flat(),

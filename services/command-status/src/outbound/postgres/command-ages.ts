@@ -20,7 +20,10 @@ const OPEN = ["queued", "leased"] as const;
 /** Asked for twice within so many milliseconds, it is read once. */
 const SHARED_MS = 1_000;
 
-/** Makes the reader of how many commands are open and how old the oldest is, of every state that is not final. */
+/**
+ * Makes the reader of how many commands are open and how old the oldest is, of every state that is
+ * not final.
+ */
 export function createCommandAges(database: Database, nowMs: () => number): () => Promise<readonly OpenState[]> {
   let readAtMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<readonly OpenState[]> = Promise.resolve([]);

@@ -123,7 +123,10 @@ class NamelessSql extends Sql {
   }
 }
 
-/** The number of commands that the filters of operation and time leave, from the counters of whole days. */
+/**
+ * The number of commands that the filters of operation and time leave, from the counters of whole
+ * days.
+ */
 function counted(sql: Sql, query: CommandListQuery, organization: string, server: string): string {
   const { operation, from, to } = query;
   const { days, head, tail } = daySpansOf(spanOf(query));

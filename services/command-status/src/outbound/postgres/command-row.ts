@@ -6,8 +6,8 @@ import type { StoredCommand } from "../../domain/ports.ts";
 import { ASKED_COMMANDS } from "./command-places.ts";
 
 /**
- * A larger result, in bytes, is not read with its row but by itself ({@link largeResults}), so that a thousand rows stay small.
- * Only exports have such. A result never changes once it is there.
+ * A larger result, in bytes, is not read with its row but by itself ({@link largeResults}), so that
+ * a thousand rows stay small. Only exports have such. A result never changes once it is there.
  */
 const LARGE_RESULT_BYTES = 16 * 1024;
 
@@ -72,7 +72,10 @@ export function lacksResult(row: CommandRow): boolean {
   return row.result_bytes > LARGE_RESULT_BYTES;
 }
 
-/** The results of commands whose rows lack theirs, by command id. The caller bounds how many bytes they have together. */
+/**
+ * The results of commands whose rows lack theirs, by command id. The caller bounds how many bytes
+ * they have together.
+ */
 export async function largeResults(
   database: Queryable,
   commandIds: ReadonlySet<string>,
@@ -83,8 +86,8 @@ export async function largeResults(
 }
 
 /**
- * Renders the row as the JSON of a command (interface, "Command"), once; nothing after it parses it again. `largeResult`: of
- * a row that lacks its own.
+ * Renders the row as the JSON of a command (interface, "Command"), once; nothing after it parses it
+ * again. `largeResult`: of a row that lacks its own.
  */
 export function fromRow(row: CommandRow, largeResult?: string): StoredCommand {
   assert(lacksResult(row) === (largeResult !== undefined), "a large result is given where the row lacks it");
@@ -112,7 +115,10 @@ function fullJson(row: CommandRow, result: string): string {
   );
 }
 
-/** A command after the retention: what the interface requires, its server, why it failed, and who asked for it. */
+/**
+ * A command after the retention: what the interface requires, its server, why it failed, and who
+ * asked for it.
+ */
 function shortJson(row: CommandRow): string {
   return (
     `{"id":"${row.command_id}","operation":"${row.operation}","status":"${row.status}","attempts":${row.attempts},` +

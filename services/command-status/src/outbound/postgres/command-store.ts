@@ -15,7 +15,10 @@ const BY_IDS = statement<CommandRow>(
   `select ${COMMAND_COLUMNS} from ${ASKED_COMMANDS} where coalesce(commands.created_at, known.created_at) is not null`,
 );
 
-/** What is reserved for a command stands in its message; callers wait for both topics first (`caught-up`). */
+/**
+ * What is reserved for a command stands in its message; callers wait for both topics first
+ * (`caught-up`).
+ */
 const OPEN_OF = statement<{ command_id: string; organization_id: string; reserved_credits: number }>(
   "open_commands_of",
   `select command_id, organization_id, coalesce(reserved_credits, 0) as reserved_credits
@@ -33,7 +36,10 @@ const POSITIONS = statement<{ topic: string; partition: number; next_offset: num
   "select topic, partition, next_offset from positions",
 );
 
-/** The commands in PostgreSQL. Each function is one statement; batches are sorted by id so that two cannot deadlock. */
+/**
+ * The commands in PostgreSQL. Each function is one statement; batches are sorted by id so that two
+ * cannot deadlock.
+ */
 export function createCommandStore(database: Queryable): CommandStore {
   return {
     takeInMessages: (messages, positions) => takeIn(database, TAKE_IN_MESSAGES, messages, messageColumns, positions),
@@ -91,7 +97,10 @@ async function takeIn<T extends { readonly commandId: string }>(
   }
 }
 
-/** Which of the rows have room: large results have at most {@link MAX_LARGE_BYTES} together, but for the first one. */
+/**
+ * Which of the rows have room: large results have at most {@link MAX_LARGE_BYTES} together, but for
+ * the first one.
+ */
 function fitting(asked: readonly (CommandRow | null)[]): boolean[] {
   let bytes = 0;
   return asked.map((row) => {

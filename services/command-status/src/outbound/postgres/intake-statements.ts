@@ -35,8 +35,8 @@ const MOVE_POSITION = `
 /**
  * A message meets a row of its command where an event came first, or where it was published again;
  * it fills what is missing and changes nothing else. Rows that were complete are written unchanged,
- * so that they are among the answers: after a crash between commit and records, the repeat must tell
- * the records again.
+ * so that they are among the answers: after a crash between commit and records, the repeat must
+ * tell the records again.
  *
  * A command is counted with its first message, which the row itself knows, so that no repeat and no
  * other process counts it again. All rows are locked before the first counter is: two such

@@ -1,6 +1,6 @@
 /**
- * Requests of this tab to the console's own routes. The session is a cookie that scripts cannot read; what is kept here is
- * the token that every change must carry besides it.
+ * Requests of this tab to the console's own routes. The session is a cookie that scripts cannot
+ * read; what is kept here is the token that every change must carry besides it.
  */
 import { asFailure, failureOf, UNAUTHORIZED } from "./failure.ts";
 

@@ -50,7 +50,10 @@ const server = (serverId: string): string => `/servers/${encodeURIComponent(serv
 const account = (serverId: string, number: string): string =>
   `${server(serverId)}/accounts/${encodeURIComponent(number)}`;
 
-/** Everything that the console asks of its service; each throws a `Failure` where it does not succeed. */
+/**
+ * Everything that the console asks of its service; each throws a `Failure` where it does not
+ * succeed.
+ */
 export class ConsoleApi {
   readonly #client: Client;
 

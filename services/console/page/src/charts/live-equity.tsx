@@ -1,4 +1,7 @@
-/** What an account is worth, as it changes: the stream of its samples, a chart of them, and the newest in numbers. */
+/**
+ * What an account is worth, as it changes: the stream of its samples, a chart of them, and the
+ * newest in numbers.
+ */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type uPlot from "uplot";
 
@@ -121,7 +124,8 @@ function useSamples(
         if (reason === "signed_out") api.checkSession();
       });
       source.addEventListener("error", () => {
-        // The browser tries again by itself after a lost connection, but not after an answer that refuses.
+        // The browser tries again by itself after a lost connection, but not after an answer that
+        // refuses.
         if (source.readyState !== EventSource.CLOSED) {
           setConnection("lost");
           return;

@@ -19,8 +19,9 @@ export const MAX_LAYERS = 6;
 const OTHERS = "other operations";
 
 /**
- * The layers of a stacked chart, the one with the most credits at the bottom. A day on which more was given back than used
- * counts as nothing for that operation: a layer cannot be less than empty, and the table tells the exact number.
+ * The layers of a stacked chart, the one with the most credits at the bottom. A day on which more
+ * was given back than used counts as nothing for that operation: a layer cannot be less than empty,
+ * and the table tells the exact number.
  */
 export function stack(days: readonly DayOfUse[]): readonly Layer[] {
   const totals = new Map<string, number>();

@@ -13,12 +13,15 @@ const LABEL_PX = 64;
 const NUMBERS_PX = 52;
 const DAYS_PX = 32;
 
-/** Credits used by day and operation: a stacked chart, its legend, and the same numbers as a table. */
+/**
+ * Credits used by day and operation: a stacked chart, its legend, and the same numbers as a table.
+ */
 export function UseByDay({ days }: { readonly days: readonly DayOfUse[] }) {
   const layers = stack(days);
   if (layers.length === 0) return <p class="quiet">No credits were used in these {days.length} days.</p>;
   const total = layers.reduce((sum, layer) => sum + layer.credits.reduce((a, b) => a + b, 0), 0);
-  // The highest edges are drawn first, so that each lower layer covers all but its own part of them.
+  // The highest edges are drawn first, so that each lower layer covers all but its own part of
+  // them.
   const behind = layers.toReversed();
   const data: uPlot.AlignedData = [days.map((_, index) => index), ...behind.map(({ tops }) => tops)];
   const key = [days.length, days[0]?.day, ...layers.map(({ name }) => name)].join(" ");

@@ -27,7 +27,10 @@ export function actionInWords(action: string): string {
   return WORDS[action] ?? action;
 }
 
-/** Who did it: a person's e-mail address, a key's name and id, the operator; null where nobody knows. */
+/**
+ * Who did it: a person's e-mail address, a key's name and id, the operator; null where nobody
+ * knows.
+ */
 export function actorInWords(actor: AuditEntry["actor"]): string | null {
   if (actor === null) return null;
   const { type, id, name } = actor;

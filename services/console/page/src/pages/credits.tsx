@@ -179,7 +179,8 @@ const LINES: readonly Column<CreditUsage>[] = [
   { head: "Credits", numeric: true, cell: (line) => credits(line.credits) },
 ];
 
-// Lines have no id of their own: a bulk has several with the same request, operation and time, but not the same command.
+// Lines have no id of their own: a bulk has several with the same request, operation and time, but
+// not the same command.
 function keyOfLine(line: CreditUsage): string {
   return [line.at, line.xRequestId, line.operation, line.commandId, line.credits].join(" ");
 }

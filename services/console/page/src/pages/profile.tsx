@@ -12,7 +12,10 @@ import { Fact, Facts } from "../parts/values.tsx";
 const FEWEST_CHARACTERS = 12;
 const MOST_CHARACTERS = 200;
 
-/** Who is signed in, and their password. `onNewSession` takes the session that a change of the password begins. */
+/**
+ * Who is signed in, and their password. `onNewSession` takes the session that a change of the
+ * password begins.
+ */
 export function ProfilePage({ onNewSession }: { readonly onNewSession: (session: ConsoleSession) => void }) {
   const { user, organization } = useSession();
   return (

@@ -14,7 +14,9 @@ interface SignInProps {
   readonly onSignedIn: (session: ConsoleSession) => void;
 }
 
-/** The sign-in. It stands at whatever address was asked for, which is shown as soon as it succeeds. */
+/**
+ * The sign-in. It stands at whatever address was asked for, which is shown as soon as it succeeds.
+ */
 export function SignInPage({ api, ended, onSignedIn }: SignInProps) {
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");

@@ -16,7 +16,10 @@ interface AttemptsProps {
   readonly children: ComponentChildren;
 }
 
-/** One delivery with its attempts, the newest first. What the receiver replied is text, whatever it looks like. */
+/**
+ * One delivery with its attempts, the newest first. What the receiver replied is text, whatever it
+ * looks like.
+ */
 export function Attempts({ delivery, busy, redeliver, onClose, children }: AttemptsProps) {
   const { type, status, eventId, attempts, createdAt, completedAt, nextAttemptAt } = delivery;
   const isUnderWay = status === "delivering";

@@ -18,7 +18,10 @@ interface NewSecretProps {
   readonly onDone: () => void;
 }
 
-/** A secret that was just made: the only time that it is shown, so it stays until it is put away or the page is left. */
+/**
+ * A secret that was just made: the only time that it is shown, so it stays until it is put away or
+ * the page is left.
+ */
 export function NewSecret({ given, rotated, onDone }: NewSecretProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);

@@ -7,7 +7,10 @@ export function pageIn(query: URLSearchParams): number {
   return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 1;
 }
 
-/** Shows the same list with `changes` to its query. Whatever changes but the page itself begins at the first page again. */
+/**
+ * Shows the same list with `changes` to its query. Whatever changes but the page itself begins at
+ * the first page again.
+ */
 export function filterBy(
   path: string,
   query: URLSearchParams,

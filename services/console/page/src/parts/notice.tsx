@@ -25,7 +25,9 @@ interface ProblemProps {
   readonly fields?: readonly string[];
 }
 
-/** Why something failed, beside it; nothing where it did not, or where the fields tell all of it. */
+/**
+ * Why something failed, beside it; nothing where it did not, or where the fields tell all of it.
+ */
 export function Problem({ failure, fields = NO_FIELDS }: ProblemProps) {
   if (failure === null) return null;
   const { message, issues } = failure;

@@ -10,7 +10,10 @@ interface PageProps {
   readonly children: ComponentChildren;
 }
 
-/** A page: its heading takes the focus when the person comes from another one, so that it is read out and Tab goes on from it. */
+/**
+ * A page: its heading takes the focus when the person comes from another one, so that it is read
+ * out and Tab goes on from it.
+ */
 export function Page({ title, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {

@@ -13,7 +13,10 @@ export interface Data<T> {
   readonly set: (value: T) => void;
 }
 
-/** Reads with `load` at first, whenever `key` changes, and when told to; only the last reading counts. */
+/**
+ * Reads with `load` at first, whenever `key` changes, and when told to; only the last reading
+ * counts.
+ */
 export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Data<T> {
   const [state, setState] = useState<Pick<Data<T>, "value" | "failure" | "loading">>({
     value: null,

@@ -54,7 +54,8 @@ export function Copy({ text, what }: CopyProps) {
     return () => clearTimeout(timer);
   }, [told]);
   const copy = (): void => {
-    // Browsers offer the clipboard only over https and on the machine itself; its type does not say so.
+    // Browsers offer the clipboard only over https and on the machine itself; its type does not say
+    // so.
     const clipboard = navigator.clipboard as Clipboard | undefined;
     const done = clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
     done.then(
@@ -97,7 +98,10 @@ export function Fact({ name, children }: FactProps) {
 interface BlockProps {
   readonly text: string;
   readonly label: string;
-  /** Long lines are broken where they are shown; else they scroll in a region of their own, which the keyboard reaches. */
+  /**
+   * Long lines are broken where they are shown; else they scroll in a region of their own, which
+   * the keyboard reaches.
+   */
   readonly wraps?: boolean;
 }
 

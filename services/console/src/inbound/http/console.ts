@@ -1,6 +1,7 @@
 /**
- * The console's listener: the page and its API, for people with a browser. It is a server of its own, which the world may reach:
- * no internal route is on it, and no internal token or management key opens anything here.
+ * The console's listener: the page and its API, for people with a browser. It is a server of its
+ * own, which the world may reach: no internal route is on it, and no internal token or management
+ * key opens anything here.
  */
 import type { FastifyInstance } from "@kapi/http";
 
@@ -18,7 +19,10 @@ import { installSessionRoutes, type SessionRouteDependencies } from "./session-r
 import { signedInRoutes } from "./signed-in-routes.ts";
 import { installWebhookRoutes } from "./webhook-routes.ts";
 
-/** On every answer. Nothing runs or is shown but what comes from here, nobody may frame it, and nothing is kept. */
+/**
+ * On every answer. Nothing runs or is shown but what comes from here, nobody may frame it, and
+ * nothing is kept.
+ */
 const HEADERS = {
   "content-security-policy": [
     "default-src 'none'",
@@ -37,7 +41,10 @@ const HEADERS = {
   "cross-origin-resource-policy": "same-origin",
   "cache-control": "no-store",
 };
-/** Where the console is reached over https: for a year browsers come no other way, also to a first page. */
+/**
+ * Where the console is reached over https: for a year browsers come no other way, also to a first
+ * page.
+ */
 const HTTPS_HEADERS = { ...HEADERS, "strict-transport-security": "max-age=31536000" };
 
 export interface ConsoleDependencies extends SessionRouteDependencies, ServerDependencies {
@@ -50,7 +57,10 @@ export interface ConsoleDependencies extends SessionRouteDependencies, ServerDep
   readonly assets: Assets;
 }
 
-/** Adds everything of the console to its server. A new group of routes is a file here that takes `SignedInRoutes`. */
+/**
+ * Adds everything of the console to its server. A new group of routes is a file here that takes
+ * `SignedInRoutes`.
+ */
 export function installConsole(app: FastifyInstance, dependencies: ConsoleDependencies): void {
   const { directory, secureCookies } = dependencies;
   const headers = secureCookies ? HTTPS_HEADERS : HEADERS;

@@ -10,8 +10,9 @@ const COMMENT = ":\n\n";
 const OK = 200;
 
 /**
- * One stream of server-sent events. While the connection is full nothing is written and only the newest sample is kept, so that
- * a slow browser costs no memory and sees the newest when it is ready again.
+ * One stream of server-sent events. While the connection is full nothing is written and only the
+ * newest sample is kept, so that a slow browser costs no memory and sees the newest when it is
+ * ready again.
  */
 export class EventStream implements LiveSink {
   readonly #response: ServerResponse;

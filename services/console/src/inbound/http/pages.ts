@@ -1,6 +1,7 @@
 /**
- * The console's page: what its build has left in a folder, read once at the start. There are few files, none of them changes
- * while a process lives, and what is not in the folder at the start can be asked for by no path.
+ * The console's page: what its build has left in a folder, read once at the start. There are few
+ * files, none of them changes while a process lives, and what is not in the folder at the start can
+ * be asked for by no path.
  */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -60,7 +61,10 @@ export function readAssets(folder: string): Assets {
   );
 }
 
-/** Serves the page. A path that is no file is one of the page's own: it gets the page, which shows what the path names. */
+/**
+ * Serves the page. A path that is no file is one of the page's own: it gets the page, which shows
+ * what the path names.
+ */
 export function installPages(app: FastifyInstance, assets: Assets): void {
   for (const path of ["/", "/console"]) app.get(path, (_request, reply) => reply.redirect(ROOT, MOVED));
   app.get(`${ROOT}*`, (request, reply) => {

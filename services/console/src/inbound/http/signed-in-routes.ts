@@ -9,8 +9,9 @@ import { sessionIdOf } from "./session-cookie.ts";
 export type SignedInHandler = (signedIn: SignedIn, request: FastifyRequest, reply: FastifyReply) => unknown;
 
 /**
- * The only way to add a route to the console's API that is not the sign-in: nobody gets in without a session (401), nothing
- * is changed without its CSRF token (403), both before the body is looked at.
+ * The only way to add a route to the console's API that is not the sign-in: nobody gets in without
+ * a session (401), nothing is changed without its CSRF token (403), both before the body is looked
+ * at.
  */
 export interface SignedInRoutes {
   get(path: string, handler: SignedInHandler): void;

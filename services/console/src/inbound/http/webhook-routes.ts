@@ -10,8 +10,9 @@ const JSON_TYPE = "application/json; charset=utf-8";
 const ENDPOINT = "/webhooks/:endpointId";
 
 /**
- * The organization's webhook endpoints and what was sent to them: the same routes, bodies and answers as the management API
- * has below `/webhooks`. The organization is that of the session, whatever else a request names.
+ * The organization's webhook endpoints and what was sent to them: the same routes, bodies and
+ * answers as the management API has below `/webhooks`. The organization is that of the session,
+ * whatever else a request names.
  */
 export function installWebhookRoutes(routes: SignedInRoutes, webhooks: Webhooks): void {
   const passed =

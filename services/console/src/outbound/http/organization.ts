@@ -99,7 +99,10 @@ export function formerUsersOver(client: InternalClient): FormerUserSource {
   };
 }
 
-/** The answer, parsed. Throws the ApiError that the request is refused with, and DependencyError for anything else. */
+/**
+ * The answer, parsed. Throws the ApiError that the request is refused with, and DependencyError for
+ * anything else.
+ */
 async function ask<R extends InternalRoute>(
   client: InternalClient,
   route: R,

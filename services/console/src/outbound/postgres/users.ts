@@ -55,8 +55,8 @@ const countRows = statement<{ total: number }>(
   `select count(*) as total from users where organization_id = $1`,
 );
 
-// A user is known by the version of the sessions: it rises with every change, on both sides. Whoever was disabled on one
-// side stays so.
+// A user is known by the version of the sessions: it rises with every change, on both sides.
+// Whoever was disabled on one side stays so.
 const takeOverRows = statement<Record<string, never>>(
   "users_take_over",
   `insert into users as kept

@@ -11,7 +11,10 @@ import type { OutboxMessage } from "@kapi/outbox";
 
 import type { LedgerAccount, LedgerTransaction } from "../../domain/ledger.ts";
 
-/** The fact that a row of the ledger was committed, for `finance.events`. Its event id is the transaction's; `command` is what moved the money. */
+/**
+ * The fact that a row of the ledger was committed, for `finance.events`. Its event id is the
+ * transaction's; `command` is what moved the money.
+ */
 export function toFactMessage(
   account: LedgerAccount,
   transaction: LedgerTransaction,

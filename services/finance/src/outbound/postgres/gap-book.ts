@@ -3,7 +3,9 @@ import type { Gap, GapBook } from "@kapi/trading-server/event-feed";
 
 import { CLOSE_GAP, COUNT_GAPS, DUE_GAPS, FIND_GAP, type GapRow, POSTPONE_GAP } from "./statements.ts";
 
-/** The gaps of the ledger, kept in this service's schema so that none is forgotten over a restart. */
+/**
+ * The gaps of the ledger, kept in this service's schema so that none is forgotten over a restart.
+ */
 export function createGapBook(database: Database): GapBook {
   return {
     due: async (limit) => (await database.query(DUE_GAPS, [limit])).map(fromRow),

@@ -24,8 +24,9 @@ const ACCOUNTS_AFTER: Statement<{ server_id: string; account_number: string }> =
 );
 
 /**
- * $1 servers, $2 account numbers, $3 sequences (null: now). An account that was booked further since has its balance of
- * then in the last transaction that is not beyond the sequence; few rows are beyond it, so it is found from the end.
+ * $1 servers, $2 account numbers, $3 sequences (null: now). An account that was booked further
+ * since has its balance of then in the last transaction that is not beyond the sequence; few rows
+ * are beyond it, so it is found from the end.
  */
 const BALANCES_AT: Statement<BalanceRow> = statement(
   "finance_balances_at",

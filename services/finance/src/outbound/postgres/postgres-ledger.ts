@@ -58,7 +58,8 @@ async function bookUnit(
   organizationOf: (serverId: string) => string | undefined,
 ): Promise<LedgerReport> {
   const byAccount = Map.groupBy(events, ({ serverId, accountNumber }) => `${serverId}/${accountNumber}`);
-  // Whether the commands are open is read after the locks: the transaction that held them before may have ended some.
+  // Whether the commands are open is read after the locks: the transaction that held them before
+  // may have ended some.
   const [accounts, open] = await Promise.all([
     lockAccounts(unit, byAccount, organizationOf),
     unit.readOpen(events.flatMap((event) => commandIdOf(event) ?? [])),
@@ -108,7 +109,8 @@ async function lockAccounts(
     return organizationId === undefined ? [] : [{ event, organizationId }];
   });
   if (created.length === 0) return accounts;
-  // One that another process makes at this moment is not returned: its events count as a gap and are asked for again.
+  // One that another process makes at this moment is not returned: its events count as a gap and
+  // are asked for again.
   const made = await unit.query(INSERT_ACCOUNTS, [
     column(created.map(({ event }) => event.serverId)),
     column(created.map(({ event }) => event.accountNumber)),
@@ -174,7 +176,10 @@ function columns(
   ];
 }
 
-/** Where the other side of a transaction is booked: money of two currencies never meets in one ledger. */
+/**
+ * Where the other side of a transaction is booked: money of two currencies never meets in one
+ * ledger.
+ */
 function counterLedger({ organizationId, currency }: LedgerAccount, { type }: LedgerTransaction): string {
   return `organization/${organizationId}/${currency}/${type}`;
 }
@@ -187,7 +192,10 @@ function noteGaps(unit: WorkTransaction, gaps: readonly (AccountName & { readonl
   ]);
 }
 
-/** Ends commands whose transaction is booked. All others of `commandIds` that are still open stay so. */
+/**
+ * Ends commands whose transaction is booked. All others of `commandIds` that are still open stay
+ * so.
+ */
 async function confirmUnit(unit: WorkTransaction, commandIds: readonly string[]): Promise<ReadonlySet<string>> {
   const final = new Set(commandIds);
   const open = await unit.readOpen(commandIds);

@@ -40,9 +40,10 @@ const DELETED = `exists (select from deleted_accounts d
      where d.server_id = k.server_id and d.account_number = k.account_number) as deleted`;
 
 /**
- * $1 server, $2 account number, $3 page, $4 limit. A sequence has no gap, so the last one is the number of rows, and a
- * page is a range of the unique index on (server, account, sequence), however far down it is. One statement, so that rows
- * and total are of one moment. One row always, of which all but the standing is null where the page is empty.
+ * $1 server, $2 account number, $3 page, $4 limit. A sequence has no gap, so the last one is the
+ * number of rows, and a page is a range of the unique index on (server, account, sequence), however
+ * far down it is. One statement, so that rows and total are of one moment. One row always, of which
+ * all but the standing is null where the page is empty.
  */
 export const TRANSACTIONS_PAGE: Statement<PageRow> = statement(
   "finance_transactions_page",
@@ -56,9 +57,10 @@ export const TRANSACTIONS_PAGE: Statement<PageRow> = statement(
 );
 
 /**
- * $1 server, $2 account number, $3 from, $4 to (null: no bound), $5 limit. A trading server's clock may be set back, so
- * times need not follow the sequence: every row of the account is looked at. An index on time would make this fast and
- * each booking a quarter slower. The currency comes from a select of its own, made once.
+ * $1 server, $2 account number, $3 from, $4 to (null: no bound), $5 limit. A trading server's clock
+ * may be set back, so times need not follow the sequence: every row of the account is looked at. An
+ * index on time would make this fast and each booking a quarter slower. The currency comes from a
+ * select of its own, made once.
  */
 export const NEWEST_TRANSACTIONS: Statement<TransactionRow> = statement(
   "finance_newest_transactions",
@@ -85,7 +87,10 @@ export const MARK_DELETED: Statement<never> = statement(
   `insert into deleted_accounts (server_id, account_number) values ($1, $2) on conflict do nothing`,
 );
 
-/** $1 servers, $2 account numbers: those that the ledger has seen, or that were deleted before it did. */
+/**
+ * $1 servers, $2 account numbers: those that the ledger has seen, or that were deleted before it
+ * did.
+ */
 export const SEEN_ACCOUNTS: Statement<{ server_id: string; account_number: string }> = statement(
   "finance_seen_accounts",
   `select k.server_id, k.account_number from unnest($1::uuid[], $2::text[]) k (server_id, account_number)

@@ -16,7 +16,9 @@ export interface AccountRow {
   readonly announced_sequence: number;
 }
 
-/** $1 servers, $2 account numbers. Locks in key order, so that two units cannot wait for each other. */
+/**
+ * $1 servers, $2 account numbers. Locks in key order, so that two units cannot wait for each other.
+ */
 export const LOCK_ACCOUNTS: Statement<AccountRow> = statement(
   "finance_lock_accounts",
   `select ${ACCOUNT_COLUMNS} from ledger_accounts a
@@ -24,7 +26,9 @@ export const LOCK_ACCOUNTS: Statement<AccountRow> = statement(
    order by server_id, account_number for update of a`,
 );
 
-/** Arrays: server, account number, organization, currency. Returns those that this transaction made. */
+/**
+ * Arrays: server, account number, organization, currency. Returns those that this transaction made.
+ */
 export const INSERT_ACCOUNTS: Statement<AccountRow> = statement(
   "finance_insert_accounts",
   `insert into ledger_accounts
@@ -38,8 +42,9 @@ export const INSERT_ACCOUNTS: Statement<AccountRow> = statement(
 );
 
 /**
- * Transactions and the new state of their accounts, in one statement. $1-$6 accounts: server, number, last sequence,
- * balance, transaction sequence, announced sequence. $7-$25 transactions, in the order of the columns.
+ * Transactions and the new state of their accounts, in one statement. $1-$6 accounts: server,
+ * number, last sequence, balance, transaction sequence, announced sequence. $7-$25 transactions, in
+ * the order of the columns.
  */
 export const WRITE_BOOKINGS: Statement<never> = statement(
   "finance_write_bookings",

@@ -13,7 +13,9 @@ import { registerRoutes, type RouteNeeds } from "./routes.ts";
 
 const logger = createLogger({ service: "test", level: "error" });
 
-/** The gateway's routes before nothing: no request of these tests comes as far as what they need. */
+/**
+ * The gateway's routes before nothing: no request of these tests comes as far as what they need.
+ */
 function gateway(onRoute: (method: string, url: string) => void) {
   const app = createHttpServer({ logger, health: new Health(), bodyErrors: "when-parsed" });
   app.addHook("onRoute", ({ method, url }) => {

@@ -1,7 +1,8 @@
 /**
- * The API's own description: the OpenAPI document at `/openapi.json`, a page to read it at `/docs`, and the AsyncAPI document
- * of the live stream at `/asyncapi.json`, to which the page links. All are free, need no key and are the same in every
- * process. The page is whole: it loads nothing from other origins, and its Content-Security-Policy would not let it.
+ * The API's own description: the OpenAPI document at `/openapi.json`, a page to read it at `/docs`,
+ * and the AsyncAPI document of the live stream at `/asyncapi.json`, to which the page links. All
+ * are free, need no key and are the same in every process. The page is whole: it loads nothing from
+ * other origins, and its Content-Security-Policy would not let it.
  */
 import { createHash, randomBytes } from "node:crypto";
 
@@ -37,7 +38,10 @@ function registerDocument(app: FastifyInstance, path: string, document: object):
   return tag;
 }
 
-/** The page shows what the document holds and nothing to send requests with: keys do not belong in a browser. */
+/**
+ * The page shows what the document holds and nothing to send requests with: keys do not belong in a
+ * browser.
+ */
 function pageOptions(nonce: string): FastifyApiReferenceOptions {
   return {
     routePrefix: PAGE_PATH,
@@ -45,7 +49,8 @@ function pageOptions(nonce: string): FastifyApiReferenceOptions {
       url: DOCUMENT_PATH,
       pageTitle: "Trading account management API",
       nonce,
-      // Samples show the address that the page was read from. Runs in the browser, from its source text.
+      // Samples show the address that the page was read from. Runs in the browser, from its source
+      // text.
       customFetch: originInSamples(),
       theme: "default",
       layout: "modern",
@@ -99,7 +104,9 @@ function guardPage(nonce: string, documentTag: string) {
   };
 }
 
-/** Sets what a browser needs to keep its copy, and answers 304 where it has the right one already. */
+/**
+ * Sets what a browser needs to keep its copy, and answers 304 where it has the right one already.
+ */
 function answeredFromCache(request: FastifyRequest, reply: FastifyReply, tag: string): boolean {
   reply.header("etag", tag).header("cache-control", `public, max-age=${MAX_AGE_S}`);
   if (request.headers["if-none-match"] !== tag) return false;

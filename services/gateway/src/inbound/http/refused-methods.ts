@@ -5,8 +5,8 @@ import { ApiError, type FastifyInstance } from "@kapi/http";
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY"] as const;
 
 /**
- * A path of the interface that is called by a method it does not have is 405 with `Allow` (RFC 9110, 15.5.6), in the form of
- * every error; nothing is billed. A path that is none is 404.
+ * A path of the interface that is called by a method it does not have is 405 with `Allow` (RFC
+ * 9110, 15.5.6), in the form of every error; nothing is billed. A path that is none is 404.
  */
 export function refuseOtherMethods(app: FastifyInstance): void {
   const offered = new Map<string, Set<string>>();

@@ -51,7 +51,10 @@ export interface RouteNeeds {
   readonly maxStreamMs: number;
 }
 
-/** Serves every operation of the contract. Each route's functions are made once; a request makes none. */
+/**
+ * Serves every operation of the contract. Each route's functions are made once; a request makes
+ * none.
+ */
 export function registerRoutes(
   app: FastifyInstance,
   needs: RouteNeeds,
@@ -97,8 +100,9 @@ function registerRoute(
 }
 
 /**
- * 401, then 403 for the scope, then 403 for the server, all from memory. A path that names no UUID leaves the server out
- * here and is 400 later. A refusal shows what the caller's organization has left, where that can be known.
+ * 401, then 403 for the scope, then 403 for the server, all from memory. A path that names no UUID
+ * leaves the server out here and is 400 later. A refusal shows what the caller's organization has
+ * left, where that can be known.
  */
 async function admitCaller(
   { directory, clock, wallets }: RouteNeeds,
@@ -180,7 +184,10 @@ function showRemaining(reply: FastifyReply, credits: number | null): void {
   if (credits !== null) reply.header(HEADERS.creditsRemaining, String(credits));
 }
 
-/** What is available after it; null where that is not known. A refund that fails is made again in the background. */
+/**
+ * What is available after it; null where that is not known. A refund that fails is made again in
+ * the background.
+ */
 async function refund({ admission, refunds, logger }: RouteNeeds, call: Call): Promise<number | null> {
   const wanted = call.charge.refundRequest();
   try {

@@ -13,13 +13,16 @@ export interface AccountDeletionsNeeds {
   readonly kafka: KafkaConnection;
   readonly knownAccounts: Pick<KnownAccounts<string>, "forget">;
   readonly logger: Logger;
-  /** Called once if the topic can no longer be read: deleted accounts would be remembered for good. */
+  /**
+   * Called once if the topic can no longer be read: deleted accounts would be remembered for good.
+   */
   readonly fatal: (error: Error) => void;
 }
 
 /**
- * Makes the memory of accounts forget those that are deleted, by whatever gateway or command. Reads `account.events` from
- * its end: started before anything is remembered, it can have missed nothing that matters.
+ * Makes the memory of accounts forget those that are deleted, by whatever gateway or command. Reads
+ * `account.events` from its end: started before anything is remembered, it can have missed nothing
+ * that matters.
  */
 export async function followAccountDeletions(needs: AccountDeletionsNeeds): Promise<Started<LogReader>> {
   const { kafka, knownAccounts, logger, fatal } = needs;
@@ -34,7 +37,10 @@ export async function followAccountDeletions(needs: AccountDeletionsNeeds): Prom
   });
 }
 
-/** The deletions among facts of accounts. Throws for one that cannot be read: our own services wrote it. */
+/**
+ * The deletions among facts of accounts. Throws for one that cannot be read: our own services wrote
+ * it.
+ */
 export function deletionsIn(messages: readonly Pick<Message, "value">[]): z.infer<typeof Fact>[] {
   return (
     messages

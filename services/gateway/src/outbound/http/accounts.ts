@@ -26,7 +26,9 @@ export interface AccountsOptions {
   readonly checkTimeoutMs: number;
   /** For the immediate delete, which waits for the account's running command first. */
   readonly deleteTimeoutMs: number;
-  /** The organization that a server belongs to: reads of its accounts take from the share of that. */
+  /**
+   * The organization that a server belongs to: reads of its accounts take from the share of that.
+   */
   readonly organizationOf: (serverId: string) => string | undefined;
 }
 

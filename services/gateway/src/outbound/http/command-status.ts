@@ -9,13 +9,15 @@ const MAX_BATCH_SIZE = 500;
 /** Calls under way at once, of each kind; what comes meanwhile makes larger batches. */
 const MAX_CONCURRENT_BATCHES = 4;
 /**
- * How long look-ups wait at most for the call under way, to share the next one; longer than a call takes while command-status is well, so
- * that under load each call is worth its cost, and short enough that one held up holds up nobody for long.
+ * How long look-ups wait at most for the call under way, to share the next one; longer than a call
+ * takes while command-status is well, so that under load each call is worth its cost, and short
+ * enough that one held up holds up nobody for long.
  */
 const LOOK_UP_PATIENCE_MS = 25;
 /**
- * The same of reads, about half of what a call takes under load: where all wait for one call, gateway and command-status take turns, and each is
- * idle meanwhile. With 64 readers a tenth more are answered than with 25 ms, at no more cost.
+ * The same of reads, about half of what a call takes under load: where all wait for one call,
+ * gateway and command-status take turns, and each is idle meanwhile. With 64 readers a tenth more
+ * are answered than with 25 ms, at no more cost.
  */
 const READ_PATIENCE_MS = 2;
 /** How long the answer to a wait may take when the time is over. */
@@ -38,7 +40,10 @@ export interface CommandStatusClients {
   readonly lookUpTimeoutMs: number;
 }
 
-/** command-status over internal HTTP. All reads, and all look-ups, of one turn of the event loop share one call, with those that waited for it. */
+/**
+ * command-status over internal HTTP. All reads, and all look-ups, of one turn of the event loop
+ * share one call, with those that waited for it.
+ */
 export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: CommandStatusClients): CommandStatus {
   const read = batcher<{ organizationId: string; commandId: string }, Buffer | null | typeof LATER>({
     load: async (reads) => {
@@ -89,8 +94,8 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
 }
 
 /**
- * Asks again for what did not fit into an answer beside what others asked for: of commands with a large result there is at
- * least one in every answer.
+ * Asks again for what did not fit into an answer beside what others asked for: of commands with a
+ * large result there is at least one in every answer.
  */
 async function untilItFits<V>(ask: () => Promise<V | typeof LATER>): Promise<V> {
   const giveUpAtMs = monotonicClock.nowMs() + LATER_TIMEOUT_MS;

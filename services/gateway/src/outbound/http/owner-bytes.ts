@@ -5,8 +5,8 @@ const OK = 200;
 const NOT_FOUND = 404;
 
 /**
- * The exact body of an owner's answer, or null where it answers 404. Every other status is a DependencyError: what the
- * gateway asks for was checked before.
+ * The exact body of an owner's answer, or null where it answers 404. Every other status is a
+ * DependencyError: what the gateway asks for was checked before.
  */
 export async function bodyOf<R extends InternalRoute>(
   client: InternalClient,

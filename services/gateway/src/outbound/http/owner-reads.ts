@@ -5,7 +5,10 @@ import type { InternalClient } from "@kapi/http";
 import type { ReadCreditUsage, ReadSnapshots, ReadTransactions } from "../../domain/ports.ts";
 import { bodyOf, foundBodyOf } from "./owner-bytes.ts";
 
-/** Transactions, of the finance service. `organizationOf` gives the organization that a server belongs to. */
+/**
+ * Transactions, of the finance service. `organizationOf` gives the organization that a server
+ * belongs to.
+ */
 export function readTransactions(
   client: InternalClient,
   organizationOf: (serverId: string) => string | undefined,

@@ -13,7 +13,10 @@ export function encodeCheckpoint({ sequence, to, offset, window, frame }: Sample
   return JSON.stringify({ sequence, to, offset, window, frame });
 }
 
-/** Checked by hand: a restart reads a checkpoint of every account, and the schema takes several times as long. */
+/**
+ * Checked by hand: a restart reads a checkpoint of every account, and the schema takes several
+ * times as long.
+ */
 export function decodeCheckpoint(text: string): SampleCheckpoint | DecodeFailure {
   const found = jsonOf(text);
   if ("fault" in found) return found;
@@ -31,7 +34,10 @@ export function decodeCheckpoint(text: string): SampleCheckpoint | DecodeFailure
   return isWhole ? (found.json as SampleCheckpoint) : NO_CHECKPOINT;
 }
 
-/** The sequence at the beginning of a checkpoint's text, without decoding the rest; NaN for any other text. */
+/**
+ * The sequence at the beginning of a checkpoint's text, without decoding the rest; NaN for any
+ * other text.
+ */
 export function sequenceOfCheckpoint(text: string): number {
   return text.startsWith(SEQUENCE_FIRST) ? Number.parseInt(text.slice(SEQUENCE_FIRST.length), 10) : Number.NaN;
 }

@@ -1,7 +1,7 @@
 /**
- * A JSON object with known fields in a known order and nothing between, as `JSON.stringify` writes it: an expression
- * takes it apart for less than half of what parsing and checking it costs. Each field is a pattern with one group, which
- * matches nothing that the contract of the field refuses.
+ * A JSON object with known fields in a known order and nothing between, as `JSON.stringify` writes
+ * it: an expression takes it apart for less than half of what parsing and checking it costs. Each
+ * field is a pattern with one group, which matches nothing that the contract of the field refuses.
  */
 
 /** The patterns of all fields, in the order of the wire. */
@@ -21,7 +21,10 @@ const DAY =
 const TIME = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\\.[0-9]{3}Z";
 export const MOMENT = `"(${DAY}T${TIME})"`;
 
-/** Longest text of a moment: nanoseconds take 30. A frame shows two, and must stay below `MAX_FRAME_BYTES`. */
+/**
+ * Longest text of a moment: nanoseconds take 30. A frame shows two, and must stay below
+ * `MAX_FRAME_BYTES`.
+ */
 export const MAX_MOMENT_CHARACTERS = 40;
 
 /** The patterns of fields that have more than a pattern. */
@@ -32,7 +35,10 @@ export function patternsOf<Name extends string>(
   return Object.fromEntries(patterns) as FieldPatterns<Name>;
 }
 
-/** The expression of an object that has these fields behind `start`, which is a brace, or a comma in its midst. */
+/**
+ * The expression of an object that has these fields behind `start`, which is a brace, or a comma in
+ * its midst.
+ */
 export function expressionOf(fields: FieldPatterns<string>, start: "{" | ","): RegExp {
   const members = Object.entries(fields).map(([name, pattern]) => `"${name}":${pattern}`);
   return new RegExp(`${start === "{" ? "^\\{" : ","}${members.join(",")}\\}$`);

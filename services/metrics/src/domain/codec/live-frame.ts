@@ -1,6 +1,6 @@
 /**
- * The frame `account.metrics` (interface, "Live-metrics WebSocket"): the value of a record of `metrics.samples`, and
- * byte for byte what a socket gets.
+ * The frame `account.metrics` (interface, "Live-metrics WebSocket"): the value of a record of
+ * `metrics.samples`, and byte for byte what a socket gets.
  */
 import { AccountMetricsFrame } from "@kapi/contracts";
 import { amountFromMinor, minorFromAmount } from "@kapi/kernel";
@@ -20,14 +20,20 @@ import {
   patternsOf,
 } from "./fields.ts";
 
-/** The JSON text of a field. All inserted text is free of characters that JSON escapes: valuations are checked. */
+/**
+ * The JSON text of a field. All inserted text is free of characters that JSON escapes: valuations
+ * are checked.
+ */
 type Encode = (account: AccountId, sample: Sample) => string;
 interface Field {
   readonly pattern: string;
   readonly encode: Encode;
 }
 
-/** The first fields of a frame, in the order of the wire: which sample it is. The record's key and headers say it too. */
+/**
+ * The first fields of a frame, in the order of the wire: which sample it is. The record's key and
+ * headers say it too.
+ */
 const FIRST_FIELDS = {
   type: () => '"account.metrics"',
   eventId: (account, { span }) => `"${eventIdOf(account, span.sequence)}"`,
@@ -72,8 +78,8 @@ export interface FrameContent {
 }
 
 /**
- * Decodes what a frame says, of this release or of one that writes the fields in another form. The moments may be parts
- * of the frame's text: whoever keeps one copies it ({@link copyOf}).
+ * Decodes what a frame says, of this release or of one that writes the fields in another form. The
+ * moments may be parts of the frame's text: whoever keeps one copies it ({@link copyOf}).
  */
 export function decodeLiveFrame(frame: Buffer): FrameContent | DecodeFailure {
   const found = USUAL_END.exec(frame.toString("latin1"));
@@ -128,7 +134,10 @@ function contentOf(fields: ArrayLike<string | number | undefined>): FrameContent
 /** Minor units that have few enough digits to be exact, in units of currency too. */
 const EXACT_MINOR = 1e15;
 
-/** What `JSON.stringify` writes for the amount in units of currency, for less: a sample has five amounts. */
+/**
+ * What `JSON.stringify` writes for the amount in units of currency, for less: a sample has five
+ * amounts.
+ */
 function amount(minor: number): string {
   const magnitude = Math.abs(minor);
   if (!Number.isInteger(minor) || magnitude >= EXACT_MINOR) return JSON.stringify(amountFromMinor(minor));

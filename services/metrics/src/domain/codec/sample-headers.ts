@@ -17,7 +17,10 @@ export function encodeSampleHeaders(span: Span): Record<string, string> {
   };
 }
 
-/** The {@link Span} of a record of `metrics.samples`; null if a header is missing or no whole number. */
+/**
+ * The {@link Span} of a record of `metrics.samples`; null if a header is missing or no whole
+ * number.
+ */
 export function decodeSampleHeaders(headers: Readonly<Record<string, string>>): Span | null {
   const sequence = wholeNumber(headers[SAMPLE_HEADERS.sequence]);
   const from = headers[SAMPLE_HEADERS.from] === "-1" ? -1 : wholeNumber(headers[SAMPLE_HEADERS.from]);
@@ -25,12 +28,18 @@ export function decodeSampleHeaders(headers: Readonly<Record<string, string>>): 
   return sequence === null || from === null || to === null ? null : { sequence, from, to };
 }
 
-/** Whether the record is no sample but reports that its account is deleted: from then on nothing of it counts. */
+/**
+ * Whether the record is no sample but reports that its account is deleted: from then on nothing of
+ * it counts.
+ */
 export function isDeletion(headers: Readonly<Record<string, string>>): boolean {
   return headers[SAMPLE_HEADERS.deleted] !== undefined;
 }
 
-/** A whole number from 0 to 2^53 - 1 in decimal digits, without leading zeros; null for any other text. */
+/**
+ * A whole number from 0 to 2^53 - 1 in decimal digits, without leading zeros; null for any other
+ * text.
+ */
 function wholeNumber(text: string | undefined): number | null {
   if (text === undefined || text.length === 0 || text.length > MAX_DIGITS) return null;
   let value = 0;

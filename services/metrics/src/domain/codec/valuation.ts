@@ -16,7 +16,9 @@ import {
   PERCENT,
 } from "./fields.ts";
 
-/** The fields of a record of `trading.valuations`, in the order in which trading servers write them. */
+/**
+ * The fields of a record of `trading.valuations`, in the order in which trading servers write them.
+ */
 const FIELDS: FieldPatterns<keyof Valuation> = {
   serverId: GUID,
   accountNumber: ACCOUNT_NUMBER,
@@ -41,8 +43,9 @@ export type DecodedValuation =
   | Rejection;
 
 /**
- * Decodes a record of `trading.valuations`. Rejected: what is no JSON or not of the contract's shape, and what has
- * another key than its own account's, since it would be on another partition than the account's stream.
+ * Decodes a record of `trading.valuations`. Rejected: what is no JSON or not of the contract's
+ * shape, and what has another key than its own account's, since it would be on another partition
+ * than the account's stream.
  */
 export function decodeValuation(key: string, value: Buffer, offset: number): DecodedValuation {
   const decoded = usualValuation(value, offset) ?? anyValuation(value, offset);
@@ -54,7 +57,8 @@ function usualValuation(value: Buffer, offset: number): DecodedValuation | null 
   const found = USUAL.exec(value.toString("latin1"));
   if (found === null) return null;
   const start = BEFORE_MEASURED_AT + lengthOf(found[AT.serverId]) + lengthOf(found[AT.accountNumber]);
-  // Read anew: a part of the text would keep all of it in memory until the account's next valuation.
+  // Read anew: a part of the text would keep all of it in memory until the account's next
+  // valuation.
   const measuredAt = value.toString("latin1", start, start + lengthOf(found[AT.measuredAt]));
   return decodedOf(found, measuredAt, offset);
 }

@@ -6,8 +6,8 @@ import type { AccountId } from "../../domain/sample.ts";
 import type { SampleLog } from "../../operations/sample-log.ts";
 
 /**
- * Reads `account.events` for deletions: every process must know them, so this is a private reader from the beginning.
- * Older deletions than the topic keeps are in `metrics.latest`.
+ * Reads `account.events` for deletions: every process must know them, so this is a private reader
+ * from the beginning. Older deletions than the topic keeps are in `metrics.latest`.
  */
 export function readAccountFacts(options: {
   kafka: KafkaConnection;

@@ -10,7 +10,10 @@ const GROUP = "metrics-account-statuses";
 /** Nobody waits for a status, and a thousand of them cost little more than one. */
 const MIN_INTERVAL_MS = 250;
 
-/** `account.events` → the statuses that snapshots show. What was deleted is deleted here too, should nobody have asked for it. */
+/**
+ * `account.events` → the statuses that snapshots show. What was deleted is deleted here too, should
+ * nobody have asked for it.
+ */
 export function consumeAccountStatuses(options: {
   kafka: KafkaConnection;
   store: SnapshotStore;

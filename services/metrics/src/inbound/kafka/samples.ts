@@ -41,8 +41,8 @@ export interface SamplesOptions {
 }
 
 /**
- * Restores all accounts from `metrics.latest`, then reads `metrics.samples` from there on, for as long as the process lives.
- * Resolves when the samples have been read to the end they had.
+ * Restores all accounts from `metrics.latest`, then reads `metrics.samples` from there on, for as
+ * long as the process lives. Resolves when the samples have been read to the end they had.
  */
 export async function readSamples(options: SamplesOptions): Promise<{ reader: LogReader; progress: SampleProgress }> {
   const { kafka, scope, log, watch, logger, fatal } = options;
@@ -79,7 +79,10 @@ export async function readSamples(options: SamplesOptions): Promise<{ reader: Lo
   return { reader, progress };
 }
 
-/** The sockets must get their turn between the records of a long batch, or samples would leave the windows unsent. */
+/**
+ * The sockets must get their turn between the records of a long batch, or samples would leave the
+ * windows unsent.
+ */
 async function applyInTurns(
   log: SampleLog,
   partition: number,
@@ -100,7 +103,10 @@ export function sampleRecord({ key, value, headers, offset, timestampMs }: Messa
   return { key, value, headers, offset: offset + first, timestampMs };
 }
 
-/** Reads `metrics.latest` to its end; a process that writes checkpoints goes on reading, to mend what stale writers leave. */
+/**
+ * Reads `metrics.latest` to its end; a process that writes checkpoints goes on reading, to mend
+ * what stale writers leave.
+ */
 async function readCheckpoints(options: SamplesOptions): Promise<Restoration> {
   const { kafka, scope, checkpoints, watch, unreadable, logger, fatal } = options;
   const first = BigInt(watch.positions.latest);

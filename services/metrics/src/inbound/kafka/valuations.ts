@@ -11,7 +11,10 @@ import type { TopicWatch } from "../../operations/topic-watch.ts";
 export const SEQUENCER_GROUP = "metrics-sequencer";
 /** Under load a sample comes this much later, and every fetch brings many valuations. */
 const BUSY_INTERVAL_MS = 10;
-/** The log's reader gets its turn between the pieces of a long batch, or samples would wait there to be judged. */
+/**
+ * The log's reader gets its turn between the pieces of a long batch, or samples would wait there to
+ * be judged.
+ */
 const VALUATIONS_PER_TURN = 50;
 /** Larger than any offset: the first batch of an assignment is always checked. */
 const MAX_OFFSET = 2n ** 63n - 1n;

@@ -10,8 +10,8 @@ import { TOPIC_CHECK_INTERVAL_MS, TopicWatch } from "../../operations/topic-watc
 const LEAVE_TIMEOUT_MS = 5_000;
 
 /**
- * Watches the ids of the topics. Where one was deleted and made again, this process leaves its checkpoints and ends: its
- * next start goes on with the new topic.
+ * Watches the ids of the topics. Where one was deleted and made again, this process leaves its
+ * checkpoints and ends: its next start goes on with the new topic.
  */
 export async function watchTopics(options: {
   kafka: KafkaConnection;

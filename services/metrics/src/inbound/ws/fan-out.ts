@@ -15,11 +15,20 @@ const truncations = counter(
   "{replay}",
 );
 
-/** Least time between two flushes: what comes meanwhile shares one write per socket. No sample waits longer for it. */
+/**
+ * Least time between two flushes: what comes meanwhile shares one write per socket. No sample waits
+ * longer for it.
+ */
 const FLUSH_INTERVAL_MS = 5;
-/** Samples of one account after which a flush does not wait for the interval; well below what a window keeps. */
+/**
+ * Samples of one account after which a flush does not wait for the interval; well below what a
+ * window keeps.
+ */
 const MAX_UNSENT = 100;
-/** Most bytes taken from a window at once: a socket's buffer is looked at again before the next piece. */
+/**
+ * Most bytes taken from a window at once: a socket's buffer is looked at again before the next
+ * piece.
+ */
 const MAX_PIECE_BYTES = 64 * 1_024;
 const NOTHING_KEPT: Kept = { first: 1, last: 0 };
 
@@ -123,7 +132,9 @@ export class FanOut implements SampleListener {
     }
   }
 
-  /** Samples that come faster than the interval lets them go must not fall out of the window unsent. */
+  /**
+   * Samples that come faster than the interval lets them go must not fall out of the window unsent.
+   */
   #flushSoon(): void {
     if (this.#urgent) return;
     this.#urgent = true;
@@ -145,7 +156,9 @@ export class FanOut implements SampleListener {
     for (const outlet of touched) outlet.flush();
   }
 
-  /** Subscribers at the same place, as they all are while nobody is slow, share one piece of bytes. */
+  /**
+   * Subscribers at the same place, as they all are while nobody is slow, share one piece of bytes.
+   */
   #sendTo(stream: AccountStream, nowMs: number, touched: Set<Outlet>): void {
     const subscribers = this.#subscriptions.get(stream.key);
     if (subscribers === undefined || this.#log.find(stream.key) !== stream) return;

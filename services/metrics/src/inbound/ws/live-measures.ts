@@ -24,7 +24,10 @@ export function countHandshake(status: number): void {
   handshakes.add(1, { status });
 }
 
-/** Counts a socket that is closed from here, with the close code of the interface; 1006 one that was given up. */
+/**
+ * Counts a socket that is closed from here, with the close code of the interface; 1006 one that was
+ * given up.
+ */
 export function countClose(code: number): void {
   closes.add(1, { code });
 }

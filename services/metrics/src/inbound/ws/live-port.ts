@@ -3,7 +3,10 @@ import { createServer, type Server } from "node:http";
 import { arrivalLimits } from "@kapi/http";
 import type { Started } from "@kapi/runtime";
 
-/** Connections that wait to be taken: after a restart all clients come back at once. The kernel's own limit may be lower. */
+/**
+ * Connections that wait to be taken: after a restart all clients come back at once. The kernel's
+ * own limit may be lower.
+ */
 const LIVE_BACKLOG = 4_096;
 
 /** A port of its own for the stream, on which nothing but upgrades is answered. */

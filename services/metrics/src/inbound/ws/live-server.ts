@@ -17,11 +17,15 @@ import { Outlet } from "./outlet.ts";
 const MAX_MESSAGE_BYTES = 16 * 1_024;
 const CHECK_INTERVAL_MS = 1_000;
 const PING_INTERVAL_MS = 20_000;
-/** How long a closed connection's other side may take to say goodbye; a slow one first has its buffer to read. */
+/**
+ * How long a closed connection's other side may take to say goodbye; a slow one first has its
+ * buffer to read.
+ */
 const CLOSE_TIMEOUT_MS = 45_000;
 /**
- * Over how long a process that stops closes its sockets, however many they are: those who come back meet the other processes
- * one after another. With the goodbyes it is less than a process gives each of its components.
+ * Over how long a process that stops closes its sockets, however many they are: those who come back
+ * meet the other processes one after another. With the goodbyes it is less than a process gives
+ * each of its components.
  */
 const CLOSE_SPREAD_MS = 5_000;
 /** Longest time between two of them: few sockets are not spread that far. */
@@ -29,7 +33,10 @@ const CLOSE_INTERVAL_MS = 20;
 /** How long the last goodbyes may take. */
 const STOP_TIMEOUT_MS = 2_000;
 const CLOSED_POLL_MS = 20;
-/** To a client that comes while the process stops; by then another one is ready, or soon this one again. */
+/**
+ * To a client that comes while the process stops; by then another one is ready, or soon this one
+ * again.
+ */
 const COME_AGAIN_S = "1";
 const MESSAGE_TOO_BIG = 1009;
 const SWITCHING_PROTOCOLS = 101;
@@ -51,9 +58,15 @@ export interface LiveServer {
   load(): LiveLoad;
 }
 
-/** `ws` closes with 1009 what is too large; the interface's own code for it is another (decisions, 10.3). */
+/**
+ * `ws` closes with 1009 what is too large; the interface's own code for it is another
+ * (decisions, 10.3).
+ */
 class LiveWebSocket extends WebSocket {
-  /** Sends the answers to what came before: `ws` closes by itself where the client says so, or breaks the protocol. */
+  /**
+   * Sends the answers to what came before: `ws` closes by itself where the client says so, or
+   * breaks the protocol.
+   */
   beforeClose = (): void => undefined;
 
   override close(code?: number, reason?: string | Buffer): void {
@@ -63,8 +76,9 @@ class LiveWebSocket extends WebSocket {
 }
 
 /**
- * Takes live connections; `stop` refuses new ones (500 with Retry-After) and closes the others with 1012, spread over
- * {@link CLOSE_SPREAD_MS}, so that their clients come back to other processes. Until its turn comes a socket is served.
+ * Takes live connections; `stop` refuses new ones (500 with Retry-After) and closes the others with
+ * 1012, spread over {@link CLOSE_SPREAD_MS}, so that their clients come back to other processes.
+ * Until its turn comes a socket is served.
  */
 export function startLiveServer(options: LiveServerOptions): Started<LiveServer> {
   const live = new LiveConnections(options);
@@ -125,7 +139,10 @@ class LiveConnections implements LiveServer {
     for (const socket of this.#sockets) socket.terminate();
   }
 
-  /** Closes the sockets that are there now, in their order; one whose handshake ends later is closed as it opens. */
+  /**
+   * Closes the sockets that are there now, in their order; one whose handshake ends later is closed
+   * as it opens.
+   */
   async #closeSpread(): Promise<void> {
     const open = [...this.#sockets];
     const eachMs = Math.min(CLOSE_INTERVAL_MS, CLOSE_SPREAD_MS / open.length);
@@ -177,7 +194,10 @@ class LiveConnections implements LiveServer {
     }
   }
 
-  /** The place of the connection, taken at its admission, is given back when the raw socket closes, however it ends. */
+  /**
+   * The place of the connection, taken at its admission, is given back when the raw socket closes,
+   * however it ends.
+   */
   #open(request: IncomingMessage, socket: Duplex, head: Buffer, { key, headers }: Admittance): void {
     const release = (): void => this.#give(key.organizationId);
     if (socket.destroyed) return release();

@@ -47,8 +47,9 @@ export interface LiveContext {
 }
 
 /**
- * One live connection, from `connected` to its end: reads the client's messages and keeps its subscriptions. Messages of
- * one account are answered in their order; those of others do not wait for an account that must be asked for.
+ * One live connection, from `connected` to its end: reads the client's messages and keeps its
+ * subscriptions. Messages of one account are answered in their order; those of others do not wait
+ * for an account that must be asked for.
  */
 export class LiveSocket {
   readonly keyId: string;
@@ -100,8 +101,8 @@ export class LiveSocket {
 
   /** The network has taken everything: goes on at each subscription's own place. */
   drained(): void {
-    // Who was served goes to the end of the line: a slow network may never take what there is of all. A round is of those
-    // that were there at its beginning.
+    // Who was served goes to the end of the line: a slow network may never take what there is of
+    // all. A round is of those that were there at its beginning.
     const round = Array.from(this.#subscriptions.values());
     for (const subscription of round) {
       this.#subscriptions.delete(subscription.key);
@@ -122,7 +123,10 @@ export class LiveSocket {
     }
   }
 
-  /** Pings the client, and gives one up that has answered none of the last ones although it was read. */
+  /**
+   * Pings the client, and gives one up that has answered none of the last ones although it was
+   * read.
+   */
   ping(): void {
     if (this.#closed.signal.aborted) return;
     if (this.#unansweredPings >= MAX_UNANSWERED_PINGS) return this.#giveUp();
@@ -185,7 +189,10 @@ export class LiveSocket {
     this.#paceReading(this.#rate.take());
   }
 
-  /** A ping frame counts as a message: `ws` itself would answer any number of them, or end the connection. */
+  /**
+   * A ping frame counts as a message: `ws` itself would answer any number of them, or end the
+   * connection.
+   */
   #receivePing(payload: Buffer): void {
     if (this.#closed.signal.aborted) return;
     this.#unansweredPings = 0;
@@ -193,7 +200,10 @@ export class LiveSocket {
     this.#paceReading(this.#rate.take());
   }
 
-  /** A client that sends too fast, does not read its answers, or waits for many of them, is read more slowly. */
+  /**
+   * A client that sends too fast, does not read its answers, or waits for many of them, is read
+   * more slowly.
+   */
   #paceReading(pauseMs: number): void {
     const full = !this.#outlet.hasRoom(this.#context.clock.nowMs());
     if (pauseMs > 0) {

@@ -1,11 +1,12 @@
 import type { Writable } from "node:stream";
 
 /**
- * What goes out of one socket. Frames pushed in one turn leave in one write. The bytes go to the raw socket, beside the
- * few that `ws` writes itself (pong, close): both write whole frames at once and in order, since nothing is compressed.
+ * What goes out of one socket. Frames pushed in one turn leave in one write. The bytes go to the
+ * raw socket, beside the few that `ws` writes itself (pong, close): both write whole frames at once
+ * and in order, since nothing is compressed.
  *
- * It holds no queue of samples: while more than the limit waits for the network it is stalled, nothing more is pushed,
- * and `onDrain` tells when to go on.
+ * It holds no queue of samples: while more than the limit waits for the network it is stalled,
+ * nothing more is pushed, and `onDrain` tells when to go on.
  */
 export class Outlet {
   readonly #socket: Writable;
@@ -44,7 +45,9 @@ export class Outlet {
     return this.#socket.writableLength + this.#pendingBytes;
   }
 
-  /** Whether a frame may be pushed now. Once it may not, the outlet is stalled until it has drained. */
+  /**
+   * Whether a frame may be pushed now. Once it may not, the outlet is stalled until it has drained.
+   */
   hasRoom(nowMs: number): boolean {
     if (this.#stalledSinceMs !== null) return false;
     if (this.bufferedBytes <= this.#maxBufferedBytes) return true;
@@ -53,7 +56,10 @@ export class Outlet {
     return false;
   }
 
-  /** Adds a whole frame, or several behind one another; written at the end of the turn, or by `flush`. */
+  /**
+   * Adds a whole frame, or several behind one another; written at the end of the turn, or by
+   * `flush`.
+   */
   push(frames: Buffer): void {
     this.#pending.push(frames);
     this.#pendingBytes += frames.length;

@@ -3,8 +3,9 @@ import type { Clock } from "@kapi/kernel";
 const SECOND_MS = 1_000;
 
 /**
- * How fast one socket is read (decisions, 10.5): above its rate it is paused for as long as what it sent already would
- * have taken. Nothing is dropped: what the network delivered in one piece is handled, and the debt is paid in time.
+ * How fast one socket is read (decisions, 10.5): above its rate it is paused for as long as what it
+ * sent already would have taken. Nothing is dropped: what the network delivered in one piece is
+ * handled, and the debt is paid in time.
  */
 export class ReadingRate {
   readonly #perSecond: number;

@@ -5,7 +5,10 @@ import type { RejectedValuationSink } from "../../domain/ports.ts";
 
 const MAX_REASON_CHARACTERS = 1_000;
 
-/** Rejected valuations as records of `dead-letter`, with the value where it is known: a valuation holds no secret. */
+/**
+ * Rejected valuations as records of `dead-letter`, with the value where it is known: a valuation
+ * holds no secret.
+ */
 export function createRejectedValuationSink(producer: Producer, group: string): RejectedValuationSink {
   const topic = TOPICS.tradingValuations.name;
   return {

@@ -18,7 +18,10 @@ export function createSampleSink(kafka: KafkaConnection, producer: Producer): Sa
   };
 }
 
-/** Deletions as records of `metrics.samples`, on the partition of the account's valuations, behind all its samples so far. */
+/**
+ * Deletions as records of `metrics.samples`, on the partition of the account's valuations, behind
+ * all its samples so far.
+ */
 export function createDeletionSink(producer: Producer): DeletionSink {
   return {
     tell: async (key) => {

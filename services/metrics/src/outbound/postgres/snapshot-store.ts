@@ -10,8 +10,8 @@ import type { AccountId } from "../../domain/sample.ts";
 const MAX_ROWS = 2_000;
 const DAY_MS = 86_400_000;
 
-// Writers of snapshots share it, a deletion takes it alone: what is written after it sees the deletion, what was written
-// before it is deleted with the rest.
+// Writers of snapshots share it, a deletion takes it alone: what is written after it sees the
+// deletion, what was written before it is deleted with the rest.
 const LOCK = `hashtext(current_schema() || ' snapshots')`;
 const shareLock = statement<Record<string, never>>(
   "snapshots_share_lock",

@@ -28,7 +28,10 @@ export interface CheckableWallet extends LedgerWallet {
 export interface WalletLook {
   /** Ordered by organization. */
   readonly wallets: readonly CheckableWallet[];
-  /** Every leg of the tag up to this epoch is in the sums of the wallets; those recorded later are of a higher one. */
+  /**
+   * Every leg of the tag up to this epoch is in the sums of the wallets; those recorded later are
+   * of a higher one.
+   */
   readonly throughEpoch: number;
   /** Where the tag records from the look on. */
   readonly position: LedgerPosition;

@@ -37,8 +37,8 @@ export function plus(one: WalletDelta, other: WalletDelta | undefined): WalletDe
 }
 
 /**
- * The wallets that Redis tells otherwise: it must have what the ledger has, and the charges `unrecorded`, which it made and the
- * ledger does not have yet.
+ * The wallets that Redis tells otherwise: it must have what the ledger has, and the charges
+ * `unrecorded`, which it made and the ledger does not have yet.
  */
 export function driftOfRedis(
   ledger: readonly LedgerWallet[],
@@ -65,7 +65,9 @@ function driftBetween(drift: Drift): Drift[] {
   return creditsOf(drift) === 0 ? [] : [drift];
 }
 
-/** How many credits a wallet is away from what it should be: the greatest difference of its sums. */
+/**
+ * How many credits a wallet is away from what it should be: the greatest difference of its sums.
+ */
 export function creditsOf({ expected, found }: Pick<Drift, "expected" | "found">): number {
   return Math.max(...NAMES.map((name) => Math.abs(expected[name] - (found?.[name] ?? 0))));
 }

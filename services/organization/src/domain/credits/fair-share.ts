@@ -1,6 +1,7 @@
 /**
- * The most that each of several queues may give to a batch of `capacity`, so that those with little give all they have, and
- * those with much share what is left. Queues that fill up fast then hold up nobody but themselves.
+ * The most that each of several queues may give to a batch of `capacity`, so that those with little
+ * give all they have, and those with much share what is left. Queues that fill up fast then hold up
+ * nobody but themselves.
  */
 export function fairShare(waiting: readonly number[], capacity: number): number {
   let left = capacity;

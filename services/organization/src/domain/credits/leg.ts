@@ -28,7 +28,10 @@ export interface WalletDelta {
   readonly consumed: number;
 }
 
-/** The change that one leg makes. With it purchased = available + reserved + consumed holds after any set of legs. */
+/**
+ * The change that one leg makes. With it purchased = available + reserved + consumed holds after
+ * any set of legs.
+ */
 export function deltaOf(leg: Pick<Leg, "kind" | "credits" | "action">): WalletDelta {
   const { credits } = leg;
   switch (leg.kind) {
@@ -68,8 +71,8 @@ export function legName(leg: Pick<Leg, "chargeId" | "kind">): string {
 }
 
 /**
- * Each leg once, by name and in the order of the names: two transactions that add the same legs then wait for each other in
- * one order, and never in a circle.
+ * Each leg once, by name and in the order of the names: two transactions that add the same legs
+ * then wait for each other in one order, and never in a circle.
  */
 export function distinctInOrder(legs: Iterable<Leg>): Leg[] {
   const byName = new Map<string, Leg>();

@@ -20,7 +20,10 @@ export type CommandState = "unknown" | "open" | "final";
 
 /** What the ledger asks of command-status. Every call rejects when it is away. */
 export interface CommandStatus {
-  /** Resolves once everything published to `commands.*` and `command.events` before the call was taken in. */
+  /**
+   * Resolves once everything published to `commands.*` and `command.events` before the call was
+   * taken in.
+   */
   readonly caughtUp: () => Promise<void>;
   /** The commands of these organizations that are not final. */
   readonly open: (organizationIds: readonly string[]) => Promise<readonly OpenCommand[]>;
@@ -141,7 +144,10 @@ export interface CreditTransaction {
   recordLegs(positions: ReadonlyMap<Shard, LedgerPosition>, told: Iterable<Leg>, nowMs: number): Promise<RecordedLeg[]>;
   /** Notes that the ledger has all command events of these partitions before `nextOffset`. */
   raiseConsumedOffsets(reached: readonly { partition: number; nextOffset: bigint }[]): void;
-  /** How the reservations of these charges ended, with the epoch that it was recorded under; of those that have. */
+  /**
+   * How the reservations of these charges ended, with the epoch that it was recorded under; of
+   * those that have.
+   */
   readSettlements(chargeIds: readonly string[]): Promise<SettlementRequest[]>;
   /** Credits that these charges consumed, by charge id; of those that consumed any. */
   readConsumed(chargeIds: readonly string[]): Promise<ReadonlyMap<string, number>>;

@@ -22,7 +22,10 @@ export function dayOf(atMs: number): string {
   return toIso(atMs).slice(0, "2026-11-21".length);
 }
 
-/** What a leg adds to its day under `operation`, the one that its line shows; null for a leg that is no line. */
+/**
+ * What a leg adds to its day under `operation`, the one that its line shows; null for a leg that is
+ * no line.
+ */
 export function usageDayOf(
   leg: Pick<Leg, "kind" | "credits" | "action" | "organizationId" | "atMs">,
   operation: string,
@@ -44,8 +47,9 @@ export function withdrawn(change: UsageDay): UsageDay {
 }
 
 /**
- * One sum for each organization, day and operation, without those that change nothing; in one order, so that two
- * transactions that change the same days wait for each other and never in a circle.
+ * One sum for each organization, day and operation, without those that change nothing; in one
+ * order, so that two transactions that change the same days wait for each other and never in a
+ * circle.
  */
 export function summedUsageDays(changes: Iterable<UsageDay>): UsageDay[] {
   const sums = new Map<string, UsageDay>();
@@ -64,7 +68,10 @@ export function summedUsageDays(changes: Iterable<UsageDay>): UsageDay[] {
     .map(([, sum]) => sum);
 }
 
-/** The last `days` days up to the one of `nowMs`, oldest first, each with its operations, the most expensive first. */
+/**
+ * The last `days` days up to the one of `nowMs`, oldest first, each with its operations, the most
+ * expensive first.
+ */
 export function usageByDay(found: readonly UsageDay[], days: number, nowMs: number): UsageByDayAnswer["days"] {
   const byDay = Map.groupBy(found, ({ day }) => day);
   return Array.from({ length: days }, (_, index) => {

@@ -16,9 +16,10 @@ export interface UsageLeg {
 }
 
 /**
- * Whether a leg is a line of the usage list (decisions, 7.4): what a request consumed or reserved, and what came back of it.
- * The lines of a wallet sum up to lifetimeConsumed + reservedCredits at every moment: consuming a reservation moves credits
- * from the one to the other, so it has no line of its own. The same condition stands in migrations/0003.
+ * Whether a leg is a line of the usage list (decisions, 7.4): what a request consumed or reserved,
+ * and what came back of it. The lines of a wallet sum up to lifetimeConsumed + reservedCredits at
+ * every moment: consuming a reservation moves credits from the one to the other, so it has no line
+ * of its own. The same condition stands in migrations/0003.
  */
 export function isUsageLine({ kind, credits, action }: Pick<Leg, "kind" | "credits" | "action">): boolean {
   return credits > 0 && (kind === "consume" || kind === "refund" || kind === "reserve" || action === "release");

@@ -7,7 +7,10 @@ export interface ManagementKey extends Omit<KeyEntry, "kind" | "version" | "secr
   readonly revokedAt: string | null;
 }
 
-/** The key as people are shown it; one that has run out is `expired`, though nothing was written when it did. */
+/**
+ * The key as people are shown it; one that has run out is `expired`, though nothing was written
+ * when it did.
+ */
 export function consoleKeyOf(key: ManagementKey, nowMs: number): ConsoleKey {
   const hasExpired = key.expiresAt !== null && Date.parse(key.expiresAt) <= nowMs;
   return {

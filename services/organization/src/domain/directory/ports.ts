@@ -33,7 +33,10 @@ export interface KeyUse {
   readonly address: string | null;
 }
 
-/** What is done together or not at all. Changes are announced through the outbox, in the same transaction. */
+/**
+ * What is done together or not at all. Changes are announced through the outbox, in the same
+ * transaction.
+ */
 export interface DirectoryTransaction {
   insertOrganization(id: string, name: string, nowMs: number): Promise<void>;
   /**

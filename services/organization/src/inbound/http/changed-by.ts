@@ -2,7 +2,9 @@ import { callerOf, addressOf, type FastifyRequest } from "@kapi/http";
 
 import type { AuditCaller } from "../../domain/audit.ts";
 
-/** Who asks for a change, for the audit log: the person that the console names, else the operator. */
+/**
+ * Who asks for a change, for the audit log: the person that the console names, else the operator.
+ */
 export function changedBy(request: FastifyRequest): AuditCaller {
   return callerOf(request.headers) ?? { actor: { type: "operator", id: null }, address: addressOf(request) };
 }

@@ -9,7 +9,10 @@ import { listCreditUsage } from "../../operations/credits/list-credit-usage.ts";
 import { listUsageByDay } from "../../operations/credits/list-usage-by-day.ts";
 import { purchaseCredits } from "../../operations/credits/purchase-credits.ts";
 
-/** Wallets and what was used of them: for the gateway, the operator, and the people of an organization. */
+/**
+ * Wallets and what was used of them: for the gateway, the operator, and the people of an
+ * organization.
+ */
 export function installCreditRoutes(
   app: FastifyInstance,
   context: LedgerContext & { readonly usageLines: UsageLines },

@@ -26,7 +26,9 @@ export interface DirectoryRouteContext extends RegistrationContext, Omit<LedgerC
   readonly redis: RedisConnection;
 }
 
-/** Organizations, keys, servers and prices: for the operator, and for the people of an organization. */
+/**
+ * Organizations, keys, servers and prices: for the operator, and for the people of an organization.
+ */
 export function installDirectoryRoutes(app: FastifyInstance, context: DirectoryRouteContext): void {
   const { store, clock } = context;
   serve(app, ORGANIZATION_ROUTES.listOrganizations, ({ query }) => listOrganizations(context, query));

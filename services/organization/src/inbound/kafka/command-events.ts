@@ -17,7 +17,10 @@ interface Part {
   readonly members: readonly (Traceparent | undefined)[];
 }
 
-/** Takes batches of `command.events` into the ledger. Partitions that are handled at the same time share one transaction. */
+/**
+ * Takes batches of `command.events` into the ledger. Partitions that are handled at the same time
+ * share one transaction.
+ */
 export function takeCommandEvents(context: LedgerContext): (batch: Batch) => Promise<BatchOutcome> {
   const take = batcher<Part, void>({
     load: async (parts) => {

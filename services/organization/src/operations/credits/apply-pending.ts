@@ -21,8 +21,8 @@ const MAX_CHANGES_PER_BATCH = 500;
 const REPEATED_WITHIN_MS = SETTLED_TTL_MS / 2;
 
 /**
- * Gives Redis the legs that it does not have yet; returns how many it took. What it cannot take stays, and the changes of a tag that
- * is closed or unreachable hide none of another.
+ * Gives Redis the legs that it does not have yet; returns how many it took. What it cannot take
+ * stays, and the changes of a tag that is closed or unreachable hide none of another.
  */
 export async function applyPending(context: LedgerContext): Promise<number> {
   const skipped = new Set<Shard>();

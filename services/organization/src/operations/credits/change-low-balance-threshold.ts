@@ -6,9 +6,10 @@ import { walletOrError } from "./get-credit-balance.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 
 /**
- * Sets the threshold below which a wallet is low, in credits. Redis is told within the transaction, whose share of the
- * tag's lock keeps an opening from setting the wallet meanwhile: where Redis cannot take it, nothing is changed, and once this
- * has resolved both have it. Throws 404 for an organization without a wallet.
+ * Sets the threshold below which a wallet is low, in credits. Redis is told within the transaction,
+ * whose share of the tag's lock keeps an opening from setting the wallet meanwhile: where Redis
+ * cannot take it, nothing is changed, and once this has resolved both have it. Throws 404 for an
+ * organization without a wallet.
  */
 export function changeLowBalanceThreshold(
   { store, redis, clock }: LedgerContext,

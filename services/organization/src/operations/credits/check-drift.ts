@@ -10,15 +10,21 @@ import { legFromEntry } from "./usage-legs.ts";
 
 /** Wallets that are looked at together. */
 const WALLETS_PER_LOOK = 500;
-/** With more entries in its stream a tag is not compared in this round: reading them would hold Redis. */
+/**
+ * With more entries in its stream a tag is not compared in this round: reading them would hold
+ * Redis.
+ */
 const MAX_ENTRIES_PER_LOOK = 10_000;
 /**
- * A settlement is in the ledger a moment before it is in Redis. A wallet drifts when it does so at each of these looks; one that
- * is used without a pause agrees at some of them.
+ * A settlement is in the ledger a moment before it is in Redis. A wallet drifts when it does so at
+ * each of these looks; one that is used without a pause agrees at some of them.
  */
 const LOOKS = 8;
 const LOOK_PAUSE_MS = 1_000;
-/** How often all legs of a wallet are summed up, not only those since the last check; wallets with more lines never are again. */
+/**
+ * How often all legs of a wallet are summed up, not only those since the last check; wallets with
+ * more lines never are again.
+ */
 const WHOLE_CHECK_INTERVAL_MS = 24 * 3_600_000;
 const MAX_WHOLE_LINES = 500_000;
 const BEFORE_ALL_IDS = "00000000-0000-0000-0000-000000000000";
@@ -42,9 +48,10 @@ export interface DriftContext extends LedgerContext {
 }
 
 /**
- * Compares every wallet as Redis has it, as the ledger keeps it, and as the ledger's legs give it; logs those that differ as
- * errors and sets the metrics. It repairs nothing: what is wrong shall be seen. Returns what it found. Throws where
- * PostgreSQL is away; tags that are closed or unreachable are not compared with Redis.
+ * Compares every wallet as Redis has it, as the ledger keeps it, and as the ledger's legs give it;
+ * logs those that differ as errors and sets the metrics. It repairs nothing: what is wrong shall be
+ * seen. Returns what it found. Throws where PostgreSQL is away; tags that are closed or unreachable
+ * are not compared with Redis.
  */
 export async function checkDrift(context: DriftContext): Promise<Drift[]> {
   const found: Drift[] = [];
@@ -103,7 +110,10 @@ function lookAt({ checks, redis, logger }: DriftContext, tag: Shard, afterId: st
   });
 }
 
-/** Sums up the legs since the last check of each wallet; what is as it should be is where the next check begins. */
+/**
+ * Sums up the legs since the last check of each wallet; what is as it should be is where the next
+ * check begins.
+ */
 async function checkLegs(
   { checks, clock }: DriftContext,
   wallets: readonly CheckableWallet[],

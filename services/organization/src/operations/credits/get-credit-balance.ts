@@ -8,7 +8,10 @@ import type { LedgerContext } from "./ledger-context.ts";
 /** What Retry-After says while wallets are being set from the ledger, in seconds. */
 const CLOSED_RETRY_AFTER_S = 1;
 
-/** The wallet as getCreditBalance shows it, without a charge. Throws 404 for an organization without one. */
+/**
+ * The wallet as getCreditBalance shows it, without a charge. Throws 404 for an organization without
+ * one.
+ */
 export async function getCreditBalance(
   { redis }: Pick<LedgerContext, "redis">,
   organizationId: string,
@@ -16,7 +19,9 @@ export async function getCreditBalance(
   return walletOrError(await readWallet(redis, organizationId));
 }
 
-/** The wallet of a reply; 404 where there is none, 500 with Retry-After where it cannot be told now. */
+/**
+ * The wallet of a reply; 404 where there is none, 500 with Retry-After where it cannot be told now.
+ */
 export function walletOrError(reply: WalletReply): Wallet {
   switch (reply.kind) {
     case "wallet":

@@ -4,8 +4,9 @@ import type { UsageLines } from "../../domain/credits/ports.ts";
 import { usageLine } from "../../domain/credits/usage-line.ts";
 
 /**
- * The body of listCreditUsage: a page of an organization's usage, newest first. What is still in the streams of Redis is
- * not in it yet; that takes less than a second. An organization without a wallet has none.
+ * The body of listCreditUsage: a page of an organization's usage, newest first. What is still in
+ * the streams of Redis is not in it yet; that takes less than a second. An organization without a
+ * wallet has none.
  */
 export async function listCreditUsage(
   lines: UsageLines,

@@ -7,8 +7,8 @@ import type { LedgerContext } from "./ledger-context.ts";
 import { recordAllUsage } from "./record-usage.ts";
 
 /**
- * Longest wait for the ledger's own reading of `command.events`. What it does not reach is not lost: a settlement recorded
- * after the opening has its epoch, and is applied to the wallets then.
+ * Longest wait for the ledger's own reading of `command.events`. What it does not reach is not
+ * lost: a settlement recorded after the opening has its epoch, and is applied to the wallets then.
  */
 const CONSUMPTION_WAIT_MS = 5_000;
 const CONSUMPTION_POLL_MS = 20;
@@ -24,7 +24,10 @@ export interface OpeningContext extends LedgerContext {
 /** What a look at tags found, and did. */
 export interface Opening {
   readonly opened: readonly Shard[];
-  /** Tags that are still closed, because Redis did not take their wallets. They are looked at again in the next round. */
+  /**
+   * Tags that are still closed, because Redis did not take their wallets. They are looked at again
+   * in the next round.
+   */
   readonly closed: readonly Shard[];
   /** Tags that Redis does not answer for. They are looked at again in the next round. */
   readonly unreachable: readonly Shard[];

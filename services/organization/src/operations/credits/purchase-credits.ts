@@ -17,8 +17,9 @@ export interface PurchaseCredits {
 }
 
 /**
- * Adds bought credits to an organization's wallet, and makes the wallet if there is none. Throws 404 for an unknown
- * organization, 400 IDEMPOTENCY_KEY_REUSED where the purchase id names another purchase.
+ * Adds bought credits to an organization's wallet, and makes the wallet if there is none. Throws
+ * 404 for an unknown organization, 400 IDEMPOTENCY_KEY_REUSED where the purchase id names another
+ * purchase.
  */
 export async function purchaseCredits(context: LedgerContext, wanted: PurchaseCredits): Promise<void> {
   if (!(await context.store.organizationExists(wanted.organizationId))) throw new ApiError("NOT_FOUND");

@@ -29,11 +29,12 @@ export interface TakenIn {
 }
 
 /**
- * Takes the settlements of final commands into the ledger, then into the wallets. The ledger is first: what Redis cannot take
- * now (closed, away) is kept for {@link applyPending}, so that the events never wait for Redis.
+ * Takes the settlements of final commands into the ledger, then into the wallets. The ledger is
+ * first: what Redis cannot take now (closed, away) is kept for {@link applyPending}, so that the
+ * events never wait for Redis.
  *
- * The usage that waits in the same tags is taken along: most reservations are then written beside their end, whole and
- * at once, and never are open ones.
+ * The usage that waits in the same tags is taken along: most reservations are then written beside
+ * their end, whole and at once, and never are open ones.
  */
 export async function recordSettlements(
   context: LedgerContext,
@@ -92,8 +93,9 @@ async function recordLate(
 }
 
 /**
- * Commands that were carried out although their reservation had come back: nobody knew of them for long, or their publishing had failed,
- * and then the same request was made again. Each is consumed by a leg of its own, under an id of its own, once.
+ * Commands that were carried out although their reservation had come back: nobody knew of them for
+ * long, or their publishing had failed, and then the same request was made again. Each is consumed
+ * by a leg of its own, under an id of its own, once.
  */
 function consumedAfterRelease(told: readonly Leg[], recorded: readonly RecordedLeg[]): Leg[] {
   const consumed = new Set(told.filter((leg) => leg.action === "consume").map((leg) => leg.chargeId));
@@ -107,7 +109,10 @@ function consumptionOf(released: Leg): Leg {
   return { ...released, kind: "consume", action: null, chargeId };
 }
 
-/** The settlement that a recorded leg asks for: that of its reservation, or of a command that is consumed without one. */
+/**
+ * The settlement that a recorded leg asks for: that of its reservation, or of a command that is
+ * consumed without one.
+ */
 function settlementOf({ leg, epoch, isNew }: RecordedLeg, nowMs: number): SettlementRequest[] {
   const { organizationId, chargeId, credits, kind } = leg;
   const action = kind === "consume" ? kind : leg.action;
@@ -115,7 +120,10 @@ function settlementOf({ leg, epoch, isNew }: RecordedLeg, nowMs: number): Settle
   return [{ organizationId, chargeId, credits, action, epoch, isOld: !isNew && isPast(leg, nowMs) }];
 }
 
-/** Whether Redis may have forgotten by now that it settled this; half of what it remembers, for clocks that differ. */
+/**
+ * Whether Redis may have forgotten by now that it settled this; half of what it remembers, for
+ * clocks that differ.
+ */
 function isPast({ atMs }: Leg, nowMs: number): boolean {
   return nowMs - atMs > SETTLED_TTL_MS / 2;
 }
@@ -130,7 +138,10 @@ async function readableUsage(
   return replies;
 }
 
-/** A settlement implies its reservation: whichever of the two the ledger hears of first, it has both. */
+/**
+ * A settlement implies its reservation: whichever of the two the ledger hears of first, it has
+ * both.
+ */
 function legsOf(event: CommandEvent): Leg[] {
   if (event.settlement === null || !isFinal(event.status)) return [];
   const { chargeId, credits, action } = event.settlement;

@@ -22,13 +22,17 @@ export const usageRecorded = counter(
 export interface RecordedUsage {
   /** Entries; 0 when the streams that could be read are empty. */
   readonly moved: number;
-  /** Tags that Redis did not answer for; of these nothing is known, or their entries are still there. */
+  /**
+   * Tags that Redis did not answer for; of these nothing is known, or their entries are still
+   * there.
+   */
   readonly unreachable: ReadonlySet<Shard>;
 }
 
 /**
- * Moves one batch of the usage streams of `tags` into the ledger. Entries are deleted once they are committed; one that is read
- * twice is the same leg. A tag whose node is down keeps none of the others waiting for longer than a call may take.
+ * Moves one batch of the usage streams of `tags` into the ledger. Entries are deleted once they are
+ * committed; one that is read twice is the same leg. A tag whose node is down keeps none of the
+ * others waiting for longer than a call may take.
  */
 export async function recordUsage(context: LedgerContext, tags: readonly Shard[]): Promise<RecordedUsage> {
   const { store, redis, clock, logger } = context;
@@ -70,8 +74,8 @@ export async function recordUsage(context: LedgerContext, tags: readonly Shard[]
 }
 
 /**
- * Moves everything that the streams hold; for closed tags, whose streams do not grow. Returns the tags of which it did: all but those
- * that Redis did not answer for.
+ * Moves everything that the streams hold; for closed tags, whose streams do not grow. Returns the
+ * tags of which it did: all but those that Redis did not answer for.
  */
 export async function recordAllUsage(context: LedgerContext, tags: readonly Shard[]): Promise<Shard[]> {
   let left = [...tags];

@@ -7,8 +7,9 @@ import type { CommandState, CommandStatus, PendingWalletChange, Reservation } fr
 import type { LedgerContext } from "./ledger-context.ts";
 
 /**
- * A reservation that is older than its command may take to begin, by this much, and whose command nobody knows, comes back. If the
- * command is published after that all the same (its request is made again), it is consumed by a leg of its own.
+ * A reservation that is older than its command may take to begin, by this much, and whose command
+ * nobody knows, comes back. If the command is published after that all the same (its request is
+ * made again), it is consumed by a leg of its own.
  */
 const ORPHAN_MARGIN_MS = 5 * 60_000;
 const MAX_RESERVATIONS_PER_BATCH = 100;
@@ -31,7 +32,8 @@ export async function releaseOrphans(context: LedgerContext, commandStatus: Comm
   const longBeforeMs = clock.nowMs() - EXPORT_DEADLINE_MS - ORPHAN_MARGIN_MS;
   let released = 0;
   let after: Reservation | null = null;
-  // Commands that are known may be open for long: none of them may hide an orphan that came after it.
+  // Commands that are known may be open for long: none of them may hide an orphan that came after
+  // it.
   for (;;) {
     const page: readonly Reservation[] = await store.oldReservations(
       { beforeMs, longBeforeMs, after },

@@ -1,10 +1,15 @@
-/** A span for each usage entry of a request that is traced: its charge on the way into the ledger. */
+/**
+ * A span for each usage entry of a request that is traced: its charge on the way into the ledger.
+ */
 import type { UsageEntry } from "@kapi/admission/redis";
 import { ATTRIBUTE, isTracing, MESSAGING, type Span, startSpan, type Traceparent } from "@kapi/runtime";
 
 const STREAM = "usage";
 
-/** Does `work`, which takes `entries` into the ledger, and gives it the spans of those that are traced. */
+/**
+ * Does `work`, which takes `entries` into the ledger, and gives it the spans of those that are
+ * traced.
+ */
 export async function takingUsage<T>(
   entries: readonly UsageEntry[],
   work: (members: readonly Traceparent[]) => Promise<T>,

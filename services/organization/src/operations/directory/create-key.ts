@@ -23,8 +23,9 @@ export type CreateKey = Pick<KeyEntry, "organizationId" | "scopes" | "serverIds"
   Pick<ManagementKey, "name">;
 
 /**
- * Makes a management key. The key itself is told here only: what is kept is the hash of its secret (decisions, 12). Throws
- * 404 for an unknown organization, 400 where `expiresAt` has passed or the organization has its most keys.
+ * Makes a management key. The key itself is told here only: what is kept is the hash of its secret
+ * (decisions, 12). Throws 404 for an unknown organization, 400 where `expiresAt` has passed or the
+ * organization has its most keys.
  */
 export async function createKey(
   context: DirectoryContext,

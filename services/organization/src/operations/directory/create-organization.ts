@@ -12,7 +12,9 @@ export interface CreateOrganization {
   readonly lowBalanceThreshold?: number | undefined;
 }
 
-/** Makes an organization with its wallet, which is usable when this resolves (unless Redis is away). */
+/**
+ * Makes an organization with its wallet, which is usable when this resolves (unless Redis is away).
+ */
 export async function createOrganization(
   context: Omit<LedgerContext, "store"> & { readonly store: Store },
   wanted: CreateOrganization,

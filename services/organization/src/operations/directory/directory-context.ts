@@ -6,6 +6,9 @@ import type { DirectoryStore } from "../../domain/directory/ports.ts";
 export interface DirectoryContext {
   readonly store: DirectoryStore;
   readonly clock: Clock;
-  /** Publishes what the last transaction left in the outbox; what Kafka does not take now is published later. */
+  /**
+   * Publishes what the last transaction left in the outbox; what Kafka does not take now is
+   * published later.
+   */
   readonly publish: () => Promise<void>;
 }

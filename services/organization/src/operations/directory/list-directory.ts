@@ -21,7 +21,10 @@ export async function listOrganizations(
   return { organizations, pagination: paginationOf(query, total) };
 }
 
-/** Keys of an organization: active ones first. Throws 404 for an unknown organization, as the next one does. */
+/**
+ * Keys of an organization: active ones first. Throws 404 for an unknown organization, as the next
+ * one does.
+ */
 export async function listOrganizationKeys(
   { store, clock }: Pick<DirectoryContext, "store" | "clock">,
   organizationId: string,
@@ -50,8 +53,8 @@ export async function listOrganizationServers(
 }
 
 /**
- * A server of the organization. Throws 404 for one that there is not, that was removed, or that is another
- * organization's.
+ * A server of the organization. Throws 404 for one that there is not, that was removed, or that is
+ * another organization's.
  */
 export async function getServer(
   { store }: Pick<DirectoryContext, "store">,

@@ -30,7 +30,10 @@ const NO_TOKEN_FOR_ADDRESS = {
 };
 
 export interface RegisterServer extends Pick<ServerEntry, "organizationId" | "tradingServerUrl" | "configuration"> {
-  /** Of a server that is known already: it is changed. Else a new one gets this id, or one of its own. */
+  /**
+   * Of a server that is known already: it is changed. Else a new one gets this id, or one of its
+   * own.
+   */
   readonly serverId?: string | undefined;
   /**
    * What calls to the server carry. Without one a known server keeps its own; its address has to

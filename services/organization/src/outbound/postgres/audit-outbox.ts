@@ -1,4 +1,6 @@
-/** Entries for the audit log, which wait in `audit_outbox` for the console service to fetch them. */
+/**
+ * Entries for the audit log, which wait in `audit_outbox` for the console service to fetch them.
+ */
 import { isIP } from "node:net";
 
 import type { AuditEvent } from "@kapi/contracts";
@@ -9,7 +11,8 @@ import { statement, type Transaction } from "@kapi/postgres";
 import type { AuditRecord } from "../../domain/audit.ts";
 import type { KeyUse } from "../../domain/directory/ports.ts";
 
-// The keys of a batch are locked in one order. Only the request that sets the time writes the entry.
+// The keys of a batch are locked in one order. Only the request that sets the time writes the
+// entry.
 const insertFirstUses = statement<Record<string, never>>(
   "audit_insert_first_uses",
   `with unused as (
@@ -38,7 +41,10 @@ export function insertAudit(tx: Pick<Transaction, "execute">, records: readonly 
   }
 }
 
-/** Notes the first use of each key, with its entry; nothing of a key that was used before. Each key once. */
+/**
+ * Notes the first use of each key, with its entry; nothing of a key that was used before. Each key
+ * once.
+ */
 export function insertFirstKeyUses(tx: Pick<Transaction, "execute">, uses: readonly KeyUse[]): void {
   if (uses.length === 0) return;
   tx.execute(insertFirstUses, [

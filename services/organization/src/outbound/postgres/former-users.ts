@@ -1,6 +1,7 @@
 /**
- * Users from before the console service, which takes them over. Processes of the release before still add and change
- * them: each change raises `session_version`, so that the user is taken over once more.
+ * Users from before the console service, which takes them over. Processes of the release before
+ * still add and change them: each change raises `session_version`, so that the user is taken over
+ * once more.
  */
 import type { FormerUser } from "@kapi/contracts";
 import { type Queryable, statement } from "@kapi/postgres";

@@ -39,7 +39,10 @@ import {
   walletsOf,
 } from "./credits/wallets.ts";
 
-/** The store on PostgreSQL; what its transactions enqueue is published by `outbox` after their commit. */
+/**
+ * The store on PostgreSQL; what its transactions enqueue is published by `outbox` after their
+ * commit.
+ */
 export function createStore(database: Database, outbox: Pick<Outbox, "publish">): Store {
   return {
     transaction: (work) => transactionWithOutbox(database, outbox, (tx) => work(transactionOn(tx))),

@@ -19,7 +19,10 @@ const FaultParams = z.object({ serverId: Guid, faultId: z.string() });
 
 const SERVER = "/control/v1/servers/:serverId";
 
-/** Adds the routes of market and faults. `tickIntervalMs` is what one tick that is asked for stands for. */
+/**
+ * Adds the routes of market and faults. `tickIntervalMs` is what one tick that is asked for stands
+ * for.
+ */
 export function addControlMarketRoutes(app: FastifyInstance, engine: Engine, tickIntervalMs: number): void {
   addPriceRoutes(app, engine);
   addMarketRoutes(app, engine, tickIntervalMs);

@@ -1,4 +1,7 @@
-/** The internal routes of the webhooks service: one for each operation of the management API, with its exact answer. */
+/**
+ * The internal routes of the webhooks service: one for each operation of the management API, with
+ * its exact answer.
+ */
 import { paginationOf, type PathParameters, WEBHOOKS_ROUTES } from "@kapi/contracts";
 import { ApiError, callerOf, type FastifyInstance, serve, serveRaw } from "@kapi/http";
 import { isUuid } from "@kapi/kernel";

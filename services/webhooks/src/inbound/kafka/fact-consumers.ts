@@ -15,7 +15,10 @@ import {
 const GROUP = "webhooks.facts";
 const MAX_BATCH_MESSAGES = 500;
 const MAX_PARTITIONS_TOGETHER = 8;
-/** Under load an event is sent this much later; transactions are several times as large, and as many times fewer. */
+/**
+ * Under load an event is sent this much later; transactions are several times as large, and as many
+ * times fewer.
+ */
 const BUSY_INTERVAL_MS = 75;
 
 /** Makes an event of a record's value; null for one that receivers are not told. */
@@ -40,7 +43,10 @@ export interface FactNeeds {
   readonly fatal: (error: Error) => void;
 }
 
-/** The facts of all services → events. An offset is committed once its events and their deliveries are. */
+/**
+ * The facts of all services → events. An offset is committed once its events and their deliveries
+ * are.
+ */
 export function consumeFacts({
   kafka,
   takeIn,

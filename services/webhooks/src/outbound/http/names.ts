@@ -1,9 +1,10 @@
 /**
- * How names become addresses: by the hosts file, then by the name servers, over sockets of this process.
+ * How names become addresses: by the hosts file, then by the name servers, over sockets of this
+ * process.
  *
- * `dns.lookup` is not used: it keeps one of libuv's four threads for as long as a name server is silent, so four silent
- * names stop every other lookup of the process, also those of PostgreSQL and Kafka. Search domains and other sources of
- * the system (mDNS, LDAP) are therefore not asked.
+ * `dns.lookup` is not used: it keeps one of libuv's four threads for as long as a name server is
+ * silent, so four silent names stop every other lookup of the process, also those of PostgreSQL and
+ * Kafka. Search domains and other sources of the system (mDNS, LDAP) are therefore not asked.
  */
 import { type LookupAddress, promises as dns } from "node:dns";
 import { readFile } from "node:fs/promises";
@@ -22,13 +23,21 @@ export const RESOLVE_TIMEOUT_MS = 5_000;
  * still counts.
  */
 const QUERY_TIMEOUT_MS = 400;
-/** Each round waits longer than the last one; all rounds together wait longer than a look-up has. */
+/**
+ * Each round waits longer than the last one; all rounds together wait longer than a look-up has.
+ */
 const QUERY_TRIES = 5;
 /** How long IPv6 addresses are waited for once the IPv4 addresses are known, in milliseconds. */
 const IPV6_WAIT_MS = 500;
-/** How long a failure holds, in milliseconds: shorter than the first rest of a delivery, so that each attempt asks anew. */
+/**
+ * How long a failure holds, in milliseconds: shorter than the first rest of a delivery, so that
+ * each attempt asks anew.
+ */
 export const FAILURE_TTL_MS = 3_000;
-/** Names in memory that are being looked up or have failed; above it the one asked for longest ago is forgotten. */
+/**
+ * Names in memory that are being looked up or have failed; above it the one asked for longest ago
+ * is forgotten.
+ */
 const MAX_KNOWN = 10_000;
 const HOSTS_FILE = "/etc/hosts";
 /** This machine (RFC 6761), unless the hosts file says otherwise. */
@@ -52,7 +61,8 @@ export class NotResolvedNow extends Error {
 /**
  * Looks names up in the hosts file, as it is when this is called, then at the name servers. An IP
  * address is its own answer.
- * @param nameServers addresses with ports; by default those that /etc/resolv.conf names at the moment of a look-up.
+ * @param nameServers addresses with ports; by default those that /etc/resolv.conf names at the
+ * moment of a look-up.
  */
 export async function openNames(nameServers?: readonly string[]): Promise<Resolve> {
   const hosts = parseHosts(await readFile(HOSTS_FILE, "utf8").catch(() => ""));
@@ -65,7 +75,10 @@ export async function openNames(nameServers?: readonly string[]): Promise<Resolv
   };
 }
 
-/** Look-ups of one name at the same time are one, and a failure holds for {@link FAILURE_TTL_MS}. Addresses are not kept. */
+/**
+ * Look-ups of one name at the same time are one, and a failure holds for {@link FAILURE_TTL_MS}.
+ * Addresses are not kept.
+ */
 export function shareLookups(resolve: Resolve): Resolve {
   const known = new LRUCache<string, ReturnType<Resolve>>({ max: MAX_KNOWN });
   return (name) => {
@@ -82,7 +95,10 @@ export function shareLookups(resolve: Resolve): Resolve {
   };
 }
 
-/** One resolver a look-up: it can be cancelled alone, and other names' silent servers do not change how it asks. */
+/**
+ * One resolver a look-up: it can be cancelled alone, and other names' silent servers do not change
+ * how it asks.
+ */
 async function askNameServers(name: string, nameServers?: readonly string[]): Promise<readonly LookupAddress[]> {
   const resolver = new dns.Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
   if (nameServers !== undefined) resolver.setServers(nameServers);

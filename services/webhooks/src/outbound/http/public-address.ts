@@ -1,6 +1,7 @@
 /**
- * Which addresses are the public internet's. Everything else (this machine, private networks, links, documentation,
- * multicast, translations of IPv4) is refused in whatever spelling: a URL parser has already made one of them all.
+ * Which addresses are the public internet's. Everything else (this machine, private networks,
+ * links, documentation, multicast, translations of IPv4) is refused in whatever spelling: a URL
+ * parser has already made one of them all.
  */
 import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
 
@@ -21,7 +22,9 @@ const SPECIAL_IPV4 = [
   "203.0.113.0/24",
   "224.0.0.0/3",
 ] as const;
-/** All public IPv6 is in here: mapped IPv4, NAT64, private, link and multicast addresses are not. */
+/**
+ * All public IPv6 is in here: mapped IPv4, NAT64, private, link and multicast addresses are not.
+ */
 const GLOBAL_IPV6 = "2000::/3";
 /** Within it: IETF protocols with Teredo, documentation, 6to4. */
 const SPECIAL_IPV6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"] as const;
@@ -69,7 +72,10 @@ export function refusalOf(text: string, { allowedPorts, allowInsecure }: Address
   return hostRefusal(hostOf(url));
 }
 
-/** The host of a URL: a name in lower case without the dot at its end, or an IP address without brackets. */
+/**
+ * The host of a URL: a name in lower case without the dot at its end, or an IP address without
+ * brackets.
+ */
 export function hostOf(url: URL): string {
   return url.hostname
     .replace(/^\[(.*)\]$/, "$1")

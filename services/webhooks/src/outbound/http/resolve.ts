@@ -8,7 +8,10 @@ import type { AddressGuard } from "../../domain/ports.ts";
 import { NotResolvedNow, type Resolve } from "./names.ts";
 import { type AddressRules, hostOf, isPublicAddress, refusalOf } from "./public-address.ts";
 
-/** How long a save waits for a name, in milliseconds: the gateway waits 2.5 s for the answer to a save. */
+/**
+ * How long a save waits for a name, in milliseconds: the gateway waits 2.5 s for the answer to a
+ * save.
+ */
 const SAVE_TIMEOUT_MS = 2_000;
 
 /** Checks an address when it is saved: by its spelling, then by what its name resolves to now. */
@@ -29,8 +32,9 @@ export function createAddressGuard(rules: AddressRules, resolve: Resolve): Addre
 }
 
 /**
- * The lookup of every connection: one private address among those of a name refuses the connection, unless
- * `allowInsecure`. What it hands out is what is connected to, so a name cannot change in between.
+ * The lookup of every connection: one private address among those of a name refuses the connection,
+ * unless `allowInsecure`. What it hands out is what is connected to, so a name cannot change in
+ * between.
  */
 export function connectionLookup({ allowInsecure }: AddressRules, resolve: Resolve): LookupFunction {
   const addressesOf = callbackify((name: string) => (allowInsecure ? resolve(name) : resolvePublic(name, resolve)));
@@ -45,8 +49,8 @@ export function connectionLookup({ allowInsecure }: AddressRules, resolve: Resol
 }
 
 /**
- * The addresses of a public host. A name without an address and one with a private address get the same error: which
- * internal names exist, and where, is not for whoever saves an endpoint.
+ * The addresses of a public host. A name without an address and one with a private address get the
+ * same error: which internal names exist, and where, is not for whoever saves an endpoint.
  */
 async function resolvePublic(host: string, resolve: Resolve): Promise<readonly LookupAddress[]> {
   const addresses = await resolve(host).catch((error: unknown) => {

@@ -34,8 +34,9 @@ interface Transport {
 }
 
 /**
- * Sends to receivers, and to public addresses only: what a URL spells is looked at before each request, and what its name
- * resolves to before each connection, by our own lookup and by request-filtering-agent. No redirect is followed.
+ * Sends to receivers, and to public addresses only: what a URL spells is looked at before each
+ * request, and what its name resolves to before each connection, by our own lookup and by
+ * request-filtering-agent. No redirect is followed.
  */
 export function createSender({ rules, resolve, timeoutMs }: SenderOptions): Started<Sender> {
   const transport = rules.allowInsecure ? openTransport() : guardedTransport();
@@ -48,7 +49,8 @@ export function createSender({ rules, resolve, timeoutMs }: SenderOptions): Star
     if (refusal !== null) return replyOf(noAnswer(`the address was refused: ${refusal}`), tookMs());
     const once = (): Promise<Answer> => exchange({ transport, lookup, ends, limitMs: timeoutMs - tookMs() }, outgoing);
     let answer = await once();
-    // The receiver closed an idle connection at the moment it was used: nobody has seen the request.
+    // The receiver closed an idle connection at the moment it was used: nobody has seen the
+    // request.
     if (answer.stale) answer = await once();
     return replyOf(answer, tookMs());
   };

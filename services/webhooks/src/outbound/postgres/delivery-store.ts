@@ -61,9 +61,9 @@ export const LEASE = statement<LeasedRow>(
 );
 
 /**
- * $1-$7 attempts, $8 now, $9 endpoints that succeeded, $10 endpoints that only failed. The count of attempts is the
- * fence: of two processes that both tried, the second changes nothing. Asked for by status and not by `due_at`, so that no
- * plan can pass over all that an endpoint has open.
+ * $1-$7 attempts, $8 now, $9 endpoints that succeeded, $10 endpoints that only failed. The count of
+ * attempts is the fence: of two processes that both tried, the second changes nothing. Asked for by
+ * status and not by `due_at`, so that no plan can pass over all that an endpoint has open.
  */
 export const RECORD = statement<Record<string, never>>(
   "webhooks_record",
@@ -145,7 +145,10 @@ const COUNT = statement<{ total: number }>(
 /** As text, so that no plan goes through all deliveries of the endpoint instead of by the id. */
 const OF_ENDPOINT = "endpoint_id::text = $1";
 
-/** $1 endpoint, $2 delivery, $3 now. One that waits is due now; one that is under way stays as it is. */
+/**
+ * $1 endpoint, $2 delivery, $3 now. One that waits is due now; one that is under way stays as it
+ * is.
+ */
 export const REDELIVER = statement<Record<string, never>>(
   "webhooks_redeliver",
   `update deliveries set status = 'pending', due_at = $3, leased = false, step = 0, completed_at = null

@@ -37,7 +37,10 @@ const FIND = statement<EndpointRow>(
   `select ${ENDPOINT_COLUMNS} from endpoints where id = any($1::uuid[])`,
 );
 
-/** $3 to $10: of each field whether it changes, and its new value. Enabling what failed begins the count of days anew. */
+/**
+ * $3 to $10: of each field whether it changes, and its new value. Enabling what failed begins the
+ * count of days anew.
+ */
 const UPDATE = statement<EndpointRow>(
   "webhooks_update_endpoint",
   `update endpoints set

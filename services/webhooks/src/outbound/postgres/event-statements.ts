@@ -58,7 +58,10 @@ export const ENABLED_ENDPOINTS = statement<EndpointRow>(
   `select ${ENDPOINT_COLUMNS} from endpoints where organization_id = any($1::uuid[]) and status = 'enabled'`,
 );
 
-/** $1 day, $2 time, $3-$9 events, $10-$11 organizations with their last positions, $12-$18 accounts with theirs. */
+/**
+ * $1 day, $2 time, $3-$9 events, $10-$11 organizations with their last positions, $12-$18 accounts
+ * with theirs.
+ */
 export const INSERT_EVENTS = statement<Record<string, never>>(
   "webhooks_insert_events",
   `with moved as (
@@ -116,7 +119,10 @@ export const FEED = statement<{ position: number; event_id: string; payload: str
    order by position limit $5`,
 );
 
-/** $1 organization, $2 since, $3 until, $4 kinds, $5 servers or null; days are those in which such events can be. */
+/**
+ * $1 organization, $2 since, $3 until, $4 kinds, $5 servers or null; days are those in which such
+ * events can be.
+ */
 const REPLAYED = `organization_id = $1 and created_at >= $2 and created_at < $3 and type = any($4::text[])
      and ($5::uuid[] is null or server_id is null or server_id = any($5::uuid[]))
      and type <> 'webhook.test'

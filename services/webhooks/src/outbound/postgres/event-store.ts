@@ -30,7 +30,10 @@ import { keepWaiting, overdueEvents, takeWaiting, waitingEvents } from "./waitin
 const DAY_MS = 86_400_000;
 /** Topics keep their records for 7 days, so a repeat comes at most that much later. */
 const REPEATS_MS = 8 * DAY_MS;
-/** How far the clock that stamped an event may be ahead of the one that chose the day of its recording. */
+/**
+ * How far the clock that stamped an event may be ahead of the one that chose the day of its
+ * recording.
+ */
 const CLOCK_SKEW_MS = DAY_MS;
 const NOTHING_TAKEN_IN: TakenIn = { recorded: 0, leased: [], more: [], missing: [] };
 
@@ -115,7 +118,10 @@ function isAsked(type: WebhookKind, endpoints: readonly Endpoint[]): boolean {
   return !isCommandKind(type) || endpoints.some((endpoint) => takesKind(endpoint, type));
 }
 
-/** Their last positions and endpoints. Nobody else gives places in these feeds until the transaction ends. */
+/**
+ * Their last positions and endpoints. Nobody else gives places in these feeds until the transaction
+ * ends.
+ */
 async function lockOrganizations(tx: Transaction, organizationIds: readonly string[]) {
   const lockAndRead = () =>
     Promise.all([tx.query(LOCK_ORGANIZATIONS, [organizationIds]), tx.query(ENABLED_ENDPOINTS, [organizationIds])]);
@@ -198,7 +204,10 @@ function accountsOf(events: readonly IncomingEvent[]): readonly AccountName[] {
   return [...accounts.values()];
 }
 
-/** How far the accounts are recorded, by account key. An account without a row begins with the first fact of each source. */
+/**
+ * How far the accounts are recorded, by account key. An account without a row begins with the first
+ * fact of each source.
+ */
 async function accountSequences(
   tx: Transaction,
   accounts: readonly AccountName[],

@@ -1,6 +1,7 @@
 import { type Queryable, statement, type Transaction } from "@kapi/postgres";
 
-// In order, so that two processes that raise the same partitions wait for each other and never in a circle.
+// In order, so that two processes that raise the same partitions wait for each other and never in a
+// circle.
 const raiseOffsets = statement<Record<string, never>>(
   "consumed_offsets_raise",
   `insert into consumed_offsets (partition_number, next_offset)
@@ -14,7 +15,10 @@ const selectOffsets = statement<{ partition_number: number; next_offset: number 
   `select partition_number, next_offset from consumed_offsets`,
 );
 
-/** Notes, in the transaction that took them in, that the ledger has all events of these partitions before `nextOffset`. */
+/**
+ * Notes, in the transaction that took them in, that the ledger has all events of these partitions
+ * before `nextOffset`.
+ */
 export function raiseConsumedOffsets(
   tx: Transaction,
   reached: readonly { partition: number; nextOffset: bigint }[],

@@ -36,8 +36,9 @@ import { keepUsageDays } from "./usage-days.ts";
  */
 const MAX_EPOCH_LAG_SECONDS = 24 * 3_600;
 
-// Openings take the lock alone, everything that records legs shares it: an opening then sees each leg either committed, with an
-// epoch below its own, or recorded after it, with its own. Advisory, so that sharing writes nothing.
+// Openings take the lock alone, everything that records legs shares it: an opening then sees each
+// leg either committed, with an epoch below its own, or recorded after it, with its own. Advisory,
+// so that sharing writes nothing.
 const shareTags = statement<Record<string, never>>(
   "ledger_share_tags",
   `select pg_advisory_xact_lock_shared(hashtext(current_schema()), tag)
@@ -108,10 +109,11 @@ export async function shareTagLocks(tx: Queryable, tags: readonly Shard[]): Prom
 }
 
 /**
- * Adds what the ledger does not have yet of `legs`, in any order and however often it is told; keeps the wallets' sums, the
- * use per day and the open reservations, and writes a fact where a wallet reaches its low-balance threshold. The tags'
- * locks must be shared. Returns every distinct leg as it was recorded first, with the epoch of that; legs of organizations
- * without a wallet are left out, and those that are put aside as too old.
+ * Adds what the ledger does not have yet of `legs`, in any order and however often it is told;
+ * keeps the wallets' sums, the use per day and the open reservations, and writes a fact where a
+ * wallet reaches its low-balance threshold. The tags' locks must be shared. Returns every distinct
+ * leg as it was recorded first, with the epoch of that; legs of organizations without a wallet are
+ * left out, and those that are put aside as too old.
  */
 export async function recordLegs(
   tx: OutboxTransaction,

@@ -6,7 +6,8 @@ import type { Leg } from "../../../domain/credits/leg.ts";
 import { type UsageDay, summedUsageDays, usageDayOf, withdrawn } from "../../../domain/credits/usage-day.ts";
 import { perTable } from "./ledger-positions.ts";
 
-// The lock keeps a completion (below) from giving the reservation another operation before this transaction has committed.
+// The lock keeps a completion (below) from giving the reservation another operation before this
+// transaction has committed.
 const lockReservations = perTable<{ charge_id: string; operation: string }>(
   "usage_days_lock_reservations",
   (table) =>
@@ -24,7 +25,8 @@ interface CompletedRow {
   readonly old_at: Date;
 }
 
-// The final event of a command, or an opening, may have told of its reservation first, without the details of the request.
+// The final event of a command, or an opening, may have told of its reservation first, without the
+// details of the request.
 const completeReservationRows = perTable<CompletedRow>(
   "usage_days_complete_reservations",
   (table) =>
@@ -67,9 +69,10 @@ const selectDays = statement<{ day: string; operation: string; requests: number;
 );
 
 /**
- * Adds legs that are new in the ledger to their days, and gives reservations that are there already the request that
- * `incomplete` tells of: its operation and time, so that they may move to another day. One write for all of it, and the last
- * one of the ledger's, so that whoever waits for it holds nothing that another one of these could need.
+ * Adds legs that are new in the ledger to their days, and gives reservations that are there already
+ * the request that `incomplete` tells of: its operation and time, so that they may move to another
+ * day. One write for all of it, and the last one of the ledger's, so that whoever waits for it
+ * holds nothing that another one of these could need.
  */
 export async function keepUsageDays(
   tx: Transaction,
@@ -78,7 +81,8 @@ export async function keepUsageDays(
   fresh: readonly Leg[],
   incomplete: readonly Leg[],
 ): Promise<void> {
-  // In this order: a release of this very call is added under what its reservation was, and then moves along with it.
+  // In this order: a release of this very call is added under what its reservation was, and then
+  // moves along with it.
   const added = await addedBy(tx, tables, fresh);
   const changes = summedUsageDays([...added, ...(await completeReservations(tx, tables, incomplete))]);
   if (changes.length === 0) return;
@@ -101,7 +105,9 @@ async function addedBy(tx: Queryable, tables: readonly string[], fresh: readonly
   });
 }
 
-/** The reservations that were completed, with their releases, from what they were to what they are. */
+/**
+ * The reservations that were completed, with their releases, from what they were to what they are.
+ */
 async function completeReservations(
   tx: Queryable,
   tables: readonly string[],

@@ -96,7 +96,8 @@ const lockServerRow = statement<ServerRow>(
   "directory_lock_server",
   `select ${SERVER_COLUMNS} from servers where server_id = $1 for update`,
 );
-// A server id belongs to one organization for good: another's is no row. A token is for the address that it was given with.
+// A server id belongs to one organization for good: another's is no row. A token is for the address
+// that it was given with.
 const upsertServerRow = statement<ServerRow>(
   "directory_upsert_server",
   `insert into servers (${SERVER_COLUMNS}, created_at) values ($1, $2, 'active', $3, $4, 1, $5, $6)
@@ -171,8 +172,8 @@ export async function insertKey(tx: OutboxTransaction, key: NewKey, nowMs: numbe
 }
 
 /**
- * Revokes a key and tells of it; a revoked key stays so, and is not new. Null: there is no such key,
- * or not in the organization named.
+ * Revokes a key and tells of it; a revoked key stays so, and is not new. Null: there is no such
+ * key, or not in the organization named.
  */
 export async function revokeKey(
   tx: OutboxTransaction,
@@ -227,7 +228,10 @@ export async function readServer(
   return row ? serverFromRow(row) : null;
 }
 
-/** Sets the status of an organization's server and tells of it; false: it has it already, or there is none. */
+/**
+ * Sets the status of an organization's server and tells of it; false: it has it already, or there
+ * is none.
+ */
 export async function setServerStatus(
   tx: OutboxTransaction,
   organizationId: string,
@@ -239,7 +243,10 @@ export async function setServerStatus(
   return row !== undefined;
 }
 
-/** Adds a server, or changes where it is reached, and tells of it. Null: the id is another organization's. */
+/**
+ * Adds a server, or changes where it is reached, and tells of it. Null: the id is another
+ * organization's.
+ */
 export async function upsertServer(
   tx: OutboxTransaction,
   server: NewServer,
