@@ -27,12 +27,18 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);
-  // `close` tells of itself later, when another dialog may be open already.
+  // Escape closes the dialog here, not in the browser: the browser gives the focus back at once and
+  // reports `close` later, and a button pressed between the two would open nothing.
+  const closeByEscape = (event: Event): void => {
+    event.preventDefault();
+    onClose();
+  };
+  // The browser may close the dialog all the same. It reports `close` late: another may be open.
   const closed = (): void => {
     if (!isGone.current) onClose();
   };
   return (
-    <dialog ref={dialog} aria-labelledby={id} onClose={closed}>
+    <dialog ref={dialog} aria-labelledby={id} onCancel={closeByEscape} onClose={closed}>
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>
