@@ -8,33 +8,35 @@ import type { EndpointStore } from "../domain/ports.ts";
 import { signingKey } from "../domain/signature.ts";
 
 /**
- * How long what was read of an endpoint holds, in milliseconds: a change in another process is
- * heeded after that.
+ * Maximum age of a cached endpoint, in milliseconds: a change by another process takes effect after
+ * this.
  */
 const MAX_AGE_MS = 1_000;
 const MAX_BATCH = 500;
-/** Endpoints in memory; above it the one asked for longest ago is forgotten. */
+/** Maximum number of cached endpoints; above it the least recently used one is dropped. */
 const MAX_KNOWN = 10_000;
 
-/** An endpoint with its secrets opened. */
-export interface OpenEndpoint {
+/** An endpoint with its decrypted secrets. */
+export interface EndpointWithKeys {
   readonly endpoint: Endpoint;
-  /** Null where the key that it was sealed with is not known here. */
+  /** Null if its sealing key is not configured. */
   readonly key: KeyObject | null;
   readonly previousKey: KeyObject | null;
 }
 
-/** Endpoints as deliveries need them, a second old at most. */
-export class EndpointBook {
-  readonly #known = new LRUCache<string, Promise<OpenEndpoint | null>>({ max: MAX_KNOWN, ttl: MAX_AGE_MS });
-  readonly #read: (endpointId: string) => Promise<OpenEndpoint | null>;
+/** Caches endpoints for deliveries, for at most a second. */
+export class EndpointCache {
+  readonly #known = new LRUCache<string, Promise<EndpointWithKeys | null>>({ max: MAX_KNOWN, ttl: MAX_AGE_MS });
+  readonly #read: (endpointId: string) => Promise<EndpointWithKeys | null>;
   readonly #clock: Clock;
 
   constructor({ store, keys, clock }: { store: Pick<EndpointStore, "find">; keys: Keyring; clock: Clock }) {
     this.#clock = clock;
-    this.#read = batcher<string, OpenEndpoint | null>({
+    this.#read = batcher<string, EndpointWithKeys | null>({
       load: async (endpointIds) => {
-        const found = new Map((await store.find(endpointIds)).map((endpoint) => [endpoint.id, opened(endpoint, keys)]));
+        const found = new Map(
+          (await store.find(endpointIds)).map((endpoint) => [endpoint.id, withKeys(endpoint, keys)]),
+        );
         return endpointIds.map((id) => found.get(id) ?? null);
       },
       maxBatchSize: MAX_BATCH,
@@ -42,8 +44,8 @@ export class EndpointBook {
     });
   }
 
-  /** Null where there is none (any more). Rejects where the database cannot be asked. */
-  get(endpointId: string): Promise<OpenEndpoint | null> {
+  /** Null if the endpoint does not exist. Rejects if the database fails. */
+  get(endpointId: string): Promise<EndpointWithKeys | null> {
     const known = this.#known.get(endpointId);
     if (known !== undefined) return known;
     const found = this.#read(endpointId);
@@ -52,21 +54,21 @@ export class EndpointBook {
     return found;
   }
 
-  /** The next one who asks reads it anew. */
+  /** The next `get` reads the endpoint again. */
   forget(endpointId: string): void {
     this.#known.delete(endpointId);
   }
 
-  /** The keys that sign now, the newest first; none where the secret cannot be opened. */
-  keysOf({ endpoint, key, previousKey }: OpenEndpoint): KeyObject[] {
+  /** The current signing keys, newest first; empty if the secret cannot be decrypted. */
+  signingKeys({ endpoint, key, previousKey }: EndpointWithKeys): KeyObject[] {
     if (key === null) return [];
     const signsAlong = previousKey !== null && this.#clock.nowMs() < (endpoint.previousUntilMs ?? 0);
     return signsAlong ? [key, previousKey] : [key];
   }
 }
 
-/** One that cannot be opened keeps none of the others from being sent to. */
-function opened(endpoint: Endpoint, keys: Keyring): OpenEndpoint {
+/** A secret that cannot be decrypted does not affect other endpoints. */
+function withKeys(endpoint: Endpoint, keys: Keyring): EndpointWithKeys {
   const { id, secret, previousSecret } = endpoint;
   const open = (sealed: SealedPassword | null): KeyObject | null => {
     if (sealed === null) return null;

@@ -1,33 +1,35 @@
 import { batcher, type Clock } from "@kapi/kernel";
 import { inBatchSpan, type Logger } from "@kapi/runtime";
 
-import type { IncomingEvent } from "../domain/facts.ts";
+import type { IncomingEvent } from "../domain/events.ts";
 import type { EventStore } from "../domain/ports.ts";
 import type { MissingEvents } from "../domain/source-order.ts";
-import type { Deliverer } from "./deliver.ts";
-import { countEvents, countMissing } from "./measures.ts";
-import type { DueDeliveries } from "./take-up-due.ts";
+import type { Deliverer } from "./deliverer.ts";
+import { countEvents, countMissing } from "./metrics.ts";
+import type { DueDeliveries } from "./due-deliveries.ts";
 
-/** Batches of different partitions that one transaction records. */
-const MAX_BATCHES_TOGETHER = 16;
+/** Maximum number of batches, from different partitions, that one transaction records. */
+const MAX_BATCHES_PER_TRANSACTION = 16;
 /** Maximum number of accounts with missing events in one log line. */
 const MAX_LOGGED_ACCOUNTS = 10;
 
-export interface TakeInOptions {
-  readonly events: Pick<EventStore, "takeIn">;
-  readonly deliverer: Pick<Deliverer, "room" | "add">;
-  readonly due: Pick<DueDeliveries, "expect">;
+export interface EventRecorderOptions {
+  readonly events: Pick<EventStore, "recordEvents">;
+  readonly deliverer: Pick<Deliverer, "capacity" | "add">;
+  readonly due: Pick<DueDeliveries, "enqueue">;
   readonly leaseMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /**
- * Makes the function that records events and begins their deliveries; what there is room for is
- * sent at once. Calls that come together share a transaction: of one organization they would wait
- * for each other anyway.
+ * Returns the function that records events and starts their deliveries. Deliveries within the
+ * capacity are sent at once. Concurrent calls share a transaction: they would wait for the lock of
+ * an organization anyway.
  */
-export function eventIntake(options: TakeInOptions): (events: readonly IncomingEvent[]) => Promise<void> {
+export function createEventRecorder(
+  options: EventRecorderOptions,
+): (events: readonly IncomingEvent[]) => Promise<void> {
   const { events, deliverer, due, leaseMs, clock, logger } = options;
   const take = batcher<readonly IncomingEvent[], void>({
     load: async (batches) => {
@@ -35,15 +37,15 @@ export function eventIntake(options: TakeInOptions): (events: readonly IncomingE
       const given = batches.flat();
       const members = given.map(({ traceparent }) => traceparent);
       const { recorded, leased, more, missing } = await inBatchSpan("record events", members, () =>
-        events.takeIn(given, () => deliverer.room(), nowMs, nowMs + leaseMs),
+        events.recordEvents(given, () => deliverer.capacity(), nowMs, nowMs + leaseMs),
       );
       countEvents(recorded);
       reportMissing(missing, logger);
       deliverer.add(leased);
-      if (more.length > 0) due.expect(more);
+      if (more.length > 0) due.enqueue(more);
       return batches.map(() => undefined);
     },
-    maxBatchSize: MAX_BATCHES_TOGETHER,
+    maxBatchSize: MAX_BATCHES_PER_TRANSACTION,
     maxConcurrentBatches: 1,
   });
   return async (given) => {
@@ -58,6 +60,6 @@ function reportMissing(missing: readonly MissingEvents[], logger: Logger): void 
   const named = missing.slice(0, MAX_LOGGED_ACCOUNTS);
   logger.warn(
     { gaps: missing.length, missing: named },
-    "older events of accounts did not come; later ones are recorded",
+    "older events of accounts are missing; later ones are recorded",
   );
 }

@@ -1,4 +1,4 @@
-/** What is measured of events and deliveries, beside what waits. */
+/** Metrics of events and deliveries, except queue lengths. */
 import { counter, histogram } from "@kapi/runtime";
 
 import type { MissingEvents } from "../domain/source-order.ts";
@@ -23,23 +23,23 @@ const disabled = counter(
   "{endpoint}",
 );
 
-/** An attempt was made. */
-export function measureAttempt(outcome: "succeeded" | "failed", tookMs: number): void {
+export function measureAttempt(outcome: "succeeded" | "failed", durationMs: number): void {
   attempts.add(1, { outcome });
-  duration.record(tookMs / MS_PER_SECOND, { outcome });
+  duration.record(durationMs / MS_PER_SECOND, { outcome });
 }
 
-/** Events were recorded and committed. */
 export function countEvents(recorded: number): void {
   events.add(recorded);
 }
 
-/** Later events were recorded without these. Of the other source the number is not known: 1. */
+/**
+ * Counts events that later ones no longer wait for. Their number is unknown for the other source:
+ * counted as 1.
+ */
 export function countMissing({ first, last, reason }: MissingEvents): void {
   missing.add(reason === "other_source" ? 1 : last - first + 1, { reason });
 }
 
-/** An endpoint was disabled. */
 export function countDisabled(reason: "gone" | "failing"): void {
   disabled.add(1, { reason });
 }

@@ -5,60 +5,57 @@ import type { Logger, Started } from "@kapi/runtime";
 import type { z } from "zod";
 
 import {
-  fromAccountFact,
+  fromAccountEvent,
   fromCommandEvent,
-  fromCreditsFact,
-  fromFinanceFact,
+  fromCreditsEvent,
+  fromFinanceEvent,
   type IncomingEvent,
-} from "../../domain/facts.ts";
+} from "../../domain/events.ts";
 
+/** The consumer group keeps its stored name. */
 const GROUP = "webhooks.facts";
 const MAX_BATCH_MESSAGES = 500;
-const MAX_PARTITIONS_TOGETHER = 8;
-/**
- * Under load an event is sent this much later; transactions are several times as large, and as many
- * times fewer.
- */
+const MAX_CONCURRENT_PARTITIONS = 8;
+/** Under load, events wait this long, so that fewer and larger transactions record them. */
 const BUSY_INTERVAL_MS = 75;
 
-/** Makes an event of a record's value; null for one that receivers are not told. */
+/** Maps a record's value to an event; null if receivers are not notified of it. */
 type Translate = (value: unknown) => IncomingEvent | null;
 
-function translator<S extends z.ZodType>(schema: S, from: (fact: z.output<S>) => IncomingEvent | null): Translate {
+function translator<S extends z.ZodType>(schema: S, from: (message: z.output<S>) => IncomingEvent | null): Translate {
   return (value) => from(schema.parse(value));
 }
 
 const TRANSLATORS: ReadonlyMap<TopicContract, Translate> = new Map<TopicContract, Translate>([
-  [TOPICS.accountEvents, translator(AccountFact, fromAccountFact)],
-  [TOPICS.financeEvents, translator(FinanceFact, fromFinanceFact)],
-  [TOPICS.creditsEvents, translator(CreditsFact, fromCreditsFact)],
+  [TOPICS.accountEvents, translator(AccountFact, fromAccountEvent)],
+  [TOPICS.financeEvents, translator(FinanceFact, fromFinanceEvent)],
+  [TOPICS.creditsEvents, translator(CreditsFact, fromCreditsEvent)],
   [TOPICS.commandEvents, translator(CommandEvent, fromCommandEvent)],
 ]);
 
-export interface FactNeeds {
+export interface EventConsumerDependencies {
   readonly kafka: KafkaConnection;
-  readonly takeIn: (events: readonly IncomingEvent[]) => Promise<void>;
+  readonly recordEvents: (events: readonly IncomingEvent[]) => Promise<void>;
   readonly commandsAreAsked: () => Promise<boolean>;
   readonly logger: Logger;
   readonly fatal: (error: Error) => void;
 }
 
 /**
- * The facts of all services → events. An offset is committed once its events and their deliveries
- * are.
+ * Records the events of all services. An offset is committed after its events and their deliveries.
  */
-export function consumeFacts({
+export function consumeEvents({
   kafka,
-  takeIn,
+  recordEvents,
   commandsAreAsked,
   logger,
   fatal,
-}: FactNeeds): Promise<Started<Consumer>> {
+}: EventConsumerDependencies): Promise<Started<Consumer>> {
   return createConsumer(kafka, {
     groupId: GROUP,
     topics: [...TRANSLATORS.keys()],
     maxBatchMessages: MAX_BATCH_MESSAGES,
-    concurrentPartitions: MAX_PARTITIONS_TOGETHER,
+    concurrentPartitions: MAX_CONCURRENT_PARTITIONS,
     busyIntervalMs: BUSY_INTERVAL_MS,
     logger,
     fatal,
@@ -67,7 +64,7 @@ export function consumeFacts({
       if (translate === undefined) throw new Error(`topic ${topic.name} was not subscribed to`);
       const deadLetters: DeadLetter[] = [];
       try {
-        // Most of these are of nobody's interest; they are not even parsed then.
+        // Without a subscriber, command events are not even parsed.
         if (topic === TOPICS.commandEvents && !(await commandsAreAsked())) return {};
         const events: IncomingEvent[] = [];
         for (const message of messages) {
@@ -75,7 +72,7 @@ export function consumeFacts({
           if (typeof event === "string") deadLetters.push({ message, reason: event, includeValue: true });
           else if (event !== null) events.push(withTrace(event, message.traceparent));
         }
-        await takeIn(events);
+        await recordEvents(events);
       } catch (error) {
         throw isTransient(error) ? new RetryableError("events cannot be recorded", { cause: error }) : error;
       }
@@ -88,11 +85,11 @@ function withTrace(event: IncomingEvent, traceparent: string | undefined): Incom
   return traceparent === undefined ? event : { ...event, traceparent };
 }
 
-/** The event, null for none, or why the record is no fact. */
+/** The event; null if there is none to record; a text if the record is malformed. */
 function eventFromWire(value: Buffer, translate: Translate): IncomingEvent | string | null {
   try {
     return translate(JSON.parse(value.toString("utf8")));
   } catch (error) {
-    return `no fact: ${error instanceof Error ? error.message.slice(0, 200) : String(error)}`;
+    return `malformed event: ${error instanceof Error ? error.message.slice(0, 200) : String(error)}`;
   }
 }

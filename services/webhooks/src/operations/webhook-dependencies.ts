@@ -4,54 +4,54 @@ import type { Clock, Keyring, OrganizationSlots } from "@kapi/kernel";
 
 import type { Endpoint } from "../domain/endpoint.ts";
 import type { AddressGuard, DeliveryStore, EndpointName, EndpointStore, EventStore } from "../domain/ports.ts";
-import type { IncomingEvent } from "../domain/facts.ts";
+import type { IncomingEvent } from "../domain/events.ts";
 
 export type { EndpointName };
 
-/** What Retry-After says where an organization has its share of saves under way, in seconds. */
+/** Retry-After of a save above the organization's share, in seconds. */
 const RETRY_AFTER_SECONDS = "1";
 
-/** What the operations of the management API need. */
-export interface WebhookNeeds {
+/** Dependencies of the management API's operations. */
+export interface WebhookDependencies {
   readonly endpoints: EndpointStore;
   readonly events: EventStore;
   readonly deliveries: DeliveryStore;
   readonly guard: AddressGuard;
-  /** Saves under way. Each may wait for a name server. */
+  /** Limits concurrent saves. Each may wait for a name server. */
   readonly saves: OrganizationSlots;
   readonly keys: Keyring;
-  readonly takeIn: (events: readonly IncomingEvent[]) => Promise<void>;
-  /** The endpoint has changed: what is known of it is read anew. */
+  readonly recordEvents: (events: readonly IncomingEvent[]) => Promise<void>;
+  /** Called after a change: cached data is read again. */
   readonly onChanged: (endpointId: string) => void;
-  /** Nothing is to be sent to the endpoint any more. */
-  readonly onEnded: (endpointId: string) => void;
-  /** The endpoint has something due. */
+  /** Called when the endpoint is disabled or deleted. */
+  readonly onDeactivated: (endpointId: string) => void;
+  /** Called when the endpoint has due deliveries. */
   readonly onDue: (endpoint: EndpointName) => void;
   readonly clock: Clock;
 }
 
-/** @throws ApiError ENDPOINT_NOT_FOUND where the organization has none of this id. */
-export function found<T>(endpoint: T | null): T {
+/** @throws ApiError ENDPOINT_NOT_FOUND if the organization has no such endpoint. */
+export function requireEndpoint<T>(endpoint: T | null): T {
   if (endpoint === null) throw new ApiError("ENDPOINT_NOT_FOUND");
   return endpoint;
 }
 
-/** The endpoint, which is enabled. @throws ApiError ENDPOINT_NOT_FOUND, ENDPOINT_DISABLED. */
+/** @throws ApiError ENDPOINT_NOT_FOUND, ENDPOINT_DISABLED. */
 export async function enabledEndpoint(
-  { endpoints }: Pick<WebhookNeeds, "endpoints">,
+  { endpoints }: Pick<WebhookDependencies, "endpoints">,
   { organizationId, endpointId }: EndpointName,
 ): Promise<Endpoint> {
-  const endpoint = found(await endpoints.get(organizationId, endpointId));
+  const endpoint = requireEndpoint(await endpoints.get(organizationId, endpointId));
   if (endpoint.status !== "enabled") throw new ApiError("ENDPOINT_DISABLED");
   return endpoint;
 }
 
 /**
- * @throws ApiError WEBHOOK_URL_REFUSED, with the reason; TOO_MANY_CONCURRENT_REQUESTS where the
- * organization has its share of saves under way (decisions, 1.7).
+ * @throws ApiError WEBHOOK_URL_REFUSED with the reason; TOO_MANY_CONCURRENT_REQUESTS if the
+ * organization's share of concurrent saves is used up (decisions, 1.7).
  */
-export async function refuseBadAddress(
-  { guard, saves }: Pick<WebhookNeeds, "guard" | "saves">,
+export async function assertAllowedAddress(
+  { guard, saves }: Pick<WebhookDependencies, "guard" | "saves">,
   organizationId: string,
   url: string,
 ): Promise<void> {
@@ -59,7 +59,7 @@ export async function refuseBadAddress(
   if (release === null) {
     throw new ApiError("TOO_MANY_CONCURRENT_REQUESTS", { headers: { [HEADERS.retryAfter]: RETRY_AFTER_SECONDS } });
   }
-  const reason = await guard.refusal(url).finally(release);
+  const reason = await guard.rejection(url).finally(release);
   if (reason === null) return;
   throw new ApiError("WEBHOOK_URL_REFUSED", {
     text: `The address cannot be used: ${reason}`,

@@ -1,10 +1,9 @@
 /**
- * How names become addresses: by the hosts file, then by the name servers, over sockets of this
- * process.
+ * Resolves names: first the hosts file, then the name servers, over sockets of this process.
  *
- * `dns.lookup` is not used: it keeps one of libuv's four threads for as long as a name server is
- * silent, so four silent names stop every other lookup of the process, also those of PostgreSQL and
- * Kafka. Search domains and other sources of the system (mDNS, LDAP) are therefore not asked.
+ * `dns.lookup` is not used: while a name server is silent, it blocks one of libuv's four threads.
+ * Four silent names would stop every lookup of the process, including those of PostgreSQL and
+ * Kafka. So search domains and other system sources (mDNS, LDAP) are not used.
  */
 import { type LookupAddress, promises as dns } from "node:dns";
 import { readFile } from "node:fs/promises";
@@ -12,46 +11,49 @@ import { isIP } from "node:net";
 
 import { LRUCache } from "lru-cache";
 
-/** The addresses of a name, at least one. Rejects without any, also with {@link NotResolvedNow}. */
+/**
+ * Resolves to at least one address. Rejects otherwise, with {@link DnsUnavailableError} after a
+ * failure.
+ */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
-/** A name's addresses are known within this time, in milliseconds, or the look-up has failed. */
+/** A look-up fails after this time, in milliseconds. */
 export const RESOLVE_TIMEOUT_MS = 5_000;
 /**
- * The next name server is asked after this, in milliseconds, or after twice it: c-ares looks at the
- * time so often. A save waits 2 s, and so gets past one that is silent. An answer that comes later
- * still counts.
+ * The next name server is asked after once or twice this time, in milliseconds (the timer
+ * resolution of c-ares). A save waits 2 s, so it gets past one silent server. A late response still
+ * counts.
  */
 const QUERY_TIMEOUT_MS = 400;
 /**
- * Each round waits longer than the last one; all rounds together wait longer than a look-up has.
+ * Each round waits longer than the last; all rounds together outlast {@link RESOLVE_TIMEOUT_MS}.
  */
 const QUERY_TRIES = 5;
-/** How long IPv6 addresses are waited for once the IPv4 addresses are known, in milliseconds. */
+/** How long to wait for IPv6 addresses after the IPv4 addresses arrive, in milliseconds. */
 const IPV6_WAIT_MS = 500;
 /**
- * How long a failure holds, in milliseconds: shorter than the first rest of a delivery, so that
- * each attempt asks anew.
+ * How long a failure is cached, in milliseconds: less than the first retry delay, so that each
+ * attempt resolves again.
  */
 export const FAILURE_TTL_MS = 3_000;
 /**
- * Names in memory that are being looked up or have failed; above it the one asked for longest ago
- * is forgotten.
+ * Maximum number of names in memory (running or failed look-ups); above it the least recently used
+ * one is dropped.
  */
 const MAX_KNOWN = 10_000;
 const HOSTS_FILE = "/etc/hosts";
-/** This machine (RFC 6761), unless the hosts file says otherwise. */
+/** This machine (RFC 6761), unless the hosts file overrides it. */
 const LOCALHOST = "localhost";
 const LOOPBACK: readonly LookupAddress[] = [
   { address: "127.0.0.1", family: 4 },
   { address: "::1", family: 6 },
 ];
-/** The codes of a query that was answered: there is no address. Any other means a failure. */
+/** Error codes that mean: the name has no address. Any other code is a failure. */
 const NO_ADDRESS: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA", "EBADNAME"]);
 
-/** No name server answered in time, or those that did have failed. */
-export class NotResolvedNow extends Error {
-  override readonly name = "NotResolvedNow";
+/** No name server answered in time, or all answers were failures. */
+export class DnsUnavailableError extends Error {
+  override readonly name = "DnsUnavailableError";
 
   constructor(host: string) {
     super(`${host} cannot be resolved now`);
@@ -59,12 +61,12 @@ export class NotResolvedNow extends Error {
 }
 
 /**
- * Looks names up in the hosts file, as it is when this is called, then at the name servers. An IP
- * address is its own answer.
- * @param nameServers addresses with ports; by default those that /etc/resolv.conf names at the
- * moment of a look-up.
+ * Looks names up in the hosts file, as read at this call, then at the name servers. An IP address
+ * resolves to itself.
+ * @param nameServers addresses with ports; by default those of /etc/resolv.conf at the time of each
+ * look-up.
  */
-export async function openNames(nameServers?: readonly string[]): Promise<Resolve> {
+export async function createDnsResolver(nameServers?: readonly string[]): Promise<Resolve> {
   const hosts = parseHosts(await readFile(HOSTS_FILE, "utf8").catch(() => ""));
   return (name) => {
     const host = name.toLowerCase().replace(/\.$/, "");
@@ -76,8 +78,8 @@ export async function openNames(nameServers?: readonly string[]): Promise<Resolv
 }
 
 /**
- * Look-ups of one name at the same time are one, and a failure holds for {@link FAILURE_TTL_MS}.
- * Addresses are not kept.
+ * Concurrent look-ups of a name are shared. A failure is cached for {@link FAILURE_TTL_MS};
+ * addresses are not cached.
  */
 export function shareLookups(resolve: Resolve): Resolve {
   const known = new LRUCache<string, ReturnType<Resolve>>({ max: MAX_KNOWN });
@@ -96,8 +98,8 @@ export function shareLookups(resolve: Resolve): Resolve {
 }
 
 /**
- * One resolver a look-up: it can be cancelled alone, and other names' silent servers do not change
- * how it asks.
+ * One resolver per look-up: it can be cancelled alone, and silent servers of other names do not
+ * affect its server choice.
  */
 async function askNameServers(name: string, nameServers?: readonly string[]): Promise<readonly LookupAddress[]> {
   const resolver = new dns.Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
@@ -108,7 +110,7 @@ async function askNameServers(name: string, nameServers?: readonly string[]): Pr
   };
   const ask = async (family: 4 | 6): Promise<LookupAddress[]> => {
     const found = await (family === 4 ? resolver.resolve4(name) : resolver.resolve6(name));
-    // Some name servers never answer a question for IPv6. Without IPv4 many machines reach nobody.
+    // Some name servers never answer IPv6 questions. Without IPv4 many machines reach no host.
     if (family === 4) cancelIn(IPV6_WAIT_MS);
     return found.map((address) => ({ address, family }));
   };
@@ -118,11 +120,11 @@ async function askNameServers(name: string, nameServers?: readonly string[]): Pr
   const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
   if (addresses.length > 0) return addresses;
   const codes = answers.map((answer) => (answer.status === "rejected" ? codeOf(answer.reason) : "ENODATA"));
-  if (codes.some((code) => !NO_ADDRESS.has(code))) throw new NotResolvedNow(name);
+  if (codes.some((code) => !NO_ADDRESS.has(code))) throw new DnsUnavailableError(name);
   throw new Error(`${name} cannot be resolved: ${codes.join(", ")}`);
 }
 
-/** Names in lower case with their addresses, as hosts(5) has it. */
+/** Lower-case names with their addresses, in the format of hosts(5). */
 export function parseHosts(text: string): ReadonlyMap<string, readonly LookupAddress[]> {
   const hosts = new Map<string, LookupAddress[]>();
   for (const line of text.split("\n")) {

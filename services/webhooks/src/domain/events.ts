@@ -1,6 +1,6 @@
 /**
- * What other services have committed → what receivers are told. Only named fields go on: nothing
- * else can leave.
+ * Maps committed events of other services to webhook events. Only named fields are copied, so no
+ * other field can leak.
  */
 import {
   type AccountFact,
@@ -15,32 +15,32 @@ import {
 import { uuidV5 } from "@kapi/kernel";
 
 /**
- * Largest result of a command that an event carries, in characters of JSON; a larger one is read
- * with getCommand.
+ * Maximum size of a command result in an event, in characters of JSON. Larger results are read with
+ * getCommand.
  */
 export const MAX_RESULT_CHARACTERS = 16_384;
 
-/** The services that number facts of an account. */
+/** The services that number the events of an account. */
 export type Source = "account" | "finance";
 
-/** Where a fact stands among those of its account. */
+/** The place of an event among those of its account. */
 export interface SourcePlace {
   readonly source: Source;
-  /** Among those of its source, from 1 without a gap. */
+  /** Number among the events of its source, from 1 without a gap. */
   readonly sequence: number;
   /**
-   * With it, its source has announced everything up to this event of the trading server; null: not
-   * known.
+   * The source has now published everything up to this event of the trading server; null if
+   * unknown.
    */
   readonly through: number | null;
   /**
-   * Everything that the other source announces up to this event of the trading server comes first;
-   * null: not known.
+   * Everything that the other source publishes up to this event of the trading server comes first;
+   * null if unknown.
    */
   readonly after: number | null;
 }
 
-/** An event before it has a place in its account and in its organization's feed. */
+/** An event before it gets an account sequence and a position in the feed. */
 export interface IncomingEvent {
   readonly eventId: string;
   readonly organizationId: string;
@@ -50,59 +50,61 @@ export interface IncomingEvent {
   readonly timestamp: string;
   readonly record: Readonly<Record<string, unknown>>;
   /**
-   * Where it stands among the facts of its account; null for what `accountSequence` does not count.
+   * Place among the events of its account; null for events that `accountSequence` does not count.
    */
   readonly place: SourcePlace | null;
-  /** The one endpoint that it is for, whatever that one takes; null: all that take it. */
+  /**
+   * Deliver to this endpoint only, whatever its subscriptions; null: to every subscribed endpoint.
+   */
   readonly onlyFor: string | null;
-  /** The span that it was taken in beneath, where that is recorded. */
+  /** The span that recorded the event, if it is sampled. */
   readonly traceparent?: string | undefined;
 }
 
-/** A fact of `account.events`. */
-export function fromAccountFact(fact: AccountFact): IncomingEvent {
-  const { eventId, organizationId, serverId, accountNumber, type, occurredAt, accountSequence } = fact;
+/** Maps a message of `account.events`. */
+export function fromAccountEvent(event: AccountFact): IncomingEvent {
+  const { eventId, organizationId, serverId, accountNumber, type, occurredAt, accountSequence } = event;
   const common = { eventId, organizationId, serverId, accountNumber, type, timestamp: occurredAt, onlyFor: null };
-  return { ...common, record: accountRecord(fact), place: placeOf("account", accountSequence, fact.place) };
+  return { ...common, record: accountRecord(event), place: placeOf("account", accountSequence, event.place) };
 }
 
 function placeOf(source: Source, sequence: number, place: FactPlace | undefined): SourcePlace {
   return { source, sequence, through: place?.through ?? null, after: place?.after ?? null };
 }
 
-function accountRecord(fact: AccountFact): Readonly<Record<string, unknown>> {
-  switch (fact.type) {
+function accountRecord(event: AccountFact): Readonly<Record<string, unknown>> {
+  switch (event.type) {
     case "order.executed":
     case "order.cancelled":
-      return fact.order;
+      return event.order;
     case "position.opened":
     case "position.updated":
-      return fact.position;
+      return event.position;
     case "position.closed":
-      return { ...fact.position, dealIds: fact.dealIds, openPositionCount: fact.openPositionCount };
+      return { ...event.position, dealIds: event.dealIds, openPositionCount: event.openPositionCount };
     case "deal.executed":
-      return fact.deal;
+      return event.deal;
     case "margin.call":
     case "margin.stop_out":
-      return { equity: fact.equity, usedMargin: fact.usedMargin, marginLevel: fact.marginLevel };
+      return { equity: event.equity, usedMargin: event.usedMargin, marginLevel: event.marginLevel };
     default: {
-      const { accountId, version, accountName, status, leverage } = fact;
+      const { accountId, version, accountName, status, leverage } = event;
       const account = { accountId, version, accountName, status, leverage };
-      return fact.type === "account.password_changed" ? { ...account, passwordKind: fact.passwordKind } : account;
+      return event.type === "account.password_changed" ? { ...account, passwordKind: event.passwordKind } : account;
     }
   }
 }
 
-/** A fact of `finance.events`. */
-export function fromFinanceFact(fact: FinanceFact): IncomingEvent {
-  const { eventId, organizationId, serverId, accountNumber, type, occurredAt, transaction } = fact;
+/** Maps a message of `finance.events`. */
+export function fromFinanceEvent(event: FinanceFact): IncomingEvent {
+  const { eventId, organizationId, serverId, accountNumber, type, occurredAt, transaction } = event;
   const common = { eventId, organizationId, serverId, accountNumber, type, timestamp: occurredAt, onlyFor: null };
-  return { ...common, record: transaction, place: placeOf("finance", transaction.sequence, fact.place) };
+  return { ...common, record: transaction, place: placeOf("finance", transaction.sequence, event.place) };
 }
 
-/** A fact of `credits.events`. */
-export function fromCreditsFact(fact: CreditsFact): IncomingEvent {
-  const { eventId, organizationId, type, occurredAt, availableCredits, lowBalanceThreshold } = fact;
+/** Maps a message of `credits.events`. */
+export function fromCreditsEvent(event: CreditsFact): IncomingEvent {
+  const { eventId, organizationId, type, occurredAt, availableCredits, lowBalanceThreshold } = event;
   return {
     eventId,
     organizationId,
@@ -117,8 +119,8 @@ export function fromCreditsFact(fact: CreditsFact): IncomingEvent {
 }
 
 /**
- * The end of a command; null for a state that is not its end. A command ends once, so its id and
- * end name the event.
+ * Maps a command's final state; null for any other state. A command has one final state, so its id
+ * and that state name the event.
  */
 export function fromCommandEvent(event: CommandEvent): IncomingEvent | null {
   const { commandId, status, result } = event;
@@ -150,7 +152,7 @@ export function fromCommandEvent(event: CommandEvent): IncomingEvent | null {
   };
 }
 
-/** A `webhook.test` for one endpoint. */
+/** A `webhook.test` event for one endpoint. */
 export function testEvent(
   endpoint: { readonly id: string; readonly organizationId: string },
   eventId: string,
@@ -169,7 +171,7 @@ export function testEvent(
   };
 }
 
-/** The text that is signed and sent. */
+/** The body that is signed and sent. */
 export function payloadOf(event: IncomingEvent, accountSequence: number | null): string {
   const { type, timestamp, eventId, organizationId, serverId, accountNumber, record } = event;
   const data = { eventId, organizationId, serverId, accountNumber, accountSequence, ...record };

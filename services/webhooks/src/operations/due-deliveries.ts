@@ -2,21 +2,21 @@ import type { Clock } from "@kapi/kernel";
 import { type Gauge, inBatchSpan, type Logger } from "@kapi/runtime";
 
 import type { DeliveryStore, DueEndpoint, EndpointName } from "../domain/ports.ts";
-import type { Deliverer } from "./deliver.ts";
-import type { EndpointBook } from "./endpoint-book.ts";
+import type { Deliverer } from "./deliverer.ts";
+import type { EndpointCache } from "./endpoint-cache.ts";
 
-/** Endpoints of one leasing. */
-const MAX_ENDPOINTS_TOGETHER = 200;
-/** Deliveries of one leasing. */
-const MAX_LEASED_TOGETHER = 1_000;
-/** Deliveries that one step of cancelling takes. */
-const CANCELLED_TOGETHER = 1_000;
+/** Maximum number of endpoints per lease statement. */
+const MAX_ENDPOINTS_PER_LEASE = 200;
+/** Maximum number of deliveries per lease statement. */
+const MAX_DELIVERIES_PER_LEASE = 1_000;
+/** Deliveries cancelled per statement. */
+const CANCEL_BATCH = 1_000;
 const MS_PER_SECOND = 1_000;
 
 export interface DueOptions {
   readonly deliveries: Pick<DeliveryStore, "dueEndpoints" | "lease" | "cancelOpen">;
-  readonly deliverer: Pick<Deliverer, "room" | "add" | "running">;
-  readonly book: EndpointBook;
+  readonly deliverer: Pick<Deliverer, "capacity" | "add" | "running">;
+  readonly endpointCache: EndpointCache;
   readonly leaseMs: number;
   readonly gauges: { readonly oldest: Gauge; readonly running: Gauge };
   readonly clock: Clock;
@@ -24,18 +24,18 @@ export interface DueOptions {
 }
 
 /**
- * Brings what is due to the {@link Deliverer}: retries, what there was no room for, what a killed
- * process had. New deliveries mostly never come here: whoever records them has them from their
- * beginning.
+ * Leases due deliveries for the {@link Deliverer}: retries, deliveries beyond its capacity, and
+ * those of killed processes. Most new deliveries skip this: the process that records them also
+ * leases them.
  */
 export class DueDeliveries {
   readonly #options: DueOptions;
-  /** Endpoints that have more than this process has taken up, with their organizations. */
+  /** Endpoints with further due deliveries, with their organizations. */
   readonly #more = new Map<string, string>();
-  /** Endpoints whose open deliveries are to be cancelled. */
-  readonly #ended = new Set<string>();
+  /** Disabled or deleted endpoints, whose open deliveries are to be cancelled. */
+  readonly #deactivated = new Set<string>();
   #working: Promise<void> | null = null;
-  /** Something came while it was working. */
+  /** Work arrived while working. */
   #again = false;
   #stopping = false;
 
@@ -43,35 +43,35 @@ export class DueDeliveries {
     this.#options = options;
   }
 
-  /** These endpoints have something due; taken up as soon as there is room. */
-  expect(endpoints: readonly EndpointName[]): void {
+  /** Leases deliveries of these endpoints as soon as there is capacity. */
+  enqueue(endpoints: readonly EndpointName[]): void {
     for (const { endpointId, organizationId } of endpoints) this.#more.set(endpointId, organizationId);
     this.#wake();
   }
 
-  /** An endpoint has room again. */
-  onRoom(endpointId: string): void {
+  /** Called when an endpoint has capacity again. */
+  onCapacity(endpointId: string): void {
     if (this.#more.has(endpointId)) this.#wake();
   }
 
-  /** Nothing is to be sent to this endpoint any more. */
+  /** Cancels the open deliveries of a disabled or deleted endpoint. */
   cancel(endpointId: string): void {
-    this.#ended.add(endpointId);
+    this.#deactivated.add(endpointId);
     this.#wake();
   }
 
-  /** Looks in the database for endpoints with something due. */
-  async look(): Promise<void> {
+  /** Reads from the database which endpoints have due deliveries. */
+  async poll(): Promise<void> {
     const { deliveries, clock, gauges, deliverer } = this.#options;
     const nowMs = clock.nowMs();
     const due = await deliveries.dueEndpoints(nowMs);
     gauges.running.record(deliverer.running);
     gauges.oldest.record(ageOf(due, nowMs) / MS_PER_SECOND);
-    this.expect(due);
+    this.enqueue(due);
     await this.#working;
   }
 
-  /** From now on nothing is taken up; resolves when nothing is being taken up any more. */
+  /** Leases nothing more; resolves after the current work. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await this.#working;
@@ -81,10 +81,10 @@ export class DueDeliveries {
     this.#again = true;
     if (this.#stopping || this.#working !== null) return;
     this.#again = false;
-    // For all endpoints: it belongs to no trace, whoever woke it.
+    // The work is for all endpoints, so it belongs to no caller's trace.
     this.#working = inBatchSpan("", [], () => this.#work())
       .catch((error: unknown) => {
-        this.#options.logger.warn({ err: error }, "due deliveries were not taken up; the next look does it");
+        this.#options.logger.warn({ err: error }, "due deliveries were not leased; the next poll retries");
         this.#more.clear();
       })
       .finally(() => {
@@ -94,40 +94,40 @@ export class DueDeliveries {
   }
 
   async #work(): Promise<void> {
-    // What came in this turn of the event loop is taken up together.
+    // Wait one turn of the event loop, to lease for all its endpoints together.
     await new Promise((resolve) => setImmediate(resolve));
     while (!this.#stopping) {
       const wanted = this.#wanted();
-      const [ended] = this.#ended;
+      const [ended] = this.#deactivated;
       if (wanted.size === 0 && ended === undefined) return;
       if (ended !== undefined) await this.#cancelSome(ended);
       if (wanted.size > 0) await this.#lease(wanted);
     }
   }
 
-  /** Of the endpoints that have more, those with room, and how much. */
+  /** How many deliveries to lease per endpoint: pending endpoints with capacity. */
   #wanted(): Map<string, number> {
     const wanted = new Map<string, number>();
-    const room = this.#options.deliverer.room();
-    let left = MAX_LEASED_TOGETHER;
+    const capacity = this.#options.deliverer.capacity();
+    let left = MAX_DELIVERIES_PER_LEASE;
     for (const [endpointId, organizationId] of this.#more) {
       let taken = 0;
-      while (taken < left && room.take({ organizationId, endpointId })) taken += 1;
+      while (taken < left && capacity.reserve({ organizationId, endpointId })) taken += 1;
       if (taken === 0) continue;
       wanted.set(endpointId, taken);
       left -= taken;
-      if (wanted.size >= MAX_ENDPOINTS_TOGETHER || left <= 0) break;
+      if (wanted.size >= MAX_ENDPOINTS_PER_LEASE || left <= 0) break;
     }
     return wanted;
   }
 
   async #lease(wanted: Map<string, number>): Promise<void> {
-    const { deliveries, deliverer, book, clock, leaseMs } = this.#options;
+    const { deliveries, deliverer, endpointCache, clock, leaseMs } = this.#options;
     for (const endpointId of wanted.keys()) {
-      if ((await book.get(endpointId))?.endpoint.status === "enabled") continue;
+      if ((await endpointCache.get(endpointId))?.endpoint.status === "enabled") continue;
       wanted.delete(endpointId);
       this.#more.delete(endpointId);
-      this.#ended.add(endpointId);
+      this.#deactivated.add(endpointId);
     }
     if (wanted.size === 0) return;
     const nowMs = clock.nowMs();
@@ -137,7 +137,7 @@ export class DueDeliveries {
       const organizationId = this.#more.get(endpointId);
       this.#more.delete(endpointId);
       if (organizationId === undefined || (got.get(endpointId)?.length ?? 0) < room) continue;
-      // In the order of turns: who was served stands behind the others.
+      // Moved to the end, behind the endpoints still to be served.
       this.#more.set(endpointId, organizationId);
     }
     deliverer.add(leased);
@@ -145,8 +145,8 @@ export class DueDeliveries {
 
   async #cancelSome(endpointId: string): Promise<void> {
     const { deliveries, clock } = this.#options;
-    const cancelled = await deliveries.cancelOpen(endpointId, CANCELLED_TOGETHER, clock.nowMs());
-    if (cancelled < CANCELLED_TOGETHER) this.#ended.delete(endpointId);
+    const cancelled = await deliveries.cancelOpen(endpointId, CANCEL_BATCH, clock.nowMs());
+    if (cancelled < CANCEL_BATCH) this.#deactivated.delete(endpointId);
   }
 }
 

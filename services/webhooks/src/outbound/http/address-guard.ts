@@ -5,24 +5,24 @@ import { callbackify } from "node:util";
 import { delay } from "@kapi/kernel";
 
 import type { AddressGuard } from "../../domain/ports.ts";
-import { NotResolvedNow, type Resolve } from "./names.ts";
-import { type AddressRules, hostOf, isPublicAddress, refusalOf } from "./public-address.ts";
+import { DnsUnavailableError, type Resolve } from "./dns-resolver.ts";
+import { type AddressRules, hostOf, isPublicAddress, rejectionOf } from "./public-address.ts";
 
 /**
- * How long a save waits for a name, in milliseconds: the gateway waits 2.5 s for the answer to a
- * save.
+ * How long a save waits for name resolution, in milliseconds. The gateway waits 2.5 s for the
+ * response to a save.
  */
 const SAVE_TIMEOUT_MS = 2_000;
 
-/** Checks an address when it is saved: by its spelling, then by what its name resolves to now. */
+/** Checks a URL when it is saved: first its text, then the addresses of its host. */
 export function createAddressGuard(rules: AddressRules, resolve: Resolve): AddressGuard {
   return {
-    refusal: async (text) => {
-      const refusal = refusalOf(text, rules);
-      if (refusal !== null || rules.allowInsecure) return refusal;
+    rejection: async (text) => {
+      const rejection = rejectionOf(text, rules);
+      if (rejection !== null || rules.allowInsecure) return rejection;
       try {
         const host = hostOf(new URL(text));
-        await Promise.race([resolvePublic(host, resolve), givesUp(host)]);
+        await Promise.race([resolvePublic(host, resolve), rejectAfterTimeout(host)]);
         return null;
       } catch (error) {
         return textOf(error);
@@ -32,8 +32,8 @@ export function createAddressGuard(rules: AddressRules, resolve: Resolve): Addre
 }
 
 /**
- * The lookup of every connection: one private address among those of a name refuses the connection,
- * unless `allowInsecure`. What it hands out is what is connected to, so a name cannot change in
+ * The lookup of every connection. One private address of a name rejects the connection, unless
+ * `allowInsecure`. The connection uses exactly the checked addresses, so a name cannot change in
  * between.
  */
 export function connectionLookup({ allowInsecure }: AddressRules, resolve: Resolve): LookupFunction {
@@ -49,22 +49,22 @@ export function connectionLookup({ allowInsecure }: AddressRules, resolve: Resol
 }
 
 /**
- * The addresses of a public host. A name without an address and one with a private address get the
- * same error: which internal names exist, and where, is not for whoever saves an endpoint.
+ * The addresses of a public host. A name without addresses and a name with a private address give
+ * the same error, which hides the existence of internal names.
  */
 async function resolvePublic(host: string, resolve: Resolve): Promise<readonly LookupAddress[]> {
   const addresses = await resolve(host).catch((error: unknown) => {
-    if (error instanceof NotResolvedNow) throw error;
+    if (error instanceof DnsUnavailableError) throw error;
     return [];
   });
   if (addresses.length > 0 && addresses.every(({ address }) => isPublicAddress(address))) return addresses;
   throw new Error(`${host} does not resolve to public addresses`);
 }
 
-/** Rejects when a save has waited long enough; the look-up goes on for whoever shares it. */
-async function givesUp(host: string): Promise<never> {
+/** Rejects after the save timeout. The look-up continues for its other callers. */
+async function rejectAfterTimeout(host: string): Promise<never> {
   await delay(SAVE_TIMEOUT_MS);
-  throw new NotResolvedNow(host);
+  throw new DnsUnavailableError(host);
 }
 
 function textOf(error: unknown): string {

@@ -19,7 +19,7 @@ import { createOwnerClient, createTestEnvironment, eventually, TestClock, type T
 import type { z } from "zod";
 
 import { ConfigSchema } from "../src/config.ts";
-import { type Outside, startService } from "../src/service.ts";
+import { type ServiceOverrides, startService } from "../src/service.ts";
 
 const MAIN = path.resolve(import.meta.dirname, "../src/main.ts");
 const CALL_TIMEOUT_MS = 20_000;
@@ -27,8 +27,8 @@ const READY_TIMEOUT_MS = 40_000;
 
 type NewEndpoint = z.input<typeof CreateWebhookBody>;
 
-/** The service on real servers, with a clock that the test moves; no jitter. */
-export class World {
+/** The service with real Kafka and PostgreSQL, a test clock and no jitter. */
+export class Harness {
   readonly scope = new Scope();
   readonly clock = new TestClock(Date.now());
   readonly organizationId = randomUUID();
@@ -41,8 +41,8 @@ export class World {
     this.producer = producer;
   }
 
-  /** Servers only. */
-  static async prepare(): Promise<World> {
+  /** Starts Kafka and PostgreSQL only. */
+  static async prepare(): Promise<Harness> {
     const environment = await createTestEnvironment({ needs: ["kafka", "postgres"] });
     const logger = createLogger({ service: "test", level: "error" });
     const kafka = createKafka({
@@ -52,23 +52,23 @@ export class World {
       logger,
     });
     const producer = await createProducer(kafka);
-    const world = new World(environment, producer.value);
-    await world.scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
-    await world.scope.start("producer", () => producer);
-    return world;
+    const harness = new Harness(environment, producer.value);
+    await harness.scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
+    await harness.scope.start("producer", () => producer);
+    return harness;
   }
 
-  static async start(env: Readonly<Record<string, string>> = {}, outside: Outside = {}): Promise<World> {
-    const world = await World.prepare();
-    await world.startService(env, outside);
-    return world;
+  static async start(env: Readonly<Record<string, string>> = {}, overrides: ServiceOverrides = {}): Promise<Harness> {
+    const harness = await Harness.prepare();
+    await harness.startService(env, overrides);
+    return harness;
   }
 
   /**
-   * The service in this process, by the world's clock. Local addresses are allowed unless `env`
-   * says otherwise.
+   * Starts the service in this process with the test clock. Local addresses are allowed unless
+   * `env` overrides that.
    */
-  async startService(env: Readonly<Record<string, string>> = {}, outside: Outside = {}): Promise<Scope> {
+  async startService(env: Readonly<Record<string, string>> = {}, overrides: ServiceOverrides = {}): Promise<Scope> {
     const scope = new Scope();
     const logger = createLogger({ service: "webhooks", level: env["LOG_LEVEL"] ?? "error" });
     const all = { ...this.environment.env, HTTP_PORT: "0", WEBHOOK_ALLOW_INSECURE: "true", ...env };
@@ -83,14 +83,14 @@ export class World {
           throw error;
         },
       },
-      { random: () => 0, clock: this.clock, ...outside },
+      { random: () => 0, clock: this.clock, ...overrides },
     );
     await this.scope.start("service", () => ({ value: null, stop: () => scope.stop() }));
     await this.connect(url);
     return scope;
   }
 
-  /** The service as a process of its own, by the machine's clock. */
+  /** Starts the service as a child process with the system clock. */
   async spawn(env: Readonly<Record<string, string>> = {}): Promise<ChildProcess> {
     const all = { ...process.env, ...this.environment.env, HTTP_PORT: "0", WEBHOOK_ALLOW_INSECURE: "true", ...env };
     const child = spawn(process.execPath, [MAIN], {
@@ -118,13 +118,13 @@ export class World {
     return this.scope.stop();
   }
 
-  /** Records of one key share a partition. */
-  async publish(topic: TopicContract, fact: object, times = 1, key = "one"): Promise<void> {
-    const message = { key, value: JSON.stringify(fact) };
+  /** Records with one key share a partition. */
+  async publish(topic: TopicContract, event: object, times = 1, key = "one"): Promise<void> {
+    const message = { key, value: JSON.stringify(event) };
     await Promise.all(Array.from({ length: times }, () => this.producer.send(topic, message)));
   }
 
-  /** A request of the gateway: status and body. */
+  /** Sends a request as the gateway does. */
   async call(
     method: string,
     below: string,
@@ -153,7 +153,7 @@ export class World {
     return WebhookDeliveriesAnswer.parse(answer.body).deliveries;
   }
 
-  /** The one delivery of an endpoint, once it has `attempts` attempts. */
+  /** Waits until the only delivery of an endpoint has `attempts` attempts. */
   attempted(endpointId: string, attempts: number): Promise<WebhookDelivery> {
     return eventually(async () => {
       const [delivery] = await this.deliveries(endpointId);

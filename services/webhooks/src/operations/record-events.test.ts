@@ -5,12 +5,12 @@ import { measurements, TestClock } from "@kapi/testkit";
 import { expect, it } from "vitest";
 
 import type { MissingEvents } from "../domain/source-order.ts";
-import { eventIntake } from "./take-in-events.ts";
+import { createEventRecorder } from "./record-events.ts";
 
 const measured = measurements();
 const METRIC = "webhooks.events.missing";
 
-it("counts and logs the older events that an account goes on without, once they are committed", async () => {
+it("counts and logs given-up events once, after the commit", async () => {
   const lines: string[] = [];
   const logger = createLogger({ service: "test", level: "warn", destination: { write: (line) => lines.push(line) } });
   const serverId = randomUUID();
@@ -25,10 +25,10 @@ it("counts and logs the older events that an account goes on without, once they 
     () => Promise.resolve({ recorded: 2, leased: [], more: [], missing }),
     () => Promise.resolve({ recorded: 1, leased: [], more: [], missing: [] }),
   ];
-  const takeIn = eventIntake({
-    events: { takeIn: () => results.shift()?.() ?? Promise.reject(new Error("one call too many")) },
-    deliverer: { room: () => ({ take: () => false }), add: () => undefined },
-    due: { expect: () => undefined },
+  const recordEvents = createEventRecorder({
+    events: { recordEvents: () => results.shift()?.() ?? Promise.reject(new Error("one call too many")) },
+    deliverer: { capacity: () => ({ reserve: () => false }), add: () => undefined },
+    due: { enqueue: () => undefined },
     leaseMs: 1_000,
     clock: new TestClock(),
     logger,
@@ -43,13 +43,13 @@ it("counts and logs the older events that an account goes on without, once they 
     place: null,
     onlyFor: null,
   };
-  await expect(takeIn([event])).rejects.toThrow("connection");
+  await expect(recordEvents([event])).rejects.toThrow("connection");
   expect([measured.total(METRIC, { reason: "overdue" }), lines.length]).toEqual([0, 0]);
-  await takeIn([event]);
-  await takeIn([event]);
+  await recordEvents([event]);
+  await recordEvents([event]);
   expect(measured.total(METRIC, { reason: "overdue" })).toBe(3);
   expect(measured.total(METRIC, { reason: "too_many" })).toBe(1);
-  // How many are missing is not known.
+  // The number of missing events is unknown.
   expect(measured.total(METRIC, { reason: "other_source" })).toBe(1);
   expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
     expect.objectContaining({ level: expect.anything() as unknown, gaps: 3, missing }),

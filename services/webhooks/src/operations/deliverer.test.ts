@@ -7,10 +7,10 @@ import { describe, expect, it } from "vitest";
 
 import type { Reply } from "../domain/attempt.ts";
 import type { Endpoint } from "../domain/endpoint.ts";
-import type { Leased, Recorded } from "../domain/ports.ts";
+import type { LeasedDelivery, AttemptRecord } from "../domain/ports.ts";
 import { newSecret } from "../domain/signature.ts";
-import { Deliverer } from "./deliver.ts";
-import { EndpointBook } from "./endpoint-book.ts";
+import { Deliverer } from "./deliverer.ts";
+import { EndpointCache } from "./endpoint-cache.ts";
 
 const LEASE_MS = 60_000;
 const TIMEOUT_MS = 15_000;
@@ -39,15 +39,15 @@ function endpointOf(keyring = keys): Endpoint {
 }
 
 /**
- * A deliverer whose receivers answer `status`, by default 200, when `answer` says so, and whose
+ * A deliverer with fake receivers and store. Receivers answer `status` after `answer` resolves; the
  * store fails while `broken`.
  */
-function world(endpoints: readonly Endpoint[]) {
+function createHarness(endpoints: readonly Endpoint[]) {
   const clock = new TestClock();
   const state = {
     broken: false,
     sent: 0,
-    recorded: [] as Recorded[],
+    recorded: [] as AttemptRecord[],
     released: [] as string[],
     notEnabled: [] as string[],
     answer: (): Promise<void> => Promise.resolve(),
@@ -63,12 +63,12 @@ function world(endpoints: readonly Endpoint[]) {
         await state.answer();
         return { ...reply, status: state.status(url) };
       },
-      breakOff: () => undefined,
+      abort: () => undefined,
     },
-    book: new EndpointBook({ store, keys, clock }),
+    endpointCache: new EndpointCache({ store, keys, clock }),
     deliveries: {
       record: (attempts) => {
-        if (state.broken) return Promise.reject(new Error("the database is away"));
+        if (state.broken) return Promise.reject(new Error("the database is unavailable"));
         state.recorded.push(...attempts);
         return Promise.resolve();
       },
@@ -80,13 +80,13 @@ function world(endpoints: readonly Endpoint[]) {
     endpoints: { disable: () => Promise.resolve(false) },
     timeoutMs: TIMEOUT_MS,
     marginMs: MARGIN_MS,
-    onRoom: () => undefined,
+    onCapacity: () => undefined,
     onNotEnabled: (endpointId) => state.notEnabled.push(endpointId),
     clock,
     random: () => 0,
     logger: createLogger({ service: "test", level: "silent" }),
   });
-  const lease = ({ id: endpointId, organizationId }: Endpoint, leaseMs = LEASE_MS): Leased => {
+  const lease = ({ id: endpointId, organizationId }: Endpoint, leaseMs = LEASE_MS): LeasedDelivery => {
     const id = randomUUID();
     const leaseUntilMs = clock.nowMs() + leaseMs;
     const name = { day: "2026-01-01", organizationId, endpointId, id };
@@ -96,9 +96,9 @@ function world(endpoints: readonly Endpoint[]) {
 }
 
 describe("the deliverer", () => {
-  it("frees a slot once for each delivery, also where its recording fails for good", async () => {
+  it("frees a slot once per delivery, even if recording fails for good", async () => {
     const endpoint = endpointOf();
-    const { clock, state, deliverer, lease } = world([endpoint]);
+    const { clock, state, deliverer, lease } = createHarness([endpoint]);
     state.broken = true;
     deliverer.add([lease(endpoint), lease(endpoint), lease(endpoint)]);
     await eventually(() => state.sent === 3);
@@ -109,32 +109,32 @@ describe("the deliverer", () => {
     expect(state.recorded).toEqual([]);
   });
 
-  it("sends nothing that another process may have before the attempt is recorded", async () => {
+  it("skips a delivery whose lease may expire before the attempt is recorded", async () => {
     const endpoint = endpointOf();
-    const { state, deliverer, lease } = world([endpoint]);
+    const { state, deliverer, lease } = createHarness([endpoint]);
     deliverer.add([lease(endpoint, TIMEOUT_MS + MARGIN_MS - 1), lease(endpoint, TIMEOUT_MS + MARGIN_MS)]);
     await eventually(() => state.recorded.length === 1);
     expect(state.sent).toBe(1);
   });
 
-  it("fails what it cannot sign and goes on with all others", async () => {
+  it("fails a delivery that it cannot sign, and sends all others", async () => {
     const [good, bad] = [endpointOf(), endpointOf(otherKeys)];
-    const { state, deliverer, lease } = world([good, bad]);
+    const { state, deliverer, lease } = createHarness([good, bad]);
     deliverer.add([lease(bad), lease(good)]);
     await eventually(() => state.recorded.length === 2);
-    const outcomes = new Map(state.recorded.map(({ delivery, verdict }) => [delivery.endpointId, verdict]));
+    const outcomes = new Map(state.recorded.map(({ delivery, outcome }) => [delivery.endpointId, outcome]));
     expect(outcomes.get(good.id)).toMatchObject({ status: "succeeded" });
     expect(outcomes.get(bad.id)).toMatchObject({
       status: "pending",
-      attempt: { error: "the secret of the endpoint cannot be opened: rotate it" },
+      attempt: { error: "the secret of the endpoint cannot be decrypted: rotate it" },
     });
     expect(state.sent).toBe(1);
   });
 
-  it("sends nothing to an endpoint that was disabled or deleted meanwhile: it gives that back and tells whose it is", async () => {
+  it("releases deliveries of an endpoint that was disabled or deleted meanwhile, and reports the endpoint", async () => {
     const disabled: Endpoint = { ...endpointOf(), status: "disabled", disabledReason: "owner" };
     const deleted = endpointOf();
-    const { state, deliverer, lease } = world([disabled]);
+    const { state, deliverer, lease } = createHarness([disabled]);
     const waiting = [lease(disabled), lease(disabled), lease(disabled), lease(deleted)];
     deliverer.add(waiting);
     await eventually(() => state.released.length === waiting.length);
@@ -143,22 +143,24 @@ describe("the deliverer", () => {
     expect(new Set(state.notEnabled)).toEqual(new Set([disabled.id, deleted.id]));
   });
 
-  it("gives back what waits for an endpoint that failed three times in a row, and goes on with all others", async () => {
-    const [away, well] = [endpointOf(), endpointOf()];
-    const { state, deliverer, lease } = world([away, well]);
-    state.status = (endpointUrl) => (endpointUrl === away.url ? 500 : 200);
-    const all = Array.from({ length: 6 }, () => lease(away));
+  it("releases waiting deliveries after three consecutive failures, and sends to other endpoints", async () => {
+    const [failing, healthy] = [endpointOf(), endpointOf()];
+    const { state, deliverer, lease } = createHarness([failing, healthy]);
+    state.status = (endpointUrl) => (endpointUrl === failing.url ? 500 : 200);
+    const all = Array.from({ length: 6 }, () => lease(failing));
     deliverer.add(all);
     await eventually(() => state.released.length > 0);
     expect(state.released).toEqual(all.slice(state.sent).map(({ id }) => id));
-    deliverer.add([lease(well)]);
-    await eventually(() => state.recorded.some(({ delivery }) => delivery.endpointId === well.id));
-    expect(deliverer.room().take({ organizationId: away.organizationId, endpointId: away.id })).toBe(false);
+    deliverer.add([lease(healthy)]);
+    await eventually(() => state.recorded.some(({ delivery }) => delivery.endpointId === healthy.id));
+    expect(deliverer.capacity().reserve({ organizationId: failing.organizationId, endpointId: failing.id })).toBe(
+      false,
+    );
   });
 
-  it("gives back what waits when it is stopped, and records what was under way", async () => {
+  it("releases waiting deliveries on stop, and records running ones", async () => {
     const endpoint = endpointOf();
-    const { state, deliverer, lease } = world([endpoint]);
+    const { state, deliverer, lease } = createHarness([endpoint]);
     const { promise, resolve } = Promise.withResolvers<void>();
     state.answer = () => promise;
     const all = Array.from({ length: 5 }, () => lease(endpoint));
@@ -169,6 +171,8 @@ describe("the deliverer", () => {
     await stopped;
     expect(state.recorded).toHaveLength(2);
     expect(state.released).toEqual(all.slice(2).map(({ id }) => id));
-    expect(deliverer.room().take({ organizationId: endpoint.organizationId, endpointId: endpoint.id })).toBe(false);
+    expect(deliverer.capacity().reserve({ organizationId: endpoint.organizationId, endpointId: endpoint.id })).toBe(
+      false,
+    );
   });
 });

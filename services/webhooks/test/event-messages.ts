@@ -1,4 +1,4 @@
-/** Facts as other services publish them. */
+/** Events as other services publish them. */
 import { randomUUID } from "node:crypto";
 
 import { anyAccountNumber } from "@kapi/testkit";

@@ -1,19 +1,19 @@
-/** Names against a real name server: one that is silent about a name costs nobody else anything. */
+/** The DNS resolver against a real name server: a silent name delays no other name. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { FAILURE_TTL_MS, openNames, parseHosts, shareLookups } from "../src/outbound/http/names.ts";
-import { createAddressGuard } from "../src/outbound/http/resolve.ts";
+import { FAILURE_TTL_MS, createDnsResolver, parseHosts, shareLookups } from "../src/outbound/http/dns-resolver.ts";
+import { createAddressGuard } from "../src/outbound/http/address-guard.ts";
 import { type NameAnswer, NameServer } from "./name-server.ts";
 
 const PUBLIC = "93.184.215.14";
 const RULES = { allowedPorts: [443], allowInsecure: false } as const;
 /** More names than libuv has threads. */
 const SILENT_NAMES = 40;
-/** What a look-up may take beyond its deadline on a busy machine, in milliseconds. */
+/** Tolerance for a busy machine, in milliseconds. */
 const SLACK_MS = 2_000;
 
 let server: NameServer;
-/** Names beside `…silent.example`, which are never answered. */
+/** Answers by name. `…silent.example` is never answered. */
 const names = new Map<string, NameAnswer>();
 
 beforeAll(async () => {
@@ -23,10 +23,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const open = async () => shareLookups(await openNames([server.address]));
+const open = async () => shareLookups(await createDnsResolver([server.address]));
 
-describe("while a name server is silent about many names", () => {
-  it("other names are resolved at once, slow ones as soon as they are told, and endpoints can be saved", async () => {
+describe("while many names get no answer", () => {
+  it("other names resolve at once, slow names when answered, and endpoints can be saved", async () => {
     names.set("quick.example", { address: PUBLIC });
     names.set("slow.example", { address: PUBLIC, afterMs: 1_500 });
     const resolve = await open();
@@ -41,16 +41,16 @@ describe("while a name server is silent about many names", () => {
     for (let round = 0; round < 5; round += 1) {
       expect(await resolve("quick.example")).toEqual([{ address: PUBLIC, family: 4 }]);
     }
-    expect(await guard.refusal("https://quick.example/hook")).toBeNull();
+    expect(await guard.rejection("https://quick.example/hook")).toBeNull();
     await resolve("slow.example");
-    // All of that while the silent ones are still waited for, which takes 5 s.
+    // The silent look-ups are still running: they time out after 5 s.
     expect(ended).toBe(0);
-    expect(await guard.refusal("https://new.silent.example/")).toBe("new.silent.example cannot be resolved now");
-    for (const one of await Promise.all(silent)) expect(one).toMatchObject({ name: "NotResolvedNow" });
+    expect(await guard.rejection("https://new.silent.example/")).toBe("new.silent.example cannot be resolved now");
+    for (const one of await Promise.all(silent)) expect(one).toMatchObject({ name: "DnsUnavailableError" });
   });
 });
 
-it("look-ups of a name at the same time are one, and its failure holds for a short time", async () => {
+it("concurrent look-ups of a name are shared, and a failure is cached briefly", async () => {
   const resolve = await open();
   const name = "new.example";
   const first = [resolve(name), resolve(name)];
@@ -64,57 +64,57 @@ it("look-ups of a name at the same time are one, and its failure holds for a sho
 });
 
 describe("an endpoint can be saved at once", () => {
-  it("where the first name server is silent and the second one is not", async () => {
+  it("if only the first name server is silent", async () => {
     names.set("quick.example", { address: PUBLIC });
     const silent = await NameServer.start(() => "silent");
-    const guard = createAddressGuard(RULES, await openNames([silent.address, server.address]));
-    expect(await guard.refusal("https://quick.example/hook")).toBeNull();
+    const guard = createAddressGuard(RULES, await createDnsResolver([silent.address, server.address]));
+    expect(await guard.rejection("https://quick.example/hook")).toBeNull();
     await silent.stop();
   });
 
-  it("where its name server is silent about IPv6 alone", async () => {
+  it("if the name server answers only for IPv4", async () => {
     names.set("old.example", { address: PUBLIC, silentAboutIpv6: true });
     const guard = createAddressGuard(RULES, await open());
-    expect(await guard.refusal("https://old.example/hook")).toBeNull();
+    expect(await guard.rejection("https://old.example/hook")).toBeNull();
   });
 });
 
-it("an answer that is too large for UDP is asked for over TCP, and checked whole", async () => {
+it("a truncated UDP answer is repeated over TCP and checked in full", async () => {
   names.set("large.example", { address: "10.0.0.7", truncated: true });
   const resolve = await open();
   expect(await resolve("large.example")).toEqual([{ address: "10.0.0.7", family: 4 }]);
   const guard = createAddressGuard(RULES, resolve);
-  expect(await guard.refusal("https://large.example/")).toBe("large.example does not resolve to public addresses");
+  expect(await guard.rejection("https://large.example/")).toBe("large.example does not resolve to public addresses");
 });
 
-it("a name whose name server fails is not called unknown or private", async () => {
+it("a name server failure is not reported as an unknown or private name", async () => {
   names.set("failing.example", "failing");
   const guard = createAddressGuard(RULES, await open());
-  expect(await guard.refusal("https://failing.example/")).toBe("failing.example cannot be resolved now");
+  expect(await guard.rejection("https://failing.example/")).toBe("failing.example cannot be resolved now");
 });
 
 it.each([`https://${PUBLIC}/hook`, "https://[2606:4700:4700::1111]/hook"])(
-  "a public address without a name can be saved, and no name server is asked: %s",
+  "a public IP address can be saved without asking a name server: %s",
   async (url) => {
     const guard = createAddressGuard(RULES, await open());
     const askedBefore = server.asked.length;
-    expect(await guard.refusal(url)).toBeNull();
+    expect(await guard.rejection(url)).toBeNull();
     expect(server.asked).toHaveLength(askedBefore);
   },
 );
 
-describe("an address that is refused", () => {
+describe("a rejected URL", () => {
   it.each([
-    ["that has a private address", { address: "10.0.0.7" }],
-    ["that is not known", "unknown"],
-  ] as const)("by a name %s tells no more than that the name is not public", async (_what, answer) => {
+    ["with a private address", { address: "10.0.0.7" }],
+    ["without an address", "unknown"],
+  ] as const)("for a name %s reveals only that the name is not public", async (_what, answer) => {
     names.set("db.example", answer);
     const guard = createAddressGuard(RULES, await open());
-    expect(await guard.refusal("https://db.example/")).toBe("db.example does not resolve to public addresses");
+    expect(await guard.rejection("https://db.example/")).toBe("db.example does not resolve to public addresses");
   });
 });
 
-it("names of the hosts file and localhost need no name server", async () => {
+it("the hosts file and localhost need no name server", async () => {
   const hosts = parseHosts("# comment\n127.0.0.1 localhost me.example # mine\n\n10.1.2.3\tME.example\nbad line\n");
   expect(hosts.get("me.example")).toEqual([
     { address: "127.0.0.1", family: 4 },

@@ -1,12 +1,12 @@
 import { AccountFact, CommandEvent, FinanceFact, WebhookEvent, WEBHOOK_KINDS } from "@kapi/contracts";
 import { describe, expect, it } from "vitest";
 
-import { account, commandEvent, deal, order, position, transaction } from "../../test/facts.ts";
-import { fromAccountFact, fromCommandEvent, fromFinanceFact, type IncomingEvent, payloadOf } from "./facts.ts";
+import { account, commandEvent, deal, order, position, transaction } from "../../test/event-messages.ts";
+import { fromAccountEvent, fromCommandEvent, fromFinanceEvent, type IncomingEvent, payloadOf } from "./events.ts";
 
 const wire = (event: IncomingEvent, sequence: number | null = 1): unknown => JSON.parse(payloadOf(event, sequence));
 
-describe("what a receiver is told", () => {
+describe("the body sent to a receiver", () => {
   it.each([
     ...["created", "updated", "enabled", "disabled", "archived", "deleted", "password_changed"].map((kind) =>
       account(`account.${kind}`),
@@ -17,41 +17,41 @@ describe("what a receiver is told", () => {
     position("position.updated"),
     position("position.closed"),
     deal(),
-  ])("of $type is what the contract says, field for field", (fact) => {
-    const told = wire(fromAccountFact(AccountFact.parse(fact)));
-    expect(WebhookEvent.parse(told)).toEqual(told);
+  ])("of $type matches the contract exactly", (message) => {
+    const sent = wire(fromAccountEvent(AccountFact.parse(message)));
+    expect(WebhookEvent.parse(sent)).toEqual(sent);
   });
 
-  it("of a closed position are the position, its deals and how many are open still", () => {
-    const fact = position("position.closed");
-    const { eventId, organizationId, serverId, accountNumber } = fact;
-    expect(wire(fromAccountFact(AccountFact.parse(fact)), 7)).toEqual({
+  it("of a closed position contains the position, its deals and the number of open positions", () => {
+    const message = position("position.closed");
+    const { eventId, organizationId, serverId, accountNumber } = message;
+    expect(wire(fromAccountEvent(AccountFact.parse(message)), 7)).toEqual({
       type: "position.closed",
-      timestamp: fact.occurredAt,
+      timestamp: message.occurredAt,
       data: {
         eventId,
         organizationId,
         serverId,
         accountNumber,
         accountSequence: 7,
-        ...fact.position,
+        ...message.position,
         dealIds: ["9001", "9002"],
         openPositionCount: 0,
       },
     });
   });
 
-  it("of a transaction is its row", () => {
-    const told = wire(fromFinanceFact(FinanceFact.parse(transaction())));
-    expect(WebhookEvent.parse(told)).toEqual(told);
+  it("of a transaction contains its row", () => {
+    const sent = wire(fromFinanceEvent(FinanceFact.parse(transaction())));
+    expect(WebhookEvent.parse(sent)).toEqual(sent);
   });
 
-  it("of a command is its end alone, without a large result", () => {
+  it("of a command exists for final states only and omits a large result", () => {
     expect(fromCommandEvent(CommandEvent.parse(commandEvent({ status: "leased" })))).toBeNull();
     for (const status of ["succeeded", "failed", "expired"] as const) {
       const event = fromCommandEvent(CommandEvent.parse(commandEvent({ status })));
-      const told = event === null ? null : wire(event, null);
-      expect(WebhookEvent.parse(told)).toEqual(told);
+      const sent = event === null ? null : wire(event, null);
+      expect(WebhookEvent.parse(sent)).toEqual(sent);
       expect(WEBHOOK_KINDS).toContain(`command.${status}`);
     }
     const createdBy = { type: "key", id: "mfrggzdfmztwq2lk" };
@@ -63,15 +63,15 @@ describe("what a receiver is told", () => {
     expect(large?.record).toMatchObject({ result: null, resultOmitted: true });
   });
 
-  it("is never a credential, should a fact ever carry one", () => {
+  it("never contains a credential, even if the message does", () => {
     const secret = "hV7#kQ2mRz9!pLw4XnTb";
     const credentials = { tradingPassword: secret, investorPassword: secret };
     for (const kind of ["account.created", "account.password_changed"]) {
-      const fact = AccountFact.parse({ ...account(kind), password: secret, credentials });
-      expect(payloadOf(fromAccountFact(fact), 1)).not.toContain(secret);
+      const message = AccountFact.parse({ ...account(kind), password: secret, credentials });
+      expect(payloadOf(fromAccountEvent(message), 1)).not.toContain(secret);
     }
     const event = CommandEvent.parse({ ...commandEvent({}), password: secret, credentials });
-    const told = fromCommandEvent(event);
-    expect(told === null ? "" : payloadOf(told, null)).not.toContain(secret);
+    const sent = fromCommandEvent(event);
+    expect(sent === null ? "" : payloadOf(sent, null)).not.toContain(secret);
   });
 });
