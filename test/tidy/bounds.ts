@@ -58,7 +58,7 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "libs/trading-server/src/event-feed/booking-queue.ts MAX_UNIT_EVENTS",
     "libs/trading-server/src/event-feed/gap-filler.ts MAX_FILLS",
     "services/account/src/operations/change-trading-accounts.ts MAX_CATCH_UPS",
-    "services/account/src/outbound/postgres/server-register.ts MAX_TELLINGS",
+    "services/account/src/outbound/postgres/server-repository.ts MAX_CONFIGURE_ROUNDS",
     "services/finance/src/operations/reconcile.ts MAX_CALLS",
     "services/console/src/outbound/passwords.ts MAX_RUNNING",
   ],

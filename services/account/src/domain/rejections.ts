@@ -1,8 +1,8 @@
 import type { CommandErrorCode } from "@kapi/contracts";
 
-import type { Refusal } from "./account-change.ts";
+import type { Rejection } from "./account-change.ts";
 
-/** What a failed command says, where this service and not the trading server refused it. */
+/** Messages of commands that this service rejects itself. */
 const MESSAGES: Partial<Record<CommandErrorCode, string>> = {
   ACCOUNT_NOT_FOUND: "There is no such account",
   ACCOUNT_NOT_READY: "The account was not opened on the trading server",
@@ -11,7 +11,6 @@ const MESSAGES: Partial<Record<CommandErrorCode, string>> = {
   SERVER_DISABLED: "The server is disabled",
 };
 
-/** The refusal with this code. */
-export function refusal(errorCode: CommandErrorCode): { readonly kind: "refuse" } & Refusal {
+export function rejection(errorCode: CommandErrorCode): { readonly kind: "refuse" } & Rejection {
   return { kind: "refuse", errorCode, errorMessage: MESSAGES[errorCode] ?? errorCode };
 }

@@ -2,24 +2,18 @@ import { column, OPEN_BY_KEY, type WorkTransaction } from "@kapi/commands";
 import { type Actor, actorFromText, actorToText } from "@kapi/contracts";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 
-import { CREATED_PLACE, type FactDraft } from "../../domain/account-fact.ts";
+import { CREATED_PLACE, type AccountEventDraft } from "../../domain/account-event.ts";
 import type { Account } from "../../domain/account.ts";
 import { startsOf, type StoredStatus } from "../../domain/account-status.ts";
-import type { DeletionBook, DeletionState } from "../../domain/ports.ts";
+import type { DeletionRepository, DeletionState } from "../../domain/ports.ts";
 import { countMoves } from "./account-counts.ts";
-import { recordFacts } from "./account-facts.ts";
+import { recordEvents } from "./account-events.ts";
 import { ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow, IN_LOCK_ORDER } from "./account-row.ts";
 
-/**
- * When a deletion that was begun is looked at first, if nobody has ended it by then; then twice as
- * late each time.
- */
+/** First resume of an unfinished deletion; then twice as late each time. */
 const FIRST_LOOK_SECONDS = 10;
 const LAST_LOOK_SECONDS = 300;
-/**
- * So far counts an account as booked whose last events are left out: above the sequence of every
- * event.
- */
+/** The booked sequence of an account whose last events are skipped: above every real sequence. */
 const EVERY_EVENT = Number.MAX_SAFE_INTEGER;
 
 interface DeletionRow extends AccountRow {
@@ -42,7 +36,7 @@ const LOOK = statement<DeletionRow>(
    left join command_inbox i on i.command_id = a.running_command and i.${OPEN_BY_KEY}
    where a.server_id = $1 and a.account_number = $2`,
 );
-// $2 statuses, $3 the command that was last begun.
+// $2 statuses, $3 the last started command.
 const LOCK_TO_START = statement<LockedRow>(
   "account-deletion-lock-start",
   `select server_id, status from accounts
@@ -59,8 +53,8 @@ const MARK_DELETING = statement(
      deletion_due_at = clock_timestamp() + $2 * interval '1 second', deletion_created_by = $3
    where id = $1`,
 );
-// While this row is there, the events of an account that is deleting are booked. Where it never had
-// any, it is made.
+// Events of a deleting account are booked while this row exists. It is inserted if the account had
+// no events.
 const KEEP_FEED = statement(
   "account-deletion-keep-feed",
   `insert into feeds (server_id, account_number, booked_sequence, order_count, position_count, open_position_count,
@@ -72,7 +66,7 @@ const BOOKED_SEQUENCE = statement<{ booked_sequence: number }>(
   "account-deletion-booked-sequence",
   "select booked_sequence from feeds where server_id = $1 and account_number = $2 and booked_sequence < $3",
 );
-// $2 sequence up to which the account was booked before the try.
+// $2 booked sequence before the attempt.
 const NOTE_STALL = statement<{ deletion_stalls: number }>(
   "account-deletion-note-stall",
   `with tried as (
@@ -89,7 +83,7 @@ const NOTE_STALL = statement<{ deletion_stalls: number }>(
    )
    select deletion_stalls from tried`,
 );
-// The account's row is locked first, as by whoever books an event.
+// The account's row is locked first, as when booking.
 const SKIP_EVENTS = statement(
   "account-deletion-skip-events",
   `with account as materialized (
@@ -120,8 +114,7 @@ const TAKE_DUE = statement<DeletionRow>(
    returning ${ACCOUNT_COLUMNS_OF_A}, a.running_command, a.deletion_refusals, a.deletion_created_by,
      null as command_status`,
 );
-// Locked, so that of several that finish one deletion only the first finds it, and records the
-// fact.
+// Locked, so that only the first of several concurrent completions records the event.
 const LOCK_DELETING = statement<AccountRow>(
   "account-deletion-lock",
   `select ${ACCOUNT_COLUMNS_OF_A} from accounts a where a.id = any($1::uuid[]) and a.status = any($2::text[])
@@ -138,15 +131,15 @@ const MARK_DELETED = statement(
    where id = any($1::uuid[])`,
 );
 
-export interface DeletionBookOptions {
+export interface DeletionRepositoryOptions {
   readonly database: Database;
-  readonly deleteHistory: DeletionBook["deleteHistory"];
+  readonly deleteHistory: DeletionRepository["deleteHistory"];
 }
 
-/** Keeps the rows of accounts on their way out (decisions, 4.8). */
-export function createDeletionBook({ database, deleteHistory }: DeletionBookOptions): DeletionBook {
+/** Deleting accounts in PostgreSQL (decisions, 4.8). */
+export function createDeletionRepository({ database, deleteHistory }: DeletionRepositoryOptions): DeletionRepository {
   return {
-    async look(serverId, accountNumber) {
+    async find(serverId, accountNumber) {
       const [row] = await database.query(LOOK, [serverId, accountNumber]);
       return row === undefined ? null : toState(row);
     },
@@ -164,15 +157,15 @@ export function createDeletionBook({ database, deleteHistory }: DeletionBookOpti
     },
     async announceCreation(transaction, accountId, at) {
       const rows = await transaction.query(LOCK_UNANNOUNCED, [accountId]);
-      await recordFacts(
+      await recordEvents(
         transaction,
-        rows.map((row) => toCreatedFact(fromRow(row), at)),
+        rows.map((row) => toCreatedEvent(fromRow(row), at)),
       );
     },
-    async refused({ account, refusals }) {
-      await database.query(REFUSED, [account.id, refusals]);
+    async noteRejection({ account, rejections }) {
+      await database.query(REFUSED, [account.id, rejections]);
     },
-    async takeDue(limit) {
+    async claimDue(limit) {
       const rows = await database.query(TAKE_DUE, [limit, FIRST_LOOK_SECONDS, LAST_LOOK_SECONDS]);
       return rows.map(toState);
     },
@@ -192,7 +185,7 @@ export function createDeletionBook({ database, deleteHistory }: DeletionBookOpti
   };
 }
 
-/** Writes `deleting` on the account whose row was locked; false where there is none. */
+/** Marks the locked account `deleting`; false if there is none. */
 async function marked(
   tx: Queryable,
   accountId: string,
@@ -214,9 +207,9 @@ async function finish(transaction: WorkTransaction, accountIds: readonly string[
   const rows = await transaction.query(LOCK_DELETING, [column(accountIds), column(startsOf("finishDeletion"))]);
   if (rows.length === 0) return;
   const at = new Date();
-  await recordFacts(
+  await recordEvents(
     transaction,
-    rows.map((row) => toDeletedFact(fromRow(row), at)),
+    rows.map((row) => toDeletedEvent(fromRow(row), at)),
   );
   await transaction.query(MARK_DELETED, [column(rows.map(({ id }) => id)), at]);
   await transaction.query(DELETE_FEEDS, [column(rows.map(({ id }) => id))]);
@@ -227,11 +220,11 @@ async function finish(transaction: WorkTransaction, accountIds: readonly string[
 }
 
 /** As the trading server opened it. */
-function toCreatedFact(account: Account, at: string): FactDraft {
+function toCreatedEvent(account: Account, at: string): AccountEventDraft {
   return { ...recordOf(account), type: "account.created", status: "active", occurredAt: at, place: CREATED_PLACE };
 }
 
-function toDeletedFact(account: Account, at: Date): FactDraft {
+function toDeletedEvent(account: Account, at: Date): AccountEventDraft {
   return {
     ...recordOf(account),
     type: "account.deleted",
@@ -251,7 +244,7 @@ function toState(row: DeletionRow): DeletionState {
     account: fromRow(row),
     lastCommand: row.running_command,
     open: status === null ? null : status === "leased" ? "running" : "queued",
-    refusals: row.deletion_refusals,
+    rejections: row.deletion_refusals,
     createdBy: actorFromText(row.deletion_created_by),
   };
 }

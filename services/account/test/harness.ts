@@ -20,12 +20,12 @@ import { createTradingServerClient, type TradingServerClient } from "@kapi/tradi
 import { type Neighbours, startNeighbours } from "./neighbours.ts";
 
 const logger = createLogger({ service: "test", level: "silent" });
-/** Well below what a test waits. */
+/** Well below a test's timeout. */
 const TRADING_SERVER_TIMEOUT_MS = 1_500;
-/** A killed process gives its partitions up after this. */
+/** A killed process loses its partitions after this time. */
 const KAFKA_SESSION_TIMEOUT_MS = 3_000;
 
-/** One answer of an internal route. */
+/** A response of an internal route. */
 export interface Answer {
   readonly status: number;
   readonly code: string | null;
@@ -33,10 +33,10 @@ export interface Answer {
   readonly body: any;
 }
 
-/** The account service and a real trading server as processes, on real Kafka and PostgreSQL. */
-export class World {
+/** The account service and a real trading server as processes, with real Kafka and PostgreSQL. */
+export class Harness {
   readonly events: CommandEvent[] = [];
-  readonly facts: AccountFact[] = [];
+  readonly accountEvents: AccountFact[] = [];
   readonly #scope = new Scope({ stopDeadlineMs: 30_000 });
   stack!: TestStack;
   neighbours!: Neighbours;
@@ -44,26 +44,23 @@ export class World {
   server!: ServerEntry;
   #producer!: Producer;
 
-  static async create(): Promise<World> {
-    const world = new World();
-    await world.#start();
-    return world;
+  static async create(): Promise<Harness> {
+    const harness = new Harness();
+    await harness.#start();
+    return harness;
   }
 
   async stop(): Promise<void> {
     await this.#scope.stop();
   }
 
-  /**
-   * Starts the service anew; with a fault point it dies when it passes there. `extra` are other
-   * settings.
-   */
+  /** Restarts the service, with a fault point if given. `extra`: further settings. */
   async restart(faultPoint?: string, extra: Readonly<Record<string, string>> = {}): Promise<void> {
     const fault = faultPoint === undefined ? {} : { FAULT_POINT: faultPoint };
     await this.stack.process("account").restart({ ...this.#environment(), ...fault, ...extra });
   }
 
-  /** Waits until the fault point has ended the service. */
+  /** Waits until the fault point has killed the service. */
   async died(): Promise<void> {
     const { signal } = await this.stack.process("account").ended();
     if (signal !== "SIGKILL") throw new Error(`the account service ended by ${signal}`);
@@ -77,14 +74,14 @@ export class World {
     return server;
   }
 
-  /** Creates an account by a command; gives its number. */
+  /** Creates an account with a command; returns its number. */
   async account(overrides: Partial<AnyCommandMessage> = {}): Promise<string> {
     const event = await this.final(await this.publishCreation(overrides));
     if (event.status !== "succeeded") throw new Error(`no account: ${JSON.stringify(event)}`);
     return String(event.result?.["accountNumber"]);
   }
 
-  /** Publishes a creation and gives its command id. */
+  /** Publishes a creation; returns its command id. */
   async publishCreation(overrides: Partial<AnyCommandMessage> = {}): Promise<string> {
     const { commandId } = await this.publish(null, "account.create", {
       payload: { accountName: "Trader", initialBalance: 100_000, leverage: 100 },
@@ -110,7 +107,7 @@ export class World {
     return message;
   }
 
-  /** Publishes a command and waits for its end. */
+  /** Publishes a command and waits for its final state. */
   async run(
     accountNumber: string,
     operation: CommandOperation,
@@ -199,11 +196,12 @@ export class World {
   }
 
   /**
-   * The facts of an account by number: after a crash they may come twice, and behind later ones.
+   * The events of an account, ordered by number. After a crash they may arrive repeatedly and out
+   * of order.
    */
-  factsOf(accountNumber: string): AccountFact[] {
-    const ofAccount = this.facts.filter((fact) => fact.accountNumber === accountNumber);
-    const byId = new Map(ofAccount.map((fact) => [fact.eventId, fact]));
+  eventsOf(accountNumber: string): AccountFact[] {
+    const ofAccount = this.accountEvents.filter((accountEvent) => accountEvent.accountNumber === accountNumber);
+    const byId = new Map(ofAccount.map((accountEvent) => [accountEvent.eventId, accountEvent]));
     return [...byId.values()].toSorted((a, b) => a.accountSequence - b.accountSequence);
   }
 
@@ -253,7 +251,7 @@ export class World {
       }),
     );
     await this.#follow(kafka, TOPICS.commandEvents, (json) => this.events.push(CommandEvent.parse(json)));
-    await this.#follow(kafka, TOPICS.accountEvents, (json) => this.facts.push(AccountFact.parse(json)));
+    await this.#follow(kafka, TOPICS.accountEvents, (json) => this.accountEvents.push(AccountFact.parse(json)));
     this.server = await this.publishServer({ serverId: randomUUID() });
   }
 

@@ -1,7 +1,7 @@
 /**
- * Books events of the trading server into the history: one unit is one transaction of a handful of
- * statements, with the facts it makes. The account's row is locked first, as by everything that
- * ends an account or numbers its facts.
+ * Books trading events into the history. One unit is one transaction with a few statements,
+ * including the account events. The account's row is locked first, as by every transaction that
+ * numbers its events or completes its deletion.
  */
 import { column, type CommandStore, type WorkTransaction } from "@kapi/commands";
 import { accountKey, isAnnouncedByAccount, type TradingEvent } from "@kapi/contracts";
@@ -14,22 +14,21 @@ import {
   judgeEvents,
 } from "@kapi/trading-server/event-feed";
 
-import type { RecordFacts } from "../../domain/account-fact.ts";
+import type { RecordEvents } from "../../domain/account-event.ts";
 import { type Feed, NEW_FEED } from "../../domain/history.ts";
 import { type AccountStatusRow, LOCK_ACCOUNTS, NOTE_GAPS } from "./history-statements.ts";
 import { type AccountRun, createHistoryWriter, type HistoryWriter } from "./history-writer.ts";
 
 /**
- * Makes the book of this service's schema. Events of an account that is deleted are dropped. Those
- * of an account that is being deleted are booked: its deletion waits for the last one. Those of an
- * account that is not known here are kept as a gap, which is filled from the trading server's
- * history once the account is known. So are those that make facts before `account.created` is one,
- * which is an account's first.
+ * Events of a deleted account are dropped. Events of a deleting account are booked: its deletion
+ * waits for the last one. Events of an unknown account are stored as a gap, which is filled once
+ * the account is known. So are publishable events that precede `account.created`, an account's
+ * first event.
  */
-export function createHistoryBook(store: CommandStore, recordFacts: RecordFacts): EventBook {
+export function createHistoryRepository(store: CommandStore, recordEvents: RecordEvents): EventBook {
   const writer = createHistoryWriter("live");
   return {
-    book: (events) => store.transact((unit) => bookUnit(unit, events, writer, recordFacts)),
+    book: (events) => store.transact((unit) => bookUnit(unit, events, writer, recordEvents)),
     noteGap: ({ serverId, accountNumber }, neededSequence) =>
       store.database
         .query(NOTE_GAPS, [column([serverId]), column([accountNumber]), column([neededSequence])])
@@ -45,7 +44,7 @@ async function bookUnit(
   unit: WorkTransaction,
   events: readonly TradingEvent[],
   writer: HistoryWriter,
-  recordFacts: RecordFacts,
+  recordEvents: RecordEvents,
 ): Promise<BookingReport> {
   const byAccount = Map.groupBy(events, keyOf);
   const accounts = [...byAccount.values()].flatMap(([first]) => (first === undefined ? [] : [nameOf(first)]));
@@ -54,8 +53,7 @@ async function bookUnit(
       column(accounts.map(({ serverId }) => serverId)),
       column(accounts.map(({ accountNumber }) => accountNumber)),
     ]),
-    // A statement of its own, after the locks: it sees what the unit that held them before has
-    // committed.
+    // A separate statement after the locks: it sees the commits of the previous lock holder.
     writer.feeds(unit, accounts),
   ]);
   const rowOf = new Map(rows.map((row) => [accountKey(row.server_id, row.account_number), row]));
@@ -69,7 +67,7 @@ async function bookUnit(
     if (account === undefined) continue;
     const feed = feeds.get(key);
     const row = rowOf.get(key);
-    const { run, bookings } = judge(row, feed, ofAccount);
+    const { run, bookings } = acceptEvents(row, feed, ofAccount);
     for (const [at, event] of ofAccount.entries()) bookingOf.set(event, bookings[at] ?? "gap");
     if (run.length > 0) runs.push({ account, feed: feed ?? NEW_FEED, run });
     const last = ofAccount.findLast((event) => bookingOf.get(event) === "gap");
@@ -78,36 +76,34 @@ async function bookUnit(
   }
   const booked = await writer.write(unit, runs);
   if (gaps.length + unknown.length > 0) noteGaps(unit, [...gaps, ...unknown]);
-  await recordFacts(
+  await recordEvents(
     unit,
-    booked.flatMap(({ facts }) => facts),
+    booked.flatMap(({ accountEvents }) => accountEvents),
   );
-  // The history would not help an account that is not known here or not created, so nobody is told
-  // to ask for it now.
+  // The history cannot help an unknown or uncreated account, so its gap is not reported.
   return { bookings: events.map((event) => bookingOf.get(event) ?? "gap"), gaps };
 }
 
-function judge(
+function acceptEvents(
   row: AccountStatusRow | undefined,
   feed: Feed | undefined,
   events: readonly TradingEvent[],
 ): JudgedEvents {
   if (row === undefined) return { run: [], bookings: events.map((): Booking => "gap") };
   if (isEnded(row, feed)) return { run: [], bookings: events.map((): Booking => "dropped") };
-  const judged = judgeEvents((feed ?? NEW_FEED).bookedSequence, events);
-  return isNotCreated(row) ? beforeFacts(judged, events) : judged;
+  const accepted = judgeEvents((feed ?? NEW_FEED).bookedSequence, events);
+  return isNotCreated(row) ? beforeAccountEvents(accepted, events) : accepted;
 }
 
 /**
- * Whether the account takes no events any more. 0.1.0 removes the feed of an account that it
- * deletes before the end.
+ * Whether the account accepts no more events. 0.1.0 removes the feed of a deleting account early.
  */
 function isEnded({ status }: AccountStatusRow, feed: Feed | undefined): boolean {
   return status === "deleted" || (status === "deleting" && feed === undefined);
 }
 
 /**
- * Whether `account.created` is not a fact yet: its creation has not ended, or its deletion has not
+ * Whether `account.created` is not published yet: its creation is running, or its deletion has not
  * settled that.
  */
 function isNotCreated({ status, fact_sequence: factSequence }: AccountStatusRow): boolean {
@@ -115,10 +111,10 @@ function isNotCreated({ status, fact_sequence: factSequence }: AccountStatusRow)
 }
 
 /**
- * The events before the first that makes a fact; the others are a gap. `account.created` is no fact
- * of the booking.
+ * Accepts events before the first publishable one; the others are a gap. `account.created` is not
+ * published by booking.
  */
-function beforeFacts({ run, bookings }: JudgedEvents, events: readonly TradingEvent[]): JudgedEvents {
+function beforeAccountEvents({ run, bookings }: JudgedEvents, events: readonly TradingEvent[]): JudgedEvents {
   const first = run.find((event) => event.type !== "account.created" && isAnnouncedByAccount(event));
   if (first === undefined) return { run, bookings };
   return {

@@ -12,8 +12,7 @@ interface GapRow {
 const GAP_COLUMNS = `g.server_id, g.account_number, g.needed_sequence, g.attempts,
   coalesce(f.booked_sequence, 0) as booked_sequence`;
 
-// Events of an account that is not known here wait as a gap that is not due before the account's
-// row is there.
+// Gaps of unknown accounts are not due until the account's row exists.
 const DUE_GAPS: Statement<GapRow> = statement(
   "feed-due-gaps",
   `select ${GAP_COLUMNS} from feed_gaps g
@@ -45,10 +44,8 @@ const POSTPONE_GAP: Statement<never> = statement(
    where server_id = $1 and account_number = $2`,
 );
 
-/**
- * The gaps of the history, kept in this service's schema so that none is forgotten over a restart.
- */
-export function createFeedGaps(database: Database): GapBook {
+/** Stores gaps of the history, so that a restart does not lose them. */
+export function createGapRepository(database: Database): GapBook {
   return {
     due: async (limit) => (await database.query(DUE_GAPS, [limit])).map(fromRow),
     count: async (atMost) => (await database.query(COUNT_GAPS, [atMost]))[0]?.gaps ?? 0,

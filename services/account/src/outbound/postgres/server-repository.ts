@@ -5,7 +5,7 @@ import { recordForAudit } from "@kapi/outbox";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 
 import type { ServerConfiguration } from "../../domain/account.ts";
-import type { ConfigureServer, ServerRegister } from "../../domain/ports.ts";
+import type { ConfigureServer, ServerRepository } from "../../domain/ports.ts";
 
 interface ServerRow {
   readonly server_id: string;
@@ -22,10 +22,10 @@ interface ServerRow {
 }
 
 /**
- * Rounds of telling one server while others tell it too; the look at unconfigured servers goes on
- * behind it.
+ * Maximum number of sends of a configuration while others send it too. Later rounds of unconfigured
+ * servers continue.
  */
-const MAX_TELLINGS = 10;
+const MAX_CONFIGURE_ROUNDS = 10;
 
 const SERVER_COLUMNS = `server_id, organization_id, status, server_name, company_name, currency, environment,
   supported_leverage, default_leverage, configuration_version, configured_version`;
@@ -34,7 +34,7 @@ const SELECT_SERVER = statement<ServerRow>(
   "server-select",
   `select ${SERVER_COLUMNS} from servers where server_id = $1`,
 );
-// The directory decides about owner and status; the configuration in it is only a server's first.
+// The directory owns organization and status. Its configuration is only a server's initial one.
 const SAVE_SERVER = statement(
   "server-save",
   `insert into servers (server_id, organization_id, directory_version, status, server_name, company_name, currency,
@@ -60,8 +60,8 @@ const SELECT_UNCONFIGURED = statement<{ server_id: string }>(
   `select server_id from servers where configured_version < configuration_version and status <> 'removed'
    order by server_id limit 100`,
 );
-// $3: what was noted when the telling began. Where that is no longer so, another told it meanwhile,
-// and which of the two the trading server heard last is not known.
+// $3: the recorded version before the send. If it has changed, another process sent the
+// configuration meanwhile, and the last received one is unknown.
 const SAVE_CONFIGURED = statement(
   "server-configured",
   `update servers set configured_version = case when configured_version = $3 then $2 else 0 end where server_id = $1`,
@@ -71,8 +71,10 @@ const SAVE_UNCONFIGURED = statement(
   `update servers set configured_version = 0 where server_id = $1`,
 );
 
-/** Keeps what the directory tells of servers, and what their trading servers were told. */
-export function createServerRegister(database: Database, clock: Clock): ServerRegister {
+/**
+ * Servers in PostgreSQL: directory entries, configurations, and what was sent to trading servers.
+ */
+export function createServerRepository(database: Database, clock: Clock): ServerRepository {
   return {
     async save(entry) {
       const { configuration } = entry;
@@ -93,7 +95,7 @@ export function createServerRegister(database: Database, clock: Clock): ServerRe
       const rows = await database.query(SELECT_UNCONFIGURED, []);
       return rows.map((row) => row.server_id);
     },
-    tell: (serverId, configure) => tell(database, serverId, configure),
+    sendConfiguration: (serverId, configure) => sendConfiguration(database, serverId, configure),
     reconfigure: (serverId, change, by) =>
       database.transaction(async (tx) => {
         const [row] = await tx.query(LOCK_SERVER, [serverId]);
@@ -109,7 +111,7 @@ export function createServerRegister(database: Database, clock: Clock): ServerRe
   };
 }
 
-/** The entry of the audit log for a changed configuration: what is new of it. */
+/** The audit entry of a changed configuration, with the changed fields. */
 function auditEventOf(
   before: ServerConfiguration,
   after: ServerConfiguration,
@@ -133,15 +135,15 @@ function auditEventOf(
   };
 }
 
-async function tell(database: Database, serverId: string, configure: ConfigureServer): Promise<void> {
-  for (let telling = 1; telling <= MAX_TELLINGS; telling += 1) {
+async function sendConfiguration(database: Database, serverId: string, configure: ConfigureServer): Promise<void> {
+  for (let round = 1; round <= MAX_CONFIGURE_ROUNDS; round += 1) {
     const [row] = await database.query(SELECT_SERVER, [serverId]);
     if (row === undefined || row.status === "removed") return;
     if (row.configured_version >= row.configuration_version) return;
     try {
       await configure(fromRow(row));
     } catch (error) {
-      // It may have arrived all the same, and behind what another has told and noted.
+      // It may have arrived after all, and after another process's send.
       await database.query(SAVE_UNCONFIGURED, [serverId]);
       throw error;
     }
@@ -149,7 +151,7 @@ async function tell(database: Database, serverId: string, configure: ConfigureSe
   }
 }
 
-/** A server's configuration, or null where none is known. */
+/** A server's configuration; null if it is unknown. */
 export async function selectServer(database: Queryable, serverId: string): Promise<ServerConfiguration | null> {
   const [row] = await database.query(SELECT_SERVER, [serverId]);
   return row === undefined ? null : fromRow(row);

@@ -58,10 +58,10 @@ export interface Answer {
  * The history of the account service in this process, before a real trading server, on real Kafka
  * and PostgreSQL.
  */
-export class HistoryWorld {
+export class HistoryHarness {
   readonly organizationId = randomUUID();
   readonly serverId = randomUUID();
-  readonly facts: AccountFact[] = [];
+  readonly accountEvents: AccountFact[] = [];
   readonly #scope = new Scope({ stopDeadlineMs: 30_000 });
   #stack!: TestStack;
   #kafka!: KafkaConnection;
@@ -73,10 +73,10 @@ export class HistoryWorld {
   client!: TradingServerClient;
   history!: HistoryFeed;
 
-  static async create(): Promise<HistoryWorld> {
-    const world = new HistoryWorld();
-    await world.#start();
-    return world;
+  static async create(): Promise<HistoryHarness> {
+    const harness = new HistoryHarness();
+    await harness.#start();
+    return harness;
   }
 
   get stack(): TestStack {
@@ -113,7 +113,7 @@ export class HistoryWorld {
     await this.#scope.stop();
   }
 
-  /** Opens an account on the trading server, and here unless told otherwise; returns its number. */
+  /** Opens an account on the trading server, and here by default; returns its number. */
   async openAccount(options: { readonly known?: boolean; readonly balanceMinor?: number } = {}): Promise<string> {
     const accountNumber = anyAccountNumber();
     if (options.known !== false) await this.makeKnown(accountNumber);
@@ -136,7 +136,7 @@ export class HistoryWorld {
 
   /**
    * Gives the account its row in this service, as a creation does before the trading server is
-   * told.
+   * published.
    */
   async makeKnown(accountNumber: string, serverId = this.serverId): Promise<void> {
     const values = [randomUUID(), this.organizationId, serverId, accountNumber, toIso(Date.now())];
@@ -202,8 +202,8 @@ export class HistoryWorld {
     });
   }
 
-  factsOf(accountNumber: string): AccountFact[] {
-    return this.facts.filter((fact) => fact.accountNumber === accountNumber);
+  eventsOf(accountNumber: string): AccountFact[] {
+    return this.accountEvents.filter((accountEvent) => accountEvent.accountNumber === accountNumber);
   }
 
   gaps(serverId = this.serverId): Promise<{ account_number: string; needed_sequence: number }[]> {
@@ -253,7 +253,8 @@ export class HistoryWorld {
         topic: TOPICS.accountEvents,
         from: "beginning",
         onBatch: (_partition, messages) => {
-          for (const { value } of messages) this.facts.push(AccountFact.parse(JSON.parse(value.toString("utf8"))));
+          for (const { value } of messages)
+            this.accountEvents.push(AccountFact.parse(JSON.parse(value.toString("utf8"))));
         },
         logger,
         fatal: (error) => {

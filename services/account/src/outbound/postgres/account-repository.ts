@@ -4,12 +4,12 @@ import { type Database, statement } from "@kapi/postgres";
 import type { ChangedAccount } from "../../domain/account-change.ts";
 import { startsOf, type StoredStatus } from "../../domain/account-status.ts";
 import type { Account } from "../../domain/account.ts";
-import type { AccountBook, EndedCommand } from "../../domain/ports.ts";
+import type { AccountRepository, FinishedCommand } from "../../domain/ports.ts";
 import { countMoves } from "./account-counts.ts";
 import { ACCOUNT_COLUMNS, ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow, IN_LOCK_ORDER } from "./account-row.ts";
 
-// $2 numbers, $3 command ids. The row of a pending account names its creation; of one that is being
-// deleted, what the deletion has to settle.
+// $2 numbers, $3 command ids. The row of a pending account names its creation; the row of a
+// deleting account names the command to settle.
 const BEGIN = statement<AccountRow>(
   "account-begin-commands",
   `with begun as materialized (
@@ -63,19 +63,19 @@ const END = statement<AccountRow & { command_id: string; changed: boolean; moved
    returning ${ACCOUNT_COLUMNS_OF_A}, e.command_id, e.moved_from, coalesce(e.changed, false) as changed`,
 );
 
-/** The statuses in which a command may do something: those that a queued deletion starts from. */
+/** The statuses in which commands may have an effect: those from which a queued deletion starts. */
 const LIVING = startsOf("startDeletion");
 
-/** Reads and changes the rows of existing accounts. */
-export function createAccountBook(database: Database): AccountBook {
-  const read: AccountBook["read"] = async (serverId, accountNumbers) => {
+/** Accounts in PostgreSQL. */
+export function createAccountRepository(database: Database): AccountRepository {
+  const read: AccountRepository["read"] = async (serverId, accountNumbers) => {
     const rows = await database.query(SELECT_BY_NUMBER, [serverId, column(accountNumbers)]);
     return inOrder(rows.map(fromRow), accountNumbers);
   };
   return {
     lock: (transaction, accountIds) => transaction.execute(LOCK_BY_ID, [column(accountIds)]),
     read,
-    async begin(serverId, commands) {
+    async startCommands(serverId, commands) {
       const numbers = commands.map(({ accountNumber }) => accountNumber);
       const ids = commands.map(({ commandId }) => commandId);
       const begun = await database.query(BEGIN, [serverId, column(numbers), column(ids), column(LIVING)]);
@@ -88,13 +88,13 @@ export function createAccountBook(database: Database): AccountBook {
       );
       return inOrder([...accounts, ...others.filter((account) => account !== null)], numbers);
     },
-    end,
+    finishCommands,
   };
 }
 
-async function end(
+async function finishCommands(
   transaction: WorkTransaction,
-  commands: readonly EndedCommand[],
+  commands: readonly FinishedCommand[],
 ): Promise<ReadonlyMap<string, ChangedAccount>> {
   const effects = commands.flatMap((command) =>
     command.effect === null ? [] : [{ ...command, effect: command.effect }],

@@ -1,14 +1,14 @@
 /**
- * The one way by which a fact gets onto `account.events`: it takes its number inside the
- * transaction that commits it, so that the facts of an account are numbered from 1 without a gap,
- * over all kinds (decisions, 11).
+ * The only writer of `account.events`. An event is numbered in the transaction that commits it, so
+ * the events of an account are numbered from 1 without a gap, over all kinds (decisions, 11).
+ * Columns and ids keep the stored name `fact`.
  */
 import { column, type WorkTransaction } from "@kapi/commands";
 import { type AccountFact, accountKey, type FactPlace, TOPICS } from "@kapi/contracts";
 import { assertDefined, uuidV5 } from "@kapi/kernel";
 import { statement } from "@kapi/postgres";
 
-import type { FactDraft, FactSpans } from "../../domain/account-fact.ts";
+import type { AccountEventDraft, EventSpans } from "../../domain/account-event.ts";
 import type { StoredStatus } from "../../domain/account-status.ts";
 import { IN_LOCK_ORDER } from "./account-row.ts";
 
@@ -19,12 +19,12 @@ interface CountedRow {
   readonly account_number: string;
   readonly fact_sequence: number;
   readonly status: StoredStatus;
-  /** Null where nothing of the account is booked, or no event is booked any more. */
+  /** Null if nothing of the account is booked, or events are no longer booked. */
   readonly booked_sequence: number | null;
   readonly ledger_sequence: number | null;
 }
 
-// $1 server id, $2 account number, $3 how many facts; each account once.
+// $1 server ids, $2 account numbers, $3 numbers of events; each account once.
 const COUNT_FACTS = statement<CountedRow>(
   "account-count-facts",
   `with due as materialized (
@@ -42,23 +42,22 @@ const COUNT_FACTS = statement<CountedRow>(
 );
 
 /**
- * Records facts of any number of accounts, those of one account in the given order, with one
- * statement; published after the commit of `transaction`. Of each account the facts get the next
- * numbers, and ids that follow from account and number. The accounts' rows stay locked until the
- * end of the transaction. Facts of an account that is not known or marked `deleted` are left out,
- * and no number is used up: record the fact of a deletion before the account is marked. Returns
- * what was recorded.
+ * Records events of any number of accounts with one statement, in the given order per account. They
+ * are published after the commit of `transaction`. Each gets the next number of its account and an
+ * id derived from both. The accounts' rows stay locked until the end of the transaction. Events of
+ * unknown and `deleted` accounts are skipped: record a deletion before marking the account. Returns
+ * the recorded events.
  */
-export async function recordFacts(
+export async function recordEvents(
   transaction: WorkTransaction,
-  drafts: readonly FactDraft[],
-  spans?: FactSpans,
+  drafts: readonly AccountEventDraft[],
+  spans?: EventSpans,
 ): Promise<AccountFact[]> {
   if (drafts.length === 0) return [];
   const byAccount = Map.groupBy(drafts, (draft) => accountKey(draft.serverId, draft.accountNumber));
-  const counted = [...byAccount.values()].map((facts) => ({
-    account: assertDefined(facts[0], "a fact"),
-    count: facts.length,
+  const counted = [...byAccount.values()].map((events) => ({
+    account: assertDefined(events[0], "an event"),
+    count: events.length,
   }));
   const rows = await transaction.query(COUNT_FACTS, [
     column(counted.map(({ account }) => account.serverId)),
@@ -69,25 +68,24 @@ export async function recordFacts(
     numbered(row, byAccount.get(accountKey(row.server_id, row.account_number)) ?? []),
   );
   transaction.enqueue(
-    recorded.map((fact) => {
-      const key = accountKey(fact.serverId, fact.accountNumber);
-      return { topic: TOPICS.accountEvents, key, value: JSON.stringify(fact), traceparent: spans?.get(key) };
+    recorded.map((accountEvent) => {
+      const key = accountKey(accountEvent.serverId, accountEvent.accountNumber);
+      return { topic: TOPICS.accountEvents, key, value: JSON.stringify(accountEvent), traceparent: spans?.get(key) };
     }),
   );
   return recorded;
 }
 
 /**
- * The place behind all events that are booked: who commits the fact holds the account's row, so no
- * event is booked meanwhile. None where 0.1.0 began the deletion: it has removed how far the
- * account was booked.
+ * The place after all booked events. The caller holds the account's row, so no event is booked
+ * meanwhile. Undefined if 0.1.0 started the deletion: it removed the account's feed.
  */
 function placeBehindBooked(row: CountedRow): FactPlace | undefined {
   if (row.status === "deleting" && row.booked_sequence === null) return undefined;
   return { through: row.booked_sequence ?? 0, after: row.ledger_sequence ?? 0 };
 }
 
-function numbered(row: CountedRow, drafts: readonly FactDraft[]): AccountFact[] {
+function numbered(row: CountedRow, drafts: readonly AccountEventDraft[]): AccountFact[] {
   const before = row.fact_sequence - drafts.length;
   return drafts.map((draft, index) => {
     const accountSequence = before + index + 1;

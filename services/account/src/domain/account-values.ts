@@ -1,10 +1,10 @@
 import type { AccountMetricsFrame, Valuation } from "@kapi/contracts";
 import { amountFromMinor } from "@kapi/kernel";
 
-import type { Account, AccountWorth } from "./account.ts";
+import type { Account, AccountValues } from "./account.ts";
 
-/** The worth in a live sample; unrealized profit is equity less balance, in whole cents. */
-export function worthFromSample(sample: AccountMetricsFrame): AccountWorth {
+/** The values of a live sample. Unrealized profit is equity minus balance, in whole cents. */
+export function valuesFromSample(sample: AccountMetricsFrame): AccountValues {
   return {
     balance: sample.balance,
     equity: sample.equity,
@@ -18,11 +18,8 @@ export function worthFromSample(sample: AccountMetricsFrame): AccountWorth {
   };
 }
 
-/**
- * The worth that the trading server reckons at this moment; `metricsSequence` is that of the last
- * sample, if any.
- */
-export function worthFromValuation(valuation: Valuation, metricsSequence: number): AccountWorth {
+/** The current values on the trading server; `metricsSequence` is that of the last sample, or 0. */
+export function valuesFromValuation(valuation: Valuation, metricsSequence: number): AccountValues {
   return {
     balance: amountFromMinor(valuation.balanceMinor),
     equity: amountFromMinor(valuation.equityMinor),
@@ -36,11 +33,8 @@ export function worthFromValuation(valuation: Valuation, metricsSequence: number
   };
 }
 
-/**
- * The worth of an account that was never valued: its initial balance once it is open, nothing
- * before.
- */
-export function worthBeforeFirstSample(account: Account): AccountWorth {
+/** The values of an account without a sample: its initial balance once it is open, zero before. */
+export function initialValues(account: Account): AccountValues {
   const opened = account.activatedAt === null ? 0 : amountFromMinor(account.initialBalanceMinor);
   return {
     balance: opened,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 
-import { worthFromSample, worthFromValuation } from "./worth.ts";
+import { valuesFromSample, valuesFromValuation } from "./account-values.ts";
 
-describe("the worth of an account", () => {
-  it("shows no margin level while no margin is in use, as the live value 0 means", () => {
+describe("the values of an account", () => {
+  it("have no margin level without used margin, for which the sample has 0", () => {
     const valuation = {
       serverId: "0192d3a0-0000-7000-8000-000000000001",
       accountNumber: "10000001",
@@ -16,11 +16,11 @@ describe("the worth of an account", () => {
       unrealizedProfitMinor: 0,
       openPositionCount: 0,
     };
-    expect(worthFromValuation(valuation, 7)).toMatchObject({ balance: 1000, marginLevel: null, metricsSequence: 7 });
-    expect(worthFromValuation({ ...valuation, marginMinor: 50_000, marginLevel: 200 }, 7).marginLevel).toBe(200);
+    expect(valuesFromValuation(valuation, 7)).toMatchObject({ balance: 1000, marginLevel: null, metricsSequence: 7 });
+    expect(valuesFromValuation({ ...valuation, marginMinor: 50_000, marginLevel: 200 }, 7).marginLevel).toBe(200);
   });
 
-  it("reckons the unrealized profit of a sample in whole cents", () => {
+  it("compute the unrealized profit of a sample in whole cents", () => {
     const sample = {
       type: "account.metrics",
       eventId: "0192d3a0-0000-7000-8000-000000000002",
@@ -37,6 +37,6 @@ describe("the worth of an account", () => {
       intervalMinimumEquity: 0.3,
       intervalMinimumMeasuredAt: "2026-01-05T00:00:00.000Z",
     } as const;
-    expect(worthFromSample(sample).unrealizedProfit).toBe(0.2);
+    expect(valuesFromSample(sample).unrealizedProfit).toBe(0.2);
   });
 });

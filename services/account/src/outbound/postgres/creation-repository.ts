@@ -4,7 +4,7 @@ import { type Database, type Queryable, statement } from "@kapi/postgres";
 
 import type { Account, AccountCreation } from "../../domain/account.ts";
 import { ACCOUNT_MOVES, startsOf } from "../../domain/account-status.ts";
-import type { CreationBook, CreationEnd } from "../../domain/ports.ts";
+import type { CreationRepository, CreationResult } from "../../domain/ports.ts";
 import { countMoves } from "./account-counts.ts";
 import { ACCOUNT_COLUMNS, ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow, IN_LOCK_ORDER } from "./account-row.ts";
 
@@ -12,8 +12,8 @@ const SELECT_BY_ID = statement<AccountRow>(
   "account-select-by-id",
   `select ${ACCOUNT_COLUMNS} from accounts where id = any($1::uuid[])`,
 );
-// Takes numbers for all creations of a server at once; the row's lock keeps two processes from
-// giving the same one.
+// Assigns numbers for all creations of a server; the row lock prevents two processes from assigning
+// the same one.
 const TAKE_NUMBERS = statement<{ last_account_number: number; currency: string }>(
   "server-take-numbers",
   `update servers set last_account_number = last_account_number + $2 where server_id = $1
@@ -31,14 +31,13 @@ const INSERT_PENDING = statement<{ id: string }>(
    returning id`,
 );
 
-/** What `activate` and `fail` lead out of. */
+/** The start status of `activate` and `fail`. */
 const PENDING = "pending";
 assert(
   startsOf("activate").every((status) => status === PENDING),
-  "creations end from pending alone",
+  "creations must start from pending only",
 );
-// Only what is still pending moves: a creation that ended before, or an account that is being
-// deleted, stays as it is.
+// Only pending accounts move: completed creations and deleting accounts stay unchanged.
 const CLOSE = statement<AccountRow>(
   "account-close-creation",
   `with ended as materialized (
@@ -56,20 +55,20 @@ const CLOSE = statement<AccountRow>(
    returning ${ACCOUNT_COLUMNS_OF_A}`,
 );
 
-/** Gives account numbers and writes new accounts as `pending` (decisions, 4.2). */
-export function createCreationBook(database: Database): CreationBook {
+/** Assigns account numbers and inserts accounts as `pending` (decisions, 4.2). */
+export function createCreationRepository(database: Database): CreationRepository {
   return {
-    takeUp: (creations) => database.transaction((tx) => takeUp(tx, creations)),
+    findOrCreate: (creations) => database.transaction((tx) => findOrCreate(tx, creations)),
     close,
     read: async (managedAccountIds) => (await database.query(SELECT_BY_ID, [managedAccountIds])).map(fromRow),
   };
 }
 
-async function takeUp(tx: Queryable, creations: readonly AccountCreation[]): Promise<Account[]> {
+async function findOrCreate(tx: Queryable, creations: readonly AccountCreation[]): Promise<Account[]> {
   const ids = creations.map((creation) => creation.managedAccountId);
   const known = new Set((await tx.query(SELECT_BY_ID, [ids])).map((row) => row.id));
   const fresh = creations.filter((creation) => !known.has(creation.managedAccountId));
-  // In order of server id, so that two processes lock servers in the same order.
+  // Lock servers in a fixed order, so that two processes cannot deadlock.
   const byServer = Map.groupBy(fresh, (creation) => creation.serverId);
   for (const serverId of [...byServer.keys()].toSorted()) {
     await insertPending(tx, serverId, byServer.get(serverId) ?? []);
@@ -100,7 +99,7 @@ async function insertPending(tx: Queryable, serverId: string, creations: readonl
   );
 }
 
-async function close(tx: Queryable, ends: readonly CreationEnd[]): Promise<Account[]> {
+async function close(tx: Queryable, ends: readonly CreationResult[]): Promise<Account[]> {
   if (ends.length === 0) return [];
   const rows = await tx.query(CLOSE, [
     ends.map((end) => end.managedAccountId),

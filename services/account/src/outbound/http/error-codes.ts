@@ -1,7 +1,7 @@
 import type { CommandErrorCode } from "@kapi/contracts";
 import type { RefusalCode } from "@kapi/trading-server";
 
-/** What a refusal of the trading server means for the command. */
+/** Maps rejections of the trading server to command errors. */
 export const COMMAND_ERROR_OF: Readonly<Record<RefusalCode, CommandErrorCode>> = {
   ACCOUNT_NOT_FOUND: "ACCOUNT_NOT_FOUND",
   ACCOUNT_EXISTS: "REJECTED_BY_SERVER",
