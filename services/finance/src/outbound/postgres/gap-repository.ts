@@ -3,10 +3,8 @@ import type { Gap, GapBook } from "@kapi/trading-server/event-feed";
 
 import { CLOSE_GAP, COUNT_GAPS, DUE_GAPS, FIND_GAP, type GapRow, POSTPONE_GAP } from "./statements.ts";
 
-/**
- * The gaps of the ledger, kept in this service's schema so that none is forgotten over a restart.
- */
-export function createGapBook(database: Database): GapBook {
+/** Stores gaps of the ledger, so that a restart does not lose them. */
+export function createGapRepository(database: Database): GapBook {
   return {
     due: async (limit) => (await database.query(DUE_GAPS, [limit])).map(fromRow),
     count: async (atMost) => (await database.query(COUNT_GAPS, [atMost]))[0]?.gaps ?? 0,

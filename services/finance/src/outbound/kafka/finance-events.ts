@@ -12,17 +12,17 @@ import type { OutboxMessage } from "@kapi/outbox";
 import type { LedgerAccount, LedgerTransaction } from "../../domain/ledger.ts";
 
 /**
- * The fact that a row of the ledger was committed, for `finance.events`. Its event id is the
- * transaction's; `command` is what moved the money.
+ * The message of `finance.events` for a committed transaction. Its event id is the transaction's
+ * id; `command` moved the money.
  */
-export function toFactMessage(
+export function toEventMessage(
   account: LedgerAccount,
   transaction: LedgerTransaction,
   command: CommandHeader | undefined,
   createdAt: string,
 ): OutboxMessage {
   const { serverId, accountNumber } = transaction;
-  const fact: FinanceFact = {
+  const event: FinanceFact = {
     eventId: transaction.id,
     organizationId: account.organizationId,
     serverId,
@@ -34,7 +34,7 @@ export function toFactMessage(
   };
   const { traceparent } = command ?? {};
   const key = accountKey(serverId, accountNumber);
-  return { topic: TOPICS.financeEvents, key, value: JSON.stringify(fact), traceparent };
+  return { topic: TOPICS.financeEvents, key, value: JSON.stringify(event), traceparent };
 }
 
 function toWire(
@@ -65,7 +65,7 @@ function toWire(
   };
 }
 
-/** Who asked for a transaction: the command tells, else the trading server's event. */
+/** The caller of a transaction: the command's, else the trading event's. */
 export function creatorOf(transaction: LedgerTransaction, command: CommandHeader | undefined): Actor | null {
   return command?.createdBy ?? transaction.createdBy;
 }
