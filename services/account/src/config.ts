@@ -14,7 +14,7 @@ export const ConfigSchema = z.object({
   /** The services that may call this one. INTERNAL_CALLS lists their routes. */
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
   /**
-   * Shared with services of 0.1.0, both handlers, while such services run; deleted in the release after
+   * Shared with services of 0.1.0, both ways, while such services run; deleted in the release after
    * the next.
    */
   INTERNAL_TOKEN: configFields.internalToken.optional(),

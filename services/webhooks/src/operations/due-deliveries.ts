@@ -6,9 +6,9 @@ import type { Deliverer } from "./deliverer.ts";
 import type { EndpointCache } from "./endpoint-cache.ts";
 
 /** Maximum number of endpoints per lease statement. */
-const MAX_ENDPOINTS_PER_LEASE = 200;
+const LEASE_BATCH_ENDPOINTS = 200;
 /** Maximum number of deliveries per lease statement. */
-const MAX_DELIVERIES_PER_LEASE = 1_000;
+const LEASE_BATCH_DELIVERIES = 1_000;
 /** Deliveries cancelled per statement. */
 const CANCEL_BATCH = 1_000;
 const MS_PER_SECOND = 1_000;
@@ -109,14 +109,14 @@ export class DueDeliveries {
   #wanted(): Map<string, number> {
     const wanted = new Map<string, number>();
     const capacity = this.#options.deliverer.capacity();
-    let left = MAX_DELIVERIES_PER_LEASE;
+    let left = LEASE_BATCH_DELIVERIES;
     for (const [endpointId, organizationId] of this.#more) {
       let taken = 0;
       while (taken < left && capacity.reserve({ organizationId, endpointId })) taken += 1;
       if (taken === 0) continue;
       wanted.set(endpointId, taken);
       left -= taken;
-      if (wanted.size >= MAX_ENDPOINTS_PER_LEASE || left <= 0) break;
+      if (wanted.size >= LEASE_BATCH_ENDPOINTS || left <= 0) break;
     }
     return wanted;
   }
