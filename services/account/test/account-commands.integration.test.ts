@@ -17,7 +17,7 @@ afterAll(async () => {
   await env.stop();
 });
 
-/** Waits for `count` facts of an account. */
+/** Waits for `count` events of an account. */
 function accountEvents(accountNumber: string, count: number) {
   return eventually(() => {
     const found = env.eventsOf(accountNumber);
@@ -64,7 +64,7 @@ describe("an update", () => {
     const account = await env.account({ ...elsewhere });
     const configuration = `/internal/servers/${server.serverId}/configuration`;
     expect((await env.call("PATCH", configuration, { supportedLeverage: [50] })).status).toBe(200);
-    // Its own: the trading server alone would find nothing to change in it.
+    // A separate server: the trading server alone would see no difference.
     const payload = { accountName: "Other", leverage: 100 };
     expect(await env.run(account, "account.update", { ...elsewhere, payload })).toMatchObject({
       status: "failed",
@@ -166,7 +166,7 @@ describe("the status", () => {
     // In the feed the transactions of the last deal come before the update.
     const placeOf = (type: string) => published.findLast((accountEvent) => accountEvent.type === type)?.place;
     expect(placeOf("account.updated")?.after).toBe(placeOf("deal.executed")?.through);
-    // Asked to stop it would wait for the topic.
+    // A graceful stop would wait for the topic.
     tradingServer.kill("SIGKILL");
     await tradingServer.ended();
     await tradingServer.restart({ TICK_INTERVAL_MS: "0" });
@@ -187,8 +187,7 @@ describe("the status", () => {
     const creation = await env.publishCreation();
     for (const { commandId } of updates) expect((await env.final(commandId)).status).toBe("succeeded");
     expect((await env.final(creation)).status).toBe("succeeded");
-    // One after the other, 8 at once, the histories of all accounts would take longer than this
-    // one.
+    // Reading the histories of all accounts, 8 at once, would take longer than this.
     expect(isAnswered).toBe(false);
     await answered;
     await env.control("DELETE", "/faults");
@@ -332,7 +331,7 @@ describe("a search that takes too long", () => {
       await tx.query(LOCK_ACCOUNTS, []);
       return Promise.all([env.call("GET", `${path}&limit=5`), env.call("GET", path)]);
     });
-    // Below the 4 s that other statements have.
+    // Below the 4 s of other statements.
     expect(performance.now() - startedMs).toBeLessThan(3_900);
     await pool.stop();
     for (const answer of answers) expect(answer).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
@@ -348,7 +347,7 @@ describe("a rotation of the password derivation keys", () => {
     const reset = await env.publish(account, "account.password_reset");
     await env.died();
     const rotated = `newer:${randomBytes(32).toString("base64")},${env.stack.secrets.passwordDerivationKeys}`;
-    // By the clock of its machine, both are long past their deadlines.
+    // By the machine's clock, both are long past their deadlines.
     await env.restart(undefined, { PASSWORD_DERIVATION_KEYS: rotated, ...onWrongClock("ahead") });
     const created = String((await env.final(creation)).result?.["accountNumber"]);
     expect(await env.final(reset.commandId)).toMatchObject({ status: "succeeded" });

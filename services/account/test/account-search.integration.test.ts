@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => schema.stop());
 
-/** Accounts of these names on a new server, in order; the last one is the newest. */
+/** Creates accounts with these names on a new server, in order; the last one is the newest. */
 async function named(names: readonly string[]): Promise<{ serverId: string; accounts: readonly Account[] }> {
   const serverId = await newServer(database);
   const accounts = await createCreationRepository(database).findOrCreate(
@@ -31,7 +31,7 @@ async function named(names: readonly string[]): Promise<{ serverId: string; acco
   return { serverId, accounts };
 }
 
-/** The names that a search finds, newest first; a page and the whole list must agree. */
+/** The names found by a search, newest first. Page and whole list must agree. */
 async function found(serverId: string, search: string): Promise<readonly string[]> {
   const reader = createAccountReader(database);
   const { accounts, total } = await reader.page(serverId, { page: 1, limit: 100, search });
@@ -43,7 +43,7 @@ async function found(serverId: string, search: string): Promise<readonly string[
   return names;
 }
 
-/** How a page of a search is read. */
+/** The query plan of a search page. */
 async function planOf(wanted: "all" | "ofStatus", values: readonly unknown[]): Promise<string> {
   const { text } = SEARCHES[wanted].page;
   const explain = statement<{ "QUERY PLAN": string }>(`test-explain-${wanted}`, `explain analyze ${text}`);

@@ -35,7 +35,7 @@ function deletionRepository(): DeletionRepository {
   return createDeletionRepository({ database, deleteHistory: () => Promise.resolve() });
 }
 
-/** A transaction whose messages nobody waits for. */
+/** A transaction whose messages are ignored. */
 function asWork(tx: Transaction): WorkTransaction {
   return {
     query: (statement, values) => tx.query(statement, values),
@@ -118,7 +118,7 @@ describe("the list of accounts", () => {
     const serverId = await newServer(database);
     const [reader, repository] = [createAccountReader(database), createCreationRepository(database)];
     const [newestMs, count] = [1_700_000_000_000, 1_500];
-    // All of one millisecond: neighbours differ by microseconds, or by their number alone.
+    // All within one millisecond: neighbours differ by microseconds, or only by number.
     const micros = (index: number): string =>
       new Date(newestMs).toISOString().replace("Z", `${String(Math.floor(index / 2) % 1_000).padStart(3, "0")}Z`);
     const there = await repository.findOrCreate(

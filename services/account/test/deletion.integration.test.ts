@@ -38,7 +38,7 @@ afterAll(async () => {
 const GONE = { status: 404, code: "ACCOUNT_NOT_FOUND" };
 const BELOW = ["", "/orders?page=1&limit=20", "/positions?page=1&limit=20", "/positions?status=open", "/deals"];
 
-/** Everything that shows whether the account is gone. */
+/** Everything that shows whether the account is deleted. */
 async function expectGone(account: string): Promise<void> {
   for (const path of BELOW) expect(await env.call("GET", env.pathOf(account) + path)).toMatchObject(GONE);
   const name = { serverId: env.server.serverId, accountNumber: account };
@@ -53,7 +53,7 @@ async function expectGone(account: string): Promise<void> {
 
 const expectPublishedOnce = (account: string): Promise<void> => expectDeletionPublishedOnce(env, account);
 
-/** An account with history: an open position, and its events booked. */
+/** Creates an account with an open position and booked events. */
 async function accountWithPosition(): Promise<string> {
   const account = await env.account();
   await env.openPosition(account);
@@ -64,7 +64,7 @@ async function accountWithPosition(): Promise<string> {
   return account;
 }
 
-/** An order that waits for a price that does not come. */
+/** Places an order at a price that is never reached. */
 async function placeLimit(account: string): Promise<void> {
   const order = { symbol: "EURUSD", side: "buy", orderType: "limit", volume: 0.1, price: 0.5 };
   const { status } = await env.control("POST", `/accounts/${account}/orders`, order);
@@ -200,8 +200,8 @@ describe("the immediate deletion", () => {
     for (const event of events) await env.send(TOPICS.tradingEvents, key, event);
     const late = { ...events.at(-1), sequence: 50, eventId: "0192d3a0-0000-7000-8000-0000000000ff" };
     await env.send(TOPICS.tradingEvents, key, late);
-    // The events of an account on the same partition come behind them: once those are booked, these
-    // were read.
+    // Events on the same partition are read in order: once these are booked, the earlier ones were
+    // read.
     const partition = partitionOfKey(key, PARTITIONS);
     let witness = "";
     do witness = await accountWithPosition();
@@ -258,8 +258,8 @@ describe("the immediate deletion", () => {
       const { body } = await env.call("GET", `/internal/servers/${serverId}/accounts?status=pending`);
       return body.accounts.length === 1 && String(body.accounts[0].accountNumber);
     });
-    // By now its command rests for some seconds, longer than the deletion takes: only the deletion
-    // can settle it.
+    // The command waits for some seconds before its next attempt, longer than the deletion takes.
+    // Only the deletion can settle it.
     await eventually(() => env.events.some((event) => event.commandId === creation && event.attempts >= 3));
     expect((await env.delete(pending)).status).toBe(200);
     await env.control("DELETE", "/faults");
@@ -349,7 +349,7 @@ describe("the immediate deletion", () => {
 });
 
 describe("a deletion that the trading server has carried out", () => {
-  /** Has the service look at it again until it is ended. */
+  /** Makes the service resume it until it is completed. */
   async function ended(account: string): Promise<void> {
     const onceMore = async (): Promise<void> => {
       await database.value.query(MAKE_DUE, []);

@@ -128,12 +128,12 @@ export class Harness {
     );
   }
 
-  /** A password that a caller supplies, as the command carries it. */
+  /** A supplied password, as the command carries it. */
   sealed(commandId: string, password: string): AnyCommandMessage["sealedPassword"] {
     return sealPassword(configFields.keyring.parse(this.stack.secrets.passwordSealingKeys), commandId, password);
   }
 
-  /** The password that is generated for a command. */
+  /** The generated password of a command. */
   generated(commandId: string, kind: "trading" | "investor"): string {
     const keyring = this.#derivationKeys();
     return derivePassword(keyring, keyring.currentKeyId, commandId, kind);
@@ -157,7 +157,7 @@ export class Harness {
     return this.call("GET", this.pathOf(accountNumber));
   }
 
-  /** `keyId`: the management key that asks for it. */
+  /** `keyId`: the management key of the caller. */
   delete(accountNumber: string, keyId = "aaaaaaaaaaaaaaaa"): Promise<Answer> {
     return this.call("DELETE", this.pathOf(accountNumber), undefined, { "x-kapi-actor": `key/${keyId}` });
   }
@@ -166,7 +166,7 @@ export class Harness {
     return `/internal/servers/${this.server.serverId}/accounts/${accountNumber}`;
   }
 
-  /** Calls the trading server's control API below the server. */
+  /** Calls the trading server's control API for the server. */
   async control(method: "POST" | "DELETE" | "GET", path: string, body?: unknown): Promise<Answer> {
     const init =
       body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
@@ -181,7 +181,7 @@ export class Harness {
     if (status >= 300) throw new Error(`no fault: ${status}`);
   }
 
-  /** Opens a position as a trader; gives its id. */
+  /** Opens a position as a trader; returns its id. */
   async openPosition(accountNumber: string): Promise<string> {
     const order = { symbol: "EURUSD", side: "buy", volume: 0.1 };
     const { status, body } = await this.control("POST", `/accounts/${accountNumber}/orders`, order);
@@ -189,7 +189,7 @@ export class Harness {
     return String(body.positionId);
   }
 
-  /** What a login as trader gives: the access, or null. */
+  /** The access of a trader's login, or null. */
   async login(accountNumber: string, password: string): Promise<string | null> {
     const { status, body } = await this.control("POST", `/accounts/${accountNumber}/login`, { password });
     return status === 200 ? String(body.access) : null;
@@ -236,7 +236,7 @@ export class Harness {
     this.stack = await scope.start("stack", async () => {
       const value = await startTestStack({
         services: ["trading-simulator", "account"],
-        // The market stands still unless a test moves it.
+        // Prices only change when a test changes them.
         env: { "trading-simulator": { TICK_INTERVAL_MS: "0" }, account: this.#environment() },
       });
       return { value, stop: () => value.stop() };

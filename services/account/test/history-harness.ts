@@ -47,7 +47,7 @@ const ROWS = statement<{ rows: unknown }>(
      'deals', (select jsonb_agg(d order by d.n) from deals d where d.server_id = $1 and d.account_number = $2)) as rows`,
 );
 
-/** One answer of an internal route. */
+/** A response of an internal route. */
 export interface Answer {
   readonly status: number;
   // oxlint-disable-next-line typescript/no-explicit-any -- a test looks at whatever stands in a body
@@ -55,8 +55,8 @@ export interface Answer {
 }
 
 /**
- * The history of the account service in this process, before a real trading server, on real Kafka
- * and PostgreSQL.
+ * The history of the account service in this process, with a real trading server, Kafka and
+ * PostgreSQL.
  */
 export class HistoryHarness {
   readonly organizationId = randomUUID();
@@ -83,10 +83,7 @@ export class HistoryHarness {
     return this.#stack;
   }
 
-  /**
-   * Starts to read `trading.events`; what it has not committed before it was stopped, it reads
-   * again.
-   */
+  /** Starts reading `trading.events`. Uncommitted events are read again after a stop. */
   async startConsumer(): Promise<void> {
     this.#consumer = new Scope({ stopDeadlineMs: 30_000 });
     await this.#consumer.start("trading events", () =>
@@ -134,10 +131,7 @@ export class HistoryHarness {
     return accountNumber;
   }
 
-  /**
-   * Gives the account its row in this service, as a creation does before the trading server is
-   * published.
-   */
+  /** Inserts the account's row, as a creation does before the trading server publishes it. */
   async makeKnown(accountNumber: string, serverId = this.serverId): Promise<void> {
     const values = [randomUUID(), this.organizationId, serverId, accountNumber, toIso(Date.now())];
     await this.database.query(INSERT_ACCOUNT, values);
@@ -151,7 +145,7 @@ export class HistoryHarness {
     await this.database.query(SET_STATUS, [this.serverId, accountNumber, status]);
   }
 
-  /** Calls the trading server's control API below the account; answers its body. */
+  /** Calls the trading server's control API for the account; returns the response body. */
   // oxlint-disable-next-line typescript/no-explicit-any -- a test looks at whatever stands in a body
   async trade(method: "POST" | "DELETE", accountNumber: string, path: string, body: unknown = {}): Promise<any> {
     return this.control(method, `/accounts/${accountNumber}${path}`, body);
@@ -166,7 +160,7 @@ export class HistoryHarness {
     return answer;
   }
 
-  /** Calls an internal route of this service below the account. */
+  /** Calls an internal route for the account. */
   async get(accountNumber: string, path: string, serverId = this.serverId): Promise<Answer> {
     const answer = await this.#app.inject({ url: `/internal/servers/${serverId}/accounts/${accountNumber}${path}` });
     return { status: answer.statusCode, body: answer.json() };
@@ -180,9 +174,7 @@ export class HistoryHarness {
     }
   }
 
-  /**
-   * The history as a second process of the service has it, with its own memory of what is booked.
-   */
+  /** The history in a second process of the service, with its own memory. */
   anotherFeed(): Promise<HistoryFeed> {
     return startHistoryFeed({ scope: this.#scope, store: this.#store, client: this.client, logger });
   }
@@ -192,7 +184,7 @@ export class HistoryHarness {
     await this.#producer.send(topic, { key, value: JSON.stringify(value) });
   }
 
-  /** Waits until the account is booked up to the trading server's own sequence; returns that. */
+  /** Waits until the account is booked up to the trading server's sequence; returns it. */
   async booked(accountNumber: string): Promise<number> {
     const target = (await this.client.eventSequence(this.serverId, accountNumber)) ?? 0;
     const account = { serverId: this.serverId, accountNumber };
@@ -210,7 +202,7 @@ export class HistoryHarness {
     return this.database.query(GAPS, [serverId]);
   }
 
-  /** Every row that the history has of an account. */
+  /** All history rows of an account. */
   async rows(accountNumber: string): Promise<unknown> {
     const [row] = await this.database.query(ROWS, [this.serverId, accountNumber]);
     return row?.rows;
@@ -219,7 +211,7 @@ export class HistoryHarness {
   async #start(): Promise<void> {
     const scope = this.#scope;
     this.#stack = await scope.start("stack", async () => {
-      // The market stands still unless a test moves it.
+      // Prices only change when a test changes them.
       const env = { "trading-simulator": { TICK_INTERVAL_MS: "0" } };
       const value = await startTestStack({ services: ["trading-simulator"], env });
       return { value, stop: () => value.stop() };
@@ -248,7 +240,7 @@ export class HistoryHarness {
     this.history = await startHistoryFeed({ scope, store: this.#store, client: this.client, logger });
     this.#app = createHttpServer({ logger, health: new Health(), clock: systemClock });
     registerHistoryRoutes(this.#app, this.history);
-    await scope.start("facts", () =>
+    await scope.start("account events", () =>
       createLogReader(this.#kafka, {
         topic: TOPICS.accountEvents,
         from: "beginning",

@@ -19,7 +19,7 @@ const INSERT_ACCOUNT = statement(
      initial_balance_minor, created_at, updated_at) values ($1, $2, $3, $4, 'Test', 'active', 'USD', 100, 0, $5, $5)`,
 );
 
-/** The account service as a process of its own, which is killed. */
+/** The account service as a child process that is killed. */
 describe("an account service that is killed", () => {
   const scope = new Scope({ stopDeadlineMs: 30_000 });
   const accountEvents: AccountFact[] = [];
@@ -48,7 +48,7 @@ describe("an account service that is killed", () => {
       }),
     );
     await client.configure(server.serverId, server.configuration);
-    await scope.start("facts", () =>
+    await scope.start("account events", () =>
       createLogReader(kafka, {
         topic: TOPICS.accountEvents,
         from: "beginning",
@@ -67,7 +67,7 @@ describe("an account service that is killed", () => {
   it("has the whole history after its restart, each record once, with gapless events", async () => {
     const { serverId, organizationId } = server;
     const accountNumber = anyAccountNumber();
-    // The row refers to the server's, which the service writes when it has read the directory.
+    // The row references the server's row, which the service writes after reading the directory.
     await eventually(() =>
       database.query(INSERT_ACCOUNT, [randomUUID(), organizationId, serverId, accountNumber, toIso(Date.now())]),
     );
@@ -95,7 +95,7 @@ describe("an account service that is killed", () => {
           body: order,
         });
         expect(answer.ok).toBe(true);
-        // In the middle of its work, not between two pieces of it.
+        // Kills it during its work.
         if (index === ORDERS_EACH - 1 - kill) service.kill("SIGKILL");
       }
       await service.ended();

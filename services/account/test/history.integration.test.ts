@@ -66,7 +66,7 @@ describe("the history of an account", () => {
     expect(await all(account, "positions", "&status=closed")).toEqual([closed]);
     const { records } = (await env.get(account, "/history?limit=100")).body;
     expect(records.find(({ kind }: { kind: string }) => kind === "position")).toEqual({ kind: "position", ...closed });
-    // As a process of 0.1.0 leaves it.
+    // As written by a process of 0.1.0.
     await env.database.query(FORGET_OPENED, [env.serverId, account]);
     expect(await all(account, "positions", "&status=closed")).toEqual([closed]);
   });
@@ -220,7 +220,7 @@ describe("the history of an account", () => {
     const { events } = await env.client.history(env.serverId, account, 0, 100);
     const last = events.at(-1);
     if (last === undefined) throw new Error("no events");
-    // Only the last of them arrives, as if the log had lost those before it.
+    // Only the last one arrives, as if the log had lost the earlier ones.
     expect(await env.history.queue.book(last)).toBe("gap");
     await env.booked(account);
     expect(await all(account, "deals")).toHaveLength(1);

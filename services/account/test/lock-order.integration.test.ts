@@ -1,4 +1,4 @@
-/** Rows of accounts are locked in one order, so that no two transactions wait for each other. */
+/** Account rows are locked in one order, so that transactions cannot deadlock. */
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
@@ -68,8 +68,8 @@ async function twoAccounts(status: string): Promise<Two> {
 }
 
 /**
- * What books events: it has the account with the lower number, and takes the other one while
- * `competitor` waits for the first.
+ * Books events: holds the account with the lower number, and locks the other one while `competitor`
+ * waits for the first.
  */
 async function bookBeside({ serverId, low, high }: Two, competitor: () => Promise<unknown>): Promise<void> {
   let competitors: Promise<unknown> = Promise.resolve();
@@ -83,7 +83,7 @@ async function bookBeside({ serverId, low, high }: Two, competitor: () => Promis
   await competitors;
 }
 
-/** The books need nothing else of a unit of work. */
+/** The part of a unit of work that the repositories use. */
 const asUnit = (tx: Transaction): WorkTransaction => tx as WorkTransaction;
 
 it("for starting commands, concurrent with booking", async () => {

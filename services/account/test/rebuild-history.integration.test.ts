@@ -163,7 +163,7 @@ describe("a rebuild of the history", () => {
     );
     expect(result?.kind).toBe("failed");
     expect(await harness.rows(account)).toEqual(rows);
-    // What was gathered is not asked for again.
+    // Staged events are not read again.
     const asked: number[] = [];
     const counting: RebuildOptions["history"] = {
       since: (name, sequence, limit) => {

@@ -122,8 +122,8 @@ describe("the reads of the ledger", () => {
     standIn.answer([accountCreated({ ...name, sequence: 1, initialBalanceMinor: 777, createdBy })]);
     const answer = await eventually(async () => {
       const { status, body } = await read();
-      // A directory that does not know the server yet says so; nobody is ever told that there is
-      // nothing.
+      // While the directory does not know the server, the read fails instead of showing an empty
+      // page.
       return status === 200 && TransactionsAnswer.parse(body);
     });
     expect(answer.transactions).toMatchObject([

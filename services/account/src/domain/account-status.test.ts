@@ -24,8 +24,8 @@ const ROWS: [AccountMove, string, string[]][] = [
 ];
 const CHANGES = [NOT_READY, null, NOT_READY, null, null, NOT_FOUND, NOT_FOUND];
 
-const CELLS = ROWS.flatMap(([move, , verdicts]) =>
-  STORED_STATUSES.map((status, index) => ({ move, status, outcome: verdicts[index] })),
+const CELLS = ROWS.flatMap(([move, , outcomes]) =>
+  STORED_STATUSES.map((status, index) => ({ move, status, outcome: outcomes[index] })),
 );
 
 describe("the states of an account", () => {

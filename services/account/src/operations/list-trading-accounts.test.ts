@@ -6,7 +6,7 @@ import type { Account, ServerConfiguration } from "../domain/account.ts";
 import type { AccountFilter, AccountReader } from "../domain/ports.ts";
 import { type AccountListDependencies, pageOfTradingAccounts, streamTradingAccounts } from "./list-trading-accounts.ts";
 
-/** Most searches of an organization that a process runs at once. */
+/** Maximum number of concurrent searches of an organization in a process. */
 const SEARCHES = 2;
 /** Well below the 3 s and 1 s that lists and searches wait for a turn. */
 const SOON_MS = 500;
