@@ -13,9 +13,9 @@ import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";
 
-import { anyOwner, transaction } from "../../services/webhooks/test/facts.ts";
+import { anyOwner, transaction } from "../../services/webhooks/test/event-messages.ts";
 import { Receiver } from "../../services/webhooks/test/receiver.ts";
-import { World } from "../../services/webhooks/test/world.ts";
+import { Harness } from "../../services/webhooks/test/harness.ts";
 
 const SCHEMA = "lost_commit_reply";
 /** The lost reply is found out within 5 s, the row left behind is published after 5 more. */
@@ -27,7 +27,7 @@ const FactOnTopic = z.object({ transaction: z.object({ sequence: z.number() }) }
 const logger = createLogger({ service: "test", level: "silent" });
 /** `transaction.sequence` of the facts, in the order of the topic. */
 const published: number[] = [];
-let world: World;
+let harness: Harness;
 let receiver: Receiver;
 let proxy: TcpProxy;
 let store: CommandStore;
@@ -35,8 +35,8 @@ let store: CommandStore;
 let direct: Database;
 
 beforeAll(async () => {
-  world = await World.start();
-  const { scope, environment, producer } = world;
+  harness = await Harness.start();
+  const { scope, environment, producer } = harness;
   receiver = await scope.start("receiver", async () => {
     const value = await Receiver.start();
     return { value, stop: () => value.stop() };
@@ -69,11 +69,11 @@ beforeAll(async () => {
     }),
   );
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 it("lets newer facts overtake on the topic, but not in what a receiver gets", async () => {
-  const owner = { ...anyOwner(), organizationId: world.organizationId };
-  await world.createEndpoint({ url: receiver.url });
+  const owner = { ...anyOwner(), organizationId: harness.organizationId };
+  await harness.createEndpoint({ url: receiver.url });
   const factAt = (sequence: number): FinanceFact => {
     const fact = transaction(owner);
     return { ...fact, transaction: { ...fact.transaction, sequence } } as FinanceFact;
@@ -111,6 +111,6 @@ it("lets newer facts overtake on the topic, but not in what a receiver gets", as
   const inOrder = delivered.toSorted((one, other) => Number(one.accountSequence) - Number(other.accountSequence));
   expect(inOrder.map(({ accountSequence }) => accountSequence)).toEqual([1, 2, 3, 4]);
   expect(inOrder.map((data) => (data as { sequence?: number }).sequence)).toEqual([1, 2, 3, 4]);
-  const { events } = await world.events();
+  const { events } = await harness.events();
   expect(events.map(({ data }) => data.accountSequence)).toEqual([1, 2, 3, 4]);
 });

@@ -58,7 +58,7 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "libs/trading-server/src/event-feed/booking-queue.ts MAX_UNIT_EVENTS",
     "libs/trading-server/src/event-feed/gap-filler.ts MAX_FILLS",
     "services/account/src/operations/change-trading-accounts.ts MAX_CATCH_UPS",
-    "services/account/src/outbound/postgres/server-register.ts MAX_TELLINGS",
+    "services/account/src/outbound/postgres/server-repository.ts MAX_CONFIGURE_ROUNDS",
     "services/finance/src/operations/reconcile.ts MAX_CALLS",
     "services/console/src/outbound/passwords.ts MAX_RUNNING",
   ],
@@ -88,7 +88,7 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "services/organization/src/outbound/postgres/credits/usage-lines.ts MAX_RESERVED_DAYS",
     "services/trading-simulator/src/domain/auto-trader.ts MAX_WAITING_ORDERS",
     "services/trading-simulator/src/operations/run-market.ts MAX_MISSED_NIGHTS",
-    "services/webhooks/src/operations/take-in-events.ts MAX_LOGGED_ACCOUNTS",
+    "services/webhooks/src/operations/record-events.ts MAX_LOGGED_ACCOUNTS",
     "services/webhooks/src/service.ts MAX_COUNTED",
   ],
 };

@@ -1,7 +1,4 @@
-/**
- * The part of the composition root that books the history: the queue, the gaps, and where missing
- * events come from.
- */
+/** Composes the booking of the history: queue, gaps and the source of missing events. */
 import type { CommandStore } from "@kapi/commands";
 import { isTransient } from "@kapi/postgres";
 import type { Logger, Scope } from "@kapi/runtime";
@@ -10,9 +7,9 @@ import { type AccountName, BookingQueue, createEventHistory, startGapFiller } fr
 
 import type { FeedSource, HistoryReader } from "./domain/history-ports.ts";
 import { createFeedSource } from "./outbound/http/feed-source.ts";
-import { recordFacts } from "./outbound/postgres/account-facts.ts";
-import { createFeedGaps } from "./outbound/postgres/feed-gaps.ts";
-import { createHistoryBook } from "./outbound/postgres/history-book.ts";
+import { recordEvents } from "./outbound/postgres/account-events.ts";
+import { createGapRepository } from "./outbound/postgres/gap-repository.ts";
+import { createHistoryRepository } from "./outbound/postgres/history-repository.ts";
 import { createHistoryReader } from "./outbound/postgres/history-reader.ts";
 
 export interface HistoryFeedOptions {
@@ -22,7 +19,7 @@ export interface HistoryFeedOptions {
   readonly logger: Logger;
 }
 
-/** What reads and the consumer of `trading.events` need of the history. */
+/** The history, as used by reads and the consumer of `trading.events`. */
 export interface HistoryFeed {
   readonly queue: BookingQueue;
   readonly reader: HistoryReader;
@@ -30,18 +27,17 @@ export interface HistoryFeed {
 }
 
 /**
- * Starts the history without the topic: gaps are filled, reads that must be fresh book what they
- * need.
+ * Starts everything but the topic's consumer: gaps are filled, and fresh reads book what they need.
  */
 export async function startHistoryFeed({ scope, store, client, logger }: HistoryFeedOptions): Promise<HistoryFeed> {
   const queue: BookingQueue = new BookingQueue({
-    book: createHistoryBook(store, recordFacts),
+    book: createHistoryRepository(store, recordEvents),
     isTransient,
     onGaps: (accounts: readonly AccountName[]) => filler.fill(accounts),
     onUnbookable: (account, error) => logger.error({ err: error, ...account }, "events of an account cannot be booked"),
   });
   const filler = await scope.start("gap filler", () =>
-    startGapFiller({ gaps: createFeedGaps(store.database), history: createEventHistory(client), queue, logger }),
+    startGapFiller({ gaps: createGapRepository(store.database), history: createEventHistory(client), queue, logger }),
   );
   return { queue, reader: createHistoryReader(store.database), feed: createFeedSource(client, queue) };
 }

@@ -1,9 +1,8 @@
 /**
  * `npm run rebuild-history -- --server <id> [--account <number>]`: rebuilds orders, positions and
- * deals from the trading server's history, with the service's own environment variables, while the
- * service runs or not. (The npm script finds the variables of a kapi that `npm start` runs.)
- * Interrupted, it is called again and goes on. Exit 1 where an account could not be rebuilt, 2
- * where it was called wrongly.
+ * deals from the trading server's history, while the service runs or not. It uses the service's
+ * environment variables; the npm script finds those of a kapi that `npm start` runs. An interrupted
+ * run continues when called again. Exit code 1: an account could not be rebuilt; 2: wrong usage.
  */
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -30,7 +29,7 @@ import { createStagedHistory } from "./outbound/postgres/staged-history.ts";
 
 const SCHEMA = "account";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
-/** Replacing the history of one account, however long it is, is one transaction. */
+/** Replacing the history of one account is one transaction, however long it is. */
 const STATEMENT_TIMEOUT_MS = 600_000;
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -51,7 +50,7 @@ const RebuildConfig = z.object({
 
 const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 
-/** Runs the rebuild; the exit code. */
+/** Runs the rebuild; returns the exit code. */
 async function run({ server: serverId, account }: z.infer<typeof Arguments>): Promise<number> {
   const config = loadConfig(RebuildConfig, process.env);
   const logger = createLogger({ service: "rebuild-history", level: "warn" });
@@ -116,7 +115,7 @@ function report(rebuilt: RebuiltAccount, tally: { failed: number; different: num
   const { accountNumber } = rebuilt;
   if (rebuilt.kind === "failed") {
     tally.failed += 1;
-    print(`  ${accountNumber} keeps what it has: ${String(rebuilt.error)}`);
+    print(`  ${accountNumber} is unchanged: ${String(rebuilt.error)}`);
   }
   if (rebuilt.kind !== "rebuilt") return;
   const { feed, different } = rebuilt;
@@ -139,7 +138,7 @@ function argumentsFrom(args: readonly string[]): z.infer<typeof Arguments> | nul
   }
 }
 
-/** The whole command; the exit code. */
+/** The command; returns the exit code. */
 async function main(): Promise<number> {
   const given = argumentsFrom(process.argv.slice(2));
   if (given === null) {
@@ -154,5 +153,5 @@ async function main(): Promise<number> {
   }
 }
 
-// Deadlines of things that stopped long before would keep the process for seconds.
+// Pending timers would keep the process alive for seconds.
 process.exit(await main());

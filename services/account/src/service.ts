@@ -36,26 +36,23 @@ import type { PasswordOf } from "./operations/reset-password.ts";
 import { updateServerConfiguration } from "./operations/update-server-configuration.ts";
 import { createAccountChanger } from "./outbound/http/account-changer.ts";
 import { createAccountOpener } from "./outbound/http/account-opener.ts";
-import { createAccountTraces } from "./outbound/http/account-traces.ts";
+import { createExternalAccountData } from "./outbound/http/external-account-data.ts";
 import { createSamples } from "./outbound/http/samples.ts";
 import { createValuations } from "./outbound/http/valuations.ts";
-import { createAccountBook } from "./outbound/postgres/account-book.ts";
-import { recordFacts } from "./outbound/postgres/account-facts.ts";
+import { createAccountRepository } from "./outbound/postgres/account-repository.ts";
+import { recordEvents } from "./outbound/postgres/account-events.ts";
 import { createAccountReader } from "./outbound/postgres/account-reader.ts";
-import { createCreationBook } from "./outbound/postgres/creation-book.ts";
+import { createCreationRepository } from "./outbound/postgres/creation-repository.ts";
 import { deleteHistory } from "./outbound/postgres/delete-history.ts";
-import { createDeletionBook } from "./outbound/postgres/deletion-book.ts";
-import { createServerRegister } from "./outbound/postgres/server-register.ts";
+import { createDeletionRepository } from "./outbound/postgres/deletion-repository.ts";
+import { createServerRepository } from "./outbound/postgres/server-repository.ts";
 
 const SERVICE = "account";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
-/** Deadline of a question to the finance or the metrics service. */
+/** Deadline of a call to finance or metrics. */
 const NEIGHBOUR_TIMEOUT_MS = 2_000;
 
-/**
- * Brings the service's schema up to date: the program's command "migrate", and the first step of
- * every start.
- */
+/** Migrates the schema: the command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({
     ...migrationOptions(config),
@@ -66,7 +63,7 @@ export function migrateDatabase({ config, logger }: MigrationContext): Promise<v
   });
 }
 
-/** Starts the service: schema, directory, reads, and last the worker that carries out commands. */
+/** Starts the service: schema, directory, reads, and last the command worker. */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, fatal } = context;
   await migrateDatabase(context);
@@ -119,10 +116,10 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   );
 
   const reader = createAccountReader(database);
-  const register = createServerRegister(database, clock);
-  const creationBook = createCreationBook(database);
-  const accountBook = createAccountBook(database);
-  const deletionBook = createDeletionBook({
+  const serverRepository = createServerRepository(database, clock);
+  const creationRepository = createCreationRepository(database);
+  const accountRepository = createAccountRepository(database);
+  const deletionRepository = createDeletionRepository({
     database,
     deleteHistory: (serverId, accountNumber) => deleteHistory(database, serverId, accountNumber),
   });
@@ -141,7 +138,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     followServers({
       servers: () => directory.servers(),
       onChange: (listener) => directory.onChange(listener),
-      register,
+      serverRepository,
       configure,
       logger,
     }),
@@ -152,14 +149,18 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   );
   const history = await startHistoryFeed({ scope, store, client: tradingServer, logger });
 
-  const deletion = { book: deletionBook, traces: createAccountTraces(finance, metrics), feed: history.feed };
+  const deletion = {
+    repository: deletionRepository,
+    externalData: createExternalAccountData(finance, metrics),
+    feed: history.feed,
+  };
   const immediateDeletion = {
     ...deletion,
     changer,
     clock,
     announceCreation: (accountId: string, at: string) =>
-      store.transact((transaction) => deletionBook.announceCreation(transaction, accountId, at)),
-    finish: (accountId: string) => store.transact((transaction) => deletionBook.finish(transaction, [accountId])),
+      store.transact((transaction) => deletionRepository.announceCreation(transaction, accountId, at)),
+    finish: (accountId: string) => store.transact((transaction) => deletionRepository.finish(transaction, [accountId])),
   };
   const isUnreachable = (error: unknown): boolean => error instanceof TradingServerUnreachable;
 
@@ -174,13 +175,14 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     reader,
     samples: createSamples(metrics),
     valuations: createValuations(tradingServer),
-    onStale: (error) => logger.warn({ err: error }, "account details show the last sample: no live values to be had"),
+    onStale: (error) =>
+      logger.warn({ err: error }, "account details show the last sample: live values are unavailable"),
   });
   registerHistoryRoutes(app, history);
   installAuditOutbox(app, database);
   registerChangeRoutes(app, {
     updateServerConfiguration: (serverId, body, by) =>
-      updateServerConfiguration(register, configure, serverId, body, by),
+      updateServerConfiguration(serverRepository, configure, serverId, body, by),
     deleteTradingAccountImmediately: (serverId, accountNumber, createdBy) =>
       deleteTradingAccountImmediately(immediateDeletion, serverId, accountNumber, createdBy),
   });
@@ -203,14 +205,14 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       : openPassword(config.PASSWORD_SEALING_KEYS, commandId, sealedPassword);
   const operations = queuedOperations(passwordOf);
   const bookChanges = createChangeBooking(history);
-  const changes = { reader, book: accountBook, changer, deletion, history, bookChanges, operations, clock };
+  const changes = { reader, repository: accountRepository, changer, deletion, history, bookChanges, operations, clock };
   const executor = createAccountCommands({
     creations: {
       createTradingAccounts: (serverId, requested) =>
-        createTradingAccounts({ reader, book: creationBook, opener }, serverId, requested),
+        createTradingAccounts({ reader, repository: creationRepository, opener }, serverId, requested),
       opener,
-      book: creationBook,
-      recordFacts,
+      repository: creationRepository,
+      recordEvents,
       passwordOf,
       clock,
     },
@@ -218,9 +220,9 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       changeTradingAccounts: (serverId, messages) => changeTradingAccounts(changes, serverId, messages),
       settleTradingAccounts: (serverId, messages) => settleTradingAccounts(changes, serverId, messages),
       operations,
-      book: accountBook,
-      deletions: deletionBook,
-      recordFacts,
+      repository: accountRepository,
+      deletions: deletionRepository,
+      recordEvents,
     },
     isUnreachable,
   });

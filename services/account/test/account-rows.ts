@@ -4,11 +4,11 @@ import type { Database } from "@kapi/postgres";
 import { serverEntry } from "@kapi/testkit";
 
 import type { AccountCreation } from "../src/domain/account.ts";
-import { createServerRegister } from "../src/outbound/postgres/server-register.ts";
+import { createServerRepository } from "../src/outbound/postgres/server-repository.ts";
 
 export async function newServer(database: Database): Promise<string> {
   const entry = serverEntry();
-  await createServerRegister(database, systemClock).save(entry);
+  await createServerRepository(database, systemClock).save(entry);
   return entry.serverId;
 }
 

@@ -6,10 +6,10 @@ import { createTestEnvironment } from "@kapi/testkit";
 
 const DIRECTORY = fileURLToPath(new URL("../migrations", import.meta.url));
 
-/** The schema of the account service in a database of a test's own. */
+/** The schema of the account service in a separate test database. */
 export interface AccountSchema {
   readonly database: Database;
-  /** How pools reach it. */
+  /** Options of a connection pool. */
   readonly pool: Pick<PoolOptions, "connectionString" | "schema" | "applicationName" | "logger">;
   stop(): Promise<void>;
 }

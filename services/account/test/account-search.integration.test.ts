@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Account } from "../src/domain/account.ts";
 import { createAccountReader, SEARCHES } from "../src/outbound/postgres/account-reader.ts";
 import { SEARCH_SETTINGS, searchChunk } from "../src/outbound/postgres/account-search.ts";
-import { createCreationBook } from "../src/outbound/postgres/creation-book.ts";
+import { createCreationRepository } from "../src/outbound/postgres/creation-repository.ts";
 import { type AccountSchema, startAccountSchema } from "./account-schema.ts";
 import { creation, newServer } from "./account-rows.ts";
 
@@ -20,10 +20,10 @@ beforeAll(async () => {
 
 afterAll(() => schema.stop());
 
-/** Accounts of these names on a new server, in order; the last one is the newest. */
+/** Creates accounts with these names on a new server, in order; the last one is the newest. */
 async function named(names: readonly string[]): Promise<{ serverId: string; accounts: readonly Account[] }> {
   const serverId = await newServer(database);
-  const accounts = await createCreationBook(database).takeUp(
+  const accounts = await createCreationRepository(database).findOrCreate(
     names.map((accountName, index) =>
       creation(serverId, { accountName, createdAt: new Date(1_700_000_000_000 + index).toISOString() }),
     ),
@@ -31,7 +31,7 @@ async function named(names: readonly string[]): Promise<{ serverId: string; acco
   return { serverId, accounts };
 }
 
-/** The names that a search finds, newest first; a page and the whole list must agree. */
+/** The names found by a search, newest first. Page and whole list must agree. */
 async function found(serverId: string, search: string): Promise<readonly string[]> {
   const reader = createAccountReader(database);
   const { accounts, total } = await reader.page(serverId, { page: 1, limit: 100, search });
@@ -43,7 +43,7 @@ async function found(serverId: string, search: string): Promise<readonly string[
   return names;
 }
 
-/** How a page of a search is read. */
+/** The query plan of a search page. */
 async function planOf(wanted: "all" | "ofStatus", values: readonly unknown[]): Promise<string> {
   const { text } = SEARCHES[wanted].page;
   const explain = statement<{ "QUERY PLAN": string }>(`test-explain-${wanted}`, `explain analyze ${text}`);
@@ -55,10 +55,10 @@ async function planOf(wanted: "all" | "ofStatus", values: readonly unknown[]): P
 }
 
 describe("a search among accounts", () => {
-  it("takes percent and underscore as themselves", async () => {
+  it("treats percent and underscore literally", async () => {
     const serverId = await newServer(database);
     const reader = createAccountReader(database);
-    await createCreationBook(database).takeUp([
+    await createCreationRepository(database).findOrCreate([
       creation(serverId, { accountName: "100% sure" }),
       creation(serverId, { accountName: "1000 sure" }),
     ]);
@@ -66,17 +66,17 @@ describe("a search among accounts", () => {
     expect(accounts.map((account) => account.accountName)).toEqual(["100% sure"]);
   });
 
-  it("finds parts of names and numbers in any case, page by page and whole, and nothing else", async () => {
+  it("finds parts of names and numbers in any case, paged or not", async () => {
     const [serverId, otherId] = [await newServer(database), await newServer(database)];
     const reader = createAccountReader(database);
-    const book = createCreationBook(database);
+    const repository = createCreationRepository(database);
     const names = Array.from({ length: 1_100 }, (_, index) => (index % 2 === 0 ? `Ada ${index}` : `Grace ${index}`));
-    const there = await book.takeUp(
+    const there = await repository.findOrCreate(
       names.map((accountName, index) =>
         creation(serverId, { accountName, createdAt: new Date(1_700_000_000_000 + index).toISOString() }),
       ),
     );
-    await book.takeUp([creation(otherId, { accountName: "Ada 0" })]);
+    await repository.findOrCreate([creation(otherId, { accountName: "Ada 0" })]);
     const found = async (search: string, status?: AccountStatus): Promise<readonly string[]> => {
       const pages: string[] = [];
       for (let page = 1; page <= 12; page += 1) {
@@ -105,7 +105,7 @@ describe("a search among accounts", () => {
     expect(await found("nobody")).toEqual([]);
   });
 
-  it("reads what it finds, and not every account of the server, of whatever status and however short", async () => {
+  it("reads only its matches, for any status and length", async () => {
     const { serverId } = await named(Array.from({ length: 3_000 }, (_, index) => `Trader ${index}`));
     for (const pattern of ["%nobody%", "%x%"]) {
       const plans = [
@@ -119,7 +119,7 @@ describe("a search among accounts", () => {
     }
   });
 
-  it("finds letters beyond ASCII in any case, also where their lower case is in ASCII", async () => {
+  it("finds non-ASCII letters in any case, even with an ASCII lower case", async () => {
     const kelvin = "\u212afund";
     const names = ["\u0130stanbul Desk", "Zoë ÅNGSTRÖM", "Пётр Иванов", "王小明", kelvin, "Istanbul 2"];
     const { serverId } = await named(names);
@@ -131,7 +131,7 @@ describe("a search among accounts", () => {
     expect(await found(serverId, "kfund")).toEqual([kelvin]);
   });
 
-  it("takes every other character as itself, at every length", async () => {
+  it("treats every other character literally, at any length", async () => {
     const longest = `${"x".repeat(98)}_%`;
     const { serverId } = await named([String.raw`a\b`, "a_b", "a%b", "axb", "line\nfeed", "O'Neil -- ;", longest]);
     expect(await found(serverId, String.raw`A\B`)).toEqual([String.raw`a\b`]);
@@ -144,14 +144,14 @@ describe("a search among accounts", () => {
     expect(await found(serverId, "_%")).toEqual([longest]);
   });
 
-  it("does not find accounts that are deleted, nor another server's", async () => {
+  it("finds no deleted accounts and none of other servers", async () => {
     const { serverId, accounts } = await named(["Ada 1", "Ada 2", "Ada 3"]);
     await named(["Ada 4"]);
     await database.query(DELETE, [accounts.slice(1, 2).map(({ id }) => id)]);
     expect(await found(serverId, "ada")).toEqual(["Ada 3", "Ada 1"]);
   });
 
-  it("has 2 s in the database, for a chunk of a whole search too", async () => {
+  it("has 2 s in the database, also per chunk", async () => {
     const text = "select current_setting('statement_timeout') as timeout";
     const timeout = statement<{ timeout: string }>("test-timeout", text);
     expect(await searchChunk(database, timeout, [])).toEqual([{ timeout: "2s" }]);

@@ -7,13 +7,13 @@ import { serverEntry } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { Account } from "../src/domain/account.ts";
-import type { CreationEnd, DeletionBook } from "../src/domain/ports.ts";
+import type { CreationResult, DeletionRepository } from "../src/domain/ports.ts";
 import { streamTradingAccounts } from "../src/operations/list-trading-accounts.ts";
-import { createAccountBook } from "../src/outbound/postgres/account-book.ts";
+import { createAccountRepository } from "../src/outbound/postgres/account-repository.ts";
 import { createAccountReader, LISTS } from "../src/outbound/postgres/account-reader.ts";
-import { createCreationBook } from "../src/outbound/postgres/creation-book.ts";
-import { createDeletionBook } from "../src/outbound/postgres/deletion-book.ts";
-import { createServerRegister } from "../src/outbound/postgres/server-register.ts";
+import { createCreationRepository } from "../src/outbound/postgres/creation-repository.ts";
+import { createDeletionRepository } from "../src/outbound/postgres/deletion-repository.ts";
+import { createServerRepository } from "../src/outbound/postgres/server-repository.ts";
 import { type AccountSchema, startAccountSchema } from "./account-schema.ts";
 import { creation, newServer } from "./account-rows.ts";
 
@@ -31,11 +31,11 @@ beforeAll(async () => {
 
 afterAll(() => schema.stop());
 
-function deletionBook(): DeletionBook {
-  return createDeletionBook({ database, deleteHistory: () => Promise.resolve() });
+function deletionRepository(): DeletionRepository {
+  return createDeletionRepository({ database, deleteHistory: () => Promise.resolve() });
 }
 
-/** A transaction whose messages nobody waits for. */
+/** A transaction whose messages are ignored. */
 function asWork(tx: Transaction): WorkTransaction {
   return {
     query: (statement, values) => tx.query(statement, values),
@@ -47,55 +47,57 @@ function asWork(tx: Transaction): WorkTransaction {
 }
 
 describe("account numbers", () => {
-  it("no number is given twice, however many creations come at once, and a repeat keeps its number", async () => {
+  it("are unique under concurrent creations, and a repeated creation keeps its number", async () => {
     const serverId = await newServer(database);
-    const book = createCreationBook(database);
+    const repository = createCreationRepository(database);
     const batches = Array.from({ length: 10 }, () => Array.from({ length: 7 }, () => creation(serverId)));
-    const taken = (await Promise.all(batches.map((batch) => book.takeUp(batch)))).flat();
+    const taken = (await Promise.all(batches.map((batch) => repository.findOrCreate(batch)))).flat();
     expect(new Set(taken.map((account) => account.accountNumber)).size).toBe(70);
     expect(taken.every((account) => /^\d{8}$/.test(account.accountNumber) && account.status === "pending")).toBe(true);
-    const again = (await Promise.all(batches.map((batch) => book.takeUp(batch)))).flat();
+    const again = (await Promise.all(batches.map((batch) => repository.findOrCreate(batch)))).flat();
     expect(again.map((account) => account.accountNumber)).toEqual(taken.map((account) => account.accountNumber));
   });
 });
 
 describe("servers", () => {
-  it("the directory decides about status by version, and its configuration counts only the first time", async () => {
+  it("take their status from the newest directory entry, and their configuration from the first one only", async () => {
     const given = { serverName: "Demo", supportedLeverage: [100, 1, 50] };
     const entry = serverEntry({ configuration: { ...serverEntry().configuration, ...given } });
-    const register = createServerRegister(database, systemClock);
-    await register.save(entry);
-    await register.save({
+    const serverRepository = createServerRepository(database, systemClock);
+    await serverRepository.save(entry);
+    await serverRepository.save({
       ...entry,
       version: 3,
       status: "disabled",
       configuration: { ...entry.configuration, serverName: "Other" },
     });
-    await register.save({ ...entry, version: 2, status: "active" });
+    await serverRepository.save({ ...entry, version: 2, status: "active" });
     const server = await createAccountReader(database).server(entry.serverId);
     expect(server).toMatchObject({ status: "disabled", serverName: "Demo", supportedLeverage: [1, 50, 100] });
   });
 
-  it("a trading server is told of a configuration until it was", async () => {
+  it("send their configuration until that succeeds", async () => {
     const serverId = await newServer(database);
-    const register = createServerRegister(database, systemClock);
-    const due = async (): Promise<boolean> => (await register.unconfigured()).includes(serverId);
+    const serverRepository = createServerRepository(database, systemClock);
+    const due = async (): Promise<boolean> => (await serverRepository.unconfigured()).includes(serverId);
     expect(await due()).toBe(true);
-    await expect(register.tell(serverId, () => Promise.reject(new Error("away")))).rejects.toThrow("away");
+    await expect(serverRepository.sendConfiguration(serverId, () => Promise.reject(new Error("away")))).rejects.toThrow(
+      "away",
+    );
     expect(await due()).toBe(true);
-    await register.tell(serverId, () => Promise.resolve());
+    await serverRepository.sendConfiguration(serverId, () => Promise.resolve());
     expect(await due()).toBe(false);
   });
 });
 
 describe("the list of accounts", () => {
-  it("streams every account once, newest first, and a page is a part of it", async () => {
+  it("streams every account once, newest first; a page is part of it", async () => {
     const serverId = await newServer(database);
     const reader = createAccountReader(database);
     const creations = Array.from({ length: 1_203 }, (_, index) =>
       creation(serverId, { createdAt: new Date(1_700_000_000_000 + Math.floor(index / 3)).toISOString() }),
     );
-    await createCreationBook(database).takeUp(creations);
+    await createCreationRepository(database).findOrCreate(creations);
     const server = await reader.server(serverId);
     if (server === null) throw new Error("the server was saved");
     const samples = { latest: (_: string, numbers: readonly string[]) => Promise.resolve(numbers.map(() => null)) };
@@ -112,14 +114,14 @@ describe("the list of accounts", () => {
     );
   });
 
-  it("is complete, each account once, whatever is added, changed and deleted between two chunks", async () => {
+  it("is complete and without repeats, despite changes between chunks", async () => {
     const serverId = await newServer(database);
-    const [reader, book] = [createAccountReader(database), createCreationBook(database)];
+    const [reader, repository] = [createAccountReader(database), createCreationRepository(database)];
     const [newestMs, count] = [1_700_000_000_000, 1_500];
-    // All of one millisecond: neighbours differ by microseconds, or by their number alone.
+    // All within one millisecond: neighbours differ by microseconds, or only by number.
     const micros = (index: number): string =>
       new Date(newestMs).toISOString().replace("Z", `${String(Math.floor(index / 2) % 1_000).padStart(3, "0")}Z`);
-    const there = await book.takeUp(
+    const there = await repository.findOrCreate(
       Array.from({ length: count }, (_, index) => creation(serverId, { createdAt: micros(index) })),
     );
     const deleted = there.filter((_, index) => index % 10 === 0);
@@ -127,10 +129,10 @@ describe("the list of accounts", () => {
     for await (const chunk of reader.all(serverId, {})) {
       if (seen.length === 0) {
         const times = [newestMs - 60_000, newestMs, newestMs + 60_000].map((at) => new Date(at).toISOString());
-        await book.takeUp(times.map((createdAt) => creation(serverId, { createdAt })));
-        for (const { id } of deleted) await deletionBook().markDeleting(id);
+        await repository.findOrCreate(times.map((createdAt) => creation(serverId, { createdAt })));
+        for (const { id } of deleted) await deletionRepository().markDeleting(id);
         await database.transaction((tx) =>
-          deletionBook().finish(
+          deletionRepository().finish(
             asWork(tx),
             deleted.map(({ id }) => id),
           ),
@@ -145,10 +147,10 @@ describe("the list of accounts", () => {
     expect(there.filter(({ id }) => !ids.has(id) && !gone.has(id))).toEqual([]);
   });
 
-  it("holds no connection between two chunks, so that others are served while it is read slowly", async () => {
+  it("holds no connection between two chunks", async () => {
     const serverId = await newServer(database);
     const small = await createPool({ ...schema.pool, applicationName: "small", max: 1 });
-    await createCreationBook(database).takeUp(Array.from({ length: 1_001 }, () => creation(serverId)));
+    await createCreationRepository(database).findOrCreate(Array.from({ length: 1_001 }, () => creation(serverId)));
     const reader = createAccountReader(small.value);
     const lists = Array.from({ length: 30 }, () => reader.all(serverId, {})[Symbol.asyncIterator]());
     for (const list of lists) expect((await list.next()).value).toHaveLength(200);
@@ -159,13 +161,17 @@ describe("the list of accounts", () => {
     await small.stop();
   });
 
-  it("its total is exact for the server and for each status, whatever was moved, deleted or rolled back at once", async () => {
+  it("has exact totals per server and status, under concurrent changes", async () => {
     const serverId = await newServer(database);
-    const [creations, book, deletions] = [createCreationBook(database), createAccountBook(database), deletionBook()];
+    const [creations, repository, deletions] = [
+      createCreationRepository(database),
+      createAccountRepository(database),
+      deletionRepository(),
+    ];
     const lives = Array.from({ length: 12 }, async (_, round) => {
-      const taken = await creations.takeUp(Array.from({ length: 10 }, () => creation(serverId)));
+      const taken = await creations.findOrCreate(Array.from({ length: 10 }, () => creation(serverId)));
       const at = new Date().toISOString();
-      const ends = taken.slice(1).map(({ id: managedAccountId }, index): CreationEnd => {
+      const ends = taken.slice(1).map(({ id: managedAccountId }, index): CreationResult => {
         return index === 0
           ? { managedAccountId, move: "fail", reason: "No", at }
           : { managedAccountId, move: "activate", at };
@@ -178,7 +184,7 @@ describe("the list of accounts", () => {
         effect: { made: true, at, status: index % 2 === 0 ? ("disabled" as const) : ("archived" as const) },
       }));
       const change = database.transaction(async (tx) => {
-        await book.end(asWork(tx), statuses);
+        await repository.finishCommands(asWork(tx), statuses);
         if (round % 3 === 0) throw new Error("rolled back");
       });
       await (round % 3 === 0 ? expect(change).rejects.toThrow("rolled back") : change);
@@ -186,7 +192,7 @@ describe("the list of accounts", () => {
       await deletions.markDeleting(String(gone));
       await deletions.markDeleting(String(gone));
       if (round % 2 === 0) await database.transaction((tx) => deletions.finish(asWork(tx), [String(gone)]));
-      const state = await deletions.look(serverId, String(taken[0]?.accountNumber));
+      const state = await deletions.find(serverId, String(taken[0]?.accountNumber));
       if (round % 4 === 0 && state !== null && state.account.id === pending) await deletions.start(state);
     });
     await Promise.all(lives);
@@ -198,23 +204,23 @@ describe("the list of accounts", () => {
     expect(await counted()).toBe(rows.reduce((sum, { accounts }) => sum + accounts, 0));
   });
 
-  it("no change of accounts waits for another because of the total", async () => {
+  it("has totals that make no change wait for another", async () => {
     const serverId = await newServer(database);
-    const book = createCreationBook(database);
-    const [one, other] = await book.takeUp([creation(serverId), creation(serverId)]);
+    const repository = createCreationRepository(database);
+    const [one, other] = await repository.findOrCreate([creation(serverId), creation(serverId)]);
     const at = new Date().toISOString();
-    const activated = (account: Account | undefined): CreationEnd[] => [
+    const activated = (account: Account | undefined): CreationResult[] => [
       { managedAccountId: String(account?.id), move: "activate", at },
     ];
     await database.transaction(async (tx) => {
-      await book.close(asWork(tx), activated(one));
-      await database.transaction((meanwhile) => book.close(asWork(meanwhile), activated(other)));
+      await repository.close(asWork(tx), activated(one));
+      await database.transaction((meanwhile) => repository.close(asWork(meanwhile), activated(other)));
     });
     const { total } = await createAccountReader(database).page(serverId, { page: 1, limit: 1, status: "active" });
     expect(total).toBe(2);
   });
 
-  it("an empty server is an empty list", async () => {
+  it("is empty for an empty server", async () => {
     const reader = createAccountReader(database);
     const server = await reader.server(await newServer(database));
     if (server === null) throw new Error("the server was saved");
@@ -224,7 +230,7 @@ describe("the list of accounts", () => {
     expect(JSON.parse(text)).toEqual({ accounts: [] });
   });
 
-  it("a chunk of the whole list begins in the index where the chunk before ended", async () => {
+  it("continues each chunk in the index where the last one ended", async () => {
     const explain = statement<{ "QUERY PLAN": string }>("test-explain-chunk", `explain ${LISTS.all.chunk.text}`);
     const plan = await database.query(explain, [randomUUID(), new Date().toISOString(), "10000001", 200]);
     const text = plan.map((row) => row["QUERY PLAN"]).join("\n");

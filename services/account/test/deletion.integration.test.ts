@@ -5,9 +5,9 @@ import { createLogger, type Started } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { createFeedGaps } from "../src/outbound/postgres/feed-gaps.ts";
-import { deletionIsToldOnce } from "./told-once.ts";
-import { World } from "./world.ts";
+import { createGapRepository } from "../src/outbound/postgres/gap-repository.ts";
+import { expectDeletionPublishedOnce } from "./deletion-events.ts";
+import { Harness } from "./harness.ts";
 
 const HISTORY = statement<{ records: number }>(
   "test-history-records",
@@ -22,248 +22,248 @@ const MAKE_DUE = statement(
 /** As the environment of a test makes them. */
 const PARTITIONS = 4;
 
-let world: World;
+let env: Harness;
 let database: Started<Database>;
 beforeAll(async () => {
-  world = await World.create();
+  env = await Harness.create();
   const logger = createLogger({ service: "test", level: "silent" });
-  const connectionString = world.stack.environment.postgresUrl;
+  const connectionString = env.stack.environment.postgresUrl;
   database = await createPool({ connectionString, schema: "account", applicationName: "test", logger });
 });
 afterAll(async () => {
   await database.stop();
-  await world.stop();
+  await env.stop();
 });
 
 const GONE = { status: 404, code: "ACCOUNT_NOT_FOUND" };
 const BELOW = ["", "/orders?page=1&limit=20", "/positions?page=1&limit=20", "/positions?status=open", "/deals"];
 
-/** Everything that shows whether the account is gone. */
+/** Everything that shows whether the account is deleted. */
 async function expectGone(account: string): Promise<void> {
-  for (const path of BELOW) expect(await world.call("GET", world.pathOf(account) + path)).toMatchObject(GONE);
-  const name = { serverId: world.server.serverId, accountNumber: account };
-  const asked = await world.call("POST", "/internal/accounts/existing", { accounts: [name] });
+  for (const path of BELOW) expect(await env.call("GET", env.pathOf(account) + path)).toMatchObject(GONE);
+  const name = { serverId: env.server.serverId, accountNumber: account };
+  const asked = await env.call("POST", "/internal/accounts/existing", { accounts: [name] });
   expect(asked.body).toMatchObject({ existing: [false], ids: [null] });
-  const { body } = await world.call("GET", `/internal/servers/${name.serverId}/accounts?search=${account}`);
+  const { body } = await env.call("GET", `/internal/servers/${name.serverId}/accounts?search=${account}`);
   expect(body.accounts).toEqual([]);
-  expect(await world.client.snapshot(name.serverId, account)).toBeNull();
+  expect(await env.client.snapshot(name.serverId, account)).toBeNull();
   expect((await database.value.query(HISTORY, [account]))[0]?.records).toBe(0);
-  expect(world.neighbours.deleted).toEqual(expect.arrayContaining([`finance/${account}`, `metrics/${account}`]));
+  expect(env.neighbours.deleted).toEqual(expect.arrayContaining([`finance/${account}`, `metrics/${account}`]));
 }
 
-const expectToldOnce = (account: string): Promise<void> => deletionIsToldOnce(world, account);
+const expectPublishedOnce = (account: string): Promise<void> => expectDeletionPublishedOnce(env, account);
 
-/** An account with history: an open position, and its events booked. */
+/** Creates an account with an open position and booked events. */
 async function accountWithPosition(): Promise<string> {
-  const account = await world.account();
-  await world.openPosition(account);
+  const account = await env.account();
+  await env.openPosition(account);
   await eventually(async () => {
-    const { body } = await world.call("GET", `${world.pathOf(account)}/deals?page=1&limit=20`);
+    const { body } = await env.call("GET", `${env.pathOf(account)}/deals?page=1&limit=20`);
     expect(body.pagination.total).toBe(1);
   });
   return account;
 }
 
-/** An order that waits for a price that does not come. */
+/** Places an order at a price that is never reached. */
 async function placeLimit(account: string): Promise<void> {
   const order = { symbol: "EURUSD", side: "buy", orderType: "limit", volume: 0.1, price: 0.5 };
-  const { status } = await world.control("POST", `/accounts/${account}/orders`, order);
+  const { status } = await env.control("POST", `/accounts/${account}/orders`, order);
   expect(status).toBe(201);
 }
 
 describe("the queued deletion", () => {
-  it("refuses an account with an open position, and deletes it with all that is known of it once there is none", async () => {
-    const account = await world.account();
-    const positionId = await world.openPosition(account);
-    expect(await world.run(account, "account.delete")).toMatchObject({
+  it("rejects an account with an open position, and deletes all its data once it has none", async () => {
+    const account = await env.account();
+    const positionId = await env.openPosition(account);
+    expect(await env.run(account, "account.delete")).toMatchObject({
       status: "failed",
       errorCode: "ACCOUNT_HAS_OPEN_POSITIONS",
     });
-    expect((await world.details(account)).body.account.status).toBe("active");
-    expect(world.neighbours.deleted).not.toContain(`finance/${account}`);
-    await world.control("POST", `/accounts/${account}/positions/${positionId}/close`, {});
+    expect((await env.details(account)).body.account.status).toBe("active");
+    expect(env.neighbours.deleted).not.toContain(`finance/${account}`);
+    await env.control("POST", `/accounts/${account}/positions/${positionId}/close`, {});
     await placeLimit(account);
-    const deletion = await world.run(account, "account.delete");
+    const deletion = await env.run(account, "account.delete");
     expect(deletion).toMatchObject({ status: "succeeded", result: { accountNumber: account, deleted: true } });
     await expectGone(account);
-    await expectToldOnce(account);
-    expect(await world.run(account, "account.enable")).toMatchObject({ errorCode: "ACCOUNT_NOT_FOUND" });
-    expect(await world.run(account, "account.delete")).toMatchObject({ errorCode: "ACCOUNT_NOT_FOUND" });
-    expect(await world.delete(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
-    expect(Number(await world.account())).toBeGreaterThan(Number(account));
+    await expectPublishedOnce(account);
+    expect(await env.run(account, "account.enable")).toMatchObject({ errorCode: "ACCOUNT_NOT_FOUND" });
+    expect(await env.run(account, "account.delete")).toMatchObject({ errorCode: "ACCOUNT_NOT_FOUND" });
+    expect(await env.delete(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
+    expect(Number(await env.account())).toBeGreaterThan(Number(account));
   });
 
-  it("is not done before finance and metrics have forgotten the account", async () => {
-    const account = await world.account();
-    world.neighbours.away.add("finance");
-    const { commandId } = await world.publish(account, "account.delete");
-    await eventually(() => world.events.some((event) => event.commandId === commandId && event.status === "queued"));
-    expect(world.events.some((event) => event.commandId === commandId && event.settlement !== null)).toBe(false);
-    world.neighbours.away.clear();
-    expect(await world.final(commandId)).toMatchObject({ status: "succeeded" });
+  it("waits until finance and metrics have deleted their data", async () => {
+    const account = await env.account();
+    env.neighbours.unavailable.add("finance");
+    const { commandId } = await env.publish(account, "account.delete");
+    await eventually(() => env.events.some((event) => event.commandId === commandId && event.status === "queued"));
+    expect(env.events.some((event) => event.commandId === commandId && event.settlement !== null)).toBe(false);
+    env.neighbours.unavailable.clear();
+    expect(await env.final(commandId)).toMatchObject({ status: "succeeded" });
     await expectGone(account);
-    await expectToldOnce(account);
+    await expectPublishedOnce(account);
   });
 
-  it("deletes an account that was never opened, and one that is archived", async () => {
-    const archived = await world.account();
-    await world.run(archived, "account.archive");
-    expect(await world.run(archived, "account.delete")).toMatchObject({ status: "succeeded" });
+  it("deletes an unopened account and an archived one", async () => {
+    const archived = await env.account();
+    await env.run(archived, "account.archive");
+    expect(await env.run(archived, "account.delete")).toMatchObject({ status: "succeeded" });
     await expectGone(archived);
-    await world.fault({ kind: "refuse", code: "INVALID_CHANGE", operation: "create", count: 1 });
-    await world.final(await world.publishCreation());
-    const { body } = await world.call("GET", `/internal/servers/${world.server.serverId}/accounts?status=failed`);
+    await env.fault({ kind: "refuse", code: "INVALID_CHANGE", operation: "create", count: 1 });
+    await env.final(await env.publishCreation());
+    const { body } = await env.call("GET", `/internal/servers/${env.server.serverId}/accounts?status=failed`);
     const failed = String(body.accounts[0].accountNumber);
-    expect(await world.run(failed, "account.delete")).toMatchObject({ status: "succeeded" });
+    expect(await env.run(failed, "account.delete")).toMatchObject({ status: "succeeded" });
     await expectGone(failed);
   });
 
   it.each(["deletion-trading-server", "deletion-finance", "in-transaction"])(
     "killed at %s, is ended by the next process",
     async (point) => {
-      const account = await world.account();
-      await world.restart(`account.${point}`);
-      const { commandId } = await world.publish(account, "account.delete");
-      await world.died();
-      await world.restart();
-      expect(await world.final(commandId)).toMatchObject({ status: "succeeded", result: { deleted: true } });
+      const account = await env.account();
+      await env.restart(`account.${point}`);
+      const { commandId } = await env.publish(account, "account.delete");
+      await env.died();
+      await env.restart();
+      expect(await env.final(commandId)).toMatchObject({ status: "succeeded", result: { deleted: true } });
       await expectGone(account);
-      await expectToldOnce(account);
+      await expectPublishedOnce(account);
     },
   );
 });
 
 describe("the immediate deletion", () => {
-  it("closes open positions and leaves nothing; again it answers the same, and 404 for what never was", async () => {
+  it("closes open positions and deletes all data; repeats answer the same, unknown accounts 404", async () => {
     const account = await accountWithPosition();
-    expect(await world.delete(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
+    expect(await env.delete(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
     await expectGone(account);
-    expect(await world.delete(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
-    expect(await world.delete("99999999")).toMatchObject(GONE);
-    await expectToldOnce(account);
+    expect(await env.delete(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
+    expect(await env.delete("99999999")).toMatchObject(GONE);
+    await expectPublishedOnce(account);
   });
 
-  it("announces the closing deals of every position and the cancelled orders, then the deletion", async () => {
+  it("publishes closing deals and cancelled orders before the deletion", async () => {
     const account = await accountWithPosition();
-    await world.openPosition(account);
+    await env.openPosition(account);
     await placeLimit(account);
-    expect((await world.delete(account)).status).toBe(200);
+    expect((await env.delete(account)).status).toBe(200);
     await expectGone(account);
-    await expectToldOnce(account);
+    await expectPublishedOnce(account);
     const closed = ["order.executed", "deal.executed", "position.closed"];
-    const types = world.factsOf(account).map(({ type }) => type);
+    const types = env.eventsOf(account).map(({ type }) => type);
     expect(types.slice(-8)).toEqual([...closed, ...closed, "order.cancelled", "account.deleted"]);
   });
 
-  it("is not done before the closing deals are booked", async () => {
+  it("waits until the closing deals are booked", async () => {
     const account = await accountWithPosition();
     const fault = { kind: "unreachable", accountNumber: account, count: null };
-    await world.fault({ ...fault, operation: "history" });
-    await world.fault({ ...fault, operation: "sequence" });
-    expect(await world.delete(account)).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
-    expect(await world.client.snapshot(world.server.serverId, account)).toBeNull();
-    expect(world.neighbours.deleted).not.toContain(`finance/${account}`);
-    await world.control("DELETE", "/faults");
-    expect((await world.delete(account)).status).toBe(200);
+    await env.fault({ ...fault, operation: "history" });
+    await env.fault({ ...fault, operation: "sequence" });
+    expect(await env.delete(account)).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
+    expect(await env.client.snapshot(env.server.serverId, account)).toBeNull();
+    expect(env.neighbours.deleted).not.toContain(`finance/${account}`);
+    await env.control("DELETE", "/faults");
+    expect((await env.delete(account)).status).toBe(200);
     await expectGone(account);
-    await expectToldOnce(account);
+    await expectPublishedOnce(account);
   });
 
-  it("tells the trading server who asked for it, as a creation does, also where a later request ends it", async () => {
+  it("sends its caller to the trading server, even if a later request completes it", async () => {
     const account = await accountWithPosition();
-    world.neighbours.away.add("finance");
-    expect((await world.delete(account, "first")).status).toBe(500);
-    world.neighbours.away.clear();
-    expect((await world.delete(account, "second")).status).toBe(200);
-    const { events } = await world.client.history(world.server.serverId, account, 0, 100);
-    const told = events.filter(({ createdBy }) => createdBy !== undefined);
-    expect(told.map(({ type, createdBy }) => `${type} ${createdBy?.id ?? ""}`)).toEqual(
+    env.neighbours.unavailable.add("finance");
+    expect((await env.delete(account, "first")).status).toBe(500);
+    env.neighbours.unavailable.clear();
+    expect((await env.delete(account, "second")).status).toBe(200);
+    const { events } = await env.client.history(env.server.serverId, account, 0, 100);
+    const published = events.filter(({ createdBy }) => createdBy !== undefined);
+    expect(published.map(({ type, createdBy }) => `${type} ${createdBy?.id ?? ""}`)).toEqual(
       expect.arrayContaining(["account.created mfrggzdfmztwq2lk", "deal.executed first", "account.deleted first"]),
     );
     expect(events.find(({ type }) => type === "position.opened")).not.toHaveProperty("createdBy");
   });
 
-  it("several at once are one", async () => {
+  it("is one deletion for concurrent requests", async () => {
     const account = await accountWithPosition();
-    const answers = await Promise.all(Array.from({ length: 8 }, () => world.delete(account)));
+    const answers = await Promise.all(Array.from({ length: 8 }, () => env.delete(account)));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     await expectGone(account);
-    await expectToldOnce(account);
+    await expectPublishedOnce(account);
   });
 
-  it("late events bring nothing back", async () => {
+  it("is not undone by late events", async () => {
     const account = await accountWithPosition();
-    const { serverId } = world.server;
+    const { serverId } = env.server;
     const key = `${serverId}/${account}`;
-    const { events } = await world.client.history(serverId, account, 0, 100);
-    await world.delete(account);
-    for (const event of events) await world.send(TOPICS.tradingEvents, key, event);
+    const { events } = await env.client.history(serverId, account, 0, 100);
+    await env.delete(account);
+    for (const event of events) await env.send(TOPICS.tradingEvents, key, event);
     const late = { ...events.at(-1), sequence: 50, eventId: "0192d3a0-0000-7000-8000-0000000000ff" };
-    await world.send(TOPICS.tradingEvents, key, late);
-    // The events of an account on the same partition come behind them: once those are booked, these
-    // were read.
+    await env.send(TOPICS.tradingEvents, key, late);
+    // Events on the same partition are read in order: once these are booked, the earlier ones were
+    // read.
     const partition = partitionOfKey(key, PARTITIONS);
     let witness = "";
     do witness = await accountWithPosition();
     while (partitionOfKey(`${serverId}/${witness}`, PARTITIONS) !== partition);
     await expectGone(account);
-    await expectToldOnce(account);
+    await expectPublishedOnce(account);
   });
 
-  it("waits for the running command; what is queued behind it fails ACCOUNT_NOT_FOUND", async () => {
-    const account = await world.account();
-    await world.fault({ kind: "delay", accountNumber: account, operation: "update", count: 1, delayMs: 1_000 });
-    const running = await world.publish(account, "account.update", { payload: { leverage: 5 } });
+  it("waits for the running command; queued commands fail ACCOUNT_NOT_FOUND", async () => {
+    const account = await env.account();
+    await env.fault({ kind: "delay", accountNumber: account, operation: "update", count: 1, delayMs: 1_000 });
+    const running = await env.publish(account, "account.update", { payload: { leverage: 5 } });
     await eventually(() =>
-      world.events.some((event) => event.commandId === running.commandId && event.status === "leased"),
+      env.events.some((event) => event.commandId === running.commandId && event.status === "leased"),
     );
-    const deleted = world.delete(account);
-    expect((await world.details(account)).body.account.status).toBe("active");
-    expect((await world.final(running.commandId)).status).toBe("succeeded");
+    const deleted = env.delete(account);
+    expect((await env.details(account)).body.account.status).toBe("active");
+    expect((await env.final(running.commandId)).status).toBe("succeeded");
     expect((await deleted).status).toBe(200);
-    expect(await world.run(account, "account.disable")).toMatchObject({ errorCode: "ACCOUNT_NOT_FOUND" });
+    expect(await env.run(account, "account.disable")).toMatchObject({ errorCode: "ACCOUNT_NOT_FOUND" });
     await expectGone(account);
   });
 
-  it("answers 500 where the running command takes more than 5 s, and leaves the account as it is", async () => {
-    const account = await world.account();
-    await world.restart(undefined, { TRADING_SERVER_TIMEOUT_MS: "20000" });
-    await world.fault({ kind: "delay", accountNumber: account, operation: "update", count: 1, delayMs: 7_000 });
-    const running = await world.publish(account, "account.update", { payload: { leverage: 5 } });
+  it("answers 500 and changes nothing if the running command takes more than 5 s", async () => {
+    const account = await env.account();
+    await env.restart(undefined, { TRADING_SERVER_TIMEOUT_MS: "20000" });
+    await env.fault({ kind: "delay", accountNumber: account, operation: "update", count: 1, delayMs: 7_000 });
+    const running = await env.publish(account, "account.update", { payload: { leverage: 5 } });
     await eventually(() =>
-      world.events.some((event) => event.commandId === running.commandId && event.status === "leased"),
+      env.events.some((event) => event.commandId === running.commandId && event.status === "leased"),
     );
-    expect(await world.delete(account)).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
-    expect((await world.details(account)).body.account.status).toBe("active");
-    expect((await world.final(running.commandId)).status).toBe("succeeded");
-    expect((await world.delete(account)).status).toBe(200);
-    await world.restart();
+    expect(await env.delete(account)).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
+    expect((await env.details(account)).body.account.status).toBe("active");
+    expect((await env.final(running.commandId)).status).toBe("succeeded");
+    expect((await env.delete(account)).status).toBe(200);
+    await env.restart();
   });
 
-  it("of an account whose command is between two attempts settles it, so that it never applies", async () => {
-    const account = await world.account();
-    await world.fault({ kind: "unreachable", accountNumber: account, operation: "update", count: 2 });
-    const update = await world.publish(account, "account.update", { payload: { leverage: 5 } });
-    await eventually(() => world.events.some((event) => event.commandId === update.commandId && event.attempts >= 1));
-    expect((await world.delete(account)).status).toBe(200);
-    expect(await world.final(update.commandId)).toMatchObject({ status: "failed", errorCode: "ACCOUNT_NOT_FOUND" });
-    expect((await world.client.settle(world.server.serverId, [update.commandId]))[0]?.status).toBe("closed");
+  it("settles a command that is between two attempts", async () => {
+    const account = await env.account();
+    await env.fault({ kind: "unreachable", accountNumber: account, operation: "update", count: 2 });
+    const update = await env.publish(account, "account.update", { payload: { leverage: 5 } });
+    await eventually(() => env.events.some((event) => event.commandId === update.commandId && event.attempts >= 1));
+    expect((await env.delete(account)).status).toBe(200);
+    expect(await env.final(update.commandId)).toMatchObject({ status: "failed", errorCode: "ACCOUNT_NOT_FOUND" });
+    expect((await env.client.settle(env.server.serverId, [update.commandId]))[0]?.status).toBe("closed");
   });
 
-  it("of a pending account: its creation can never open it any more, also where it arrives at once", async () => {
-    const { serverId } = world.server;
-    await world.fault({ kind: "unreachable", operation: "create", count: null });
-    const creation = await world.publishCreation();
+  it("of a pending account prevents its creation, even a concurrent one", async () => {
+    const { serverId } = env.server;
+    await env.fault({ kind: "unreachable", operation: "create", count: null });
+    const creation = await env.publishCreation();
     const pending = await eventually(async () => {
-      const { body } = await world.call("GET", `/internal/servers/${serverId}/accounts?status=pending`);
+      const { body } = await env.call("GET", `/internal/servers/${serverId}/accounts?status=pending`);
       return body.accounts.length === 1 && String(body.accounts[0].accountNumber);
     });
-    // By now its command rests for some seconds, longer than the deletion takes: only the deletion
-    // can settle it.
-    await eventually(() => world.events.some((event) => event.commandId === creation && event.attempts >= 3));
-    expect((await world.delete(pending)).status).toBe(200);
-    await world.control("DELETE", "/faults");
-    const [outcome] = await world.client.change(serverId, [
+    // The command waits for some seconds before its next attempt, longer than the deletion takes.
+    // Only the deletion can settle it.
+    await eventually(() => env.events.some((event) => event.commandId === creation && event.attempts >= 3));
+    expect((await env.delete(pending)).status).toBe(200);
+    await env.control("DELETE", "/faults");
+    const [outcome] = await env.client.change(serverId, [
       {
         type: "create",
         reference: creation,
@@ -277,36 +277,36 @@ describe("the immediate deletion", () => {
       },
     ]);
     expect(outcome?.status).toBe("closed");
-    expect(await world.final(creation)).toMatchObject({ status: "failed", errorCode: "ACCOUNT_NOT_FOUND" });
+    expect(await env.final(creation)).toMatchObject({ status: "failed", errorCode: "ACCOUNT_NOT_FOUND" });
     await expectGone(pending);
   });
 
-  it("of a pending account that was opened and traded on announces its creation first", async () => {
-    await world.fault({ kind: "drop_answer", operation: "create", count: null });
-    const creation = await world.publishCreation();
-    await eventually(() => world.events.some((event) => event.commandId === creation && event.attempts >= 3));
-    const { body } = await world.call("GET", `/internal/servers/${world.server.serverId}/accounts?status=pending`);
+  it("of a pending account that was already traded publishes its creation first", async () => {
+    await env.fault({ kind: "drop_answer", operation: "create", count: null });
+    const creation = await env.publishCreation();
+    await eventually(() => env.events.some((event) => event.commandId === creation && event.attempts >= 3));
+    const { body } = await env.call("GET", `/internal/servers/${env.server.serverId}/accounts?status=pending`);
     const pending = String(body.accounts[0].accountNumber);
-    await world.openPosition(pending);
-    expect((await world.delete(pending)).status).toBe(200);
-    await world.control("DELETE", "/faults");
+    await env.openPosition(pending);
+    expect((await env.delete(pending)).status).toBe(200);
+    await env.control("DELETE", "/faults");
     await expectGone(pending);
-    await expectToldOnce(pending);
+    await expectPublishedOnce(pending);
     const opened = ["order.executed", "deal.executed", "position.opened"];
     const closed = ["order.executed", "deal.executed", "position.closed"];
-    const types = world.factsOf(pending).map(({ type }) => type);
+    const types = env.eventsOf(pending).map(({ type }) => type);
     expect(types).toEqual(["account.created", ...opened, ...closed, "account.deleted"]);
   });
 
-  it("answers 500 while a neighbour or the trading server is away or refuses, and a retry completes it", async () => {
+  it("answers 500 while a dependency fails, and a retry completes it", async () => {
     for (const name of ["finance", "metrics"] as const) {
-      const account = await world.account();
-      world.neighbours.away.add(name);
-      expect(await world.delete(account)).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
-      expect((await world.details(account)).body.account.status).toBe("deleting");
-      expect(await world.run(account, "account.enable")).toMatchObject({ errorCode: "ACCOUNT_NOT_FOUND" });
-      world.neighbours.away.clear();
-      expect((await world.delete(account)).status).toBe(200);
+      const account = await env.account();
+      env.neighbours.unavailable.add(name);
+      expect(await env.delete(account)).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
+      expect((await env.details(account)).body.account.status).toBe("deleting");
+      expect(await env.run(account, "account.enable")).toMatchObject({ errorCode: "ACCOUNT_NOT_FOUND" });
+      env.neighbours.unavailable.clear();
+      expect((await env.delete(account)).status).toBe(200);
       await expectGone(account);
     }
     const faults = [
@@ -315,83 +315,83 @@ describe("the immediate deletion", () => {
       { kind: "refuse", operation: "delete", code: "INVALID_CHANGE" },
     ];
     for (const fault of faults) {
-      const account = await world.account();
-      await world.fault({ ...fault, accountNumber: account, count: 1 });
-      expect(await world.delete(account)).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
-      expect((await world.delete(account)).status).toBe(200);
+      const account = await env.account();
+      await env.fault({ ...fault, accountNumber: account, count: 1 });
+      expect(await env.delete(account)).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
+      expect((await env.delete(account)).status).toBe(200);
       await expectGone(account);
-      await expectToldOnce(account);
+      await expectPublishedOnce(account);
     }
   });
 
-  it("that nobody repeats is ended by the service itself", async () => {
-    const account = await world.account();
-    world.neighbours.away.add("metrics");
-    expect((await world.delete(account)).status).toBe(500);
-    world.neighbours.away.clear();
+  it("is completed by the service itself without a retry", async () => {
+    const account = await env.account();
+    env.neighbours.unavailable.add("metrics");
+    expect((await env.delete(account)).status).toBe(500);
+    env.neighbours.unavailable.clear();
     await database.value.query(MAKE_DUE, []);
-    await eventually(async () => expect(await world.details(account)).toMatchObject(GONE));
+    await eventually(async () => expect(await env.details(account)).toMatchObject(GONE));
     await expectGone(account);
-    await expectToldOnce(account);
+    await expectPublishedOnce(account);
   });
 
   const steps = ["marked", "settled", "trading-server", "booked", "history", "finance", "metrics", "finished"];
-  it.each(steps)("killed after %s, is completed by the retry", async (step) => {
+  it.each(steps)("killed after %s is completed by the retry", async (step) => {
     const account = await accountWithPosition();
-    await world.restart(`account.deletion-${step}`);
-    await expect(world.delete(account)).rejects.toThrow("fetch failed");
-    await world.died();
-    await world.restart();
-    expect(await world.delete(account)).toMatchObject({ status: 200, body: { deleted: true } });
+    await env.restart(`account.deletion-${step}`);
+    await expect(env.delete(account)).rejects.toThrow("fetch failed");
+    await env.died();
+    await env.restart();
+    expect(await env.delete(account)).toMatchObject({ status: 200, body: { deleted: true } });
     await expectGone(account);
-    await expectToldOnce(account);
+    await expectPublishedOnce(account);
   });
 });
 
 describe("a deletion that the trading server has carried out", () => {
-  /** Has the service look at it again until it is ended. */
+  /** Makes the service resume it until it is completed. */
   async function ended(account: string): Promise<void> {
     const onceMore = async (): Promise<void> => {
       await database.value.query(MAKE_DUE, []);
-      expect(await world.details(account)).toMatchObject(GONE);
+      expect(await env.details(account)).toMatchObject(GONE);
     };
     await eventually(onceMore, { timeoutMs: 50_000, intervalMs: 500 });
   }
 
-  it("announces what was closed also where that takes longer than a read may wait", async () => {
+  it("publishes closing deals even beyond the deadline of reads", async () => {
     const account = await accountWithPosition();
-    await world.restart(undefined, { TRADING_SERVER_TIMEOUT_MS: "10000" });
-    await world.fault({ kind: "delay", accountNumber: account, operation: "sequence", count: 1, delayMs: 3_000 });
-    expect((await world.delete(account)).status).toBe(200);
+    await env.restart(undefined, { TRADING_SERVER_TIMEOUT_MS: "10000" });
+    await env.fault({ kind: "delay", accountNumber: account, operation: "sequence", count: 1, delayMs: 3_000 });
+    expect((await env.delete(account)).status).toBe(200);
     await expectGone(account);
-    await expectToldOnce(account);
-    await world.control("DELETE", "/faults");
-    await world.restart();
+    await expectPublishedOnce(account);
+    await env.control("DELETE", "/faults");
+    await env.restart();
   });
 
-  it("ends though its last events cannot be booked: after some tries it goes on without them", async () => {
-    const account = await world.account();
+  it("completes without its last events after several failed attempts", async () => {
+    const account = await env.account();
     const broken = `alter table orders add check (account_number <> '${account}') not valid`;
     await database.value.query(statement<never>("test-park-account", broken), []);
-    await world.openPosition(account);
-    expect(await world.delete(account)).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
-    expect.soft(await createFeedGaps(database.value).count(10)).toBe(1);
+    await env.openPosition(account);
+    expect(await env.delete(account)).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
+    expect.soft(await createGapRepository(database.value).count(10)).toBe(1);
     await ended(account);
     await expectGone(account);
-    const told = (): string[] => world.factsOf(account).map(({ type }) => type);
-    await eventually(() => expect(told()).toEqual(["account.created", "account.deleted"]));
-    expect((await world.delete(account)).status).toBe(200);
+    const published = (): string[] => env.eventsOf(account).map(({ type }) => type);
+    await eventually(() => expect(published()).toEqual(["account.created", "account.deleted"]));
+    expect((await env.delete(account)).status).toBe(200);
   });
 
-  it("queued, ends though its last events cannot be had", async () => {
-    const account = await world.account();
+  it("completes if queued and its last events are unavailable", async () => {
+    const account = await env.account();
     await placeLimit(account);
-    await world.fault({ kind: "unreachable", accountNumber: account, operation: "history", count: null });
-    await world.fault({ kind: "unreachable", accountNumber: account, operation: "sequence", count: null });
-    const { commandId } = await world.publish(account, "account.delete");
+    await env.fault({ kind: "unreachable", accountNumber: account, operation: "history", count: null });
+    await env.fault({ kind: "unreachable", accountNumber: account, operation: "sequence", count: null });
+    const { commandId } = await env.publish(account, "account.delete");
     await ended(account);
-    expect(await world.final(commandId)).toMatchObject({ status: "succeeded", result: { deleted: true } });
+    expect(await env.final(commandId)).toMatchObject({ status: "succeeded", result: { deleted: true } });
     await expectGone(account);
-    await world.control("DELETE", "/faults");
+    await env.control("DELETE", "/faults");
   });
 });

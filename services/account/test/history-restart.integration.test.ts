@@ -19,10 +19,10 @@ const INSERT_ACCOUNT = statement(
      initial_balance_minor, created_at, updated_at) values ($1, $2, $3, $4, 'Test', 'active', 'USD', 100, 0, $5, $5)`,
 );
 
-/** The account service as a process of its own, which is killed. */
+/** The account service as a child process that is killed. */
 describe("an account service that is killed", () => {
   const scope = new Scope({ stopDeadlineMs: 30_000 });
-  const facts: AccountFact[] = [];
+  const accountEvents: AccountFact[] = [];
   let stack: TestStack;
   let client: TradingServerClient;
   let database: Database;
@@ -48,12 +48,12 @@ describe("an account service that is killed", () => {
       }),
     );
     await client.configure(server.serverId, server.configuration);
-    await scope.start("facts", () =>
+    await scope.start("account events", () =>
       createLogReader(kafka, {
         topic: TOPICS.accountEvents,
         from: "beginning",
         onBatch: (_partition, messages) => {
-          for (const { value } of messages) facts.push(AccountFact.parse(JSON.parse(value.toString("utf8"))));
+          for (const { value } of messages) accountEvents.push(AccountFact.parse(JSON.parse(value.toString("utf8"))));
         },
         logger,
         fatal: (error) => {
@@ -64,10 +64,10 @@ describe("an account service that is killed", () => {
   });
   afterAll(() => scope.stop());
 
-  it("has the whole history after its restart, each record once, and every fact without a gap", async () => {
+  it("has the whole history after its restart, each record once, with gapless events", async () => {
     const { serverId, organizationId } = server;
     const accountNumber = anyAccountNumber();
-    // The row refers to the server's, which the service writes when it has read the directory.
+    // The row references the server's row, which the service writes after reading the directory.
     await eventually(() =>
       database.query(INSERT_ACCOUNT, [randomUUID(), organizationId, serverId, accountNumber, toIso(Date.now())]),
     );
@@ -95,7 +95,7 @@ describe("an account service that is killed", () => {
           body: order,
         });
         expect(answer.ok).toBe(true);
-        // In the middle of its work, not between two pieces of it.
+        // Kills it during its work.
         if (index === ORDERS_EACH - 1 - kill) service.kill("SIGKILL");
       }
       await service.ended();
@@ -110,10 +110,14 @@ describe("an account service that is killed", () => {
     expect(open.pagination.total).toBe(total);
     const { deals } = (await (await fetch(`${url}/deals?limit=100`, { headers })).json()) as { deals: Deal[] };
     const { events } = await client.history(serverId, accountNumber, 0, 1_000);
-    const told = events.flatMap((event) => (event.type === "deal.executed" ? [event.deal.id] : []));
-    expect(deals.map(({ id }) => id).toReversed()).toEqual(told);
+    const published = events.flatMap((event) => (event.type === "deal.executed" ? [event.deal.id] : []));
+    expect(deals.map(({ id }) => id).toReversed()).toEqual(published);
     const own = (): Map<number, AccountFact> =>
-      new Map(facts.filter((fact) => fact.accountNumber === accountNumber).map((fact) => [fact.accountSequence, fact]));
+      new Map(
+        accountEvents
+          .filter((accountEvent) => accountEvent.accountNumber === accountNumber)
+          .map((accountEvent) => [accountEvent.accountSequence, accountEvent]),
+      );
     await eventually(() => own().size === 3 * total, { timeoutMs: 20_000 });
     expect([...own().keys()].toSorted((a, b) => a - b)).toEqual(
       Array.from({ length: 3 * total }, (_, index) => index + 1),

@@ -6,7 +6,7 @@ import { accountCreated, anyAccountNumber, eventEnvelope, eventually } from "@ka
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { deleteHistory } from "../src/outbound/postgres/delete-history.ts";
-import { HistoryWorld } from "./history-world.ts";
+import { HistoryHarness } from "./history-harness.ts";
 
 const FORGET_OPENED = statement(
   "test-forget-opened",
@@ -15,36 +15,36 @@ const FORGET_OPENED = statement(
 const EURUSD = { symbol: "EURUSD", side: "buy" } as const;
 
 describe("the history of an account", () => {
-  let world: HistoryWorld;
+  let env: HistoryHarness;
   beforeAll(async () => {
-    world = await HistoryWorld.create();
+    env = await HistoryHarness.create();
   });
   afterAll(async () => {
-    await world.stop();
+    await env.stop();
   });
 
   async function all<T>(accountNumber: string, list: "orders" | "positions" | "deals", query = ""): Promise<T[]> {
-    const { status, body } = await world.get(accountNumber, `/${list}?limit=100${query}`);
+    const { status, body } = await env.get(accountNumber, `/${list}?limit=100${query}`);
     expect(status).toBe(200);
     return body[list];
   }
 
-  it("each partial close keeps its own time, and the position tells when it was closed for good", async () => {
-    const account = await world.openAccount();
-    const { positionId } = await world.trade("POST", account, "/orders", { ...EURUSD, volume: 1 });
+  it("keeps the time of each partial close and of the final close", async () => {
+    const account = await env.openAccount();
+    const { positionId } = await env.trade("POST", account, "/orders", { ...EURUSD, volume: 1 });
     for (const volume of [0.3, 0.2]) {
-      await world.trade("POST", account, `/positions/${positionId}/close`, { volume });
+      await env.trade("POST", account, `/positions/${positionId}/close`, { volume });
       const closedAtMs = Date.now();
       await eventually(() => Date.now() > closedAtMs);
     }
-    await world.booked(account);
+    await env.booked(account);
     const [open] = await all<Position>(account, "positions");
     expect(open).toMatchObject({ id: positionId, volume: 1, closedVolume: 0.5, status: "open", closedAt: null });
-    await world.trade("POST", account, `/positions/${positionId}/close`);
-    await world.booked(account);
+    await env.trade("POST", account, `/positions/${positionId}/close`);
+    await env.booked(account);
 
-    const { events } = await world.client.history(world.serverId, account, 0, 100);
-    const told = events.flatMap((event) => (event.type === "deal.executed" ? [event.deal] : [])).toReversed();
+    const { events } = await env.client.history(env.serverId, account, 0, 100);
+    const published = events.flatMap((event) => (event.type === "deal.executed" ? [event.deal] : [])).toReversed();
     const deals = await all<Deal>(account, "deals");
     expect(deals.map(({ kind, volume }) => [kind, volume])).toEqual([
       ["exit", 0.5],
@@ -53,48 +53,48 @@ describe("the history of an account", () => {
       ["entry", 1],
     ]);
     expect(deals.map(({ id, executedAt }) => [id, executedAt])).toEqual(
-      told.map(({ id, executedAt }) => [id, executedAt]),
+      published.map(({ id, executedAt }) => [id, executedAt]),
     );
     expect(new Set(deals.map(({ executedAt }) => executedAt)).size).toBe(4);
     expect(deals.map(({ realizedPnl, commission, swap }) => [realizedPnl, commission, swap])).toEqual(
-      told.map((deal) => [deal.realizedPnlMinor / 100, deal.commissionMinor / 100, deal.swapMinor / 100]),
+      published.map((deal) => [deal.realizedPnlMinor / 100, deal.commissionMinor / 100, deal.swapMinor / 100]),
     );
     const [closed] = await all<Position>(account, "positions");
     const whole = { volume: 1, closedVolume: 1 };
     expect(closed).toMatchObject({ id: positionId, ...whole, status: "closed", closedAt: deals[0]?.executedAt });
     expect(await all(account, "positions", "&status=open")).toEqual([]);
     expect(await all(account, "positions", "&status=closed")).toEqual([closed]);
-    const { records } = (await world.get(account, "/history?limit=100")).body;
+    const { records } = (await env.get(account, "/history?limit=100")).body;
     expect(records.find(({ kind }: { kind: string }) => kind === "position")).toEqual({ kind: "position", ...closed });
-    // As a process of 0.1.0 leaves it.
-    await world.database.query(FORGET_OPENED, [world.serverId, account]);
+    // As written by a process of 0.1.0.
+    await env.database.query(FORGET_OPENED, [env.serverId, account]);
     expect(await all(account, "positions", "&status=closed")).toEqual([closed]);
   });
 
-  it("shows orders that wait, are executed by a stop, and are cancelled", async () => {
-    const account = await world.openAccount();
-    await world.control("PUT", "/prices/EURUSD", { bid: 1.1, ask: 1.1001, hold: true });
-    const stop = await world.trade("POST", account, "/orders", {
+  it("shows pending, executed and cancelled orders", async () => {
+    const account = await env.openAccount();
+    await env.control("PUT", "/prices/EURUSD", { bid: 1.1, ask: 1.1001, hold: true });
+    const stop = await env.trade("POST", account, "/orders", {
       ...EURUSD,
       volume: 0.1,
       orderType: "stop",
       price: 1.15,
     });
-    const limit = await world.trade("POST", account, "/orders", {
+    const limit = await env.trade("POST", account, "/orders", {
       ...EURUSD,
       volume: 0.1,
       orderType: "limit",
       price: 1.05,
     });
     const placed = [limit, stop].map(({ order }: { order: { id: string } }) => order.id);
-    await world.booked(account);
+    await env.booked(account);
     const waiting = await all<Order>(account, "orders");
     expect(waiting.map(({ id, status, executedAt }) => [id, status, executedAt])).toEqual(
       placed.map((id) => [id, "placed", null]),
     );
-    await world.control("PUT", "/prices/EURUSD", { bid: 1.16, ask: 1.1601, hold: true });
-    await world.trade("DELETE", account, `/orders/${placed[0]}`);
-    await world.booked(account);
+    await env.control("PUT", "/prices/EURUSD", { bid: 1.16, ask: 1.1601, hold: true });
+    await env.trade("DELETE", account, `/orders/${placed[0]}`);
+    await env.booked(account);
     const after = await all<Order>(account, "orders");
     expect(after.map(({ id, status }) => [id, status])).toEqual([
       [placed[0], "cancelled"],
@@ -105,14 +105,14 @@ describe("the history of an account", () => {
     expect(await all(account, "positions", "&status=open")).toHaveLength(1);
   });
 
-  it("tells each fact once, numbered without a gap, with the record as a read shows it", async () => {
-    const account = await world.openAccount();
-    const { positionId } = await world.trade("POST", account, "/orders", { ...EURUSD, volume: 1 });
-    await world.trade("POST", account, `/positions/${positionId}/close`, { volume: 0.4 });
-    await world.trade("POST", account, `/positions/${positionId}/close`);
-    const facts = await eventually(() => world.factsOf(account).length >= 9 && world.factsOf(account));
-    expect(facts.map(({ accountSequence }) => accountSequence)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    expect(facts.map(({ type }) => type)).toEqual([
+  it("publishes each event once, without a gap, with the record as reads show it", async () => {
+    const account = await env.openAccount();
+    const { positionId } = await env.trade("POST", account, "/orders", { ...EURUSD, volume: 1 });
+    await env.trade("POST", account, `/positions/${positionId}/close`, { volume: 0.4 });
+    await env.trade("POST", account, `/positions/${positionId}/close`);
+    const accountEvents = await eventually(() => env.eventsOf(account).length >= 9 && env.eventsOf(account));
+    expect(accountEvents.map(({ accountSequence }) => accountSequence)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(accountEvents.map(({ type }) => type)).toEqual([
       "order.executed",
       "deal.executed",
       "position.opened",
@@ -124,39 +124,39 @@ describe("the history of an account", () => {
       "position.closed",
     ]);
     const deals = await all<Deal>(account, "deals");
-    expect(facts.flatMap((fact) => ("deal" in fact ? [fact.deal] : [])).toReversed()).toEqual(deals);
-    const positions = facts.flatMap((fact) => ("position" in fact ? [fact.position] : []));
+    expect(accountEvents.flatMap((event) => ("deal" in event ? [event.deal] : [])).toReversed()).toEqual(deals);
+    const positions = accountEvents.flatMap((event) => ("position" in event ? [event.position] : []));
     expect(positions.flatMap(({ volume, closedVolume }) => [volume, closedVolume])).toEqual([1, 0, 1, 0.4, 1, 1]);
     const [position] = await all<Position>(account, "positions");
-    expect(facts.at(-1)).toMatchObject({
-      organizationId: world.organizationId,
+    expect(accountEvents.at(-1)).toMatchObject({
+      organizationId: env.organizationId,
       position,
       dealIds: deals.map(({ id }) => id).toReversed(),
       openPositionCount: 0,
     });
   });
 
-  it("tells of margin call and stop-out, and shows what the stop-out closed", async () => {
-    const account = await world.openAccount({ balanceMinor: 200_000 });
-    await world.control("PUT", "/prices/GBPUSD", { bid: 1.25, ask: 1.2501, hold: true });
-    await world.trade("POST", account, "/orders", { symbol: "GBPUSD", side: "buy", volume: 1 });
-    await world.control("PUT", "/prices/GBPUSD", { bid: 1.24, ask: 1.2401, hold: true });
-    await world.control("PUT", "/prices/GBPUSD", { bid: 1.23, ask: 1.2301, hold: true });
-    await world.booked(account);
+  it("publishes margin call and stop-out, and shows the closed positions", async () => {
+    const account = await env.openAccount({ balanceMinor: 200_000 });
+    await env.control("PUT", "/prices/GBPUSD", { bid: 1.25, ask: 1.2501, hold: true });
+    await env.trade("POST", account, "/orders", { symbol: "GBPUSD", side: "buy", volume: 1 });
+    await env.control("PUT", "/prices/GBPUSD", { bid: 1.24, ask: 1.2401, hold: true });
+    await env.control("PUT", "/prices/GBPUSD", { bid: 1.23, ask: 1.2301, hold: true });
+    await env.booked(account);
     expect(await all(account, "positions", "&status=open")).toEqual([]);
     const types = await eventually(() => {
-      const told = world.factsOf(account).map(({ type }) => type);
-      return told.includes("position.closed") && told;
+      const published = env.eventsOf(account).map(({ type }) => type);
+      return published.includes("position.closed") && published;
     });
     expect(types).toContain("margin.call");
     expect(types).toContain("margin.stop_out");
   });
 
-  it("books nothing twice, however often an event comes, and keeps every microsecond", async () => {
+  it("books repeated events once, with microseconds", async () => {
     const serverId = randomUUID();
-    await world.makeServer(serverId);
+    await env.makeServer(serverId);
     const accountNumber = anyAccountNumber();
-    await world.makeKnown(accountNumber, serverId);
+    await env.makeKnown(accountNumber, serverId);
     const executedAt = "2026-11-05T10:20:30.123456Z";
     const name = { serverId, accountNumber };
     const events: TradingEvent[] = [
@@ -180,106 +180,106 @@ describe("the history of an account", () => {
         },
       },
     ];
-    await world.publish(...events, ...events);
-    await world.stopConsumer();
-    await world.startConsumer();
-    await world.publish(...events);
+    await env.publish(...events, ...events);
+    await env.stopConsumer();
+    await env.startConsumer();
+    await env.publish(...events);
     const deal = { id: "d-1", volume: 0.07, price: 1.234567, commission: -0.07, realizedPnl: 0, swap: 0, executedAt };
     await eventually(async () => {
-      const { body } = await world.get(accountNumber, "/deals", serverId);
+      const { body } = await env.get(accountNumber, "/deals", serverId);
       expect(body.deals).toMatchObject([deal]);
       expect(body.pagination.total).toBe(1);
     });
-    await eventually(() => expect(world.factsOf(accountNumber)).toHaveLength(1));
+    await eventually(() => expect(env.eventsOf(accountNumber)).toHaveLength(1));
   });
 
-  it("two processes that book the same events at once make the same records once, and each fact once", async () => {
-    const account = await world.openAccount();
-    await world.booked(account);
-    await world.stopConsumer();
+  it("is booked once by two concurrent processes", async () => {
+    const account = await env.openAccount();
+    await env.booked(account);
+    await env.stopConsumer();
     const ids = [];
     for (let index = 0; index < 10; index += 1) {
-      ids.unshift((await world.trade("POST", account, "/orders", { ...EURUSD, volume: 0.01 })).positionId);
+      ids.unshift((await env.trade("POST", account, "/orders", { ...EURUSD, volume: 0.01 })).positionId);
     }
-    const { events } = await world.client.history(world.serverId, account, 0, 100);
-    const other = await world.anotherFeed();
+    const { events } = await env.client.history(env.serverId, account, 0, 100);
+    const other = await env.anotherFeed();
     const outcomes = await Promise.all(
-      events.flatMap((event) => [world.history.queue.book(event), other.queue.book(event)]),
+      events.flatMap((event) => [env.history.queue.book(event), other.queue.book(event)]),
     );
     expect(outcomes.filter((outcome) => outcome === "booked")).toHaveLength(30);
     expect((await all<Position>(account, "positions")).map(({ id }) => id)).toEqual(ids);
-    await world.startConsumer();
-    await eventually(() => expect(world.factsOf(account)).toHaveLength(30));
+    await env.startConsumer();
+    await eventually(() => expect(env.eventsOf(account)).toHaveLength(30));
   });
 
-  it("a lost event parks the account until its history has been fetched, by itself", async () => {
-    const account = await world.openAccount();
-    await world.booked(account);
-    await world.stopConsumer();
-    await world.trade("POST", account, "/orders", { ...EURUSD, volume: 0.1 });
-    const { events } = await world.client.history(world.serverId, account, 0, 100);
+  it("recovers from a lost event by itself", async () => {
+    const account = await env.openAccount();
+    await env.booked(account);
+    await env.stopConsumer();
+    await env.trade("POST", account, "/orders", { ...EURUSD, volume: 0.1 });
+    const { events } = await env.client.history(env.serverId, account, 0, 100);
     const last = events.at(-1);
     if (last === undefined) throw new Error("no events");
-    // Only the last of them arrives, as if the log had lost those before it.
-    expect(await world.history.queue.book(last)).toBe("gap");
-    await world.booked(account);
+    // Only the last one arrives, as if the log had lost the earlier ones.
+    expect(await env.history.queue.book(last)).toBe("gap");
+    await env.booked(account);
     expect(await all(account, "deals")).toHaveLength(1);
-    await eventually(async () => (await world.gaps()).length === 0);
-    await world.startConsumer();
-    const facts = await eventually(() => world.factsOf(account).length >= 3 && world.factsOf(account));
-    expect(facts.map(({ accountSequence }) => accountSequence)).toEqual([1, 2, 3]);
+    await eventually(async () => (await env.gaps()).length === 0);
+    await env.startConsumer();
+    const accountEvents = await eventually(() => env.eventsOf(account).length >= 3 && env.eventsOf(account));
+    expect(accountEvents.map(({ accountSequence }) => accountSequence)).toEqual([1, 2, 3]);
   });
 
-  it("keeps the events of an account that is not known yet until it is", async () => {
-    const account = await world.openAccount({ known: false });
-    await world.trade("POST", account, "/orders", { ...EURUSD, volume: 0.1 });
+  it("keeps events of an account that is not known yet", async () => {
+    const account = await env.openAccount({ known: false });
+    await env.trade("POST", account, "/orders", { ...EURUSD, volume: 0.1 });
     await eventually(async () =>
-      (await world.gaps()).some((gap) => gap.account_number === account && gap.needed_sequence === 4),
+      (await env.gaps()).some((gap) => gap.account_number === account && gap.needed_sequence === 4),
     );
-    expect((await world.get(account, "/deals")).status).toBe(404);
-    await world.makeKnown(account);
-    await world.booked(account);
+    expect((await env.get(account, "/deals")).status).toBe(404);
+    await env.makeKnown(account);
+    await env.booked(account);
     expect(await all(account, "deals")).toHaveLength(1);
     expect(await all(account, "positions", "&status=open")).toHaveLength(1);
   });
 
-  it("open positions are never stale, though nobody reads the topic", async () => {
-    const account = await world.openAccount();
-    await world.booked(account);
-    await world.stopConsumer();
+  it("has fresh open positions even without the topic", async () => {
+    const account = await env.openAccount();
+    await env.booked(account);
+    await env.stopConsumer();
     const positions = [];
     for (let index = 0; index < 3; index += 1) {
-      const { positionId } = await world.trade("POST", account, "/orders", { ...EURUSD, volume: 0.1 });
+      const { positionId } = await env.trade("POST", account, "/orders", { ...EURUSD, volume: 0.1 });
       positions.unshift(positionId);
-      const { body } = await world.get(account, "/positions?status=open&limit=100");
+      const { body } = await env.get(account, "/positions?status=open&limit=100");
       expect(body.positions.map(({ id }: Position) => id)).toEqual(positions);
       expect(body.pagination.total).toBe(index + 1);
     }
-    await world.trade("POST", account, `/positions/${positions[1]}/close`);
-    expect((await world.get(account, "/positions?status=open&limit=1")).body.pagination.total).toBe(2);
-    await world.trade("POST", account, `/positions/${positions[0]}/close`);
-    const { body } = await world.get(account, "/history?limit=3");
+    await env.trade("POST", account, `/positions/${positions[1]}/close`);
+    expect((await env.get(account, "/positions?status=open&limit=1")).body.pagination.total).toBe(2);
+    await env.trade("POST", account, `/positions/${positions[0]}/close`);
+    const { body } = await env.get(account, "/history?limit=3");
     expect(body.records.map(({ kind }: { kind: string }) => kind)).toEqual(["order", "deal", "order"]);
-    await world.startConsumer();
+    await env.startConsumer();
   });
 
-  it("open positions are refused where the trading server cannot be asked; other lists are not", async () => {
-    const account = await world.openAccount();
-    await world.booked(account);
+  it("rejects only reads of open positions while the trading server is unavailable", async () => {
+    const account = await env.openAccount();
+    await env.booked(account);
     const fault = { kind: "unreachable", accountNumber: account, operation: "sequence", count: null };
-    await world.control("POST", "/faults", fault);
-    const refused = await world.get(account, "/positions?status=open");
+    await env.control("POST", "/faults", fault);
+    const refused = await env.get(account, "/positions?status=open");
     expect(refused.status).toBe(500);
-    expect((await world.get(account, "/history?limit=1")).status).toBe(500);
-    expect((await world.get(account, "/positions")).status).toBe(200);
-    expect((await world.get(account, "/deals")).status).toBe(200);
-    await world.control("DELETE", "/faults");
-    expect((await world.get(account, "/positions?status=open")).status).toBe(200);
+    expect((await env.get(account, "/history?limit=1")).status).toBe(500);
+    expect((await env.get(account, "/positions")).status).toBe(200);
+    expect((await env.get(account, "/deals")).status).toBe(200);
+    await env.control("DELETE", "/faults");
+    expect((await env.get(account, "/positions?status=open")).status).toBe(200);
   });
 
-  it("a slow trading server holds a read of open positions up for two seconds at most", async () => {
-    const account = await world.openAccount();
-    await world.control("POST", "/faults", {
+  it("delays a read of open positions by at most two seconds", async () => {
+    const account = await env.openAccount();
+    await env.control("POST", "/faults", {
       kind: "delay",
       accountNumber: account,
       operation: "sequence",
@@ -287,44 +287,44 @@ describe("the history of an account", () => {
       count: 1,
     });
     const began = performance.now();
-    expect((await world.get(account, "/positions?status=open")).status).toBe(500);
+    expect((await env.get(account, "/positions?status=open")).status).toBe(500);
     expect(performance.now() - began).toBeLessThan(2_900);
-    await world.control("DELETE", "/faults");
+    await env.control("DELETE", "/faults");
   });
 
-  it("what is deleted stays deleted while late events arrive", async () => {
-    const account = await world.openAccount();
-    await world.trade("POST", account, "/orders", { ...EURUSD, volume: 0.1 });
-    await world.booked(account);
-    const { events } = await world.client.history(world.serverId, account, 0, 100);
-    await world.setStatus(account, "deleting");
-    expect((await world.get(account, "/deals")).status).toBe(404);
-    await deleteHistory(world.database, world.serverId, account);
-    await deleteHistory(world.database, world.serverId, account);
+  it("stays deleted despite late events", async () => {
+    const account = await env.openAccount();
+    await env.trade("POST", account, "/orders", { ...EURUSD, volume: 0.1 });
+    await env.booked(account);
+    const { events } = await env.client.history(env.serverId, account, 0, 100);
+    await env.setStatus(account, "deleting");
+    expect((await env.get(account, "/deals")).status).toBe(404);
+    await deleteHistory(env.database, env.serverId, account);
+    await deleteHistory(env.database, env.serverId, account);
     for (const [status, booking] of Object.entries({ deleting: "repeat", deleted: "dropped" })) {
-      await world.setStatus(account, status);
-      world.history.queue.forget({ serverId: world.serverId, accountNumber: account });
-      const bookings = await Promise.all(events.map((event) => world.history.queue.book(event)));
+      await env.setStatus(account, status);
+      env.history.queue.forget({ serverId: env.serverId, accountNumber: account });
+      const bookings = await Promise.all(events.map((event) => env.history.queue.book(event)));
       expect(bookings).toEqual(events.map(() => booking));
     }
-    await world.trade("POST", account, "/orders", { ...EURUSD, volume: 0.1 });
+    await env.trade("POST", account, "/orders", { ...EURUSD, volume: 0.1 });
     for (const path of ["/orders", "/positions", "/positions?status=open", "/deals", "/history?limit=1"]) {
-      expect((await world.get(account, path)).status).toBe(404);
+      expect((await env.get(account, path)).status).toBe(404);
     }
-    expect(await world.rows(account)).toMatchObject({ orders: null, positions: null, deals: null });
+    expect(await env.rows(account)).toMatchObject({ orders: null, positions: null, deals: null });
   });
 
-  it("404 for an account that never was, an empty page for one without history, 400 with the field's name", async () => {
+  it("answers 404 for an unknown account, an empty page without history, and 400 with the field", async () => {
     for (const path of ["/orders", "/positions", "/positions?status=open", "/deals", "/history?limit=1"]) {
-      expect((await world.get("99999999", path)).status).toBe(404);
+      expect((await env.get("99999999", path)).status).toBe(404);
     }
     const account = anyAccountNumber();
-    await world.makeKnown(account);
-    expect((await world.get(account, "/positions?status=open")).body).toEqual({
+    await env.makeKnown(account);
+    expect((await env.get(account, "/positions?status=open")).body).toEqual({
       positions: [],
       pagination: { page: 1, limit: 20, total: 0, totalPages: 0 },
     });
-    expect((await world.get(account, "/deals?page=999999999999999&limit=100")).body.deals).toEqual([]);
+    expect((await env.get(account, "/deals?page=999999999999999&limit=100")).body.deals).toEqual([]);
     for (const [path, field] of [
       ["/deals?limit=101", "limit"],
       ["/orders?page=0", "page"],
@@ -332,25 +332,25 @@ describe("the history of an account", () => {
       ["/history?limit=1002", "limit"],
       ["/history?limit=1&from=yesterday", "from"],
     ]) {
-      const { status, body } = await world.get(account, path ?? "");
+      const { status, body } = await env.get(account, path ?? "");
       expect([status, body.issues?.[0]?.path]).toEqual([400, [field]]);
     }
   });
 
-  it("pages part each list: every record once, newest first, whatever the page length", async () => {
-    const account = await world.openAccount();
+  it("has every record on exactly one page, newest first", async () => {
+    const account = await env.openAccount();
     const opened = [];
     for (let index = 0; index < 23; index += 1) {
-      opened.push((await world.trade("POST", account, "/orders", { ...EURUSD, volume: 0.01 })).positionId);
+      opened.push((await env.trade("POST", account, "/orders", { ...EURUSD, volume: 0.01 })).positionId);
     }
     for (const [index, id] of opened.entries()) {
-      if (index % 3 !== 0) await world.trade("POST", account, `/positions/${id}/close`);
+      if (index % 3 !== 0) await env.trade("POST", account, `/positions/${id}/close`);
     }
-    await world.booked(account);
+    await env.booked(account);
     const lists = ["/orders?", "/positions?", "/positions?status=open&", "/positions?status=closed&", "/deals?"];
     for (const list of lists) {
       const key = /\w+/.exec(list)?.[0] ?? "";
-      const whole = (await world.get(account, `${list}limit=100`)).body;
+      const whole = (await env.get(account, `${list}limit=100`)).body;
       const ids = whole[key].map(({ id }: { id: string }) => id);
       const times = whole[key].map(
         (record: Record<string, string>) => record["createdAt"] ?? record["openedAt"] ?? record["executedAt"],
@@ -361,7 +361,7 @@ describe("the history of an account", () => {
       for (const limit of [1, 3, 7]) {
         const paged = [];
         for (let page = 1; page <= Math.ceil(ids.length / limit); page += 1) {
-          const { body } = await world.get(account, `${list}limit=${limit}&page=${page}`);
+          const { body } = await env.get(account, `${list}limit=${limit}&page=${page}`);
           expect(body.pagination).toEqual({
             page,
             limit,
@@ -371,25 +371,25 @@ describe("the history of an account", () => {
           paged.push(...body[key].map(({ id }: { id: string }) => id));
         }
         expect(paged).toEqual(ids);
-        expect((await world.get(account, `${list}limit=${limit}&page=${ids.length + 1}`)).body[key]).toEqual([]);
+        expect((await env.get(account, `${list}limit=${limit}&page=${ids.length + 1}`)).body[key]).toEqual([]);
       }
     }
   });
 
-  it("an export gets the newest records of the three kinds together, both times included", async () => {
-    const account = await world.openAccount();
+  it("gives an export the newest records of all kinds, with inclusive bounds", async () => {
+    const account = await env.openAccount();
     for (let index = 0; index < 4; index += 1) {
-      const { positionId } = await world.trade("POST", account, "/orders", { ...EURUSD, volume: 0.01 });
-      await world.trade("POST", account, `/positions/${positionId}/close`);
+      const { positionId } = await env.trade("POST", account, "/orders", { ...EURUSD, volume: 0.01 });
+      await env.trade("POST", account, `/positions/${positionId}/close`);
     }
     const timeOf = (record: Record<string, string>): string =>
       record["createdAt"] ?? record["openedAt"] ?? record["executedAt"] ?? "";
-    const { records } = (await world.get(account, "/history?limit=1000")).body;
+    const { records } = (await env.get(account, "/history?limit=1000")).body;
     expect(records).toHaveLength(8 + 4 + 8);
     expect(records.map(timeOf)).toEqual(records.map(timeOf).toSorted().toReversed());
-    expect((await world.get(account, "/history?limit=5")).body.records).toEqual(records.slice(0, 5));
+    expect((await env.get(account, "/history?limit=5")).body.records).toEqual(records.slice(0, 5));
     const [from, to] = [timeOf(records[12]), timeOf(records[3])];
-    const between = (await world.get(account, `/history?limit=1000&from=${from}&to=${to}`)).body.records;
+    const between = (await env.get(account, `/history?limit=1000&from=${from}&to=${to}`)).body.records;
     expect(between).toEqual(
       records.filter((record: Record<string, string>) => timeOf(record) >= from && timeOf(record) <= to),
     );

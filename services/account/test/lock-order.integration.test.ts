@@ -1,4 +1,4 @@
-/** Rows of accounts are locked in one order, so that no two transactions wait for each other. */
+/** Account rows are locked in one order, so that transactions cannot deadlock. */
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
@@ -8,8 +8,8 @@ import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import { createAccountBook } from "../src/outbound/postgres/account-book.ts";
-import { createCreationBook } from "../src/outbound/postgres/creation-book.ts";
+import { createAccountRepository } from "../src/outbound/postgres/account-repository.ts";
+import { createCreationRepository } from "../src/outbound/postgres/creation-repository.ts";
 import { LOCK_ACCOUNTS } from "../src/outbound/postgres/history-statements.ts";
 
 const directory = fileURLToPath(new URL("../migrations", import.meta.url));
@@ -68,48 +68,50 @@ async function twoAccounts(status: string): Promise<Two> {
 }
 
 /**
- * What books events: it has the account with the lower number, and takes the other one while
- * `rival` waits for the first.
+ * Books events: holds the account with the lower number, and locks the other one while `competitor`
+ * waits for the first.
  */
-async function bookBeside({ serverId, low, high }: Two, rival: () => Promise<unknown>): Promise<void> {
-  let rivals: Promise<unknown> = Promise.resolve();
+async function bookBeside({ serverId, low, high }: Two, competitor: () => Promise<unknown>): Promise<void> {
+  let competitors: Promise<unknown> = Promise.resolve();
   await database.transaction(async (tx) => {
     await tx.query(LOCK_ACCOUNTS, [column([serverId]), column([low.accountNumber])]);
-    rivals = rival();
-    rivals.catch(() => undefined);
+    competitors = competitor();
+    competitors.catch(() => undefined);
     await eventually(async () => expect((await watch.query(WAITING, []))[0]?.waiting).toBe(1));
     await tx.query(LOCK_ACCOUNTS, [column([serverId]), column([high.accountNumber])]);
   });
-  await rivals;
+  await competitors;
 }
 
-/** The books need nothing else of a unit of work. */
+/** The part of a unit of work that the repositories use. */
 const asUnit = (tx: Transaction): WorkTransaction => tx as WorkTransaction;
 
-it("where commands begin beside a booking of events", async () => {
+it("for starting commands, concurrent with booking", async () => {
   const two = await twoAccounts("active");
   const commands = [two.high, two.low].map(({ accountNumber }) => ({ commandId: randomUUID(), accountNumber }));
-  await bookBeside(two, () => createAccountBook(database).begin(two.serverId, commands));
+  await bookBeside(two, () => createAccountRepository(database).startCommands(two.serverId, commands));
 });
 
-it("where commands end beside a booking of events", async () => {
+it("for finishing commands, concurrent with booking", async () => {
   const two = await twoAccounts("active");
   const effect = { made: true, at: NOW };
   const ended = [two.high, two.low].map(({ accountNumber }) => {
     return { commandId: randomUUID(), serverId: two.serverId, accountNumber, effect };
   });
-  await bookBeside(two, () => database.transaction((tx) => createAccountBook(database).end(asUnit(tx), ended)));
+  await bookBeside(two, () =>
+    database.transaction((tx) => createAccountRepository(database).finishCommands(asUnit(tx), ended)),
+  );
 });
 
-it("where creations end beside a booking of events", async () => {
+it("for finishing creations, concurrent with booking", async () => {
   const two = await twoAccounts("pending");
   const ends = [two.high, two.low].map(({ id }) => ({ managedAccountId: id, move: "activate" as const, at: NOW }));
-  await bookBeside(two, () => database.transaction((tx) => createCreationBook(database).close(asUnit(tx), ends)));
+  await bookBeside(two, () => database.transaction((tx) => createCreationRepository(database).close(asUnit(tx), ends)));
 });
 
-it("where a transaction that changes accounts with several statements locks them beside a booking of events", async () => {
+it("for transactions with several statements, concurrent with booking", async () => {
   const two = await twoAccounts("active");
-  const book = createAccountBook(database);
+  const book = createAccountRepository(database);
   await bookBeside(two, () =>
     database.transaction(async (tx) => {
       book.lock(asUnit(tx), [two.high.id, two.low.id]);

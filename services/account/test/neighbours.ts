@@ -1,31 +1,27 @@
 import { createHttpServer, ApiError, listen } from "@kapi/http";
 import { createLogger, Health } from "@kapi/runtime";
 
-/**
- * Finance and metrics as far as this service calls them; the real ones stand beside it in the
- * end-to-end tests.
- */
+/** Stand-ins for finance and metrics. The real ones are part of the end-to-end tests. */
 export interface Neighbours {
   readonly financeUrl: string;
   readonly metricsUrl: string;
-  /** `finance/<number>` and `metrics/<number>`, in the order in which they were deleted. */
+  /** `finance/<number>` and `metrics/<number>`, in order of deletion. */
   readonly deleted: string[];
-  /** Which of the two refuses every call. */
-  readonly away: Set<"finance" | "metrics">;
+  /** The services that reject every call. */
+  readonly unavailable: Set<"finance" | "metrics">;
   stop(): Promise<void>;
 }
 
-/** Starts both. */
 export async function startNeighbours(): Promise<Neighbours> {
   const deleted: string[] = [];
-  const away = new Set<"finance" | "metrics">();
+  const unavailable = new Set<"finance" | "metrics">();
   const start = async (name: "finance" | "metrics"): Promise<{ url: string; stop: () => Promise<void> }> => {
     const logger = createLogger({ service: `${name}-stand-in`, level: "silent" });
     const app = createHttpServer({ logger, health: new Health() });
     app.delete<{ Params: { accountNumber: string } }>(
       "/internal/servers/:serverId/accounts/:accountNumber",
       (request, reply) => {
-        if (away.has(name)) throw new ApiError("DEPENDENCY_UNAVAILABLE");
+        if (unavailable.has(name)) throw new ApiError("DEPENDENCY_UNAVAILABLE");
         deleted.push(`${name}/${request.params.accountNumber}`);
         return reply.send({});
       },
@@ -41,7 +37,7 @@ export async function startNeighbours(): Promise<Neighbours> {
     financeUrl: finance.url,
     metricsUrl: metrics.url,
     deleted,
-    away,
+    unavailable,
     stop: async () => {
       await Promise.all([finance.stop(), metrics.stop()]);
     },

@@ -16,7 +16,7 @@ import {
 } from "../src/operations/rebuild-history.ts";
 import { deleteHistory } from "../src/outbound/postgres/delete-history.ts";
 import { createStagedHistory } from "../src/outbound/postgres/staged-history.ts";
-import { HistoryWorld } from "./history-world.ts";
+import { HistoryHarness } from "./history-harness.ts";
 
 const COMMAND = fileURLToPath(new URL("../src/rebuild-history.ts", import.meta.url));
 const EURUSD = { symbol: "EURUSD", side: "buy" } as const;
@@ -32,43 +32,43 @@ const SWAP_NUMBERS = statement(
   "test-swap-numbers",
   "update orders set n = n + 1000 where server_id = $1 and account_number = $2 and n <= 2",
 );
-/** What is told of a traded account. */
+/** The event types of a traded account. */
 const FACTS = 46;
 const LOSE_FEED = statement("test-lose-feed", "delete from feeds where server_id = $1 and account_number = $2");
 
 describe("a rebuild of the history", () => {
-  let world: HistoryWorld;
+  let harness: HistoryHarness;
   beforeAll(async () => {
-    world = await HistoryWorld.create();
+    harness = await HistoryHarness.create();
   });
   afterAll(async () => {
-    await world.stop();
+    await harness.stop();
   });
 
   /**
    * An account with pending, cancelled and executed orders, partial closes and an open position.
    */
   async function tradedAccount(): Promise<string> {
-    const account = await world.openAccount();
+    const account = await harness.openAccount();
     for (let index = 0; index < 6; index += 1) {
-      const { positionId } = await world.trade("POST", account, "/orders", { ...EURUSD, volume: 0.3 });
-      if (index > 0) await world.trade("POST", account, `/positions/${positionId}/close`, { volume: 0.1 });
-      if (index > 1) await world.trade("POST", account, `/positions/${positionId}/close`);
+      const { positionId } = await harness.trade("POST", account, "/orders", { ...EURUSD, volume: 0.3 });
+      if (index > 0) await harness.trade("POST", account, `/positions/${positionId}/close`, { volume: 0.1 });
+      if (index > 1) await harness.trade("POST", account, `/positions/${positionId}/close`);
     }
     const limit = { ...EURUSD, volume: 0.1, orderType: "limit", price: 0.5 };
-    await world.trade("POST", account, "/orders", limit);
-    const { order } = await world.trade("POST", account, "/orders", limit);
-    await world.trade("DELETE", account, `/orders/${order.id}`);
-    await world.booked(account);
+    await harness.trade("POST", account, "/orders", limit);
+    const { order } = await harness.trade("POST", account, "/orders", limit);
+    await harness.trade("DELETE", account, `/orders/${order.id}`);
+    await harness.booked(account);
     return account;
   }
 
   function options(onProgress: RebuildOptions["onProgress"] = () => undefined): RebuildOptions {
     return {
-      staged: createStagedHistory(world.database),
-      history: createEventHistory(world.client),
+      staged: createStagedHistory(harness.database),
+      history: createEventHistory(harness.client),
       lastSequence: async ({ serverId, accountNumber }) =>
-        (await world.client.eventSequence(serverId, accountNumber)) ?? 0,
+        (await harness.client.eventSequence(serverId, accountNumber)) ?? 0,
       onProgress,
     };
   }
@@ -79,72 +79,76 @@ describe("a rebuild of the history", () => {
       options((_done, _total, [account]) => {
         result = account;
       }),
-      { serverId: world.serverId, accountNumber },
+      { serverId: harness.serverId, accountNumber },
     );
     return result;
   }
 
-  it("changes nothing where nothing is wrong, and makes spoiled rows identical again, with no fact told twice", async () => {
+  it("changes only wrong rows, and publishes no event twice", async () => {
     const account = await tradedAccount();
-    const rows = await world.rows(account);
-    await eventually(() => expect(world.factsOf(account)).toHaveLength(FACTS));
+    const rows = await harness.rows(account);
+    await eventually(() => expect(harness.eventsOf(account)).toHaveLength(FACTS));
     expect(await rebuild(account)).toMatchObject({ kind: "rebuilt", different: 0 });
-    expect(await world.rows(account)).toEqual(rows);
+    expect(await harness.rows(account)).toEqual(rows);
     for (const [spoil, different] of [
       [SPOIL, 15],
       [LOSE_DEALS, 14],
       [SWAP_NUMBERS, 2],
     ] as const) {
-      await world.database.query(spoil, [world.serverId, account]);
-      expect(await world.rows(account)).not.toEqual(rows);
+      await harness.database.query(spoil, [harness.serverId, account]);
+      expect(await harness.rows(account)).not.toEqual(rows);
       expect(await rebuild(account)).toMatchObject({ kind: "rebuilt", different });
-      expect(await world.rows(account)).toEqual(rows);
+      expect(await harness.rows(account)).toEqual(rows);
     }
-    await world.database.query(LOSE_FEED, [world.serverId, account]);
+    await harness.database.query(LOSE_FEED, [harness.serverId, account]);
     expect(await rebuild(account)).toMatchObject({ kind: "rebuilt", different: 0 });
-    expect(await world.rows(account)).toEqual(rows);
-    await world.trade("POST", account, "/orders", { ...EURUSD, volume: 0.1 });
-    const facts = await eventually(() => world.factsOf(account).length >= FACTS + 3 && world.factsOf(account));
-    expect(facts.map(({ accountSequence }) => accountSequence)).toEqual(facts.map((_, index) => index + 1));
+    expect(await harness.rows(account)).toEqual(rows);
+    await harness.trade("POST", account, "/orders", { ...EURUSD, volume: 0.1 });
+    const accountEvents = await eventually(
+      () => harness.eventsOf(account).length >= FACTS + 3 && harness.eventsOf(account),
+    );
+    expect(accountEvents.map(({ accountSequence }) => accountSequence)).toEqual(
+      accountEvents.map((_, index) => index + 1),
+    );
   });
 
-  it("is safe while trading goes on: what is booked meanwhile is in, once", async () => {
+  it("includes concurrently booked events once", async () => {
     const account = await tradedAccount();
-    await world.database.query(SPOIL, [world.serverId, account]);
+    await harness.database.query(SPOIL, [harness.serverId, account]);
     const trading = (async () => {
       for (let index = 0; index < 30; index += 1)
-        await world.trade("POST", account, "/orders", { ...EURUSD, volume: 0.01 });
+        await harness.trade("POST", account, "/orders", { ...EURUSD, volume: 0.01 });
     })();
     for (let round = 0; round < 5; round += 1) expect((await rebuild(account))?.kind).toBe("rebuilt");
     await trading;
-    await world.booked(account);
-    const rows = await world.rows(account);
+    await harness.booked(account);
+    const rows = await harness.rows(account);
     expect(await rebuild(account)).toMatchObject({ kind: "rebuilt", different: 0 });
-    expect(await world.rows(account)).toEqual(rows);
-    const { body } = await world.get(account, "/deals?limit=1");
+    expect(await harness.rows(account)).toEqual(rows);
+    const { body } = await harness.get(account, "/deals?limit=1");
     expect(body.pagination.total).toBe(15 + 30);
   });
 
-  it("goes no further than the service has booked, so that every later fact is still told", async () => {
+  it("stops at the booked event, so that later events are still published", async () => {
     const account = await tradedAccount();
-    await eventually(() => expect(world.factsOf(account)).toHaveLength(FACTS));
-    await world.stopConsumer();
-    const name = { serverId: world.serverId, accountNumber: account };
-    const booked = await world.history.reader.bookedSequence(name);
+    await eventually(() => expect(harness.eventsOf(account)).toHaveLength(FACTS));
+    await harness.stopConsumer();
+    const name = { serverId: harness.serverId, accountNumber: account };
+    const booked = await harness.history.reader.bookedSequence(name);
     for (let index = 0; index < 5; index += 1) {
-      await world.trade("POST", account, "/orders", { ...EURUSD, volume: 0.01 });
+      await harness.trade("POST", account, "/orders", { ...EURUSD, volume: 0.01 });
     }
     expect(await rebuild(account)).toMatchObject({ kind: "rebuilt", different: 0, feed: { bookedSequence: booked } });
-    expect(await world.history.reader.bookedSequence(name)).toBe(booked);
-    await world.startConsumer();
-    await world.booked(account);
-    await eventually(() => expect(world.factsOf(account)).toHaveLength(FACTS + 15));
+    expect(await harness.history.reader.bookedSequence(name)).toBe(booked);
+    await harness.startConsumer();
+    await harness.booked(account);
+    await eventually(() => expect(harness.eventsOf(account)).toHaveLength(FACTS + 15));
   });
 
-  it("leaves an account as it is where the trading server's history ends too early", async () => {
+  it("leaves an account unchanged if the trading server's history ends too early", async () => {
     const account = await tradedAccount();
-    const rows = await world.rows(account);
-    const history = createEventHistory(world.client);
+    const rows = await harness.rows(account);
+    const history = createEventHistory(harness.client);
     const cutOff: RebuildOptions["history"] = {
       since: async (name, sequence, limit) =>
         (await history.since(name, sequence, limit)).filter((event) => event.sequence <= 10),
@@ -155,11 +159,11 @@ describe("a rebuild of the history", () => {
     };
     await rebuildAccount(
       { ...options(onProgress), history: cutOff },
-      { serverId: world.serverId, accountNumber: account },
+      { serverId: harness.serverId, accountNumber: account },
     );
     expect(result?.kind).toBe("failed");
-    expect(await world.rows(account)).toEqual(rows);
-    // What was gathered is not asked for again.
+    expect(await harness.rows(account)).toEqual(rows);
+    // Staged events are not read again.
     const asked: number[] = [];
     const counting: RebuildOptions["history"] = {
       since: (name, sequence, limit) => {
@@ -169,20 +173,20 @@ describe("a rebuild of the history", () => {
     };
     await rebuildAccount(
       { ...options(onProgress), history: counting },
-      { serverId: world.serverId, accountNumber: account },
+      { serverId: harness.serverId, accountNumber: account },
     );
     expect(result).toMatchObject({ kind: "rebuilt", different: 0 });
     expect(Math.min(...asked)).toBe(10);
   });
 
-  it("leaves nothing of an account that is deleted meanwhile", async () => {
+  it("leaves no rows of a concurrently deleted account", async () => {
     const account = await tradedAccount();
-    const history = createEventHistory(world.client);
+    const history = createEventHistory(harness.client);
     const deleting: RebuildOptions["history"] = {
       since: async (name, sequence, limit) => {
         const events = await history.since(name, sequence, limit);
-        await world.setStatus(account, "deleting");
-        await deleteHistory(world.database, world.serverId, account);
+        await harness.setStatus(account, "deleting");
+        await deleteHistory(harness.database, harness.serverId, account);
         return events;
       },
     };
@@ -192,38 +196,38 @@ describe("a rebuild of the history", () => {
     };
     await rebuildAccount(
       { ...options(onProgress), history: deleting },
-      { serverId: world.serverId, accountNumber: account },
+      { serverId: harness.serverId, accountNumber: account },
     );
     expect(result?.kind).toBe("nothing");
-    expect(await world.rows(account)).toMatchObject({ orders: null, positions: null, deals: null });
-    const name = { serverId: world.serverId, accountNumber: account };
-    expect(await createStagedHistory(world.database).stagedSequence(name)).toBe(0);
+    expect(await harness.rows(account)).toMatchObject({ orders: null, positions: null, deals: null });
+    const name = { serverId: harness.serverId, accountNumber: account };
+    expect(await createStagedHistory(harness.database).stagedSequence(name)).toBe(0);
   });
 
-  it("of a whole server goes on where it was interrupted", async () => {
-    const staged = createStagedHistory(world.database);
-    const numbers = (await staged.accounts(world.serverId, "", 1_000)).map(({ accountNumber }) => accountNumber);
+  it("of a server continues after an interruption", async () => {
+    const staged = createStagedHistory(harness.database);
+    const numbers = (await staged.accounts(harness.serverId, "", 1_000)).map(({ accountNumber }) => accountNumber);
     const middle = numbers[1] ?? "";
-    await staged.noteDone(world.serverId, middle);
+    await staged.noteDone(harness.serverId, middle);
     const done: string[] = [];
     await rebuildServer(
       options((_done, _total, accounts) => done.push(...accounts.map(({ accountNumber }) => accountNumber))),
-      world.serverId,
+      harness.serverId,
     );
     expect(done.toSorted()).toEqual(numbers.slice(2));
-    expect(await staged.doneThrough(world.serverId)).toBeNull();
+    expect(await staged.doneThrough(harness.serverId)).toBeNull();
   });
 
-  it("is one command, which prints its progress and what differed", async () => {
+  it("is one command that prints progress and differences", async () => {
     const account = await tradedAccount();
-    await world.database.query(SPOIL, [world.serverId, account]);
-    const entry = { ...serverEntry({ tradingServerUrl: world.stack.tradingServerUrl }), serverId: world.serverId };
-    await world.send(TOPICS.organizationDirectory, directoryKey(entry), entry);
-    const { code, output } = await command(["--server", world.serverId]);
+    await harness.database.query(SPOIL, [harness.serverId, account]);
+    const entry = { ...serverEntry({ tradingServerUrl: harness.stack.tradingServerUrl }), serverId: harness.serverId };
+    await harness.send(TOPICS.organizationDirectory, directoryKey(entry), entry);
+    const { code, output } = await command(["--server", harness.serverId]);
     expect(output).toContain(`${account}: 15 rows differed; `);
     expect(output).toMatch(/^\d+ of \d+ accounts: \d+ events, 15 rows differed, 0 accounts failed$/m);
     expect(code).toBe(0);
-    const again = await command(["--server", world.serverId, "--account", account]);
+    const again = await command(["--server", harness.serverId, "--account", account]);
     expect(again).toMatchObject({ code: 0 });
     expect(again.output).toMatch(/^1 of 1 accounts: \d+ events, 0 rows differed/m);
     expect((await command(["--server", "somewhere"])).code).toBe(2);
@@ -233,8 +237,8 @@ describe("a rebuild of the history", () => {
   async function command(args: readonly string[]): Promise<{ code: number | null; output: string }> {
     const env = {
       ...process.env,
-      ...world.stack.environment.env,
-      TRADING_SERVER_TOKEN: world.stack.secrets.tradingServerToken,
+      ...harness.stack.environment.env,
+      TRADING_SERVER_TOKEN: harness.stack.secrets.tradingServerToken,
     };
     const child = spawn(process.execPath, [COMMAND, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
     let output = "";

@@ -2,53 +2,50 @@ import { AuditEvent, AuditOutboxAnswer, TOPICS } from "@kapi/contracts";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { World } from "./world.ts";
+import { Harness } from "./harness.ts";
 
-let world: World;
+let harness: Harness;
 let path: string;
 let serverId: string;
 beforeAll(async () => {
-  world = await World.create();
+  harness = await Harness.create();
 });
 afterAll(async () => {
-  await world.stop();
+  await harness.stop();
 });
 
 async function newServer(): Promise<void> {
-  ({ serverId } = await world.publishServer());
+  ({ serverId } = await harness.publishServer());
   path = `/internal/servers/${serverId}/configuration`;
 }
 
-/**
- * Whether the trading server opens an account with this leverage: what it was told, as it acts on
- * it.
- */
+/** Whether the trading server opens an account with this leverage, as its configuration allows. */
 async function supports(leverage: number): Promise<boolean> {
-  const event = await world.final(
-    await world.publishCreation({ serverId, payload: { accountName: "Trader", initialBalance: 0, leverage } }),
+  const event = await harness.final(
+    await harness.publishCreation({ serverId, payload: { accountName: "Trader", initialBalance: 0, leverage } }),
   );
   if (event.errorCode !== null) expect(event.errorCode).toBe("LEVERAGE_NOT_SUPPORTED");
   return event.status === "succeeded";
 }
 
 describe("the configuration of a server", () => {
-  it("changes in the request, sorted, with the symbol of its currency, and on the trading server", async () => {
+  it("changes synchronously, sorted, with its currency symbol, and on the trading server", async () => {
     await newServer();
-    const answer = await world.call("PATCH", path, { supportedLeverage: [300, 7, 100], currency: "NGN" });
+    const answer = await harness.call("PATCH", path, { supportedLeverage: [300, 7, 100], currency: "NGN" });
     expect(answer).toMatchObject({
       status: 200,
       body: {
         server: { supportedLeverage: [7, 100, 300], defaultLeverage: 100, currency: "NGN", currencySymbol: "₦" },
       },
     });
-    expect((await world.call("GET", path)).body).toEqual(answer.body);
+    expect((await harness.call("GET", path)).body).toEqual(answer.body);
     expect(await supports(7)).toBe(true);
     expect(await supports(200)).toBe(false);
   });
 
-  it("keeps what is not given; the default is null when the list drops it, and must be in the list when it is given", async () => {
+  it("keeps omitted fields; a default outside the list becomes null, or is rejected if given", async () => {
     await newServer();
-    const change = (body: unknown) => world.call("PATCH", path, body);
+    const change = (body: unknown) => harness.call("PATCH", path, body);
     expect(await change({ supportedLeverage: [5, 10] })).toMatchObject({ body: { server: { defaultLeverage: null } } });
     const refused = await change({ defaultLeverage: 100 });
     expect(refused).toMatchObject({ status: 400, code: "VALIDATION_FAILED" });
@@ -61,55 +58,55 @@ describe("the configuration of a server", () => {
     expect(await change({})).toMatchObject({ status: 400 });
   });
 
-  it("a new currency is that of new accounts only", async () => {
+  it("applies a new currency to new accounts only", async () => {
     await newServer();
-    const old = await world.account({ serverId });
-    await world.call("PATCH", path, { currency: "NGN" });
-    const fresh = await world.account({ serverId });
+    const old = await harness.account({ serverId });
+    await harness.call("PATCH", path, { currency: "NGN" });
+    const fresh = await harness.account({ serverId });
     const currencyOf = async (account: string): Promise<unknown> => {
-      const { body } = await world.call("GET", `/internal/servers/${serverId}/accounts/${account}`);
+      const { body } = await harness.call("GET", `/internal/servers/${serverId}/accounts/${account}`);
       return [body.account.currency, body.account.currencySymbol];
     };
     expect(await currencyOf(old)).toEqual(["USD", "$"]);
     expect(await currencyOf(fresh)).toEqual(["NGN", "₦"]);
-    expect((await world.client.snapshot(serverId, fresh))?.currency).toBe("NGN");
+    expect((await harness.client.snapshot(serverId, fresh))?.currency).toBe("NGN");
   });
 
-  it("cannot be changed unheard: 500 while the trading server is away, and a repeat completes it", async () => {
+  it("answers 500 while the trading server is unavailable; a repeat completes the change", async () => {
     await newServer();
     const faults = `/control/v1/servers/${serverId}/faults`;
     const json = { "content-type": "application/json" };
     const fault = JSON.stringify({ kind: "unreachable", operation: "configure", count: null });
-    // The trading server learns of a server as the others do.
+    // The server is created on the trading server like any other.
     await eventually(async () => {
-      const set = await fetch(world.stack.tradingServerUrl + faults, { method: "POST", headers: json, body: fault });
+      const set = await fetch(harness.stack.tradingServerUrl + faults, { method: "POST", headers: json, body: fault });
       expect(set.ok).toBe(true);
     });
     const body = { supportedLeverage: [7] };
-    expect(await world.call("PATCH", path, body)).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
+    expect(await harness.call("PATCH", path, body)).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
     expect(await supports(7)).toBe(false);
-    await fetch(world.stack.tradingServerUrl + faults, { method: "DELETE" });
-    expect(await world.call("PATCH", path, body)).toMatchObject({ status: 200 });
+    await fetch(harness.stack.tradingServerUrl + faults, { method: "DELETE" });
+    expect(await harness.call("PATCH", path, body)).toMatchObject({ status: 200 });
     expect(await supports(7)).toBe(true);
   });
 
-  it("killed between writing and telling, the next process tells it", async () => {
+  it("is sent by the next process after a crash between writing and sending", async () => {
     await newServer();
-    await world.restart("account.configuration-written");
-    await expect(world.call("PATCH", path, { supportedLeverage: [7] })).rejects.toThrow("fetch failed");
-    await world.died();
-    await world.restart();
-    expect(await world.call("GET", path)).toMatchObject({ body: { server: { supportedLeverage: [7] } } });
+    await harness.restart("account.configuration-written");
+    await expect(harness.call("PATCH", path, { supportedLeverage: [7] })).rejects.toThrow("fetch failed");
+    await harness.died();
+    await harness.restart();
+    expect(await harness.call("GET", path)).toMatchObject({ body: { server: { supportedLeverage: [7] } } });
     await eventually(async () => expect(await supports(7)).toBe(true));
   });
 
-  it("changed, is kept for the audit log with who asked for it, once for each change", async () => {
+  it("writes one audit entry with the caller for each change", async () => {
     await newServer();
     const by = { "x-kapi-actor": "user/0197a3c2-5b1e-7c44-9f0e-2a8d4be61f01", "x-kapi-address": "203.0.113.7" };
-    for (let time = 0; time < 2; time += 1) await world.call("PATCH", path, { supportedLeverage: [7, 100] }, by);
-    await world.call("PATCH", path, { defaultLeverage: 9 }, by);
+    for (let time = 0; time < 2; time += 1) await harness.call("PATCH", path, { supportedLeverage: [7, 100] }, by);
+    await harness.call("PATCH", path, { defaultLeverage: 9 }, by);
     const outbox = async () => {
-      const { events } = AuditOutboxAnswer.parse((await world.call("GET", "/internal/audit-outbox")).body);
+      const { events } = AuditOutboxAnswer.parse((await harness.call("GET", "/internal/audit-outbox")).body);
       return events.map((event) => AuditEvent.parse(event));
     };
     const own = (await outbox()).filter(({ subject }) => subject?.id === serverId);
@@ -122,29 +119,29 @@ describe("the configuration of a server", () => {
       },
     ]);
     const eventIds = own.map(({ eventId }) => eventId);
-    await world.call("POST", "/internal/audit-outbox/recorded", { eventIds });
+    await harness.call("POST", "/internal/audit-outbox/recorded", { eventIds });
     expect((await outbox()).filter(({ subject }) => subject?.id === serverId)).toEqual([]);
   });
 
-  it("many changes at once: the trading server ends with the one that is shown", async () => {
+  it("is equal on the trading server after concurrent changes", async () => {
     await newServer();
     const leverages = Array.from({ length: 12 }, (_, index) => 11 + index);
     const answers = await Promise.all(
-      leverages.map((leverage) => world.call("PATCH", path, { supportedLeverage: [leverage] })),
+      leverages.map((leverage) => harness.call("PATCH", path, { supportedLeverage: [leverage] })),
     );
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-    const [shown] = (await world.call("GET", path)).body.server.supportedLeverage;
+    const [shown] = (await harness.call("GET", path)).body.server.supportedLeverage;
     expect(await supports(shown)).toBe(true);
     for (const leverage of leverages.slice(0, 4)) expect(await supports(leverage)).toBe(leverage === shown);
   });
 
-  it("a server that is unknown or removed has none to change", async () => {
+  it("is 404 for an unknown or removed server", async () => {
     const nowhere = "/internal/servers/0192d3a0-0000-7000-8000-000000000001/configuration";
-    expect(await world.call("PATCH", nowhere, { currency: "USD" })).toMatchObject({ status: 404 });
-    const server = await world.publishServer();
+    expect(await harness.call("PATCH", nowhere, { currency: "USD" })).toMatchObject({ status: 404 });
+    const server = await harness.publishServer();
     const removed = { ...server, version: 2, status: "removed" };
-    await world.send(TOPICS.organizationDirectory, `server/${server.serverId}`, removed);
+    await harness.send(TOPICS.organizationDirectory, `server/${server.serverId}`, removed);
     const own = `/internal/servers/${server.serverId}/configuration`;
-    await eventually(async () => expect((await world.call("PATCH", own, { currency: "USD" })).status).toBe(404));
+    await eventually(async () => expect((await harness.call("PATCH", own, { currency: "USD" })).status).toBe(404));
   });
 });

@@ -9,21 +9,18 @@ export const ConfigSchema = z.object({
   KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
   ...connectionFields.postgres,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
-  /** Proves this service to those that it calls. */
+  /** Authenticates this service at other services. */
   SERVICE_TOKEN: configFields.serviceToken,
   /**
    * Shared with services of 0.1.0, both ways, while such services run; deleted in the release after
    * the next.
    */
   INTERNAL_TOKEN: configFields.internalToken.optional(),
-  /** Where orders, positions and deals are asked for. */
+  /** Base URL of the account service: orders, positions and deals. */
   ACCOUNT_URL: configFields.serviceUrl,
-  /** Where transactions are asked for. */
+  /** Base URL of the finance service: transactions. */
   FINANCE_URL: configFields.serviceUrl,
-  /**
-   * Deadline of one call to an owner; above the 2 s that an owner itself waits for its trading
-   * server.
-   */
+  /** Deadline of one call to an owner: above the 2 s that an owner waits for its trading server. */
   OWNER_TIMEOUT_MS: configFields.integer(100, 60_000).default(10_000),
 });
 export type Config = z.output<typeof ConfigSchema>;

@@ -13,15 +13,11 @@ import { createHistoryOwner } from "./outbound/http/history-owner.ts";
 
 const SERVICE = "export";
 /**
- * Exports worked on and written together: at most some 4 MB each, so that their transaction stays
- * small.
+ * Maximum number of exports in one batch: at most 4 MB each, so that their transaction stays small.
  */
 const MAX_BATCH_COMMANDS = 8;
 
-/**
- * Brings the service's schema up to date: the program's command "migrate", and the first step of
- * every start.
- */
+/** Migrates the schema: the command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({
     ...migrationOptions(config),
@@ -32,8 +28,8 @@ export function migrateDatabase({ config, logger }: MigrationContext): Promise<v
 }
 
 /**
- * Starts the service: schema, directory, ways to the owners of history, then the worker that takes
- * export commands.
+ * Starts the service: schema, directory, clients of the history's owners, then the worker of export
+ * commands.
  */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, fatal } = context;

@@ -45,7 +45,7 @@ describe("an export of an account's history", () => {
     expect(HistoryExport.parse(final.result)).toEqual(final.result);
   });
 
-  it("asks each owner for one record more than wanted, between the times given", async () => {
+  it("asks each owner for one record more than requested, within the given times", async () => {
     const payload = { from: at(0), to: at(9), limit: 2 };
     const command = harness.command({ payload });
     harness.finance.answer(command.accountNumber, [transaction(at(5)), transaction(at(1))]);
@@ -72,7 +72,7 @@ describe("an export of an account's history", () => {
     expect(await harness.final(command.commandId)).toMatchObject({ status: "succeeded", result });
   });
 
-  it("of an account that one of the owners says is gone fails ACCOUNT_NOT_FOUND", async () => {
+  it("fails ACCOUNT_NOT_FOUND if one owner does not know the account", async () => {
     for (const owner of [harness.account, harness.finance]) {
       const command = harness.command();
       owner.answer(command.accountNumber, 404);
@@ -85,7 +85,7 @@ describe("an export of an account's history", () => {
     }
   });
 
-  it("waits for an owner that is away, and holds up no other account", async () => {
+  it("waits for an unavailable owner, and delays no other account", async () => {
     const command = harness.command();
     harness.account.answer(command.accountNumber, 500);
     await harness.publish(command);
@@ -99,7 +99,7 @@ describe("an export of an account's history", () => {
     expect(final.attempts).toBeGreaterThan(1);
   });
 
-  it("expires, unpaid, where an owner stays away past its deadline", async () => {
+  it("expires without charge if an owner is unavailable past its deadline", async () => {
     const command = harness.command({ deadlineAt: toIso(Date.now() + 1_500) });
     harness.finance.answer(command.accountNumber, 503);
     await harness.publish(command);
@@ -109,7 +109,7 @@ describe("an export of an account's history", () => {
     });
   });
 
-  it("from a disabled server, or one that makes no sense, fails without asking anybody", async () => {
+  it("of a disabled server, or malformed, fails without a request to any owner", async () => {
     const disabled = { ...harness.server, serverId: randomUUID(), status: "disabled" as const };
     await harness.publishServer(disabled);
     const elsewhere = harness.command({ serverId: disabled.serverId });
@@ -136,8 +136,8 @@ describe("an export of an account's history", () => {
   describe("that is large", () => {
     const ReadLine = z.object({ command: Command });
 
-    /** The command as command-status tells it, once it has it. */
-    async function told(commandId: string): Promise<z.output<typeof Command>> {
+    /** The command in command-status, once it is there. */
+    async function storedCommand(commandId: string): Promise<z.output<typeof Command>> {
       const { organizationId } = harness.server;
       const body = { reads: [{ organizationId, commandId }] };
       return eventually(async () => {
@@ -149,8 +149,8 @@ describe("an export of an account's history", () => {
     }
 
     /**
-     * 1,000 transactions with such a description; and an export of them, published with a small one
-     * behind it.
+     * 1,000 transactions with such a description, and an export of them, published before a small
+     * one.
      */
     async function exported(description: string) {
       const command = harness.command();
@@ -163,22 +163,22 @@ describe("an export of an account's history", () => {
       return { records, final: await harness.final(command.commandId), behind: await harness.final(behind.commandId) };
     }
 
-    it("arrives whole: 1,000 records with 250 characters of four bytes each", async () => {
+    it("arrives complete: 1,000 records with 250 characters of four bytes each", async () => {
       const { records, final, behind } = await exported("\u{1F4B0}".repeat(250));
       expect(behind.status).toBe("succeeded");
       expect(final).toMatchObject({ status: "succeeded", result: { recordCount: 1_000, truncated: false } });
       expect(Buffer.byteLength(JSON.stringify(final))).toBeGreaterThan(1_048_576);
       expect(final.result?.["records"]).toEqual(records);
-      expect((await told(final.commandId)).result).toEqual(final.result);
+      expect((await storedCommand(final.commandId)).result).toEqual(final.result);
     });
 
-    it("beyond all limits is cut and says so, and what follows is published all the same", async () => {
+    it("beyond the size limit is truncated, and later messages are published", async () => {
       const { final, behind } = await exported("\u{1F4B0}".repeat(5_000));
       expect(behind.status).toBe("succeeded");
       const { recordCount, truncated } = HistoryExport.parse(final.result);
       expect(truncated).toBe(true);
       expect(recordCount).toBeGreaterThan(100);
-      expect((await told(final.commandId)).result).toEqual(final.result);
+      expect((await storedCommand(final.commandId)).result).toEqual(final.result);
     });
   });
 });

@@ -26,7 +26,7 @@ import { startService } from "../src/service.ts";
 import { type OwnerServer, startOwnerServer } from "./owner-server.ts";
 
 /**
- * The export service in this process and command-status in another, on real Kafka and PostgreSQL;
+ * The export service in this process and command-status in another, with real Kafka and PostgreSQL;
  * stand-ins own the history.
  */
 export class Harness {
@@ -129,7 +129,7 @@ export class Harness {
     return this.events.filter((event) => event.commandId === commandId);
   }
 
-  /** Waits until the command is final; returns the event that says so. */
+  /** Waits for the final state of a command; returns its event. */
   final(commandId: string, timeoutMs = 20_000): Promise<CommandEvent> {
     return eventually(
       () => {

@@ -2,26 +2,20 @@ import { createServer } from "node:http";
 
 import type { ExportRecord } from "@kapi/contracts";
 
-/** What an owner of history answers: records, or a status alone. */
+/** The response of an owner: records, or only a status. */
 export type OwnerAnswer = readonly ExportRecord[] | number;
 
-/**
- * A stand-in for an owner of history, for answers and failures that a real one gives only now and
- * then.
- */
+/** A stand-in for an owner of history, for responses and failures that are rare in a real one. */
 export interface OwnerServer {
   readonly url: string;
-  /** Paths with their queries, in the order in which they were asked for with the right token. */
+  /** Requested paths with queries and a valid token, in order. */
   readonly asked: readonly string[];
-  /**
-   * From now on this is the answer about `accountNumber`; one that was never told of has no
-   * records.
-   */
+  /** Sets the response for `accountNumber`; other accounts have no records. */
   answer(accountNumber: string, answer: OwnerAnswer): void;
   stop(): Promise<void>;
 }
 
-/** Starts it on a free port. */
+/** Starts the server on a free port. */
 export async function startOwnerServer(token: string): Promise<OwnerServer> {
   const asked: string[] = [];
   const answers = new Map<string, OwnerAnswer>();
@@ -31,7 +25,7 @@ export async function startOwnerServer(token: string): Promise<OwnerServer> {
     if (known) asked.push(pathname + search);
     const answer = known ? (answers.get(pathname.split("/").at(-2) ?? "") ?? []) : 401;
     response.writeHead(typeof answer === "number" ? answer : 200, { "content-type": "application/json" });
-    response.end(JSON.stringify(typeof answer === "number" ? { error: "told to" } : { records: answer }));
+    response.end(JSON.stringify(typeof answer === "number" ? { error: "test failure" } : { records: answer }));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();

@@ -1,7 +1,4 @@
-/**
- * The whole way, with the real owners: what a caller of the management API gets when it exports
- * what really happened.
- */
+/** End to end with the real owners: exports over the management API. */
 import { randomUUID } from "node:crypto";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -32,7 +29,7 @@ describe("an export over the management API", () => {
     return [response.status, await response.json()];
   }
 
-  /** Queues a command and waits until it has succeeded; its result. */
+  /** Queues a command and waits until it succeeds; returns its result. */
   async function done(path: string, body: Record<string, unknown>): Promise<unknown> {
     const [status, envelope] = await call("POST", `/servers/${demo.serverId}${path}`, { ...body, requestId: "r-1" });
     expect([status, envelope]).toEqual([202, expect.anything()]);
@@ -53,7 +50,7 @@ describe("an export over the management API", () => {
     return response.json();
   }
 
-  it("shows all that happened up to the moment it was asked for, in parts that fit together", async () => {
+  it("shows everything up to its request, in consistent parts", async () => {
     const created = await done("/accounts", { accountName: "Export", initialBalance: 10_000, leverage: 100 });
     const { accountNumber } = z.object({ accountNumber: z.string() }).parse(created);
     const account = `/accounts/${accountNumber}`;

@@ -4,7 +4,7 @@ import type { ExportRecord } from "@kapi/contracts";
 
 type Kind<K extends ExportRecord["kind"]> = Extract<ExportRecord, { kind: K }>;
 
-/** A deposit as the finance service tells it. */
+/** A deposit as the finance service returns it. */
 export function transaction(at: string, overrides: Partial<Kind<"transaction">> = {}): Kind<"transaction"> {
   return {
     kind: "transaction",
@@ -49,7 +49,7 @@ export function position(openedAt: string): Kind<"position"> {
   return { kind: "position", id, orderId: id, ...TRADE, ...price, status: "open", openedAt, closedAt: null };
 }
 
-/** A deal has a kind of its own, told as `dealKind`. */
+/** A deal's own kind is `dealKind`. */
 export function deal(executedAt: string): Kind<"deal"> {
   const id = randomUUID();
   const money = { price: 1.1, commission: -0.35, realizedPnl: 0, swap: 0 };

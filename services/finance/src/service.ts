@@ -31,18 +31,15 @@ import { registerRoutes } from "./inbound/http/routes.ts";
 import { catchUp } from "./operations/catch-up.ts";
 import { createFundsExecutor } from "./operations/move-funds.ts";
 import { type PassReport, startReconciler } from "./operations/reconcile.ts";
-import { createGapBook } from "./outbound/postgres/gap-book.ts";
+import { createGapRepository } from "./outbound/postgres/gap-repository.ts";
 import { createLedgerBalances } from "./outbound/postgres/ledger-balances.ts";
 import { createPostgresLedger } from "./outbound/postgres/postgres-ledger.ts";
-import { createDeletionBook, createTransactionReader } from "./outbound/postgres/transaction-reader.ts";
+import { createDeletionMarks, createTransactionReader } from "./outbound/postgres/transaction-reader.ts";
 
 const SERVICE = "finance";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 
-/**
- * Brings the service's schema up to date: the program's command "migrate", and the first step of
- * every start.
- */
+/** Migrates the schema: the command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({
     ...migrationOptions(config),
@@ -53,10 +50,7 @@ export function migrateDatabase({ config, logger }: MigrationContext): Promise<v
   });
 }
 
-/**
- * Starts the service: schema, directory, ledger, then what feeds it, and last the worker that
- * carries out commands.
- */
+/** Starts the service: schema, directory, ledger, event consumer, and last the command worker. */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, fatal } = context;
   await migrateDatabase(context);
@@ -116,7 +110,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   });
   const history = createEventHistory(client);
   const filler = await scope.start("gap filler", () =>
-    startGapFiller({ gaps: createGapBook(database), history, queue, logger }),
+    startGapFiller({ gaps: createGapRepository(database), history, queue, logger }),
   );
 
   const reader = createTransactionReader(database);
@@ -129,7 +123,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   admitCallers(app, "finance", config);
   registerRoutes(app, {
     reader,
-    deletions: createDeletionBook(database),
+    deletions: createDeletionMarks(database),
     catchUp: (account) =>
       catchUp(
         { client, reader, bookNextPage: (one, booked) => bookNextPage({ history, queue }, one, booked) },

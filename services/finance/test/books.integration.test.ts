@@ -12,10 +12,7 @@ import { type HistoryServer, startHistoryServer } from "./history-server.ts";
 
 const GAUGE = "finance.reconciliation.accounts";
 
-/**
- * Ledgers by currency, and what all of each come to. An account's own ledger is in its account's
- * currency.
- */
+/** Ledgers by currency, with their sums. An account's ledger has the account's currency. */
 const TOTALS = statement<{ currency: string; total: string; entries: number }>(
   "test_totals",
   `select currency, sum(amount_minor) as total, count(*)::integer as entries
@@ -26,7 +23,10 @@ const TOTALS = statement<{ currency: string; total: string; entries: number }>(
    ) e
    group by currency`,
 );
-/** Accounts whose balance is not the sum of their rows, of their entries, or of their last row. */
+/**
+ * Accounts whose balance differs from the sum of their rows, of their entries, or from their last
+ * row.
+ */
 const WRONG_BALANCES = statement<{ account_number: string }>(
   "test_wrong_balances",
   `select a.account_number from ledger_accounts a
@@ -42,7 +42,7 @@ const WRONG_BALANCES = statement<{ account_number: string }>(
    where (a.balance_minor, a.balance_minor, a.balance_minor, a.transaction_sequence) <> (t.rows, e.entries, t.last, t.count)`,
 );
 
-describe("the books", () => {
+describe("the ledger", () => {
   let harness: Harness;
   const measured = new Map<string, number>();
   const stops: (() => Promise<void>)[] = [];
@@ -73,7 +73,7 @@ describe("the books", () => {
     expect(await harness.unbalanced()).toEqual([]);
   }
 
-  it("come to zero over all ledgers at every moment, and every balance is the sum of its rows", async () => {
+  it("always sums to zero over all ledgers, and every balance is the sum of its rows", async () => {
     const { serverId } = harness.server;
     const numbers = await Promise.all(Array.from({ length: 8 }, () => harness.openAccount(500_000)));
     const commands = numbers.flatMap((accountNumber) =>
@@ -109,7 +109,7 @@ describe("the books", () => {
     expect(totals.find(({ currency }) => currency === "USD")?.entries).toBeGreaterThan(2 * commands.length);
   });
 
-  it("keep the money of two currencies apart", async () => {
+  it("separates currencies", async () => {
     const standIn = await startHistoryServer();
     stops.push(() => standIn.stop());
     const name = { serverId: randomUUID(), accountNumber: anyAccountNumber() };
@@ -123,7 +123,7 @@ describe("the books", () => {
     await expectBalancedBooks();
   });
 
-  it("follow an account below zero, where a gap in the price took more than it had, and back", async () => {
+  it("follows an account below zero and back", async () => {
     const accountNumber = await harness.openAccount(200_000);
     const { serverId } = harness.server;
     const at = `/servers/${serverId}/accounts/${accountNumber}`;
@@ -144,7 +144,7 @@ describe("the books", () => {
     await expectBalancedBooks();
   });
 
-  it("take an adjustment that the trading server made by itself", async () => {
+  it("books an adjustment made by the trading server", async () => {
     const { name } = await standInAccount([-40]);
     const rows = await harness.transactions(name.accountNumber, name.serverId);
     expect(rows.map(({ type, amount_minor: amount, command_id: by }) => [type, amount, by])).toEqual([
@@ -153,9 +153,7 @@ describe("the books", () => {
     ]);
   });
 
-  /**
-   * An account with 10.00 on a stand-in for a trading server, and adjustments of it; all booked.
-   */
+  /** A booked account with 10.00 on a stand-in for a trading server, with adjustments. */
   async function standInAccount(adjustments: readonly number[] = []) {
     const standIn: HistoryServer = await startHistoryServer();
     stops.push(() => standIn.stop());
@@ -178,23 +176,23 @@ describe("the books", () => {
   }
 
   describe("compared with the trading servers", () => {
-    const told = (accountNumber: string): LogEntry[] =>
+    const reported = (accountNumber: string): LogEntry[] =>
       harness.log.filter((entry) => entry["accountNumber"] === accountNumber && "finding" in entry);
     const passes = (): number => harness.log.filter(({ msg }) => msg === "reconciliation: a pass ended").length;
     async function nextPass(): Promise<void> {
       const before = passes();
-      // One that is under way may have begun before.
+      // The current pass may have started earlier.
       await eventually(() => passes() >= before + 2, { timeoutMs: 30_000 });
     }
 
-    it("a difference is told by a line and a metric as long as there is one, and nothing is mended", async () => {
+    it("reports a difference by log and metric while it lasts, and corrects nothing", async () => {
       const { name, standIn, events } = await standInAccount();
       await nextPass();
-      expect(told(name.accountNumber)).toEqual([]);
+      expect(reported(name.accountNumber)).toEqual([]);
       expect(measured.get(`${GAUGE} differs`)).toBe(0);
 
       standIn.answer(events, 1_001);
-      const [line] = await eventually(() => told(name.accountNumber).length > 0 && told(name.accountNumber), {
+      const [line] = await eventually(() => reported(name.accountNumber).length > 0 && reported(name.accountNumber), {
         timeoutMs: 30_000,
       });
       expect(line).toMatchObject({
@@ -212,27 +210,27 @@ describe("the books", () => {
       await eventually(() => measured.get(`${GAUGE} differs`) === 0, { timeoutMs: 30_000 });
     });
 
-    it("an account is not judged before it is booked up to what the trading server counts", async () => {
+    it("compares an account only after it is booked up to the server's sequence", async () => {
       const { name, standIn, events } = await standInAccount();
       const next = balanceChanged({ ...name, sequence: 2, amountMinor: 7, balanceMinor: 1_007 });
       standIn.answer([...events, next]);
       await eventually(() => measured.get(`${GAUGE} behind`) === 1, { timeoutMs: 30_000 });
-      expect(told(name.accountNumber)).toEqual([]);
+      expect(reported(name.accountNumber)).toEqual([]);
       await harness.publishEvent(next);
       await eventually(() => measured.get(`${GAUGE} behind`) === 0, { timeoutMs: 30_000 });
-      expect(told(name.accountNumber)).toEqual([]);
+      expect(reported(name.accountNumber)).toEqual([]);
     });
 
-    it("an account that trades on meanwhile is judged at the moment that the trading server told of", async () => {
+    it("compares an account that keeps trading at the snapshot's sequence", async () => {
       const { name, standIn, events } = await standInAccount();
-      // The ledger is ahead of what the stand-in tells from here on.
+      // From here on, the ledger is ahead of the stand-in.
       await harness.publishEvent(balanceChanged({ ...name, sequence: 2, amountMinor: 7, balanceMinor: 1_007 }));
       await eventually(async () => (await harness.transactions(name.accountNumber, name.serverId)).length === 2);
       await nextPass();
-      expect(told(name.accountNumber)).toEqual([]);
+      expect(reported(name.accountNumber)).toEqual([]);
       standIn.answer(events, 999);
-      await eventually(() => told(name.accountNumber).length > 0, { timeoutMs: 30_000 });
-      expect(told(name.accountNumber)[0]).toMatchObject({
+      await eventually(() => reported(name.accountNumber).length > 0, { timeoutMs: 30_000 });
+      expect(reported(name.accountNumber)[0]).toMatchObject({
         ledgerBalanceMinor: 1_000,
         serverBalanceMinor: 999,
         sequence: 1,
@@ -240,11 +238,11 @@ describe("the books", () => {
       standIn.answer(events);
     });
 
-    it("money on an account that the trading server never had is told, unless the account was deleted", async () => {
+    it("reports money on an account that the trading server never had, unless the account was deleted", async () => {
       const { name, standIn, events } = await standInAccount();
       standIn.forget();
-      await eventually(() => told(name.accountNumber).length > 0, { timeoutMs: 30_000 });
-      expect(told(name.accountNumber)[0]).toMatchObject({
+      await eventually(() => reported(name.accountNumber).length > 0, { timeoutMs: 30_000 });
+      expect(reported(name.accountNumber)[0]).toMatchObject({
         finding: "missing",
         ledgerBalanceMinor: 1_000,
         serverBalanceMinor: null,
@@ -254,14 +252,14 @@ describe("the books", () => {
       standIn.answer(events);
     });
 
-    it("a trading server that is away is told of as such, and keeps no other from being compared", async () => {
+    it("counts an unavailable trading server as unreachable, and still compares others", async () => {
       const { name, standIn } = await standInAccount();
       await standIn.stop();
       await eventually(() => measured.get(`${GAUGE} unreachable`) === 1, { timeoutMs: 30_000 });
       const other = await standInAccount();
       other.standIn.answer(other.events, 1);
-      await eventually(() => told(other.name.accountNumber).length > 0, { timeoutMs: 30_000 });
-      expect(told(name.accountNumber)).toEqual([]);
+      await eventually(() => reported(other.name.accountNumber).length > 0, { timeoutMs: 30_000 });
+      expect(reported(name.accountNumber)).toEqual([]);
       other.standIn.answer(other.events);
     });
   });

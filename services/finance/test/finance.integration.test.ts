@@ -41,18 +41,18 @@ describe("finance", () => {
     expect(rows[1]).toMatchObject({ command_id: deposit.commandId, request_id: "r-1" });
     expect(await harness.balanceMinor(accountNumber)).toBe(14_950);
     expect(await harness.unbalanced()).toEqual([]);
-    const facts = await eventually(() => {
-      const own = harness.facts.filter((fact) => fact.accountNumber === accountNumber);
+    const financeEvents = await eventually(() => {
+      const own = harness.financeEvents.filter((event) => event.accountNumber === accountNumber);
       return own.length >= 3 && own;
     });
     expect(
-      facts.map(({ transaction }) => [transaction.sequence, transaction.amount, transaction.balanceAfter]),
+      financeEvents.map(({ transaction }) => [transaction.sequence, transaction.amount, transaction.balanceAfter]),
     ).toEqual([
       [1, 50, 50],
       [2, 100.25, 150.25],
       [3, -0.75, 149.5],
     ]);
-    expect(facts[1]?.transaction.id).toBe(first.result?.["transactionId"]);
+    expect(financeEvents[1]?.transaction.id).toBe(first.result?.["transactionId"]);
   });
 
   it("moves money once, however often the message comes", async () => {
@@ -68,7 +68,7 @@ describe("finance", () => {
     expect(await harness.transactions(accountNumber)).toHaveLength(2);
   });
 
-  it("moves money once though the answer was lost after applying", async () => {
+  it("moves money once if the response is lost after applying", async () => {
     const accountNumber = await harness.openAccount();
     await harness.fault({ kind: "drop_answer", accountNumber, operation: "deposit", count: 1 });
     const deposit = command(accountNumber);
@@ -81,7 +81,7 @@ describe("finance", () => {
     expect(await harness.transactions(accountNumber)).toHaveLength(1);
   });
 
-  it("is not final before a change that applies late, and moves money once", async () => {
+  it("waits for a change that applies late, and moves money once", async () => {
     const accountNumber = await harness.openAccount();
     await harness.fault({ kind: "apply_late", accountNumber, operation: "deposit", count: 1, delayMs: 3_000 });
     const deposit = command(accountNumber, { deadlineAt: toIso(Date.now() + 60_000) });
@@ -95,7 +95,7 @@ describe("finance", () => {
     expect((await harness.transactions(accountNumber)).map(({ type }) => type)).toEqual(["deposit", "deposit"]);
   });
 
-  it("expires past the deadline only what can never apply any more", async () => {
+  it("expires only changes that can never apply", async () => {
     const accountNumber = await harness.openAccount();
     await harness.fault({ kind: "unreachable", accountNumber, operation: "deposit", count: 2 });
     const deposit = command(accountNumber, { deadlineAt: toIso(Date.now() + 500) });
@@ -109,7 +109,7 @@ describe("finance", () => {
     expect(await harness.balanceMinor(accountNumber)).toBe(0);
   });
 
-  it("tells why the trading server refused", async () => {
+  it("returns the trading server's reason for a rejection", async () => {
     const accountNumber = await harness.openAccount(100);
     const tooMuch = command(accountNumber, { operation: "finance.withdraw", payload: { amount: 2 } });
     const nobody = command(anyAccountNumber());
@@ -132,7 +132,7 @@ describe("finance", () => {
     expect(await harness.final(late.commandId)).toMatchObject({ status: "failed", errorCode: "ACCOUNT_NOT_FOUND" });
   });
 
-  it("fails a command that makes no sense, or whose server is disabled, without sending it", async () => {
+  it("fails a malformed command, or one of a disabled server, without sending it", async () => {
     const accountNumber = await harness.openAccount();
     const absurd = command(accountNumber, { payload: { amount: "a lot" } });
     await harness.publish(absurd);
@@ -145,7 +145,7 @@ describe("finance", () => {
     expect(await harness.balanceMinor(accountNumber)).toBe(0);
   });
 
-  it("books what traders do: profit, commission and swap of a deal, each as a row of its own", async () => {
+  it("books profit, commission and swap of a deal as separate rows", async () => {
     const accountNumber = await harness.openAccount(1_000_000);
     const at = `/servers/${harness.server.serverId}/accounts/${accountNumber}`;
     const placed = await harness.tradingServer.control("POST", `${at}/orders`, {
@@ -168,7 +168,7 @@ describe("finance", () => {
     expect(await harness.unbalanced()).toEqual([]);
   });
 
-  it("fetches what is missing before it books a later event, and ends the command with it", async () => {
+  it("fetches missing events before it books a later one, and completes the command", async () => {
     const accountNumber = await harness.openAccount(1_000_000);
     // An order makes events; the deposit's answer may come before them on the topic.
     const at = `/servers/${harness.server.serverId}/accounts/${accountNumber}`;
@@ -185,7 +185,7 @@ describe("finance", () => {
     expect(rows.at(-1)?.balance_after_minor).toBe(await harness.balanceMinor(accountNumber));
   });
 
-  it("books nothing behind a gap until the trading server tells what is missing, and holds up nobody else", async () => {
+  it("books nothing after a gap until it is filled, and delays no other account", async () => {
     const history = await startHistoryServer();
     const serverId = randomUUID();
     await harness.publishServer({ ...harness.server, serverId, tradingServerUrl: history.url });
@@ -223,7 +223,7 @@ describe("finance", () => {
     await history.stop();
   });
 
-  it("books what happened while it was down, in order, and takes the commands up that came meanwhile", async () => {
+  it("books events from its downtime in order, and runs the commands of that time", async () => {
     const accountNumber = await harness.openAccount(1_000);
     const before = command(accountNumber);
     await harness.publish(before);

@@ -31,7 +31,7 @@ import { startTradingServer, type TradingServerProcess } from "./trading-server-
 const TRADING_SERVER_TIMEOUT_MS = 1_500;
 const RECONCILIATION_INTERVAL_MS = 300;
 
-/** One line of the log. */
+/** A log line. */
 export type LogEntry = Readonly<Record<string, unknown>>;
 
 export interface TransactionRow {
@@ -64,19 +64,19 @@ const UNBALANCED = statement<{ what: string }>(
 );
 
 /**
- * The finance service in this process, a real trading server in another, on real Kafka and
+ * The finance service in this process and a real trading server in another, with real Kafka and
  * PostgreSQL.
  */
 export class Harness {
   readonly events: CommandEvent[] = [];
-  readonly facts: FinanceFact[] = [];
+  readonly financeEvents: FinanceFact[] = [];
   readonly server: ServerEntry;
   readonly environment: TestEnvironment;
   readonly tradingServer: TradingServerProcess;
   readonly client: TradingServerClient;
   readonly producer: Producer;
   readonly database: Database;
-  /** What the service has logged, from level info on. */
+  /** Log lines of the service, from level info. */
   readonly log: LogEntry[] = [];
   readonly #scope: Scope;
   #service: Scope | null = null;
@@ -143,7 +143,7 @@ export class Harness {
     await eventually(() => health.ready().ok);
   }
 
-  /** Calls an internal route of the service; the answer's status and body. */
+  /** Calls an internal route; returns status and body. */
   async call(method: "GET" | "DELETE", path: string, token?: string) {
     const url = this.log.findLast((entry) => typeof entry["url"] === "string")?.["url"];
     const whole = `/internal/servers/${path}`;
@@ -210,7 +210,7 @@ export class Harness {
     return this.database.query(TRANSACTIONS, [serverId, accountNumber]);
   }
 
-  /** The gaps on record of a server. */
+  /** The stored gaps of a server. */
   gaps(serverId: string): Promise<{ account_number: string; needed_sequence: number }[]> {
     return this.database.query(GAPS, [serverId]);
   }
@@ -223,7 +223,7 @@ export class Harness {
   }
 
   /**
-   * Transactions whose entries do not come to zero, and accounts whose entries do not come to their
+   * Transactions whose entries do not sum to zero, and accounts whose entries do not sum to their
    * balance.
    */
   unbalanced(): Promise<{ what: string }[]> {
@@ -241,7 +241,7 @@ export class Harness {
     return this.events.filter((event) => event.commandId === commandId);
   }
 
-  /** Waits until the command is final; returns the event that says so. */
+  /** Waits for the final state of a command; returns its event. */
   final(commandId: string, timeoutMs = 15_000): Promise<CommandEvent> {
     return eventually(
       () => {
@@ -277,7 +277,7 @@ export class Harness {
         }),
       );
     await follow(TOPICS.commandEvents, (json) => this.events.push(CommandEvent.parse(json)));
-    await follow(TOPICS.financeEvents, (json) => this.facts.push(FinanceFact.parse(json)));
+    await follow(TOPICS.financeEvents, (json) => this.financeEvents.push(FinanceFact.parse(json)));
   }
 }
 

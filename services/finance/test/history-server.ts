@@ -4,19 +4,16 @@ import type { TradingEvent } from "@kapi/contracts";
 import type { AccountSnapshot } from "@kapi/trading-server";
 
 /**
- * A trading server that can only be read, for histories and balances that a real one never has: it
- * answers 503 until it is told the events of its one account.
+ * A read-only stand-in for a trading server, for unusual histories and balances. It answers 503
+ * until it gets the events of its only account.
  */
 export interface HistoryServer {
   readonly url: string;
-  /** How often the history was asked for. */
+  /** Number of history reads. */
   readonly asked: number;
-  /**
-   * From now on these events are the account's; `balanceMinor` instead of what they come to, if
-   * given.
-   */
+  /** Sets the events of the account, and its balance if `balanceMinor` is given. */
   answer(events: readonly TradingEvent[], balanceMinor?: number): void;
-  /** From now on there was never any account. */
+  /** Forgets the account, as if it never existed. */
   forget(): void;
   stop(): Promise<void>;
 }
@@ -26,7 +23,7 @@ interface Known {
   readonly balanceMinor: number | undefined;
 }
 
-/** Starts it on a free port. */
+/** Starts the server on a free port. */
 export async function startHistoryServer(): Promise<HistoryServer> {
   let asked = 0;
   let known: Known | null = null;

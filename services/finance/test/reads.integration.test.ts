@@ -44,8 +44,7 @@ describe("the reads of the ledger", () => {
   }
 
   /**
-   * An account whose events a stand-in for a trading server tells, at the times given; its events
-   * come by the history.
+   * An account whose events a stand-in for a trading server has in its history, at the given times.
    */
   async function bookedAt(timesMs: readonly number[]): Promise<{ serverId: string; accountNumber: string }> {
     const standIn = await startHistoryServer();
@@ -76,7 +75,7 @@ describe("the reads of the ledger", () => {
     await Promise.all(stops.map((stop) => stop()));
   });
 
-  it("show what a command did as soon as it has succeeded, whole and newest first", async () => {
+  it("show all rows of a command as soon as it succeeds, newest first", async () => {
     const accountNumber = await harness.openAccount(5_000);
     const deposit = command(accountNumber, { payload: { amount: 100.25, description: "first" }, requestId: "r-9" });
     await harness.publish(deposit);
@@ -105,9 +104,9 @@ describe("the reads of the ledger", () => {
       createdAt: expect.any(String),
     } satisfies Record<keyof Transaction, unknown>);
     expect(first).toMatchObject({ type: "initial_balance", amount: 50, balanceBefore: 0, description: null });
-    // As its creation and rows of 0.1.0: nobody told who asked for it.
+    // Creations and rows of 0.1.0 have no caller.
     expect(first?.createdBy).toBeNull();
-    // Booked here after it was recorded there.
+    // BookingResult here after it was recorded there.
     expect(Date.parse(newest?.createdAt ?? "")).toBeGreaterThanOrEqual(Date.parse(newest?.recordedAt ?? ""));
   });
 
@@ -123,8 +122,8 @@ describe("the reads of the ledger", () => {
     standIn.answer([accountCreated({ ...name, sequence: 1, initialBalanceMinor: 777, createdBy })]);
     const answer = await eventually(async () => {
       const { status, body } = await read();
-      // A directory that does not know the server yet says so; nobody is ever told that there is
-      // nothing.
+      // While the directory does not know the server, the read fails instead of showing an empty
+      // page.
       return status === 200 && TransactionsAnswer.parse(body);
     });
     expect(answer.transactions).toMatchObject([
@@ -132,7 +131,7 @@ describe("the reads of the ledger", () => {
     ]);
   });
 
-  it("show the deal behind profit, commission and swap", async () => {
+  it("show the deal of profit, commission and swap", async () => {
     const accountNumber = await harness.openAccount(1_000_000);
     const at = `/servers/${harness.server.serverId}/accounts/${accountNumber}`;
     const placed = z
@@ -153,7 +152,7 @@ describe("the reads of the ledger", () => {
     expect(profit).toMatchObject({ dealId: expect.any(String), orderId: expect.any(String) });
   });
 
-  it("give an empty page, not an error, for an account that is not open yet, and for a page beyond the last", async () => {
+  it("give an empty page for an account that is not open yet, and beyond the last page", async () => {
     const nobody = await page(anyAccountNumber());
     expect(nobody).toEqual({ transactions: [], pagination: { page: 1, limit: 20, total: 0, totalPages: 0 } });
     expect(await history(anyAccountNumber(), "limit=5")).toEqual([]);
@@ -162,7 +161,7 @@ describe("the reads of the ledger", () => {
     expect(beyond).toMatchObject({ transactions: [], pagination: { total: 1, totalPages: 1 } });
   });
 
-  it("part the ledger into pages without a gap or a repeat", async () => {
+  it("page the ledger without gaps or repeats", async () => {
     const name = await bookedAt(Array.from({ length: 25 }, (_, index) => NOON_MS + index));
     const pages = await Promise.all(
       [1, 2, 3].map((number) => page(name.accountNumber, `?page=${number}&limit=10`, name.serverId)),
@@ -173,8 +172,8 @@ describe("the reads of the ledger", () => {
     expect(pages[2]?.pagination).toEqual({ page: 3, limit: 10, total: 25, totalPages: 3 });
   });
 
-  it("give the newest by time, both bounds included, though the trading server's clock was set back", async () => {
-    // The fourth event is told to have happened before the second.
+  it("give the newest by time with inclusive bounds, even if the trading server's clock was set back", async () => {
+    // The fourth event has an earlier time than the second.
     const name = await bookedAt([0, 20, 30, 10, 30].map((ms) => NOON_MS + ms));
     const sequences = async (query: string): Promise<number[]> =>
       (await history(name.accountNumber, query, name.serverId)).flatMap((record) =>
@@ -187,7 +186,7 @@ describe("the reads of the ledger", () => {
     expect(await sequences(`limit=9&from=${toIso(NOON_MS + 31)}`)).toEqual([]);
   });
 
-  it("refuse what makes no sense, and who does not know the token", async () => {
+  it("reject malformed queries and unknown tokens", async () => {
     const path = pathOf(anyAccountNumber());
     for (const wrong of [
       "/transactions?page=0",
@@ -208,7 +207,7 @@ describe("the reads of the ledger", () => {
     expect(await harness.call("GET", `${path}/transactions`, account)).toMatchObject({ status: 401 });
   });
 
-  it("are not answered from an old ledger where the trading server cannot be asked", async () => {
+  it("fail while the trading server is unavailable, instead of showing an old ledger", async () => {
     const accountNumber = await harness.openAccount(100);
     await harness.fault({ kind: "unreachable", accountNumber, operation: "sequence", count: 1 });
     const away = await harness.call("GET", pathOf(accountNumber, "/history?limit=5"));
@@ -217,7 +216,7 @@ describe("the reads of the ledger", () => {
   });
 
   describe("after an account was deleted for good", () => {
-    it("are 404, and stay so while late events come; the rows stay", async () => {
+    it("are 404 despite late events; the rows stay", async () => {
       const accountNumber = await harness.openAccount(100);
       await page(accountNumber);
       expect(await harness.call("DELETE", pathOf(accountNumber))).toMatchObject({ status: 200, body: {} });
@@ -235,7 +234,7 @@ describe("the reads of the ledger", () => {
       }
     });
 
-    it("are 404 for an account whose first event comes only then, and its commands fail as deleted", async () => {
+    it("are 404 for an account whose first event is late, and its commands fail as deleted", async () => {
       const accountNumber = anyAccountNumber();
       expect((await harness.call("DELETE", pathOf(accountNumber))).status).toBe(200);
       const deposit = command(accountNumber);
@@ -296,7 +295,7 @@ describe("the reads of the ledger", () => {
       expect(await harness.final(deposit.commandId)).toMatchObject({ result: { balanceAfter: 10 } });
     });
 
-    it("with positions open no more can be withdrawn than the free margin, to the cent", async () => {
+    it("with open positions at most the free margin can be withdrawn, to the cent", async () => {
       const accountNumber = await harness.openAccount(1_000_000);
       const at = `/servers/${harness.server.serverId}/accounts/${accountNumber}`;
       await harness.tradingServer.control("POST", `${at}/orders`, { symbol: "EURUSD", side: "buy", volume: 1 });

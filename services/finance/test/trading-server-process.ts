@@ -5,13 +5,10 @@ import { fileURLToPath } from "node:url";
 const MAIN = fileURLToPath(new URL("../../trading-simulator/src/main.ts", import.meta.url));
 const START_DEADLINE_MS = 30_000;
 
-/**
- * The trading server as a process of its own, on a free port. The market stands still unless a test
- * moves it.
- */
+/** The trading server as a process on a free port. Prices only change when a test changes them. */
 export interface TradingServerProcess {
   readonly url: string;
-  /** Calls the control API; resolves with the answer's body. */
+  /** Calls the control API; resolves with the response body. */
   control(method: "POST" | "PUT" | "DELETE", path: string, body?: unknown): Promise<unknown>;
   stop(): Promise<void>;
 }

@@ -6,15 +6,13 @@ import { z } from "zod";
 
 const HTTPS_PORT = "443";
 const MAX_PORT = 65_535;
-/**
- * Time to record an attempt, in milliseconds, that a lease has to have beside the attempt itself.
- */
+/** Time that a lease needs beyond the attempt itself, to record it, in milliseconds. */
 export const RECORDING_MARGIN_MS = 1_000;
 
 const ports = z.string().transform((text, context): readonly number[] => {
   const given = text.split(",").map((port) => (/^\s*\d{1,5}\s*$/.test(port) ? Number(port) : 0));
   if (given.every((port) => port >= 1 && port <= MAX_PORT)) return given;
-  context.addIssue({ code: "custom", message: `must be ports from 1 to ${MAX_PORT}, with commas` });
+  context.addIssue({ code: "custom", message: `must be comma-separated ports from 1 to ${MAX_PORT}` });
   return z.NEVER;
 });
 
@@ -23,12 +21,12 @@ const nameServers = z.string().transform((text, context): readonly string[] => {
   if (given.every((address) => isIP(address) !== 0 || isIP(hostOf(address)) !== 0)) return given;
   context.addIssue({
     code: "custom",
-    message: "must be IP addresses, with commas, each with a port where it is not 53",
+    message: "must be comma-separated IP addresses, each with its port if that is not 53",
   });
   return z.NEVER;
 });
 
-/** Of `1.2.3.4:53` and `[::1]:53` the address; of anything else nothing. */
+/** The address of `1.2.3.4:53` and `[::1]:53`; empty for anything else. */
 function hostOf(address: string): string {
   return (
     /^(?:\[(?<six>[^\]]+)\]|(?<four>[^:]+)):\d{1,5}$/
@@ -47,7 +45,7 @@ export const ConfigSchema = z
     KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
     ...connectionFields.postgres,
     POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
-    /** Those that may call this service: INTERNAL_CALLS says what. */
+    /** The services that may call this one. INTERNAL_CALLS lists their routes. */
     SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
     /**
      * Shared with services of 0.1.0, both ways, while such services run; deleted in the release
@@ -55,40 +53,40 @@ export const ConfigSchema = z
      */
     INTERNAL_TOKEN: configFields.internalToken.optional(),
     /**
-     * Keys that the secrets of endpoints are sealed with: "<id>:<base64>", several with commas, the
-     * first in use.
+     * Keys that seal the secrets of endpoints: "<id>:<base64>", comma-separated. The first one
+     * seals.
      */
     WEBHOOK_SEALING_KEYS: configFields.keyring,
-    /** Ports that an endpoint's address may name, with commas. */
+    /** Ports that an endpoint's URL may name, comma-separated. */
     WEBHOOK_ALLOWED_PORTS: ports.default(ports.parse(HTTPS_PORT)),
     /**
-     * "true" also allows http, private addresses and any port: for one machine alone, never where
-     * others bring addresses.
+     * "true" also allows http, private addresses and any port. For a single machine only, never
+     * where organizations choose the URLs.
      */
     WEBHOOK_ALLOW_INSECURE: z.enum(["true", "false"], 'must be "true" or "false"').default("false"),
     /**
-     * Name servers that look endpoints' names up, in place of the machine's: such as ones that know
-     * no internal names.
+     * Name servers for the hosts of endpoints, instead of the machine's: for example servers that
+     * know no internal names.
      */
     WEBHOOK_NAME_SERVERS: nameServers.optional(),
-    /** A receiver's time to answer, in milliseconds, all in all (decisions, 11). */
+    /** How long one request to a receiver may take in total, in milliseconds (decisions, 11). */
     WEBHOOK_TIMEOUT_MS: configFields.integer(100, 60_000).default(15_000),
     /**
-     * How long a delivery belongs to a process that took it up, in milliseconds: as long it waits
-     * if that was killed.
+     * How long a process holds a delivery, in milliseconds. A delivery of a killed process waits
+     * this long.
      */
     WEBHOOK_LEASE_MS: configFields.integer(1_000, 600_000).default(60_000),
     /**
-     * Deliveries under way at once from this process; half of the slots are kept for endpoints that
-     * have none yet.
+     * Maximum number of concurrent deliveries of this process. Half of the slots are reserved for
+     * endpoints without a running delivery.
      */
     WEBHOOK_CONCURRENCY: configFields.integer(1, 10_000).default(512),
     /**
-     * Of them to the endpoints of one organization: an endpoint of it always has one, however many
-     * of them hang.
+     * Maximum number of concurrent deliveries to one organization. Each of its endpoints always
+     * gets a slot, even if others hang.
      */
     WEBHOOK_ORGANIZATION_CONCURRENCY: configFields.integer(2 * MAX_WEBHOOK_ENDPOINTS, 10_000).default(64),
-    /** Of them to one endpoint. */
+    /** Maximum number of concurrent deliveries to one endpoint. */
     WEBHOOK_ENDPOINT_CONCURRENCY: configFields.integer(1, 1_000).default(8),
   })
   .refine((config) => config.WEBHOOK_LEASE_MS >= config.WEBHOOK_TIMEOUT_MS + 2 * RECORDING_MARGIN_MS, {

@@ -17,14 +17,14 @@ import { gauge, type MainContext, type MigrationContext, observed, type Started 
 import { type Config, RECORDING_MARGIN_MS } from "./config.ts";
 import type { DayStore } from "./domain/ports.ts";
 import { registerRoutes } from "./inbound/http/routes.ts";
-import { consumeFacts } from "./inbound/kafka/fact-consumers.ts";
-import { Deliverer } from "./operations/deliver.ts";
-import { EndpointBook } from "./operations/endpoint-book.ts";
+import { consumeEvents } from "./inbound/kafka/event-consumer.ts";
+import { Deliverer } from "./operations/deliverer.ts";
+import { EndpointCache } from "./operations/endpoint-cache.ts";
 import { keepDays } from "./operations/keep-days.ts";
-import { eventIntake } from "./operations/take-in-events.ts";
-import { DueDeliveries } from "./operations/take-up-due.ts";
-import { openNames, type Resolve, shareLookups } from "./outbound/http/names.ts";
-import { createAddressGuard } from "./outbound/http/resolve.ts";
+import { createEventRecorder } from "./operations/record-events.ts";
+import { DueDeliveries } from "./operations/due-deliveries.ts";
+import { createDnsResolver, type Resolve, shareLookups } from "./outbound/http/dns-resolver.ts";
+import { createAddressGuard } from "./outbound/http/address-guard.ts";
 import { createSender } from "./outbound/http/sender.ts";
 import { createDayStore } from "./outbound/postgres/days.ts";
 import { createDeliveryStore } from "./outbound/postgres/delivery-store.ts";
@@ -33,47 +33,45 @@ import { createEventStore } from "./outbound/postgres/event-store.ts";
 
 const SERVICE = "webhooks";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
-/** How often the database is searched for what is due: retries, and what a killed process had. */
+/** How often due deliveries are read from the database: retries, and those of killed processes. */
 const LOOK_INTERVAL_MS = 500;
-/** Open deliveries are counted up to here. */
+/** Open deliveries are counted up to this number. */
 const MAX_COUNTED = 100_000;
 const KEEP_DAYS_INTERVAL_MS = 3_600_000;
-/** How often events are looked for whose wait is over. They wait longer by this, at most. */
+/** How often overdue events are read. It extends their wait by at most this. */
 const OVERDUE_INTERVAL_MS = 1_000;
 /**
- * Overdue events of one transaction. What waits behind them is recorded with them: 500 of each
- * account and source, and what one call brought.
+ * Overdue events per transaction. The events waiting behind them are recorded with them: 500 of
+ * each account and source, and those of the current call.
  */
 const OVERDUE_BATCH = 20;
 /**
- * Saves of one organization under way at once. A gateway has 64 connections to this service, and
- * each save of a silent name takes one for 2 s.
+ * Maximum number of concurrent saves of one organization. A gateway has 64 connections to this
+ * service. A save with a silent name server holds one for 2 s.
  */
 export const MAX_SAVES_PER_ORGANIZATION = 16;
 
-export interface Outside {
-  /** Replaced by tests: name resolution, jitter, and the clock (by default the database's). */
+export interface ServiceOverrides {
+  /** Replaced by tests: name resolution, jitter, and the clock (the database's by default). */
   readonly resolve?: Resolve;
-  /** The name servers that are asked, with their ports; by default those of the settings. */
+  /** Name servers with their ports; those of the configuration by default. */
   readonly nameServers?: readonly string[];
   readonly random?: () => number;
   readonly clock?: Clock;
 }
 
-/**
- * Brings the service's schema up to date: the program's command "migrate", and the first step of
- * every start.
- */
+/** Migrates the schema: the command "migrate", and the first step of every start. */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({ ...migrationOptions(config), schema: SERVICE, directory: MIGRATIONS, logger });
 }
 
-/**
- * Starts the service: schema and days, what delivers, the routes, and last the facts that feed it.
- */
-export async function startService(context: MainContext<Config>, outside: Outside = {}): Promise<{ url: string }> {
+/** Starts the service: schema and partitions, deliverer, routes, and last the event consumer. */
+export async function startService(
+  context: MainContext<Config>,
+  overrides: ServiceOverrides = {},
+): Promise<{ url: string }> {
   const { config, scope, logger, health, fatal } = context;
-  const { random = Math.random, clock: given } = outside;
+  const { random = Math.random, clock: given } = overrides;
   await migrateDatabase(context);
   const database = await scope.start("postgres", () =>
     createPool({
@@ -95,13 +93,13 @@ export async function startService(context: MainContext<Config>, outside: Outsid
   const allowInsecure = config.WEBHOOK_ALLOW_INSECURE === "true";
   const rules = { allowedPorts: config.WEBHOOK_ALLOWED_PORTS, allowInsecure };
   const resolve = shareLookups(
-    outside.resolve ?? (await openNames(outside.nameServers ?? config.WEBHOOK_NAME_SERVERS)),
+    overrides.resolve ?? (await createDnsResolver(overrides.nameServers ?? config.WEBHOOK_NAME_SERVERS)),
   );
   const timeoutMs = config.WEBHOOK_TIMEOUT_MS;
   const leaseMs = config.WEBHOOK_LEASE_MS;
   const sender = await scope.start("sender", () => createSender({ rules, resolve, timeoutMs }));
   const keys = config.WEBHOOK_SEALING_KEYS;
-  const book = new EndpointBook({ store: endpoints, keys, clock });
+  const endpointCache = new EndpointCache({ store: endpoints, keys, clock });
   const deliverer = await scope.start("deliverer", () => {
     const value = new Deliverer({
       limits: {
@@ -110,12 +108,12 @@ export async function startService(context: MainContext<Config>, outside: Outsid
         perEndpoint: config.WEBHOOK_ENDPOINT_CONCURRENCY,
       },
       sender,
-      book,
+      endpointCache,
       deliveries,
       endpoints,
       timeoutMs,
       marginMs: RECORDING_MARGIN_MS,
-      onRoom: (endpointId) => due.onRoom(endpointId),
+      onCapacity: (endpointId) => due.onCapacity(endpointId),
       onNotEnabled: (endpointId) => due.cancel(endpointId),
       clock,
       random,
@@ -127,7 +125,7 @@ export async function startService(context: MainContext<Config>, outside: Outsid
     oldest: gauge("webhooks.deliveries.overdue", "How long the oldest due delivery has been due", "s"),
     running: gauge("webhooks.deliveries.running", "Deliveries under way in this process", "{delivery}"),
   };
-  const due = new DueDeliveries({ deliveries, deliverer, book, leaseMs, gauges, clock, logger });
+  const due = new DueDeliveries({ deliveries, deliverer, endpointCache, leaseMs, gauges, clock, logger });
   await scope.start("due deliveries", () => startLooking(context, due));
   observed(
     "webhooks.deliveries.open",
@@ -136,13 +134,13 @@ export async function startService(context: MainContext<Config>, outside: Outsid
     async () => [{ value: await deliveries.countOpen(MAX_COUNTED) }],
   );
 
-  const takeIn = eventIntake({ events, deliverer, due, leaseMs, clock, logger });
+  const recordEvents = createEventRecorder({ events, deliverer, due, leaseMs, clock, logger });
   await scope.start("overdue events", () =>
     repeat({
       name: "overdue events",
       round: async () => {
         const overdue = await events.overdue(OVERDUE_BATCH);
-        if (overdue.length > 0) await takeIn(overdue);
+        if (overdue.length > 0) await recordEvents(overdue);
         return overdue.length === OVERDUE_BATCH;
       },
       pauseMs: OVERDUE_INTERVAL_MS,
@@ -161,10 +159,10 @@ export async function startService(context: MainContext<Config>, outside: Outsid
     guard: createAddressGuard(rules, resolve),
     saves: new OrganizationSlots({ perOrganization: MAX_SAVES_PER_ORGANIZATION }),
     keys,
-    takeIn,
-    onChanged: (endpointId) => book.forget(endpointId),
-    onEnded: (endpointId) => due.cancel(endpointId),
-    onDue: (endpoint) => due.expect([endpoint]),
+    recordEvents,
+    onChanged: (endpointId) => endpointCache.forget(endpointId),
+    onDeactivated: (endpointId) => due.cancel(endpointId),
+    onDue: (endpoint) => due.enqueue([endpoint]),
     clock,
   });
   const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
@@ -176,10 +174,10 @@ export async function startService(context: MainContext<Config>, outside: Outsid
     sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     logger,
   });
-  const facts = await scope.start("facts", () =>
-    consumeFacts({ kafka, takeIn, commandsAreAsked: () => events.commandsAreAsked(), logger, fatal }),
+  const consumer = await scope.start("event consumer", () =>
+    consumeEvents({ kafka, recordEvents, commandsAreAsked: () => events.commandsAreAsked(), logger, fatal }),
   );
-  health.liveness("facts", () => facts.check());
+  health.liveness("facts", () => consumer.check());
   return { url };
 }
 
@@ -201,10 +199,10 @@ async function startDays({ scope, clock, logger }: MainContext<Config>, days: Da
 function startLooking({ logger }: MainContext<Config>, due: DueDeliveries): Started<null> {
   const looking = repeat({
     name: "due deliveries",
-    round: () => due.look(),
+    round: () => due.poll(),
     pauseMs: LOOK_INTERVAL_MS,
     firstPauseMs: LOOK_INTERVAL_MS,
-    // Deliveries wait for it.
+    // Retry fast: deliveries wait for this.
     backOff: { firstMs: LOOK_INTERVAL_MS },
     logger,
   });

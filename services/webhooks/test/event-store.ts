@@ -5,8 +5,8 @@ import { createPool, type Database, migrate } from "@kapi/postgres";
 import { createLogger, type Scope } from "@kapi/runtime";
 import { createTestEnvironment, type TestClock } from "@kapi/testkit";
 
-import type { IncomingEvent, Source, SourcePlace } from "../src/domain/facts.ts";
-import type { DayStore, EventStore, TakenIn } from "../src/domain/ports.ts";
+import type { IncomingEvent, Source, SourcePlace } from "../src/domain/events.ts";
+import type { DayStore, EventStore, RecordedEvents } from "../src/domain/ports.ts";
 import { keepDays } from "../src/operations/keep-days.ts";
 import { createDayStore } from "../src/outbound/postgres/days.ts";
 import { createEventStore } from "../src/outbound/postgres/event-store.ts";
@@ -14,12 +14,12 @@ import { createEventStore } from "../src/outbound/postgres/event-store.ts";
 const directory = fileURLToPath(new URL("../migrations", import.meta.url));
 export const logger = createLogger({ service: "test", level: "error" });
 
-/** The store of events on a real PostgreSQL. */
+/** The event store on a real PostgreSQL. */
 export interface TestStore {
   readonly database: Database;
   readonly days: DayStore;
   readonly store: EventStore;
-  readonly takeIn: (events: readonly IncomingEvent[]) => Promise<TakenIn>;
+  readonly recordEvents: (events: readonly IncomingEvent[]) => Promise<RecordedEvents>;
 }
 
 export async function startStore(scope: Scope, clock: TestClock): Promise<TestStore> {
@@ -33,12 +33,12 @@ export async function startStore(scope: Scope, clock: TestClock): Promise<TestSt
   const days = createDayStore(database);
   await keepDays({ days, clock, logger });
   const store = createEventStore(database, days);
-  const takeIn: TestStore["takeIn"] = (events) =>
-    store.takeIn(events, () => ({ take: () => false }), clock.nowMs(), clock.nowMs());
-  return { database, days, store, takeIn };
+  const recordEvents: TestStore["recordEvents"] = (events) =>
+    store.recordEvents(events, () => ({ reserve: () => false }), clock.nowMs(), clock.nowMs());
+  return { database, days, store, recordEvents };
 }
 
-/** `through` and `after` where the source tells them. */
+/** A place; `through` and `after` are null for a source without places. */
 export function at(
   source: Source,
   sequence: number,

@@ -1,4 +1,4 @@
-/** The feed of events: nothing missed, nothing twice, whatever commits meanwhile. */
+/** The event feed: no event is missed or repeated, whatever commits concurrently. */
 import { randomUUID } from "node:crypto";
 
 import { EventsAnswer, type WebhookKind } from "@kapi/contracts";
@@ -7,7 +7,7 @@ import { Scope } from "@kapi/runtime";
 import { TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import type { IncomingEvent } from "../src/domain/facts.ts";
+import type { IncomingEvent } from "../src/domain/events.ts";
 import type { DayStore, EventStore } from "../src/domain/ports.ts";
 import { KEPT_DAYS, keepDays } from "../src/operations/keep-days.ts";
 import { listEvents } from "../src/operations/list-events.ts";
@@ -21,10 +21,10 @@ const clock = new TestClock(Date.now());
 let database: Database;
 let days: DayStore;
 let store: EventStore;
-let takeIn: TestStore["takeIn"];
+let recordEvents: TestStore["recordEvents"];
 
 beforeAll(async () => {
-  ({ database, days, store, takeIn } = await startStore(scope, clock));
+  ({ database, days, store, recordEvents } = await startStore(scope, clock));
 });
 afterAll(() => scope.stop());
 
@@ -36,7 +36,7 @@ async function page(organizationId: string, after?: string, limit = 100, kinds?:
   return EventsAnswer.parse(JSON.parse(await listEvents(store, organizationId, query)));
 }
 
-/** Everything behind a cursor, page by page. */
+/** All events after a cursor, page by page. */
 async function readAll(organizationId: string, limit: number, after?: string): Promise<string[]> {
   const ids: string[] = [];
   for (let cursor = after; ;) {
@@ -47,14 +47,14 @@ async function readAll(organizationId: string, limit: number, after?: string): P
   }
 }
 
-it("has every event once for a reader that goes on from `next`, while many writers commit at once", async () => {
+it("gives a reader that continues from `next` every event once, with concurrent writers", async () => {
   const organizationId = randomUUID();
   const written: string[] = [];
   let writing = true;
   const writers = Array.from({ length: 8 }, async () => {
     for (let round = 0; round < 25; round += 1) {
       const events = Array.from({ length: 1 + (round % 4) }, () => event(organizationId));
-      await takeIn(events);
+      await recordEvents(events);
       written.push(...events.map(({ eventId }) => eventId));
     }
   });
@@ -75,7 +75,7 @@ it("has every event once for a reader that goes on from `next`, while many write
   expect(new Set(read)).toEqual(new Set(written));
 });
 
-it("gives each account gapless sequences, in the order of the feed, whatever is repeated", async () => {
+it("gives each account gapless sequences in feed order, despite repeats", async () => {
   const organizationId = randomUUID();
   const serverId = randomUUID();
   const events = Array.from({ length: 60 }, (_, index) =>
@@ -85,13 +85,13 @@ it("gives each account gapless sequences, in the order of the feed, whatever is 
       place: at("account", 1 + Math.floor(index / 3)),
     }),
   );
-  await Promise.all([events.slice(0, 40), events.slice(20), events, events.slice(30, 50)].map(takeIn));
-  const { events: told } = await page(organizationId);
-  expect(told).toHaveLength(60);
+  await Promise.all([events.slice(0, 40), events.slice(20), events, events.slice(30, 50)].map(recordEvents));
+  const { events: sent } = await page(organizationId);
+  expect(sent).toHaveLength(60);
   for (const number of ["10000000", "10000001", "10000002"]) {
-    const sequences = told.filter(({ data }) => data.accountNumber === number).map(({ data }) => data.accountSequence);
+    const sequences = sent.filter(({ data }) => data.accountNumber === number).map(({ data }) => data.accountSequence);
     expect(sequences).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
-    const ids = told.filter(({ data }) => data.accountNumber === number).map(({ id }) => id);
+    const ids = sent.filter(({ data }) => data.accountNumber === number).map(({ id }) => id);
     expect(ids).toEqual(events.filter(({ accountNumber }) => accountNumber === number).map(({ eventId }) => eventId));
   }
 });
@@ -101,32 +101,32 @@ const MAKE_OVERDUE = statement<never>(
   "update waiting_events set waiting_since = now() - interval '6 minutes' where event_id = $1::uuid",
 );
 
-it("records what came too early in the order of its source, and without the missing one after a while", async () => {
+it("records early events in source order, and gives up a missing one after a while", async () => {
   const organizationId = randomUUID();
   const account = { serverId: randomUUID(), accountNumber: "10000002" };
   const of = (...place: Parameters<typeof at>) => event(organizationId, { ...account, place: at(...place) });
   const [one, two, three] = [of("finance", 1), of("finance", 2), of("finance", 3)];
   const [five, six, other] = [of("finance", 5), of("finance", 6), of("account", 1)];
-  await takeIn([three, six]);
-  await takeIn([three, other]);
+  await recordEvents([three, six]);
+  await recordEvents([three, other]);
   expect(await readAll(organizationId, 10)).toEqual([other.eventId]);
-  await takeIn([two]);
-  await takeIn([one]);
+  await recordEvents([two]);
+  await recordEvents([one]);
   const recorded = [other, one, two, three];
   expect(await readAll(organizationId, 10)).toEqual(recorded.map(({ eventId }) => eventId));
-  await takeIn([five]);
+  await recordEvents([five]);
   expect(await store.overdue(10)).toEqual([]);
   await database.query(MAKE_OVERDUE, [six.eventId]);
-  const { missing } = await takeIn(await store.overdue(10));
+  const { missing } = await recordEvents(await store.overdue(10));
   expect(missing).toEqual([{ ...account, source: "finance", first: 4, last: 4, reason: "overdue" }]);
-  await takeIn([six, one]);
+  await recordEvents([six, one]);
   const { events } = await page(organizationId);
   expect(events.map(({ id }) => id)).toEqual([...recorded, five, six].map(({ eventId }) => eventId));
   expect(events.map(({ data }) => data.accountSequence)).toEqual([1, 2, 3, 4, 5, 6]);
   expect(await store.overdue(10)).toEqual([]);
 });
 
-it("keeps the order of the trading server between two sources, whichever comes first", async () => {
+it("keeps the order of the trading server between two sources, in any order of arrival", async () => {
   const organizationId = randomUUID();
   const account = { serverId: randomUUID(), accountNumber: "10000003" };
   const of = (...place: Parameters<typeof at>) => event(organizationId, { ...account, place: at(...place) });
@@ -134,12 +134,12 @@ it("keeps the order of the trading server between two sources, whichever comes f
   const [deal, profit, commission] = [of("account", 2, 3, 1), of("finance", 2, 2, 3), of("finance", 3, 3, 3)];
   const [closed, deposit, deleted] = [of("account", 3, 4, 3), of("finance", 4, 5, 4), of("account", 4, 6, 5)];
   const all = [created, initial, deal, profit, commission, closed, deposit, deleted];
-  for (const early of [[deleted, closed], [initial], [commission], [deal]]) await takeIn(early);
+  for (const early of [[deleted, closed], [initial], [commission], [deal]]) await recordEvents(early);
   expect(await readAll(organizationId, 10)).toEqual([]);
-  await takeIn([created]);
+  await recordEvents([created]);
   expect(await readAll(organizationId, 10)).toEqual([created, initial, deal].map(({ eventId }) => eventId));
-  await takeIn([profit]);
-  const { missing } = await takeIn([deposit, closed]);
+  await recordEvents([profit]);
+  const { missing } = await recordEvents([deposit, closed]);
   expect(missing).toEqual([]);
   expect(await readAll(organizationId, 10)).toEqual(all.map(({ eventId }) => eventId));
 });
@@ -151,7 +151,7 @@ it("pages exactly, by kind, from now, and from any cursor", async () => {
   const events = Array.from({ length: 11 }, (_, index) =>
     event(organizationId, { type: kinds[index % 2] ?? "deal.executed" }),
   );
-  await takeIn(events);
+  await recordEvents(events);
   const ids = events.map(({ eventId }) => eventId);
   for (const limit of [1, 3, 5, 11, 12]) expect(await readAll(organizationId, limit)).toEqual(ids);
   const calls = await page(organizationId, undefined, 3, ["margin.call"]);
@@ -163,7 +163,7 @@ it("pages exactly, by kind, from now, and from any cursor", async () => {
   const now = await page(organizationId, "now");
   expect(now.events).toEqual([]);
   const later = event(organizationId);
-  await takeIn([later]);
+  await recordEvents([later]);
   expect((await page(organizationId, now.next)).events.map(({ id }) => id)).toEqual([later.eventId]);
   await expect(page(organizationId, "e-1")).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
   await expect(page(organizationId, "elsewhere and more")).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
@@ -188,13 +188,13 @@ it.each([
     [BY_NAME],
   ],
   ["leasing", "what is open, then names", LEASE, [[ID], [5], NOW, NOW], [BY_OPEN, BY_NAME, BY_EVENT]],
-  ["the look for endpoints", "what is open", DUE_ENDPOINTS, [NOW], [BY_OPEN]],
+  ["finding due endpoints", "what is open", DUE_ENDPOINTS, [NOW], [BY_OPEN]],
   ["redelivering", "the delivery's name", REDELIVER, [ID, ID, NOW], [BY_NAME]],
   ["the list", "its own order", LIST, [ID, null, null, NOW, 10, 0], [BY_LIST]],
-  ["the look for repeats", "the event's name", KNOWN_EVENTS, [[ID], [ID], TODAY], [BY_EVENT]],
+  ["finding repeats", "the event's name", KNOWN_EVENTS, [[ID], [ID], TODAY], [BY_EVENT]],
   ["the feed", "places", FEED, [ID, 0, 9, ["deal.executed"], 10], [BY_PLACE]],
 ] as const)(
-  "%s goes by %s, however much one endpoint has, also where the plan was made while the day was new",
+  "%s uses %s, even with a plan made for an empty day",
   async (_what, _way, { name, text }, values, indexes) => {
     const plan = statement<Record<"QUERY PLAN", string>>(`explain_${name}`, `explain ${text}`);
     const rows = await database.query(plan, values);
@@ -208,21 +208,21 @@ it.each([
   },
 );
 
-it("is an organization's own", async () => {
+it("contains only the organization's events", async () => {
   const organizationId = randomUUID();
-  await takeIn([event(organizationId), event(randomUUID()), event(organizationId)]);
+  await recordEvents([event(organizationId), event(randomUUID()), event(organizationId)]);
   expect(await readAll(organizationId, 10)).toHaveLength(2);
 });
 
-it("knows a repeat days later, also of an event whose clock was wrong", async () => {
+it("recognizes a repeat days later, even with a wrong timestamp", async () => {
   const organizationId = randomUUID();
   const timestamps = [clock.nowMs(), clock.nowMs() + 3 * DAY_MS, 0].map((ms) => new Date(ms).toISOString());
   const events = timestamps.map((timestamp) => event(organizationId, { timestamp }));
-  await takeIn(events);
+  await recordEvents(events);
   clock.advance(2 * DAY_MS);
-  await takeIn(events);
+  await recordEvents(events);
   clock.advance(5 * DAY_MS);
-  await takeIn(events);
+  await recordEvents(events);
   expect(await readAll(organizationId, 10)).toHaveLength(3);
 });
 
@@ -231,10 +231,10 @@ const OF_DAY = statement<{ events: number }>(
   "select count(*)::integer as events from events where day = $1::date",
 );
 
-it("leaves a day that is in use to the next turn, and holds up nobody meanwhile", async () => {
+it("drops a day in use on the next run, and blocks no reader meanwhile", async () => {
   const organizationId = randomUUID();
   const kept = event(organizationId);
-  await takeIn([kept]);
+  await recordEvents([kept]);
   const [today, tomorrow] = [0, DAY_MS].map((ms) => new Date(clock.nowMs() + ms).toISOString().slice(0, TODAY.length));
   await days.keep(tomorrow ?? "");
   await database.transaction(async (tx) => {
@@ -247,24 +247,24 @@ it("leaves a day that is in use to the next turn, and holds up nobody meanwhile"
   await days.keep(today ?? "");
 });
 
-it("knows a repeat across midnight where the clock of whoever recorded it first was behind", async () => {
+it("recognizes a repeat across midnight if the clock of the first recording was behind", async () => {
   const organizationId = randomUUID();
   const midnightMs = Math.ceil(clock.nowMs() / DAY_MS) * DAY_MS;
   const late = event(organizationId, { timestamp: new Date(midnightMs + 4 * 60_000).toISOString() });
   for (const nowMs of [midnightMs - 5 * 60_000, midnightMs + 5 * 60_000]) {
-    await store.takeIn([late], () => ({ take: () => false }), nowMs, nowMs);
+    await store.recordEvents([late], () => ({ reserve: () => false }), nowMs, nowMs);
   }
   expect(await readAll(organizationId, 10)).toEqual([late.eventId]);
 });
 
-it(`keeps events for ${KEPT_DAYS} days, and goes on behind what is gone`, async () => {
+it(`keeps events for ${KEPT_DAYS} days, and continues after dropped events`, async () => {
   const organizationId = randomUUID();
   const old = event(organizationId);
-  await takeIn([old]);
+  await recordEvents([old]);
   const { next } = await page(organizationId);
   clock.advance((KEPT_DAYS - 1) * DAY_MS);
   const young = event(organizationId);
-  await takeIn([young]);
+  await recordEvents([young]);
   await keepDays({ days, clock, logger });
   expect(await readAll(organizationId, 10)).toEqual([old.eventId, young.eventId]);
   clock.advance(2 * DAY_MS);
@@ -273,13 +273,13 @@ it(`keeps events for ${KEPT_DAYS} days, and goes on behind what is gone`, async 
   expect(await readAll(organizationId, 10, next)).toEqual([young.eventId]);
 });
 
-it("an event that waits and that a process of the release before records meanwhile is in the feed once", async () => {
+it("a waiting event that a process of the previous release records is in the feed once", async () => {
   const organizationId = randomUUID();
   const serverId = randomUUID();
   const of = (sequence: number) => event(organizationId, { serverId, place: at("account", sequence) });
   const [first, missing, waiting, next] = [of(1), of(2), of(3), of(4)];
-  await takeIn([first]);
-  await takeIn([waiting]);
+  await recordEvents([first]);
+  await recordEvents([waiting]);
   await database.query(
     statement<never>(
       "record_as_before",
@@ -294,8 +294,8 @@ it("an event that waits and that a process of the release before records meanwhi
     ),
     [organizationId, serverId, waiting.eventId, "{}", new Date(clock.nowMs()).toISOString()],
   );
-  await takeIn([next]);
-  await takeIn([missing]);
+  await recordEvents([next]);
+  await recordEvents([missing]);
   const feed = await database.query(
     statement<{ event_id: string }>(
       "feed_of_upgrade",

@@ -1,80 +1,80 @@
-/** Processes that end in the middle of a delivery. */
+/** Processes that stop or are killed during a delivery. */
 import { once } from "node:events";
 
 import { TOPICS } from "@kapi/contracts";
 import { eventually, onWrongClock } from "@kapi/testkit";
 import { afterEach, beforeEach, expect, it } from "vitest";
 
-import { anyOwner, position } from "./facts.ts";
+import { anyOwner, position } from "./event-messages.ts";
 import { hang, ok, Receiver, verified } from "./receiver.ts";
-import { World } from "./world.ts";
+import { Harness } from "./harness.ts";
 
 const SESSION = { KAFKA_SESSION_TIMEOUT_MS: "3000" };
 const QUICK = { ...SESSION, WEBHOOK_TIMEOUT_MS: "500", WEBHOOK_LEASE_MS: "2500" };
 
-let world: World;
+let harness: Harness;
 let receiver: Receiver;
 
 beforeEach(async () => {
   receiver = await Receiver.start();
-  world = await World.prepare();
+  harness = await Harness.prepare();
 });
 afterEach(async () => {
-  await world.stop();
+  await harness.stop();
   await receiver.stop();
 });
 
-it("a delivery whose process is killed between sending and recording is sent again by another, with the same id", async () => {
-  const first = await world.spawn({ ...QUICK, FAULT_POINT: "webhooks.after-send" });
-  const { id, secret } = await world.createEndpoint({ url: receiver.url });
+it("a delivery whose process is killed between sending and recording is sent again with the same id", async () => {
+  const first = await harness.spawn({ ...QUICK, FAULT_POINT: "webhooks.after-send" });
+  const { id, secret } = await harness.createEndpoint({ url: receiver.url });
   const gone = once(first, "exit");
-  await world.publish(
+  await harness.publish(
     TOPICS.accountEvents,
-    position("position.closed", { ...anyOwner(), organizationId: world.organizationId }),
+    position("position.closed", { ...anyOwner(), organizationId: harness.organizationId }),
   );
   expect(await gone).toEqual([null, "SIGKILL"]);
   expect(receiver.received).toHaveLength(1);
-  // By the clock of its machine, the lease of the first process is not over for long.
-  await world.spawn({ ...QUICK, ...onWrongClock("behind") });
+  // By this process's clock, the lease of the first one is far from expired.
+  await harness.spawn({ ...QUICK, ...onWrongClock("behind") });
   await eventually(() => expect(receiver.received).toHaveLength(2), { timeoutMs: 15_000 });
   expect(new Set(receiver.idsAt()).size).toBe(1);
   for (const received of receiver.received) verified(secret, received, Date.now());
   await eventually(async () =>
-    expect(await world.deliveries(id)).toMatchObject([{ status: "succeeded", attempts: [{ number: 1 }] }]),
+    expect(await harness.deliveries(id)).toMatchObject([{ status: "succeeded", attempts: [{ number: 1 }] }]),
   );
 });
 
-it("a process that is told to stop gives back what it has not sent, and ends well", async () => {
-  const first = await world.spawn({ ...SESSION, WEBHOOK_ENDPOINT_CONCURRENCY: "1", WEBHOOK_TIMEOUT_MS: "2000" });
-  const { id } = await world.createEndpoint({ url: receiver.url });
+it("a process that receives SIGTERM releases unsent deliveries and exits with 0", async () => {
+  const first = await harness.spawn({ ...SESSION, WEBHOOK_ENDPOINT_CONCURRENCY: "1", WEBHOOK_TIMEOUT_MS: "2000" });
+  const { id } = await harness.createEndpoint({ url: receiver.url });
   receiver.answer = hang;
-  const owner = { ...anyOwner(), organizationId: world.organizationId };
+  const owner = { ...anyOwner(), organizationId: harness.organizationId };
   for (let index = 0; index < 5; index += 1)
-    await world.publish(TOPICS.accountEvents, position("position.opened", owner));
-  await eventually(async () => expect(await world.deliveries(id, "?status=delivering")).toHaveLength(5));
+    await harness.publish(TOPICS.accountEvents, position("position.opened", owner));
+  await eventually(async () => expect(await harness.deliveries(id, "?status=delivering")).toHaveLength(5));
   receiver.answer = ok;
   const gone = once(first, "exit");
   first.kill("SIGTERM");
   expect(await gone).toEqual([0, null]);
   const before = receiver.received.length;
-  await world.spawn(QUICK);
-  // Those that waited were given back: nobody has to wait for the end of a lease.
+  await harness.spawn(QUICK);
+  // Waiting deliveries were released: no lease has to expire.
   await eventually(() => expect(receiver.received.length).toBeGreaterThanOrEqual(before + 4), { timeoutMs: 5_000 });
 });
 
-it("two processes side by side send each event once to each endpoint", async () => {
-  await world.spawn(SESSION);
-  await world.spawn(SESSION);
+it("two processes send each event once to each endpoint", async () => {
+  await harness.spawn(SESSION);
+  await harness.spawn(SESSION);
   const base = receiver.url.replace("/hook", "");
-  await Promise.all(["a", "b", "c"].map((name) => world.createEndpoint({ url: `${base}/${name}` })));
-  const owner = { ...anyOwner(), organizationId: world.organizationId };
-  const facts = Array.from({ length: 300 }, () => position("position.opened", owner));
-  await Promise.all(facts.map((fact) => world.publish(TOPICS.accountEvents, fact, 2, fact.eventId)));
-  const expected = facts.map(({ eventId }) => eventId).toSorted();
+  await Promise.all(["a", "b", "c"].map((name) => harness.createEndpoint({ url: `${base}/${name}` })));
+  const owner = { ...anyOwner(), organizationId: harness.organizationId };
+  const published = Array.from({ length: 300 }, () => position("position.opened", owner));
+  await Promise.all(published.map((event) => harness.publish(TOPICS.accountEvents, event, 2, event.eventId)));
+  const expected = published.map(({ eventId }) => eventId).toSorted();
   await eventually(() => expect(receiver.received.length).toBeGreaterThanOrEqual(900), { timeoutMs: 20_000 });
-  // What one of them would send twice is sent before this.
+  // A repeated delivery would arrive before this one.
   const last = position("position.closed", owner);
-  await world.publish(TOPICS.accountEvents, last);
+  await harness.publish(TOPICS.accountEvents, last);
   for (const name of ["/a", "/b", "/c"]) {
     await eventually(() => expect(receiver.idsAt(name).toSorted()).toEqual([...expected, last.eventId].toSorted()));
   }

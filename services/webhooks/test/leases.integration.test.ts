@@ -1,4 +1,4 @@
-/** Who has a delivery, where many processes look at the same deliveries at the same moment. */
+/** Leases of deliveries with many concurrent processes. */
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
@@ -7,9 +7,9 @@ import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import { judge } from "../src/domain/attempt.ts";
-import { testEvent } from "../src/domain/facts.ts";
-import type { DeliveryStore, Leased } from "../src/domain/ports.ts";
+import { classifyReply } from "../src/domain/attempt.ts";
+import { testEvent } from "../src/domain/events.ts";
+import type { DeliveryStore, LeasedDelivery } from "../src/domain/ports.ts";
 import { createDayStore } from "../src/outbound/postgres/days.ts";
 import { createDeliveryStore, LEASE } from "../src/outbound/postgres/delivery-store.ts";
 import { createEndpointStore } from "../src/outbound/postgres/endpoint-store.ts";
@@ -17,7 +17,7 @@ import { createEventStore } from "../src/outbound/postgres/event-store.ts";
 
 const LEASE_MS = 60_000;
 const PROCESSES = 8;
-/** Who waits for another one's lock is found out after this. */
+/** A statement that waits for another transaction's lock fails after this. */
 const STATEMENT_TIMEOUT_MS = 3_000;
 const directory = fileURLToPath(new URL("../migrations", import.meta.url));
 const logger = createLogger({ service: "test", level: "error" });
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => scope.stop());
 
-/** An endpoint with so many due deliveries that nobody has. */
+/** Creates an endpoint with this many due deliveries without a lease. */
 async function endpointWithDue(count: number): Promise<string> {
   const endpoint = { id: randomUUID(), organizationId: randomUUID() };
   const sealed = { keyId: "k1", iv: "", ciphertext: "", tag: "" };
@@ -47,19 +47,19 @@ async function endpointWithDue(count: number): Promise<string> {
   const at = new Date(clock.nowMs()).toISOString();
   const events = Array.from({ length: count }, () => testEvent(endpoint, randomUUID(), at));
   const store = createEventStore(database, createDayStore(database));
-  await store.takeIn(events, () => ({ take: () => false }), clock.nowMs(), clock.nowMs() + LEASE_MS);
+  await store.recordEvents(events, () => ({ reserve: () => false }), clock.nowMs(), clock.nowMs() + LEASE_MS);
   return endpoint.id;
 }
 
-const lease = (endpointId: string, room: number): Promise<readonly Leased[]> =>
-  deliveries.lease(new Map([[endpointId, room]]), clock.nowMs(), clock.nowMs() + LEASE_MS);
+const lease = (endpointId: string, capacity: number): Promise<readonly LeasedDelivery[]> =>
+  deliveries.lease(new Map([[endpointId, capacity]]), clock.nowMs(), clock.nowMs() + LEASE_MS);
 
-/** What a process makes of an attempt that was answered so. */
-function attempt(delivery: Leased, status: number) {
+/** The attempt of a process with this response status. */
+function attempt(delivery: LeasedDelivery, status: number) {
   const reply = { status, error: null, durationMs: 1, replyStart: "", retryAfter: undefined };
   const [sentAtMs, nowMs] = [clock.nowMs(), clock.nowMs()];
   const number = delivery.attemptCount + 1;
-  return { delivery, verdict: judge(reply, { number, failures: delivery.step, sentAtMs, nowMs, random: 0 }) };
+  return { delivery, outcome: classifyReply(reply, { number, failures: delivery.step, sentAtMs, nowMs, random: 0 }) };
 }
 
 async function shown(endpointId: string) {
@@ -67,7 +67,7 @@ async function shown(endpointId: string) {
   return (await deliveries.list(endpointId, query)).deliveries;
 }
 
-it("each due delivery is one process's alone, however many take at the same moment", async () => {
+it("each due delivery is leased by one process, however many lease concurrently", async () => {
   const endpointId = await endpointWithDue(400);
   const taken: string[] = [];
   const take = async (): Promise<void> => {
@@ -83,7 +83,7 @@ it("each due delivery is one process's alone, however many take at the same mome
   expect(await lease(endpointId, 5)).toEqual([]);
 });
 
-it("a process that is taking some holds no other one up: that takes the rest at once", async () => {
+it("a process does not block another one that leases the rest", async () => {
   const endpointId = await endpointWithDue(5);
   const [now, until] = [clock.nowMs(), clock.nowMs() + LEASE_MS].map((ms) => new Date(ms).toISOString());
   await database.transaction(async (tx) => {
@@ -94,7 +94,7 @@ it("a process that is taking some holds no other one up: that takes the rest at 
   });
 });
 
-it("a lease that has ended is anybody's; of two attempts then the first that is recorded counts", async () => {
+it("any process may take over an expired lease; the first recorded attempt counts", async () => {
   const endpointId = await endpointWithDue(1);
   const [stalled] = await lease(endpointId, 5);
   clock.advance(LEASE_MS - 1);

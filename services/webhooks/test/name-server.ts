@@ -2,31 +2,31 @@ import { createSocket, type Socket as DatagramSocket } from "node:dgram";
 import { createServer, type Server, type Socket } from "node:net";
 
 const HEADER_BYTES = 12;
-/** Type and class behind the name that is asked for. */
+/** Type and class after the name in a question. */
 const QUESTION_END_BYTES = 4;
-/** Over TCP each message has its length before it. */
+/** Length prefix of a message over TCP. */
 const LENGTH_BYTES = 2;
 const TYPE_A = 1;
 const FLAGS = { answered: 0x8180, truncated: 0x8380, failing: 0x8182, unknown: 0x8183 } as const;
-/** One record of type A for the name of the question, for a minute; the address follows. */
+/** A record of type A for the name of the question, with a TTL of a minute; the address follows. */
 const RECORD = Buffer.from([0xc0, HEADER_BYTES, 0, TYPE_A, 0, 1, 0, 0, 0, 60, 0, 4]);
 
-/** What a name server tells of a name that it knows. */
+/** The answer for a known name. */
 interface KnownName {
   readonly address: string;
   readonly afterMs?: number;
-  /** Whether it never answers a question for IPv6; else it says that there is none. */
+  /** Never answers IPv6 questions. Otherwise it answers that there is no address. */
   readonly silentAboutIpv6?: true;
-  /** Whether its answer is too large for UDP, so that it has to be asked over TCP. */
+  /** Truncates the UDP answer, so that the client asks over TCP. */
   readonly truncated?: true;
 }
 
-/** What a name server does when it is asked for a name. */
+/** How the name server handles a name. */
 export type NameAnswer = KnownName | "unknown" | "failing" | "silent";
 
-/** A real name server on this machine: it tells IPv4 addresses, or says nothing at all. */
+/** A real name server on this machine with IPv4 addresses only. */
 export class NameServer {
-  /** The names that it was asked for an IPv4 address of, in order. */
+  /** Names of the received IPv4 questions, in order. */
   readonly asked: string[] = [];
   readonly #socket: DatagramSocket;
   readonly #server: Server;
@@ -52,7 +52,7 @@ export class NameServer {
     return new NameServer(socket, server, answer);
   }
 
-  /** As `dns.setServers` takes it. */
+  /** In the format of `dns.setServers`. */
   get address(): string {
     const { address, port } = this.#socket.address();
     return `${address}:${port}`;

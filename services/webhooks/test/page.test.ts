@@ -1,7 +1,4 @@
-/**
- * The page for whoever writes a receiver, `docs/webhooks.md`, says what the contract and the
- * service say.
- */
+/** Compares `docs/webhooks.md` with the contract and the service. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -35,7 +32,7 @@ const shown = [...page.matchAll(EVENT)].map(([, kind, text = "", json = ""]) => 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, min: 60_000, h: 3_600_000 };
 const SECOND_MS = 1_000;
 
-/** Section headings as GitHub names them in links. */
+/** Anchors of section headings, as GitHub builds them. */
 function anchorsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
     title
@@ -46,7 +43,7 @@ function anchorsOf(text: string): string[] {
 }
 
 describe("the page on webhooks", () => {
-  it("shows each kind of event once, as the document of the API has it", () => {
+  it("shows each kind of event once, as in the OpenAPI document", () => {
     expect(shown).toHaveLength(WEBHOOK_KINDS.length);
     expect(new Set(shown.map(({ kind }) => kind))).toEqual(new Set(WEBHOOK_KINDS));
     const { webhooks } = openApiDocument();
@@ -59,14 +56,14 @@ describe("the page on webhooks", () => {
     }
   });
 
-  it("tells the rests after each failed attempt as they are", () => {
+  it("lists the actual retry delays", () => {
     const [, table = ""] = /^## Retries\n(.*?)^## /ms.exec(page) ?? [];
     const rows = [...table.matchAll(/^\| (\d+) +\| (\d+) (s|min|h) +\|$/gm)];
     expect(rows.map(([, attempt]) => Number(attempt))).toEqual(RETRY_DELAYS_MS.map((_, index) => index + 1));
     expect(rows.map(([, , count, unit = ""]) => Number(count) * (UNITS_MS[unit] ?? 0))).toEqual([...RETRY_DELAYS_MS]);
   });
 
-  it("names every header, every reason for an endpoint to be disabled, and the limits", () => {
+  it("names every header, every disabled reason and the limits", () => {
     for (const header of Object.values(WEBHOOK_HEADERS)) expect(page).toContain(`| \`${header}\``);
     for (const reason of WEBHOOK_DISABLED_REASONS) expect(page).toContain(`| \`${reason}\``);
     expect(page).toContain(`at most ${MAX_WEBHOOK_ENDPOINTS} endpoints`);
@@ -74,7 +71,7 @@ describe("the page on webhooks", () => {
     expect(page).toContain(`at most ${MAX_REPLAY_EVENTS.toLocaleString("en-US")} events`);
   });
 
-  it("has lines in TypeScript that verify what the service signs, and nothing else", async () => {
+  it("has TypeScript code that verifies the service's signatures only", async () => {
     const [, lines = ""] = /```ts\n(.*?)```/s.exec(page) ?? [];
     const folder = mkdtempSync(path.join(tmpdir(), "kapi-page-"));
     const secret = newSecret();
@@ -101,7 +98,7 @@ describe("the page on webhooks", () => {
     }
   });
 
-  it("links only to what is there, and the project's README links to it", () => {
+  it("has only valid links, and the README links to it", () => {
     for (const [, target = ""] of page.matchAll(/\]\((?!https:)([^)]+)\)/g)) {
       const [file = "", anchor] = target.split("#");
       const place = path.join(DOCS, file === "" ? "webhooks.md" : file);

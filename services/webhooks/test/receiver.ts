@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { vi } from "vitest";
 
-/** A delivery as a receiver got it. */
+/** A received delivery. */
 export interface Received {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -21,13 +21,13 @@ interface Identity {
   readonly key: string;
 }
 
-/** A program that receives webhooks, on a real socket. */
+/** A webhook receiver on a real socket. */
 export class Receiver {
   readonly received: Received[] = [];
   answer: Answer = ok;
-  /** Connections that anybody made. */
+  /** Number of accepted connections. */
   connections = 0;
-  /** Stays known when it has stopped. */
+  /** Stays set after a stop. */
   port = 0;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -45,7 +45,7 @@ export class Receiver {
     });
   }
 
-  /** @param identity with one it speaks https. */
+  /** @param identity serves https if given. */
   static async start(identity: Identity | null = null): Promise<Receiver> {
     const receiver = new Receiver(identity);
     await new Promise<void>((resolve) => receiver.#server.listen(0, "127.0.0.1", resolve));
@@ -57,7 +57,7 @@ export class Receiver {
     return `http://127.0.0.1:${this.port}/hook`;
   }
 
-  /** The `webhook-id` of everything that came to `path`, in order. */
+  /** The `webhook-id` of all requests to `path`, in order. */
   idsAt(path = "/hook"): string[] {
     return this.received.filter((one) => one.path === path).map(({ headers }) => headers["webhook-id"] ?? "");
   }
@@ -84,7 +84,7 @@ export function ok(response: ServerResponse): void {
   response.end("thanks");
 }
 
-/** Answers with `status` and nothing else. */
+/** Answers with this status only. */
 export function status(code: number, headers: Record<string, string> = {}): Answer {
   return (response) => response.writeHead(code, headers).end(`status ${code}`);
 }
@@ -95,8 +95,8 @@ export function hang(): void {
 }
 
 /**
- * What the standardwebhooks package makes of a delivery at the time `nowMs`; throws where it does
- * not verify.
+ * Verifies a delivery with the standardwebhooks package at `nowMs`, and returns its content. Throws
+ * for an invalid signature.
  */
 export function verified(
   secret: string,

@@ -1,4 +1,4 @@
-/** What a receiver was sent is found under the trace of what caused it. */
+/** Deliveries are part of the trace of their cause. */
 import { randomBytes, randomUUID } from "node:crypto";
 
 import { TOPICS } from "@kapi/contracts";
@@ -6,24 +6,24 @@ import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/testkit/spa
 import { eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
-import { anyOwner, transaction } from "./facts.ts";
+import { anyOwner, transaction } from "./event-messages.ts";
 import { Receiver, status } from "./receiver.ts";
-import { World } from "./world.ts";
+import { Harness } from "./harness.ts";
 
 const CAUSE = "b7ad6b7169203331";
 const FIRST_REST_MS = 5_000;
 
-let world: World;
+let harness: Harness;
 let recorder: SpanRecorder;
 let receiver: Receiver;
 
 beforeAll(async () => {
-  // Before the service: it looks at its start whether anybody traces.
+  // Must precede the service, which checks at its start whether tracing is on.
   recorder = recordSpans();
-  world = await World.start();
+  harness = await Harness.start();
 });
 afterAll(async () => {
-  await world.stop();
+  await harness.stop();
   recorder.stop();
 });
 beforeEach(async () => {
@@ -31,7 +31,7 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.stop());
 
-const fact = () => transaction({ ...anyOwner(), organizationId: world.organizationId });
+const newEvent = () => transaction({ ...anyOwner(), organizationId: harness.organizationId });
 const headerAt = (index: number): string | undefined => receiver.received[index]?.headers["traceparent"];
 const ofTrace = (traceId: string, name: string): KeptSpan[] =>
   recorder.spans.filter((span) => span.traceId === traceId && span.name === name);
@@ -39,21 +39,21 @@ const ofTrace = (traceId: string, name: string): KeptSpan[] =>
 async function publishTraced(value: object): Promise<string> {
   const traceId = randomBytes(16).toString("hex");
   const traceparent = `00-${traceId}-${CAUSE}-01`;
-  await world.producer.send(TOPICS.financeEvents, { key: "one", value: JSON.stringify(value), traceparent });
+  await harness.producer.send(TOPICS.financeEvents, { key: "one", value: JSON.stringify(value), traceparent });
   return traceId;
 }
 
 describe("an attempt to deliver", () => {
-  it("stands beneath the event that it tells of, the first and one that is made later, and tells the receiver its own name", async () => {
+  it("is a child span of its event's recording, also when retried, and sends its own traceparent", async () => {
     receiver.answer = status(503);
-    const { id } = await world.createEndpoint({ url: receiver.url });
-    const event = fact();
+    const { id } = await harness.createEndpoint({ url: receiver.url });
+    const event = newEvent();
     const traceId = await publishTraced(event);
-    await world.attempted(id, 1);
+    await harness.attempted(id, 1);
     receiver.answer = status(200);
-    // The next one is found in the database, as any process would find it.
-    world.clock.advance(FIRST_REST_MS);
-    await world.attempted(id, 2);
+    // The retry is leased from the database, as by any process.
+    harness.clock.advance(FIRST_REST_MS);
+    await harness.attempted(id, 2);
 
     const [taken] = ofTrace(traceId, "process finance.events");
     const attempts = ofTrace(traceId, "deliver webhook");
@@ -73,22 +73,22 @@ describe("an attempt to deliver", () => {
     }
   });
 
-  it("of an event that belongs to no trace tells of none, also beside one that does", async () => {
-    await world.createEndpoint({ url: receiver.url });
-    const [traced, other] = [fact(), fact()];
-    const [traceId] = await Promise.all([publishTraced(traced), world.publish(TOPICS.financeEvents, other)]);
+  it("of an event without a trace sends no traceparent, even in a batch with a traced event", async () => {
+    await harness.createEndpoint({ url: receiver.url });
+    const [traced, other] = [newEvent(), newEvent()];
+    const [traceId] = await Promise.all([publishTraced(traced), harness.publish(TOPICS.financeEvents, other)]);
     await eventually(() => expect(receiver.received).toHaveLength(2));
     const names = new Map(receiver.received.map(({ headers }) => [headers["webhook-id"], headers["traceparent"]]));
     expect(names.get(traced.eventId)).toContain(traceId);
     expect(names.get(other.eventId)).toBeUndefined();
   });
 
-  it("of a test that somebody asks for stands beneath that request", async () => {
-    const { id } = await world.createEndpoint({ url: receiver.url });
+  it("of a test event is a child span of the request", async () => {
+    const { id } = await harness.createEndpoint({ url: receiver.url });
     const traceId = randomUUID().replaceAll("-", "");
     const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
-    const path = `/internal/organizations/${world.organizationId}/webhooks/${id}/test`;
-    await world.client.request("POST", path, undefined, { headers: { traceparent } });
+    const path = `/internal/organizations/${harness.organizationId}/webhooks/${id}/test`;
+    await harness.client.request("POST", path, undefined, { headers: { traceparent } });
     await eventually(() => expect(receiver.received).toHaveLength(1));
     const [asked] = ofTrace(traceId, "POST /internal/organizations/:organizationId/webhooks/:endpointId/test");
     const [sent] = ofTrace(traceId, "deliver webhook");

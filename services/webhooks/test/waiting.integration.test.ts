@@ -1,4 +1,4 @@
-/** Events that wait for the other source of their account: for how long, and what is read. */
+/** Events that wait for the other source of their account: the duration, and what is read. */
 import { randomUUID } from "node:crypto";
 
 import { type Database, type Statement, statement } from "@kapi/postgres";
@@ -6,7 +6,7 @@ import { Scope } from "@kapi/runtime";
 import { TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import type { IncomingEvent } from "../src/domain/facts.ts";
+import type { IncomingEvent } from "../src/domain/events.ts";
 import { MAX_OTHER_SOURCE_WAIT_MS } from "../src/domain/source-order.ts";
 import { KNOWN_EVENTS } from "../src/outbound/postgres/event-statements.ts";
 import { createEventStore } from "../src/outbound/postgres/event-store.ts";
@@ -14,14 +14,14 @@ import { anyEvent, at, startStore, type TestStore } from "./event-store.ts";
 
 const scope = new Scope();
 const clock = new TestClock(Date.now());
-let world: TestStore;
+let harness: TestStore;
 
 beforeAll(async () => {
-  world = await startStore(scope, clock);
+  harness = await startStore(scope, clock);
 });
 afterAll(() => scope.stop());
 
-/** Makes the events of one account of a new organization. */
+/** Returns a function that creates events of one account of a new organization. */
 function eventsOfAccount(): (...place: Parameters<typeof at>) => IncomingEvent {
   const [organizationId, account] = [randomUUID(), { serverId: randomUUID(), accountNumber: "10000001" }];
   return (...place) => anyEvent(organizationId, clock.nowMs(), { ...account, place: at(...place) });
@@ -33,7 +33,7 @@ const FEED_OF = statement<{ event_id: string }>(
 );
 
 async function feedOf({ organizationId }: IncomingEvent): Promise<string[]> {
-  return (await world.database.query(FEED_OF, [organizationId])).map((row) => row.event_id);
+  return (await harness.database.query(FEED_OF, [organizationId])).map((row) => row.event_id);
 }
 
 const idsOf = (events: readonly IncomingEvent[]): string[] => events.map(({ eventId }) => eventId);
@@ -43,54 +43,54 @@ const LET_WAIT = statement<never>(
   "update waiting_events set waiting_since = waiting_since - $1 * interval '1 millisecond' where event_id = any($2)",
 );
 
-/** Makes the events older by a bit more than an event waits for the other source. */
+/** Ages waiting events beyond the wait for the other source. */
 async function letWaitForOther(events: readonly IncomingEvent[]): Promise<void> {
-  await world.database.query(LET_WAIT, [MAX_OTHER_SOURCE_WAIT_MS + 1, idsOf(events)]);
+  await harness.database.query(LET_WAIT, [MAX_OTHER_SOURCE_WAIT_MS + 1, idsOf(events)]);
 }
 
-it("waits for a source that is away once, not with each event, and for its missing facts when it is back", async () => {
+it("waits once for an unavailable source, not with each event, and again when it is back", async () => {
   const of = eventsOfAccount();
   const [created, initial] = [of("account", 1, 1, 0), of("finance", 1, 1, 1)];
-  await world.takeIn([created, initial]);
+  await harness.recordEvents([created, initial]);
   const [call, closed, stopOut] = [of("account", 2, 3, 2), of("account", 3, 5, 4), of("account", 4, 7, 6)];
-  await world.takeIn([call]);
-  await world.takeIn([stopOut, closed]);
+  await harness.recordEvents([call]);
+  await harness.recordEvents([stopOut, closed]);
   expect(await feedOf(created)).toEqual(idsOf([created, initial]));
-  expect(await world.store.overdue(10)).toEqual([]);
+  expect(await harness.store.overdue(10)).toEqual([]);
   await letWaitForOther([call, stopOut]);
-  const overdue = await world.store.overdue(10);
+  const overdue = await harness.store.overdue(10);
   expect(idsOf(overdue)).toEqual([call.eventId]);
   const { serverId, accountNumber } = created;
   const missing = { serverId, accountNumber, source: "finance", first: 2, last: 2, reason: "other_source" };
-  expect((await world.takeIn(overdue)).missing).toEqual([missing]);
+  expect((await harness.recordEvents(overdue)).missing).toEqual([missing]);
   const later = of("account", 5, 9, 8);
-  expect(await world.takeIn([later])).toMatchObject({ recorded: 1, missing: [] });
-  const told = [created, initial, call, closed, stopOut, later];
-  expect(await feedOf(created)).toEqual(idsOf(told));
+  expect(await harness.recordEvents([later])).toMatchObject({ recorded: 1, missing: [] });
+  const sent = [created, initial, call, closed, stopOut, later];
+  expect(await feedOf(created)).toEqual(idsOf(sent));
 
   const old = [2, 4, 6, 8].map((through, index) => of("finance", index + 2, through, through - 1));
   const [next, newest] = [of("account", 6, 12, 11), of("finance", 6, 11, 9)];
-  await world.takeIn([...old.slice(0, 2), next]);
-  await world.takeIn(old.slice(2));
-  await world.takeIn([newest]);
-  expect(await feedOf(created)).toEqual(idsOf([...told, ...old, newest, next]));
+  await harness.recordEvents([...old.slice(0, 2), next]);
+  await harness.recordEvents(old.slice(2));
+  await harness.recordEvents([newest]);
+  expect(await feedOf(created)).toEqual(idsOf([...sent, ...old, newest, next]));
 });
 
-it("looks for events that wait for the other source alone after a short while, also where they waited for their own", async () => {
+it("finds events overdue for the other source, even if they first waited for their own", async () => {
   const of = eventsOfAccount();
-  await world.takeIn([of("account", 1, 1, 0)]);
+  await harness.recordEvents([of("account", 1, 1, 0)]);
   const [first, second, own] = [of("finance", 1, 2, 1), of("finance", 2, 5, 4), of("finance", 4, 8, 1)];
-  await world.takeIn([second]);
-  await world.takeIn([first, own]);
+  await harness.recordEvents([second]);
+  await harness.recordEvents([first, own]);
   await letWaitForOther([second, own]);
-  expect(idsOf(await world.store.overdue(10))).toEqual([second.eventId]);
-  await world.takeIn([second]);
-  expect(await world.store.overdue(10)).toEqual([]);
+  expect(idsOf(await harness.store.overdue(10))).toEqual([second.eventId]);
+  await harness.recordEvents([second]);
+  expect(await harness.store.overdue(10)).toEqual([]);
 });
 
 type Watch = (called: Statement<unknown>, values: readonly unknown[], rows: readonly Record<string, unknown>[]) => void;
 
-/** The database; `watch` sees what is queried in transactions. */
+/** The database; `watch` is called for each query in a transaction. */
 function watched(database: Database, watch: Watch): Database {
   return {
     query: (called, values) => database.query(called, values),
@@ -109,20 +109,22 @@ function watched(database: Database, watch: Watch): Database {
   };
 }
 
-it("reads the content of those waiting events alone that it records", async () => {
+it("reads the content of only the waiting events that it records", async () => {
   const of = eventsOfAccount();
   const created = of("account", 1, 1, 0);
-  await world.takeIn([created]);
-  await world.takeIn(Array.from({ length: 300 }, (_, index) => of("account", index + 2, 3 * index + 4, 3 * index + 3)));
+  await harness.recordEvents([created]);
+  await harness.recordEvents(
+    Array.from({ length: 300 }, (_, index) => of("account", index + 2, 3 * index + 4, 3 * index + 3)),
+  );
   const [first, second] = [of("finance", 1, 3, 1), of("finance", 2, 6, 4)];
   const read = { contents: 0, known: 0 };
-  const database = watched(world.database, ({ name }, values, rows) => {
+  const database = watched(harness.database, ({ name }, values, rows) => {
     read.contents += rows.filter((row) => typeof row["event"] === "string").length;
     if (name === KNOWN_EVENTS.name) read.known += (values[1] as string[]).length;
   });
-  const store = createEventStore(database, world.days);
+  const store = createEventStore(database, harness.days);
   const take = (events: readonly IncomingEvent[]) =>
-    store.takeIn(events, () => ({ take: () => false }), clock.nowMs(), clock.nowMs());
+    store.recordEvents(events, () => ({ reserve: () => false }), clock.nowMs(), clock.nowMs());
   expect(await take([first, second])).toMatchObject({ recorded: 4, missing: [] });
   expect(read).toEqual({ contents: 2, known: 4 });
 });
@@ -133,13 +135,13 @@ const INSERT_AS_BEFORE = statement<never>(
    values ($1::uuid, $2::uuid, $3::uuid, $4, $5)`,
 );
 
-it("records what a build that knew no order between sources let wait", async () => {
+it("records an event that a build without places stored as waiting", async () => {
   const of = eventsOfAccount();
   const [created, waiting, missing] = [of("account", 1, 1, 0), of("account", 3), of("account", 2)];
-  await world.takeIn([created]);
+  await harness.recordEvents([created]);
   const { organizationId, eventId, serverId, accountNumber } = waiting;
   const event = JSON.stringify({ ...waiting, place: { source: "account", sequence: 3 } });
-  await world.database.query(INSERT_AS_BEFORE, [organizationId, eventId, serverId, accountNumber, event]);
-  await world.takeIn([missing]);
+  await harness.database.query(INSERT_AS_BEFORE, [organizationId, eventId, serverId, accountNumber, event]);
+  await harness.recordEvents([missing]);
   expect(await feedOf(created)).toEqual(idsOf([created, missing, waiting]));
 });

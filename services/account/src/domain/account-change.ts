@@ -1,4 +1,4 @@
-/** Changes of existing accounts, between a command, the trading server and the account's row. */
+/** Changes of existing accounts, as commands, trading servers and account rows need them. */
 import type {
   Actor,
   CommandErrorCode,
@@ -13,25 +13,25 @@ import type { Account, ServerConfiguration } from "./account.ts";
 
 export type PasswordKind = "trading" | "investor";
 
-/** What the trading server is to do to an account. */
+/** A change for the trading server. */
 export type AccountChange =
   | { readonly type: "update"; readonly accountName?: string; readonly leverage?: number }
   | { readonly type: "set_status"; readonly status: TradingStatus }
   | { readonly type: "set_password"; readonly passwordKind: PasswordKind; readonly password: string }
   | { readonly type: "delete"; readonly closePositions: boolean };
 
-/** A change with the reference under which it has one outcome, for good. */
+/** A change with its reference, which has one final outcome. */
 export interface ReferencedChange {
   readonly reference: string;
   readonly accountNumber: string;
   readonly change: AccountChange;
-  /** Who asked for it, where that is known. */
+  /** The caller, if known. */
   readonly createdBy?: Actor | undefined;
-  /** The span that the change is made in, if it belongs to a trace. */
+  /** The span of the change, if its trace is sampled. */
   readonly traceparent?: string | undefined;
 }
 
-/** The final outcome of a reference. `event` is null where the account already was so. */
+/** The final outcome of a reference. `event` is null if nothing changed. */
 export type ChangeOutcome =
   | { readonly kind: "applied"; readonly event: TradingEvent | null }
   | {
@@ -41,22 +41,20 @@ export type ChangeOutcome =
     }
   | { readonly kind: "closed" };
 
-/** Why a command is not carried out. */
-export interface Refusal {
+/** Why a command is rejected. */
+export interface Rejection {
   readonly errorCode: CommandErrorCode;
   readonly errorMessage: string;
 }
 
-/** What a command asks for, as the account and its server are now. */
+/** The plan of a command, given the current account and server. */
 export type ChangePlan =
   | { readonly kind: "send"; readonly change: AccountChange }
-  | ({ readonly kind: "refuse" } & Refusal);
+  | ({ readonly kind: "refuse" } & Rejection);
 
-/**
- * What an applied change does to the account's row. Where a field is left out, the row keeps it.
- */
+/** The effect of an applied change on the account's row. Omitted fields are unchanged. */
 export interface AccountEffect {
-  /** The trading server made an event of it: it changed something, whatever the row says. */
+  /** The trading server made an event: it changed something, whatever the row says. */
   readonly made: boolean;
   readonly at: string;
   readonly accountName?: string;
@@ -65,34 +63,32 @@ export interface AccountEffect {
   readonly passwordKind?: PasswordKind;
 }
 
-/** The account as it is after the effect, and whether that was a change. */
+/** The account after the effect, and whether the effect changed it. */
 export interface ChangedAccount {
   readonly account: Account;
   readonly changed: boolean;
 }
 
-/** Facts that a change makes. */
-export type ChangeFact =
+/** Types of the events that a change publishes. */
+export type ChangeEventType =
   | "account.updated"
   | "account.enabled"
   | "account.disabled"
   | "account.archived"
   | "account.password_changed";
 
-/**
- * A queued operation on one existing account. Deletion has no effect of its own: the row is marked.
- */
+/** A queued operation on one existing account. A deletion has no effect here: it marks the row. */
 export interface QueuedOperation {
   readonly operation: CommandOperation;
-  /** Null for the deletion, whose fact is recorded when the account is marked. */
-  readonly fact: ChangeFact | null;
+  /** Null for the deletion: its event is recorded when the account is marked `deleted`. */
+  readonly eventType: ChangeEventType | null;
   /**
-   * The trading server does more than it answers, as cancelling orders: the command ends once that
-   * is booked.
+   * The change also affects the history, as cancelled orders do. The command completes after these
+   * events are booked.
    */
   readonly changesHistory: boolean;
   plan(message: CommandMessage, account: Account, server: ServerConfiguration): ChangePlan;
-  /** The effect of the applied change; `nowIso` where the trading server made no event. */
+  /** The effect of the applied change; at `nowIso` if the trading server made no event. */
   effect(message: StoredCommandMessage, event: TradingEvent | null, nowIso: string): AccountEffect;
   /** The command's result (decisions, 3.5). */
   result(after: ChangedAccount, at: string): Record<string, unknown>;

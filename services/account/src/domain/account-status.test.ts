@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 import { describe, expect, it } from "vitest";
 
-import { ACCOUNT_MOVES, type AccountMove, CHANGE_REFUSALS, startsOf, STORED_STATUSES } from "./account-status.ts";
+import { ACCOUNT_MOVES, type AccountMove, CHANGE_REJECTIONS, startsOf, STORED_STATUSES } from "./account-status.ts";
 
 const NOT_READY = "ACCOUNT_NOT_READY";
 const INVALID = "INVALID_STATE_TRANSITION";
@@ -24,13 +24,13 @@ const ROWS: [AccountMove, string, string[]][] = [
 ];
 const CHANGES = [NOT_READY, null, NOT_READY, null, null, NOT_FOUND, NOT_FOUND];
 
-const CELLS = ROWS.flatMap(([move, , verdicts]) =>
-  STORED_STATUSES.map((status, index) => ({ move, status, verdict: verdicts[index] })),
+const CELLS = ROWS.flatMap(([move, , outcomes]) =>
+  STORED_STATUSES.map((status, index) => ({ move, status, outcome: outcomes[index] })),
 );
 
 describe("the states of an account", () => {
-  it.each(CELLS)("$move of an account that is $status: $verdict", ({ move, status, verdict }) => {
-    expect(ACCOUNT_MOVES[move].from[status]).toBe(verdict);
+  it.each(CELLS)("$move of an account that is $status: $outcome", ({ move, status, outcome }) => {
+    expect(ACCOUNT_MOVES[move].from[status]).toBe(outcome);
   });
 
   it.each(ROWS)("%s leads to %s, and every move of the table is a row of this test", (move, to) => {
@@ -38,14 +38,14 @@ describe("the states of an account", () => {
     expect(Object.keys(ACCOUNT_MOVES)).toEqual(ROWS.map(([name]) => name));
   });
 
-  it.each(STORED_STATUSES.map((status, index) => ({ status, refusal: CHANGES[index] })))(
-    "an update or a password reset of an account that is $status: $refusal",
-    ({ status, refusal }) => {
-      expect(CHANGE_REFUSALS[status]).toBe(refusal);
+  it.each(STORED_STATUSES.map((status, index) => ({ status, rejection: CHANGES[index] })))(
+    "an update or a password reset of an account that is $status: $rejection",
+    ({ status, rejection }) => {
+      expect(CHANGE_REJECTIONS[status]).toBe(rejection);
     },
   );
 
-  it("no move leads out of where it leads to, and nothing leads out of deleted", () => {
+  it("no move starts from its own target, or from deleted", () => {
     for (const { to, from } of Object.values(ACCOUNT_MOVES)) {
       expect(from[to]).not.toBe("moves");
       expect(from.deleted).not.toBe("moves");
@@ -67,7 +67,7 @@ describe("the states of an account", () => {
     for (const [move, { to, from }] of Object.entries(ACCOUNT_MOVES)) {
       expect(rows.get(move)).toEqual([to, ...STORED_STATUSES.map((status) => from[status])]);
     }
-    const changes = STORED_STATUSES.map((status) => CHANGE_REFUSALS[status] ?? "carried out");
+    const changes = STORED_STATUSES.map((status) => CHANGE_REJECTIONS[status] ?? "carried out");
     expect(rows.get("update, password resets")).toEqual(["", ...changes]);
   });
 });

@@ -1,10 +1,10 @@
 import { ACCOUNT_STATUSES, type AccountStatus, type CommandErrorCode } from "@kapi/contracts";
 
-/** Status of an account's row: those that the API shows, and `deleted`, which no read gives. */
+/** Status of an account's row: the API's statuses, and `deleted`, which no read shows. */
 export type StoredStatus = AccountStatus | "deleted";
 export const STORED_STATUSES: readonly StoredStatus[] = [...ACCOUNT_STATUSES, "deleted"];
 
-/** A change of an account's status, by what causes it. */
+/** A status transition, named by its cause. */
 export type AccountMove =
   | "activate"
   | "fail"
@@ -15,26 +15,21 @@ export type AccountMove =
   | "startImmediateDeletion"
   | "finishDeletion";
 
-/**
- * What a move does to an account: it moves; it already is so, and nothing happens; or the error of
- * the command.
- */
-export type MoveVerdict = "moves" | "already" | CommandErrorCode;
+/** `moves`: the status changes; `already`: nothing changes; otherwise the error of the command. */
+export type MoveOutcome = "moves" | "already" | CommandErrorCode;
 
-/** Where a move leads, and what it does from each status. */
+/** The target status of a move, and its outcome from each status. */
 export interface MoveRule {
   readonly to: StoredStatus;
-  readonly from: Readonly<Record<StoredStatus, MoveVerdict>>;
+  readonly from: Readonly<Record<StoredStatus, MoveOutcome>>;
 }
 
-/** Nobody can do anything more to an account that is being deleted. */
+/** An account that is being deleted accepts no operation. */
 const GONE = { deleting: "ACCOUNT_NOT_FOUND", deleted: "ACCOUNT_NOT_FOUND" } as const;
-/** An account that the trading server never opened cannot be enabled, disabled or archived. */
+/** An account that was never opened cannot be enabled, disabled or archived. */
 const NEVER_OPENED = { pending: "ACCOUNT_NOT_READY", failed: "INVALID_STATE_TRANSITION" } as const;
 
-/**
- * The end of a creation: one that is run again finds its account moved on, and leaves it as it is.
- */
+/** A repeated creation leaves an account that has already moved on unchanged. */
 const END_OF_CREATION = {
   pending: "moves",
   active: "already",
@@ -46,8 +41,8 @@ const END_OF_CREATION = {
 } as const;
 
 /**
- * The life of an account as one table (decisions, 4.3 and 4.8). Open positions are not in it: the
- * trading server knows them, and refuses to archive or delete with ACCOUNT_HAS_OPEN_POSITIONS.
+ * All status transitions (decisions, 4.3 and 4.8). Open positions are not part of it: the trading
+ * server knows them and rejects archiving or deleting with ACCOUNT_HAS_OPEN_POSITIONS.
  * `startDeletion` is the queued deletion.
  */
 export const ACCOUNT_MOVES: Readonly<Record<AccountMove, MoveRule>> = {
@@ -102,11 +97,8 @@ export const ACCOUNT_MOVES: Readonly<Record<AccountMove, MoveRule>> = {
   },
 };
 
-/**
- * What an update or a password reset, which moves nothing, meets in each status; null: it is
- * carried out.
- */
-export const CHANGE_REFUSALS: Readonly<Record<StoredStatus, CommandErrorCode | null>> = {
+/** The error of an update or password reset in each status; null if it is allowed. */
+export const CHANGE_REJECTIONS: Readonly<Record<StoredStatus, CommandErrorCode | null>> = {
   pending: "ACCOUNT_NOT_READY",
   active: null,
   failed: "ACCOUNT_NOT_READY",
@@ -115,7 +107,7 @@ export const CHANGE_REFUSALS: Readonly<Record<StoredStatus, CommandErrorCode | n
   ...GONE,
 };
 
-/** The statuses that a move leads out of. */
+/** The statuses from which a move changes the status. */
 export function startsOf(move: AccountMove): StoredStatus[] {
   return STORED_STATUSES.filter((status) => ACCOUNT_MOVES[move].from[status] === "moves");
 }

@@ -2,7 +2,7 @@ import type { Currency, ServerEntry } from "@kapi/contracts";
 
 import type { StoredStatus } from "./account-status.ts";
 
-/** How a server is configured; the record that the API shows as `server`. */
+/** A server's configuration; the API shows it as `server`. */
 export interface ServerConfiguration {
   readonly serverId: string;
   readonly organizationId: string;
@@ -15,7 +15,7 @@ export interface ServerConfiguration {
   readonly defaultLeverage: number | null;
 }
 
-/** A trading account as the account service knows it. Times are null until they happen. */
+/** A trading account. Times are null until they happen. */
 export interface Account {
   readonly id: string;
   readonly organizationId: string;
@@ -38,10 +38,10 @@ export interface Account {
 }
 
 /**
- * What an account is worth at one moment. Money in units of currency; `marginLevel` null with no
- * margin in use.
+ * The live values of an account. Money in units of currency; `marginLevel` is null if no margin is
+ * used.
  */
-export interface AccountWorth {
+export interface AccountValues {
   readonly balance: number;
   readonly equity: number;
   readonly usedMargin: number;
@@ -49,12 +49,12 @@ export interface AccountWorth {
   readonly marginLevel: number | null;
   readonly unrealizedProfit: number;
   readonly openPositionCount: number;
-  /** Sequence of the live sample it was taken from; 0 where it is no sample. */
+  /** Sequence of the live sample that they come from; 0 without one. */
   readonly metricsSequence: number;
   readonly metricsMeasuredAt: string | null;
 }
 
-/** A creation as the commands topic brings it, checked. */
+/** A validated creation command. */
 export interface AccountCreation {
   readonly commandId: string;
   readonly managedAccountId: string;

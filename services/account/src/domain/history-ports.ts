@@ -3,19 +3,19 @@ import type { Deal, ExportRecord, ListPositionsQuery, Order, Position, TradingEv
 import type { Feed } from "./history.ts";
 import type { AccountName } from "./ports.ts";
 
-/** Part of a list, newest first, and how many records the whole list has. */
+/** A page of a list, newest first, and the total number of records. */
 export interface RecordPage<T> {
   readonly records: readonly T[];
   readonly total: number;
 }
 
-/** Which part: `offset` records are left out before it. */
+/** The page: `offset` records are skipped. */
 export interface PageRange {
   readonly offset: number;
   readonly limit: number;
 }
 
-/** Which records of the history; both times are included, null is no bound. */
+/** A filter of history records. Both times are inclusive; null is unbounded. */
 export interface HistoryRange {
   readonly from: string | null;
   readonly to: string | null;
@@ -23,7 +23,7 @@ export interface HistoryRange {
 }
 
 /**
- * The booked history of accounts. Null, where it says so: there is no such account, or it is
+ * The booked history of accounts. Where a result can be null: the account does not exist or is
  * deleted.
  */
 export interface HistoryReader {
@@ -34,46 +34,40 @@ export interface HistoryReader {
     range: PageRange,
   ): Promise<RecordPage<Position> | null>;
   deals(account: AccountName, range: PageRange): Promise<RecordPage<Deal> | null>;
-  /** The newest records of the three kinds together, newest first; null as above. */
+  /** The newest records of all three kinds, newest first. */
   newest(account: AccountName, range: HistoryRange): Promise<ExportRecord[] | null>;
-  /** Sequence of the account's last booked event, 0 where nothing is booked; null as above. */
+  /** Sequence of the last booked event; 0 if nothing is booked. */
   bookedSequence(account: AccountName): Promise<number | null>;
-  /** The same of many accounts, in order. */
+  /** The same for many accounts, in order. */
   bookedSequences(accounts: readonly AccountName[]): Promise<(number | null)[]>;
 }
 
-/**
- * Booking what the trading server has told of one account and the topic has perhaps not brought
- * yet.
- */
+/** Books events of an account that the topic may not have delivered yet. */
 export interface FeedSource {
   /**
-   * Sequence of the account's last event on the trading server; 0 where it has none. Rejects
-   * without a clear answer.
+   * Sequence of the account's last event on the trading server; 0 without events. Rejects without a
+   * clear answer.
    */
   lastSequence(account: AccountName): Promise<number>;
   /** Books the next page of events after `bookedSequence`. */
   bookNextPage(account: AccountName, bookedSequence: number): Promise<void>;
-  /** Books an event that an answer brought, under the caller's span. */
+  /** Books an event from a response, in the caller's span. */
   book(event: TradingEvent, traceparent: string | undefined): Promise<void>;
 }
 
-/** How a rebuilt history took the place of what readers see. */
+/** The outcome of replacing the live history with a rebuilt one. */
 export type Replacement =
-  /** It is in place; `different` rows were not as they should have been. */
+  /** Replaced; `different` rows were wrong. */
   | { readonly kind: "replaced"; readonly feed: Feed; readonly different: number }
-  /** The account was booked further, or begun anew, than what was gathered; nothing was changed. */
+  /** The live history moved past the staged one; nothing changed. */
   | { readonly kind: "moved" }
   /** The account is deleted. */
   | { readonly kind: "gone" };
 
-/**
- * Where a rebuild gathers histories until they take the place of what readers see. It stays over a
- * restart.
- */
+/** Stages rebuilt histories until they replace the live ones. It survives a restart. */
 export interface StagedHistory {
   /**
-   * Accounts of a server with numbers above `after`, in order; `hasFeed`: something of it is
+   * Accounts of a server with numbers above `after`, in order; `hasFeed`: some of their events are
    * booked.
    */
   accounts(
@@ -82,30 +76,26 @@ export interface StagedHistory {
     limit: number,
   ): Promise<readonly { readonly accountNumber: string; readonly hasFeed: boolean }[]>;
   countAccounts(serverId: string): Promise<number>;
-  /**
-   * The account number up to which an unfinished rebuild of the server came; null where there is
-   * none.
-   */
+  /** The last account number of an unfinished rebuild; null without one. */
   doneThrough(serverId: string): Promise<string | null>;
   noteDone(serverId: string, accountNumber: string): Promise<void>;
   forgetDone(serverId: string): Promise<void>;
-  /** Sequence of the last event that readers see; null where nothing is booked. */
+  /** Sequence of the last live event; null if nothing is booked. */
   bookedSequence(account: AccountName): Promise<number | null>;
-  /** Sequence of the last event that is gathered; 0 for none. */
+  /** Sequence of the last staged event; 0 without one. */
   stagedSequence(account: AccountName): Promise<number>;
   /**
-   * Gathers the next events; returns the sequence of the last one gathered, 0 where the account is
+   * Stages the next events; returns the sequence of the last staged one, 0 if the account is
    * deleted.
    */
   stage(account: AccountName, events: readonly TradingEvent[]): Promise<number>;
-  /** Forgets what is gathered. */
+  /** Drops the staged history. */
   discard(account: AccountName): Promise<void>;
   /**
-   * Puts what is gathered in place, as of the very event up to which the account is booked at that
-   * moment, so that no event is left out or told twice. `ahead`: the events after what is gathered.
-   * `lostAt`: the event up to which an account counts as booked of which nothing is booked; null:
-   * there must be something. Rejects, and changes nothing, where the rows are not as many as the
-   * events made.
+   * Replaces the live history with the staged one, exactly up to the booked event, so that no event
+   * is lost or published twice. `ahead`: the events after the staged ones. `lostAt`: the booked
+   * sequence to assume if nothing is booked; null: something must be booked. Rejects without a
+   * change if the number of rows does not match the events.
    */
   replace(account: AccountName, ahead: readonly TradingEvent[], lostAt: number | null): Promise<Replacement>;
 }

@@ -47,7 +47,7 @@ function position(sequence: number, id: string, status: TradingPosition["status"
 }
 
 describe("booking the history of an account", () => {
-  it("numbers each record once, in the order of coming into being, and keeps it as it is last", () => {
+  it("numbers each record once, in order of creation, and keeps its last state", () => {
     const run = [order(1, "a", "placed"), order(2, "b", "placed"), order(3, "a", "executed")];
     const { feed, orders } = bookHistory(NEW_FEED, run, NOTHING);
     expect(orders.map(({ n, record }) => [n, record.id, record.status])).toEqual([
@@ -57,7 +57,7 @@ describe("booking the history of an account", () => {
     expect(feed).toMatchObject({ bookedSequence: 3, orderCount: 2 });
   });
 
-  it("goes on from what is there: a known record keeps its number", () => {
+  it("keeps the numbers of stored records", () => {
     const feed = { ...NEW_FEED, bookedSequence: 9, orderCount: 4, positionCount: 2, openPositionCount: 1 };
     const known: KnownRecords = {
       orders: new Map([["a", 3]]),
@@ -70,7 +70,7 @@ describe("booking the history of an account", () => {
     expect(booked.feed).toMatchObject({ bookedSequence: 12, orderCount: 5, positionCount: 2, openPositionCount: 0 });
   });
 
-  it("counts open positions through any number of moves in one run", () => {
+  it("counts open positions through any number of changes in one run", () => {
     const run = [
       position(1, "p", "open"),
       position(2, "q", "open"),
@@ -80,20 +80,25 @@ describe("booking the history of an account", () => {
     expect(bookHistory(NEW_FEED, run, NOTHING).feed).toMatchObject({ positionCount: 2, openPositionCount: 1 });
   });
 
-  it("keeps what was opened of a position that is closed in parts, in one run or several", () => {
+  it("keeps the opened volume through partial closes, in one run or several", () => {
     const left = [1, 0.7, 0.2, 0.2];
     const events = left.map((volume, at) => position(at + 1, "p", at < 3 ? "open" : "closed", volume));
-    const told = [];
+    const published = [];
     let known = NOTHING;
     for (const event of events) {
-      const { positions, facts } = bookHistory(NEW_FEED, [event], known);
+      const { positions, accountEvents } = bookHistory(NEW_FEED, [event], known);
       const openedVolume = positions[0]?.openedVolume ?? 0;
       expect(openedVolume).toBe(1);
       known = { ...NOTHING, positions: new Map([["p", { n: 1, isOpen: true, openedVolume }]]) };
-      told.push(...facts);
+      published.push(...accountEvents);
     }
-    expect(bookHistory(NEW_FEED, events, NOTHING)).toMatchObject({ positions: [{ openedVolume: 1 }], facts: told });
-    const volumes = told.map((fact) => "position" in fact && [fact.position.volume, fact.position.closedVolume]);
+    expect(bookHistory(NEW_FEED, events, NOTHING)).toMatchObject({
+      positions: [{ openedVolume: 1 }],
+      accountEvents: published,
+    });
+    const volumes = published.map(
+      (event) => "position" in event && [event.position.volume, event.position.closedVolume],
+    );
     expect(volumes).toEqual([
       [1, 0],
       [1, 0.3],
@@ -102,7 +107,7 @@ describe("booking the history of an account", () => {
     ]);
   });
 
-  it("places each fact behind what the finance service announces before it", () => {
+  it("places each account event after the finance events before it", () => {
     const run = [
       accountCreated({ sequence: 1, initialBalanceMinor: 500 }),
       order(2, "a", "executed"),
@@ -111,18 +116,20 @@ describe("booking the history of an account", () => {
       position(5, "p", "open"),
       position(6, "p", "closed"),
     ];
-    const { facts, feed } = bookHistory(NEW_FEED, run, NOTHING);
-    expect(facts.map(({ place }) => [place?.through, place?.after])).toEqual([
+    const { accountEvents, feed } = bookHistory(NEW_FEED, run, NOTHING);
+    expect(accountEvents.map(({ place }) => [place?.through, place?.after])).toEqual([
       [2, 1],
       [5, 3],
       [6, 3],
     ]);
     expect(feed.ledgerSequence).toBe(3);
     const before = bookHistory(NEW_FEED, run.slice(0, 4), NOTHING);
-    expect([...before.facts, ...bookHistory(before.feed, run.slice(4), NOTHING).facts]).toEqual(facts);
+    expect([...before.accountEvents, ...bookHistory(before.feed, run.slice(4), NOTHING).accountEvents]).toEqual(
+      accountEvents,
+    );
   });
 
-  it("makes a fact of each event that counts as announced, but of the creation, and of no other", () => {
+  it("publishes exactly the announced events, except the creation", () => {
     const margin = { equityMinor: 1, marginMinor: 1, marginLevel: 99 };
     const at = eventEnvelope();
     const events: TradingEvent[] = [
@@ -137,26 +144,26 @@ describe("booking the history of an account", () => {
       balanceChanged(),
     ];
     for (const event of events) {
-      expect(bookHistory(NEW_FEED, [event], NOTHING).facts).toHaveLength(isAnnouncedByAccount(event) ? 1 : 0);
+      expect(bookHistory(NEW_FEED, [event], NOTHING).accountEvents).toHaveLength(isAnnouncedByAccount(event) ? 1 : 0);
     }
     expect(isAnnouncedByAccount(accountCreated())).toBe(true);
   });
 
-  it("shows the difference of volumes without what floating point adds to it", () => {
+  it("computes the difference of volumes without floating-point noise", () => {
     expect(volumesOf(0.3, { status: "open", volume: 0.1 })).toEqual({ volume: 0.3, closedVolume: 0.2 });
     expect(volumesOf(0.12345678, { status: "open", volume: 0.12345677 }).closedVolume).toBe(0.00000001);
   });
 
-  it("only moves the sequence on for an event without a record, which is no fact either", () => {
+  it("only advances the sequence for an event without a record", () => {
     const event = balanceChanged({ sequence: 1 });
     expect(bookHistory(NEW_FEED, [event], NOTHING)).toEqual({
       feed: { ...NEW_FEED, bookedSequence: 1, ledgerSequence: 1 },
       orders: [],
       positions: [],
       deals: [],
-      facts: [],
+      accountEvents: [],
     });
     expect(recordsOf([event])).toEqual({ orderIds: [], positionIds: [] });
-    expect(bookHistory(NEW_FEED, [order(1, "a", "placed")], NOTHING).facts).toEqual([]);
+    expect(bookHistory(NEW_FEED, [order(1, "a", "placed")], NOTHING).accountEvents).toEqual([]);
   });
 });

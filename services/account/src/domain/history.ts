@@ -1,7 +1,6 @@
 /**
- * The history of an account as arithmetic: how far it is booked and its next events give records
- * and the new state. Records are numbered by kind, from 1 without a gap, in the order in which they
- * came into being.
+ * The history of an account as pure computation: the current state and the next events give records
+ * and the new state. Records are numbered by kind, from 1 without a gap, in order of creation.
  */
 import {
   type Deal,
@@ -15,20 +14,20 @@ import {
 } from "@kapi/contracts";
 import { amountFromMinor } from "@kapi/kernel";
 
-import type { FactDraft } from "./account-fact.ts";
+import type { AccountEventDraft } from "./account-event.ts";
 
-/** How far the events of an account are booked, and how many records of each kind that came to. */
+/** How far an account is booked, and its number of records of each kind. */
 export interface Feed {
   readonly bookedSequence: number;
   readonly orderCount: number;
   readonly positionCount: number;
   readonly openPositionCount: number;
   readonly dealCount: number;
-  /** Sequence of the last booked event that the finance service announces; 0 for none. */
+  /** Sequence of the last booked event that finance publishes; 0 without one. */
   readonly ledgerSequence: number;
 }
 
-/** An account of which nothing is booked. */
+/** The state of an account without booked events. */
 export const NEW_FEED: Feed = {
   bookedSequence: 0,
   orderCount: 0,
@@ -38,46 +37,43 @@ export const NEW_FEED: Feed = {
   ledgerSequence: 0,
 };
 
-/** A record with its number among those of its kind of the account. */
+/** A record with its number within its kind. */
 export interface Numbered<T> {
   readonly n: number;
   readonly record: T;
 }
 
-/** A position with its number; the trading server tells only the volume that is left. */
+/** A numbered position. The trading server only reports its remaining volume. */
 export interface NumberedPosition extends Numbered<TradingPosition> {
-  /** In lots: what was opened. */
+  /** In lots, at opening. */
   readonly openedVolume: number;
 }
 
-/** A position before the events. */
+/** A stored position. */
 export interface KnownPosition {
   readonly n: number;
   readonly isOpen: boolean;
   readonly openedVolume: number;
 }
 
-/** What is known of records before the events, by id; of an order its number. */
+/** Stored records by id; of an order its number. */
 export interface KnownRecords {
   readonly orders: ReadonlyMap<string, number>;
   readonly positions: ReadonlyMap<string, KnownPosition>;
 }
 
-/**
- * What events come to: each record as it is after them, once, and a fact of each event that makes
- * one.
- */
+/** The result of booking: each changed record once, and the account events to publish. */
 export interface BookedHistory {
   readonly feed: Feed;
   readonly orders: readonly Numbered<TradingOrder>[];
   readonly positions: readonly NumberedPosition[];
   readonly deals: readonly Numbered<TradingDeal>[];
-  readonly facts: readonly FactDraft[];
+  readonly accountEvents: readonly AccountEventDraft[];
 }
 
 /**
- * The orders and positions that events tell of; what is known of them has to be given to
- * {@link bookHistory}.
+ * The ids of the orders and positions in these events. {@link bookHistory} needs their stored
+ * state.
  */
 export function recordsOf(events: readonly TradingEvent[]): { orderIds: string[]; positionIds: string[] } {
   const orderIds = new Set<string>();
@@ -90,14 +86,14 @@ export function recordsOf(events: readonly TradingEvent[]): { orderIds: string[]
 }
 
 /**
- * Books `run`: the next events of the account, without a gap. Those that tell of no record only
- * move the sequence on.
+ * Books `run`: the next events of the account, without a gap. Events without a record only advance
+ * the sequence.
  */
 export function bookHistory(feed: Feed, run: readonly TradingEvent[], known: KnownRecords): BookedHistory {
   const orders = new Map<string, Numbered<TradingOrder>>();
   const positions = new Map<string, NumberedPosition>();
   const deals: Numbered<TradingDeal>[] = [];
-  const facts: FactDraft[] = [];
+  const accountEvents: AccountEventDraft[] = [];
   let { bookedSequence, orderCount, positionCount, openPositionCount, dealCount, ledgerSequence } = feed;
   for (const event of run) {
     bookedSequence = event.sequence;
@@ -119,8 +115,9 @@ export function bookHistory(feed: Feed, run: readonly TradingEvent[], known: Kno
       deals.push({ n: dealCount, record: event.deal });
     }
     const position = "position" in event ? positions.get(event.position.id) : undefined;
-    const fact = toFact(event, position?.openedVolume ?? 0);
-    if (fact !== null) facts.push({ ...fact, place: { through: bookedSequence, after: ledgerSequence } });
+    const accountEvent = toAccountEvent(event, position?.openedVolume ?? 0);
+    if (accountEvent !== null)
+      accountEvents.push({ ...accountEvent, place: { through: bookedSequence, after: ledgerSequence } });
     if (isAnnouncedByFinance(event)) ledgerSequence = event.sequence;
   }
   return {
@@ -128,33 +125,32 @@ export function bookHistory(feed: Feed, run: readonly TradingEvent[], known: Kno
     orders: [...orders.values()],
     positions: [...positions.values()],
     deals,
-    facts,
+    accountEvents,
   };
 }
 
-/** Lots of any platform have no more decimals. */
+/** Lots have at most this precision on any platform. */
 const LOTS_PER_UNIT = 1e8;
 
 /**
- * The two volumes of a position as the API shows them (decisions, 13), in lots, from what was
- * opened and what is left. The trading server tells of a closed position what was left before the
- * close.
+ * The volumes of a position as the API shows them (decisions, 13), in lots, from the opened and the
+ * remaining volume. For a closed position the trading server reports the volume before the close.
  */
 export function volumesOf(
   openedVolume: number,
   { status, volume: left }: Pick<TradingPosition, "status" | "volume">,
 ): Pick<Position, "volume" | "closedVolume"> {
   const volume = Math.max(openedVolume, left);
-  // 0.3 - 0.1 is not 0.2 in floating point.
+  // In floating point, 0.3 - 0.1 is not 0.2.
   const closedVolume = status === "closed" ? volume : Math.round((volume - left) * LOTS_PER_UNIT) / LOTS_PER_UNIT;
   return { volume, closedVolume };
 }
 
 /**
- * The fact that an event becomes once it is booked (decisions, 11); null for one that becomes none.
+ * The account event for a booked trading event (decisions, 11); null if there is none.
  * `openedVolume` is that of the event's position.
  */
-function toFact(event: TradingEvent, openedVolume: number): FactDraft | null {
+function toAccountEvent(event: TradingEvent, openedVolume: number): AccountEventDraft | null {
   const { serverId, accountNumber, occurredAt } = event;
   const common = { serverId, accountNumber, occurredAt };
   switch (event.type) {
@@ -174,8 +170,8 @@ function toFact(event: TradingEvent, openedVolume: number): FactDraft | null {
     case "margin.call":
     case "margin.stop_out": {
       const { type, equityMinor, marginMinor, marginLevel } = event;
-      const worth = { equity: amountFromMinor(equityMinor), usedMargin: amountFromMinor(marginMinor), marginLevel };
-      return { ...common, type, ...worth };
+      const margin = { equity: amountFromMinor(equityMinor), usedMargin: amountFromMinor(marginMinor), marginLevel };
+      return { ...common, type, ...margin };
     }
     default:
       return null;

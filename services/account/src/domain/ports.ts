@@ -13,7 +13,7 @@ import type { Caller } from "@kapi/http";
 import type { AccountEffect, ChangedAccount, ChangeOutcome, ReferencedChange } from "./account-change.ts";
 import type { Account, AccountCreation, ServerConfiguration } from "./account.ts";
 
-/** An account to open on a trading server; `commandId` is the reference of the change. */
+/** An account to open; `commandId` is the reference of the change. */
 export interface AccountOpening {
   readonly commandId: string;
   readonly accountNumber: string;
@@ -23,54 +23,51 @@ export interface AccountOpening {
   readonly initialBalanceMinor: number;
   readonly tradingPassword: string;
   readonly investorPassword: string;
-  /** Who asked for it, where that is known. */
+  /** The caller, if known. */
   readonly createdBy?: Actor | undefined;
-  /** The span that the account is opened in, if it belongs to a trace. */
+  /** The span of the opening, if its trace is sampled. */
   readonly traceparent?: string | undefined;
 }
 
-/** What became of an opening on the trading server; each is final. */
+/** The final outcome of an opening. */
 export type OpeningOutcome =
   | { readonly kind: "opened"; readonly openedAt: string }
   | { readonly kind: "refused"; readonly errorCode: CommandErrorCode; readonly reason: string }
   | { readonly kind: "closed" };
 
-/** The trading server as this service needs it. Both reject where there is no clear answer. */
+/** Opens accounts on trading servers. Both methods reject without a clear answer. */
 export interface AccountOpener {
-  /**
-   * Opens accounts; one outcome each, in order. An opening that was sent before gives its first
-   * outcome again.
-   */
+  /** Opens accounts; one outcome each, in order. A repeated opening returns its first outcome. */
   open(serverId: string, openings: readonly AccountOpening[]): Promise<OpeningOutcome[]>;
   /**
-   * What became of openings that were perhaps sent; one that was not can never be opened
-   * afterwards.
+   * The outcomes of openings that may have been sent. An unsent one is closed and can never be
+   * opened.
    */
   settle(serverId: string, commandIds: readonly string[]): Promise<OpeningOutcome[]>;
 }
 
-/** The end of a creation, to be written with the end of its command. */
-export type CreationEnd =
+/** The result of a creation, written with the final state of its command. */
+export type CreationResult =
   | { readonly managedAccountId: string; readonly move: "activate"; readonly at: string }
   | { readonly managedAccountId: string; readonly move: "fail"; readonly reason: string; readonly at: string };
 
-/** Accounts and servers in this service's own schema. */
+/** Reads accounts and servers. */
 export interface AccountReader {
   server(serverId: string): Promise<ServerConfiguration | null>;
   account(serverId: string, accountNumber: string): Promise<Account | null>;
-  /** The id of each account, in order; null where there is none (deleted ones are none). */
+  /** The id of each account, in order; null if it does not exist or is deleted. */
   ids(accounts: readonly AccountName[]): Promise<(string | null)[]>;
-  /** One page, newest first, and how many there are in all. */
+  /** One page, newest first, and the total number. */
   page(serverId: string, query: PageQuery): Promise<{ accounts: Account[]; total: number }>;
   /**
-   * All accounts of a server that match, newest first, in chunks: each account once, and every one
-   * that is there and matches from the first chunk to the last. Holds nothing in the database
-   * between two chunks.
+   * All matching accounts of a server, newest first, in chunks. Each account comes once. An account
+   * that matches from the first chunk to the last is included. Holds no database resources between
+   * chunks.
    */
   all(serverId: string, filter: AccountFilter): AsyncIterable<Account[]>;
 }
 
-/** What tells an account from all others. */
+/** Identifies an account. */
 export interface AccountName {
   readonly serverId: string;
   readonly accountNumber: string;
@@ -79,24 +76,21 @@ export interface AccountName {
 export type AccountFilter = Pick<ListTradingAccountsQuery, "status" | "search">;
 export type PageQuery = AccountFilter & { readonly page: number; readonly limit: number };
 
-/** Servers as the directory brings them. */
-export interface ServerRegister {
-  /**
-   * Keeps the entry if it is newer than what is known; a server's first entry also gives its
-   * configuration.
-   */
+/** Stores servers from the directory. */
+export interface ServerRepository {
+  /** Stores a newer entry. Only the first entry of a server sets its configuration. */
   save(entry: ServerEntry): Promise<void>;
-  /** Ids of servers whose trading server was not yet told of their configuration. */
+  /** Ids of servers whose configuration was not sent to the trading server yet. */
   unconfigured(): Promise<string[]>;
   /**
-   * Has `configure` tell the trading server the configuration as it is now, unless it was told, and
-   * notes it. Where two told it at once, or one of them got no answer, it is told again: an older
-   * one may have come last. Rejects as `configure` does.
+   * Sends the current configuration with `configure`, unless it was sent, and records that. After
+   * concurrent or failed sends it is sent again, because an older one may have arrived last.
+   * Rejects as `configure` does.
    */
-  tell(serverId: string, configure: ConfigureServer): Promise<void>;
+  sendConfiguration(serverId: string, configure: ConfigureServer): Promise<void>;
   /**
-   * Writes what `change` makes of the configuration, with the row locked; null where there is no
-   * such server (any more). A change is recorded for the audit log, with who asks for it.
+   * Applies `change` to the locked configuration, with an audit entry for `by`; null if the server
+   * does not exist or is removed.
    */
   reconfigure(
     serverId: string,
@@ -105,155 +99,144 @@ export interface ServerRegister {
   ): Promise<ServerConfiguration | null>;
 }
 
-/** What a caller may change of a server. */
+/** The fields that a caller may change. */
 export type ConfigurableField = "currency" | "supportedLeverage" | "defaultLeverage";
 
-/** Tells a trading server how one of its servers is configured. */
+/** Sends a server's configuration to its trading server. */
 export type ConfigureServer = (configuration: ServerConfiguration) => Promise<void>;
 
-/** Where creations are taken up: gives numbers and writes the accounts as `pending`. */
-export interface CreationBook {
-  /** One account per creation, in order; a creation taken up before gets its account again. */
-  takeUp(creations: readonly AccountCreation[]): Promise<Account[]>;
-  /** Those of the accounts that were taken up, in no particular order. */
+/** Assigns account numbers and inserts accounts as `pending`. */
+export interface CreationRepository {
+  /** One account per creation, in order. A repeated creation returns its account. */
+  findOrCreate(creations: readonly AccountCreation[]): Promise<Account[]>;
+  /** The existing ones of these accounts, in any order. */
   read(managedAccountIds: readonly string[]): Promise<Account[]>;
-  /**
-   * Moves pending accounts to their end inside `transaction`; gives the accounts that were moved.
-   */
-  close(transaction: WorkTransaction, ends: readonly CreationEnd[]): Promise<Account[]>;
+  /** Moves pending accounts to their final status; returns the moved accounts. */
+  close(transaction: WorkTransaction, ends: readonly CreationResult[]): Promise<Account[]>;
 }
 
 /** A command on an existing account. */
-export interface BegunCommand {
+export interface StartedCommand {
   readonly commandId: string;
   readonly accountNumber: string;
 }
 
-/** The end of a command on an existing account; `effect` null where nothing was applied. */
-export interface EndedCommand {
+/** A finished command on an existing account; `effect` is null if nothing was applied. */
+export interface FinishedCommand {
   readonly commandId: string;
   readonly serverId: string;
   readonly accountNumber: string;
   readonly effect: AccountEffect | null;
 }
 
-/** The rows of existing accounts, as commands read and change them. */
-export interface AccountBook {
+/** Existing accounts, as commands read and change them. */
+export interface AccountRepository {
   /**
-   * Locks accounts until the end of `transaction`, before it changes them with several statements:
-   * each statement keeps to the order of locks only by itself.
+   * Locks accounts until the end of `transaction`. Needed before several statements: each one alone
+   * keeps the lock order.
    */
   lock(transaction: WorkTransaction, accountIds: readonly string[]): void;
   /**
-   * Notes on each account that a command begins, so that a deletion waits for it; gives the
-   * accounts as they are, in order, null for one that there never was. One that is pending, being
-   * deleted or deleted is given and not noted.
+   * Records the running command of each account, so that a deletion waits for it. Returns the
+   * accounts in order; null for unknown ones. Pending, deleting and deleted accounts are returned
+   * without recording.
    */
-  begin(serverId: string, commands: readonly BegunCommand[]): Promise<(Account | null)[]>;
-  /** The accounts as they are, deleted ones too, in order; null for one that there never was. */
+  startCommands(serverId: string, commands: readonly StartedCommand[]): Promise<(Account | null)[]>;
+  /** The accounts, including deleted ones, in order; null for unknown ones. */
   read(serverId: string, accountNumbers: readonly string[]): Promise<(Account | null)[]>;
   /**
-   * Writes the effects of commands inside the transaction that makes them final; gives for each
-   * command id the account afterwards. An account that is being deleted or deleted stays as it is,
-   * and is left out.
+   * Writes effects in the transaction that makes their commands final. Returns the account of each
+   * command id afterwards, without deleting and deleted accounts, which stay unchanged.
    */
-  end(transaction: WorkTransaction, commands: readonly EndedCommand[]): Promise<ReadonlyMap<string, ChangedAccount>>;
+  finishCommands(
+    transaction: WorkTransaction,
+    commands: readonly FinishedCommand[],
+  ): Promise<ReadonlyMap<string, ChangedAccount>>;
 }
 
-/** Changes of accounts on the trading server. Both reject where there is no clear answer. */
+/** Changes accounts on trading servers. Both methods reject without a clear answer. */
 export interface AccountChanger {
-  /**
-   * Carries changes out; one outcome each, in order. A change that was sent before gives its first
-   * outcome again.
-   */
+  /** Sends changes; one outcome each, in order. A repeated change returns its first outcome. */
   change(serverId: string, changes: readonly ReferencedChange[]): Promise<ChangeOutcome[]>;
-  /** The outcome of each reference; one that has none is closed, so that it can never apply. */
+  /**
+   * The outcome of each reference. A reference without one is closed, so that it can never apply.
+   */
   settle(serverId: string, references: readonly string[]): Promise<ChangeOutcome[]>;
 }
 
 /**
- * What other services know of an account; both resolve once it is gone for good, also where it
- * never was.
+ * Data of an account in other services. Both methods resolve once it is deleted for good, or never
+ * existed.
  */
-export interface AccountTraces {
-  inFinance(serverId: string, accountNumber: string): Promise<void>;
-  inMetrics(serverId: string, accountNumber: string): Promise<void>;
+export interface ExternalAccountData {
+  deleteFromFinance(serverId: string, accountNumber: string): Promise<void>;
+  deleteFromMetrics(serverId: string, accountNumber: string): Promise<void>;
 }
 
-/** An account as a deletion finds it. */
+/** The state that a deletion starts from. */
 export interface DeletionState {
   readonly account: Account;
-  /** The command that was last begun on it, a creation included; null where there was none. */
+  /** The last started command, including a creation; null without one. */
   readonly lastCommand: string | null;
   /**
-   * Whether that command is not final yet: `running` while an attempt is under way, as far as can
-   * be seen.
+   * State of that command: `running` during an attempt, `queued` between attempts, null if it is
+   * final.
    */
   readonly open: "running" | "queued" | null;
-  /** How often the trading server refused the deletion. */
-  readonly refusals: number;
-  /** Who asked for the deletion; null before it is begun, and where that is not known. */
+  /** How often the trading server rejected the deletion. */
+  readonly rejections: number;
+  /** The caller of the deletion; null before it starts, or if unknown. */
   readonly createdBy: Actor | null;
 }
 
-/** The rows of accounts that are being deleted. */
-export interface DeletionBook {
-  /** The account as it is, or null where there never was one. */
-  look(serverId: string, accountNumber: string): Promise<DeletionState | null>;
+/** Accounts that are being deleted. */
+export interface DeletionRepository {
+  /** The account's state; null if it never existed. */
+  find(serverId: string, accountNumber: string): Promise<DeletionState | null>;
   /**
-   * Writes `deleting` and who asked for it, unless the account was moved or another command begun
-   * since it was looked at; false then.
+   * Marks the account `deleting` with the caller; false if the account moved or another command
+   * started since `find`.
    */
   start(state: DeletionState): Promise<boolean>;
-  /**
-   * Writes `deleting` on an account that the trading server has deleted, whatever it was before.
-   */
+  /** Marks an account `deleting` that the trading server has deleted, from any status. */
   markDeleting(accountId: string): Promise<void>;
   /**
-   * Announces, once, that an account was created `at` whose creation did not end before its
+   * Publishes `account.created` once, if the account's creation was not completed before its
    * deletion.
    */
   announceCreation(transaction: WorkTransaction, accountId: string, at: string): Promise<void>;
-  /** Notes a refusal of the trading server: the next try has another reference. */
-  refused(state: DeletionState): Promise<void>;
+  /** Records a rejection by the trading server: the next attempt has another reference. */
+  noteRejection(state: DeletionState): Promise<void>;
+  /** Claims up to `limit` due deletions; each is due again later, with increasing delay. */
+  claimDue(limit: number): Promise<DeletionState[]>;
   /**
-   * At most `limit` accounts that are `deleting` and due to be looked at; each is due again later,
-   * and later each time.
-   */
-  takeDue(limit: number): Promise<DeletionState[]>;
-  /**
-   * Sequence of the last booked event of an account that is `deleting`; null where its events are
-   * not booked any more.
+   * Sequence of the last booked event of a deleting account; null if its events are no longer
+   * booked.
    */
   bookedSequence(account: AccountName): Promise<number | null>;
   /**
-   * Counts a try that booked nothing after `bookedSequence`; tells how many there were in a row.
-   * Notes that the account's events wait. 0 where something was booked meanwhile, or the account is
-   * not `deleting` any more.
+   * Counts an attempt that booked nothing after `bookedSequence`, and records the gap. Returns the
+   * number of such attempts in a row; 0 if something was booked meanwhile, or the account is not
+   * `deleting`.
    */
   noteStall(accountId: string, bookedSequence: number): Promise<number>;
-  /**
-   * Has all events of an account that is `deleting` count as booked: none of them becomes a fact
-   * any more.
-   */
+  /** Marks all events of a deleting account as booked: none is published any more. */
   skipEvents(accountId: string): Promise<void>;
-  /** Removes orders, positions and deals, once all events are booked. */
+  /** Deletes orders, positions and deals, after all events are booked. */
   deleteHistory(serverId: string, accountNumber: string): Promise<void>;
   /**
-   * Marks those of the accounts that are `deleting` as `deleted`, with the fact of it; no event is
-   * booked afterwards.
+   * Marks the deleting ones of the accounts `deleted`, with their event. No event is booked
+   * afterwards.
    */
   finish(transaction: WorkTransaction, accountIds: readonly string[]): Promise<void>;
 }
 
-/**
- * The live values of accounts as the metrics service last saw them; null for one without a sample.
- */
+/** The last live samples from the metrics service; null for an account without one. */
 export interface Samples {
   latest(serverId: string, accountNumbers: readonly string[]): Promise<(AccountMetricsFrame | null)[]>;
 }
 
-/** The live values of an account on the trading server; null where it has no such account. */
+/** The current values on the trading server; null if it has no such account. */
 export interface Valuations {
   current(serverId: string, accountNumber: string): Promise<Valuation | null>;
 }

@@ -1,7 +1,6 @@
 /**
- * Looks at deletions that were begun and not ended: by a request that failed, or a process that was
- * killed. What fails again is due later each time; a failure of the database only makes the round
- * wait.
+ * Resumes deletions of failed requests and killed processes. A failed deletion is retried with
+ * increasing delay; a failure of the database only delays the round.
  */
 import { repeat, type Repetition } from "@kapi/kernel";
 import { counter, type Logger, type Started } from "@kapi/runtime";
@@ -17,20 +16,20 @@ const unannounced = counter(
 );
 
 export interface UnfinishedDeletionsOptions {
-  /** Takes up what is due; tells what could not be done. */
+  /** Resumes due deletions and reports failures. */
   readonly resume: (reports: DeletionReports) => Promise<void>;
   readonly logger: Logger;
 }
 
-/** Starts looking; `stop` waits for the round that is under way. */
+/** Starts the rounds; `stop` waits for the current one. */
 export function followUnfinishedDeletions({ resume, logger }: UnfinishedDeletionsOptions): Started<Repetition> {
   const reports: DeletionReports = {
     failed: ({ serverId, accountNumber }, error) => {
-      logger.warn({ serverId, accountNumber, err: error }, "a deletion that was begun could not be ended yet");
+      logger.warn({ serverId, accountNumber, err: error }, "a deletion could not be completed yet");
     },
     skipped: ({ serverId, accountNumber }, error) => {
       unannounced.add(1);
-      const text = "a deletion goes on without the account's last events, which could not be booked";
+      const text = "a deletion continues without the account's last events, which could not be booked";
       logger.error({ serverId, accountNumber, err: error }, text);
     },
   };

@@ -1,7 +1,7 @@
 import { changeAccountStatus } from "./change-account-status.ts";
 
 /**
- * Ends login, trading and finance of an account without open positions; it can be enabled again
+ * Ends login, trading and funding of an account without open positions. It can be enabled again
  * (decisions, 4.3).
  */
 export const archiveAccount = changeAccountStatus("archive");

@@ -4,12 +4,12 @@ import { eventEnvelope } from "@kapi/testkit";
 import { describe, expect, it } from "vitest";
 
 import type { AccountName } from "../domain/ports.ts";
-import { type BookableChange, type ChangeBookingSources, createChangeBooking } from "./book-changes.ts";
+import { type BookableChange, type ChangeBookingDependencies, createChangeBooking } from "./book-changes.ts";
 
 const SERVER = "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02";
 
 /** The history of one server in memory: what is booked, and whose history was asked for. */
-class History implements ChangeBookingSources {
+class History implements ChangeBookingDependencies {
   readonly booked = new Map<string, number>();
   readonly events: string[] = [];
   readonly asked: string[] = [];
@@ -46,7 +46,7 @@ function changesOf(...accountNumbers: readonly string[]): BookableChange[] {
 }
 
 describe("the events of changes", () => {
-  it("are booked at once where all before them are; where they are booked themselves nothing happens", async () => {
+  it("are booked at once if they are next, and skipped if already booked", async () => {
     const history = new History();
     history.booked.set("1", 4).set("2", 5);
     await createChangeBooking(history)(SERVER, changesOf("1", "2", "deleted"));
@@ -54,7 +54,7 @@ describe("the events of changes", () => {
     expect(history.asked).toEqual([]);
   });
 
-  it("wait for what the topic brings, and the history is not asked", async () => {
+  it("wait for the topic without reading the history", async () => {
     const history = new History();
     history.booked.set("1", 3);
     let looks = 0;
@@ -67,14 +67,14 @@ describe("the events of changes", () => {
     expect(history.asked).toEqual([]);
   });
 
-  it("are asked of the history where the topic does not bring what is missing", async () => {
+  it("are read from the history if the topic does not deliver them", async () => {
     const history = new History();
     history.booked.set("1", 3).set("2", 0);
     await createChangeBooking(history)(SERVER, changesOf("1", "2"));
     expect(history.asked).toEqual(["1", "2"]);
   });
 
-  it("hold no batch up where the history hangs, and ask it for no further account of that server", async () => {
+  it("delay no batch if the history hangs, and read it for no further account of that server", async () => {
     const history = new History();
     history.hanging = deferred();
     const accounts = Array.from({ length: 20 }, (_, index) => String(index));

@@ -1,11 +1,10 @@
 /**
- * Books the events of changes before their commands end, so that the fact of a change comes behind
- * the facts of what happened before it (decisions, 11). The answer to a change is mostly faster
- * than the topic that brings the events before it, so the topic is given a moment first; then the
- * trading server's history is asked.
+ * Books the events of changes before their commands complete, so that the event of a change follows
+ * the events of what happened before it (decisions, 11). The response to a change is usually faster
+ * than the topic, so the topic gets a short wait first. Then the trading server's history is read.
  *
- * This is an attempt: a command never fails by it, and a batch of commands waits for it for half a
- * second at most. Then the fact stands where the end of its command is committed.
+ * This is best effort: no command fails because of it, and a batch waits for at most half a second.
+ * Otherwise the event follows the commit of its command.
  */
 import type { TradingEvent } from "@kapi/contracts";
 import { delay, monotonicClock } from "@kapi/kernel";
@@ -13,18 +12,18 @@ import { delay, monotonicClock } from "@kapi/kernel";
 import type { FeedSource, HistoryReader } from "../domain/history-ports.ts";
 import type { AccountName } from "../domain/ports.ts";
 
-/** How long a batch waits in all. */
+/** Maximum wait of a batch. */
 const MAX_WAIT_MS = 500;
-/** How much of that is left to the topic before the history is asked. */
+/** How much of it is spent waiting for the topic. */
 const TOPIC_WAIT_MS = 150;
 const LOOK_INTERVAL_MS = 25;
 /**
- * Accounts of one server whose history is asked for at once, by all batches; a history that hangs
- * keeps them.
+ * Maximum number of concurrent history reads per server, across all batches, including hanging
+ * ones.
  */
 const MAX_ASKED_AT_ONCE = 8;
 
-/** The event that a command's change made. */
+/** The event made by a command's change. */
 export interface BookableChange {
   readonly account: AccountName;
   readonly event: TradingEvent;
@@ -32,27 +31,27 @@ export interface BookableChange {
   readonly traceparent: string | undefined;
 }
 
-export interface ChangeBookingSources {
+export interface ChangeBookingDependencies {
   readonly reader: Pick<HistoryReader, "bookedSequences">;
   readonly feed: Pick<FeedSource, "book" | "bookNextPage">;
 }
 
-/** Books the events of a batch of changes on one server, each of another account. Never rejects. */
+/** Books the events of changes on one server, each on another account. Never rejects. */
 export type BookChanges = (serverId: string, changes: readonly BookableChange[]) => Promise<void>;
 
-/** Makes the booking of changes of a process. */
-export function createChangeBooking(sources: ChangeBookingSources): BookChanges {
-  const booking = new ChangeBooking(sources);
+/** Creates the booking of changes; one per process. */
+export function createChangeBooking(dependencies: ChangeBookingDependencies): BookChanges {
+  const booking = new ChangeBooking(dependencies);
   return (serverId, changes) => booking.book(serverId, changes);
 }
 
 class ChangeBooking {
-  readonly #sources: ChangeBookingSources;
-  /** By server, the accounts whose history is asked for now. */
+  readonly #dependencies: ChangeBookingDependencies;
+  /** Accounts with a running history read, by server. */
   readonly #asked = new Map<string, Set<string>>();
 
-  constructor(sources: ChangeBookingSources) {
-    this.#sources = sources;
+  constructor(dependencies: ChangeBookingDependencies) {
+    this.#dependencies = dependencies;
   }
 
   async book(serverId: string, changes: readonly BookableChange[]): Promise<void> {
@@ -80,9 +79,11 @@ class ChangeBooking {
     await Promise.all(Array.from({ length: MAX_ASKED_AT_ONCE }, work));
   }
 
-  /** Books what comes next of its account; gives the changes before which an event is missing. */
+  /**
+   * Books each change that is next in its account; returns those with missing events before them.
+   */
   async #withoutBooked(changes: readonly BookableChange[]): Promise<BookableChange[]> {
-    const { reader, feed } = this.#sources;
+    const { reader, feed } = this.#dependencies;
     const booked = await reader.bookedSequences(changes.map(({ account }) => account));
     const behind = changes.map(({ event }, index) => event.sequence - (booked[index] ?? Number.POSITIVE_INFINITY));
     const next = changes.filter((_, index) => behind[index] === 1);
@@ -91,7 +92,7 @@ class ChangeBooking {
   }
 
   async #askHistory(serverId: string, { account }: BookableChange): Promise<void> {
-    const { reader, feed } = this.#sources;
+    const { reader, feed } = this.#dependencies;
     const asked = this.#asked.get(serverId) ?? new Set<string>();
     if (asked.has(account.accountNumber) || asked.size >= MAX_ASKED_AT_ONCE) return;
     this.#asked.set(serverId, asked.add(account.accountNumber));
@@ -99,7 +100,7 @@ class ChangeBooking {
       const [booked] = await reader.bookedSequences([account]);
       if (booked !== undefined && booked !== null) await feed.bookNextPage(account, booked);
     } catch {
-      // The trading server's history is not to be had now; the topic brings the events later.
+      // The history is unavailable; the topic delivers the events later.
     } finally {
       asked.delete(account.accountNumber);
       if (asked.size === 0) this.#asked.delete(serverId);

@@ -1,8 +1,7 @@
 /**
- * Booking an account's events up to the trading server's own sequence: before a read that is never
- * stale (decisions, 4.11), and before the end of a command that made events of more than the
- * account itself (decisions, 3.7). What the topic has not brought is asked of the trading server,
- * so this does not depend on the consumer.
+ * Books an account's events up to the trading server's current sequence: before a fresh read
+ * (decisions, 4.11), and before a command completes whose change also made other events (decisions,
+ * 3.7). Missing events are read from the trading server, so this does not depend on the consumer.
  */
 import { DependencyError } from "@kapi/http";
 import { delay } from "@kapi/kernel";
@@ -10,38 +9,48 @@ import { delay } from "@kapi/kernel";
 import type { FeedSource, HistoryReader } from "../domain/history-ports.ts";
 import type { AccountName } from "../domain/ports.ts";
 
-/** How long a read waits at most (decisions, 4.11). */
+/** Maximum wait of a read (decisions, 4.11). */
 const MAX_WAIT_MS = 2_000;
-/** Pause after a page that brought the account no further; then twice as long each time. */
+/** Pause after a page without progress; doubled each time. */
 const FIRST_PAUSE_MS = 50;
-/** So many pages in a row that bring the account no further are enough: 1.6 s with the pauses. */
+/** Gives up after this many pages without progress: 1.6 s with the pauses. */
 const MAX_IDLE_ATTEMPTS = 6;
 
-export interface CatchUpSources {
+export interface CatchUpDependencies {
   readonly reader: Pick<HistoryReader, "bookedSequence">;
   readonly feed: FeedSource;
 }
 
 /**
- * Resolves when the account is booked up to what the trading server has at this moment; false where
- * there is no such account. After `waitMs`, or where events cannot be booked, or the trading server
- * gives no clear answer: DependencyError. What was booked until then stays booked.
+ * Resolves when the account is booked up to the trading server's current sequence; false if there
+ * is no such account. Rejects with DependencyError after `waitMs`, if events cannot be booked, or
+ * without a clear answer of the trading server. Booked events stay booked.
  */
-export async function catchUp(sources: CatchUpSources, account: AccountName, waitMs = MAX_WAIT_MS): Promise<boolean> {
+export async function catchUp(
+  dependencies: CatchUpDependencies,
+  account: AccountName,
+  waitMs = MAX_WAIT_MS,
+): Promise<boolean> {
   const ended = new AbortController();
   const late = delay(waitMs, ended.signal).then((): never => {
-    throw new DependencyError(`the history was not booked up within ${waitMs} ms`);
+    throw new DependencyError(`the history was not booked within ${waitMs} ms`);
   });
   try {
-    return await Promise.race([bookAll(sources, account, ended.signal), late]);
+    return await Promise.race([bookAll(dependencies, account, ended.signal), late]);
   } catch (error) {
-    throw error instanceof DependencyError ? error : new DependencyError("the history is not known", { cause: error });
+    throw error instanceof DependencyError
+      ? error
+      : new DependencyError("the history is unavailable", { cause: error });
   } finally {
     ended.abort();
   }
 }
 
-async function bookAll({ reader, feed }: CatchUpSources, account: AccountName, ended: AbortSignal): Promise<boolean> {
+async function bookAll(
+  { reader, feed }: CatchUpDependencies,
+  account: AccountName,
+  ended: AbortSignal,
+): Promise<boolean> {
   let booked = await reader.bookedSequence(account);
   if (booked === null) return false;
   const target = await feed.lastSequence(account);

@@ -1,7 +1,7 @@
 /**
- * Carries out queued operations on existing accounts: reads them, decides by the state table and
- * the server's configuration, sends what may be done in one batch by reference, and says what
- * became of each. Running a command again sends the same reference, and so gives the same outcome.
+ * Carries out queued operations on existing accounts: plans them by status and server
+ * configuration, sends the allowed ones in one batch by reference, and returns their outcomes. A
+ * repeated command sends the same reference, so it gets the same outcome.
  */
 import type { CommandHeader, CommandMessage, StoredCommandMessage } from "@kapi/contracts";
 import { assertDefined, type Clock, toIso } from "@kapi/kernel";
@@ -11,37 +11,37 @@ import type {
   ChangeOutcome,
   QueuedOperation,
   ReferencedChange,
-  Refusal,
+  Rejection,
 } from "../domain/account-change.ts";
 import type { Account, ServerConfiguration } from "../domain/account.ts";
-import type { AccountBook, AccountChanger, AccountReader } from "../domain/ports.ts";
-import { refusal } from "../domain/refusals.ts";
+import type { AccountRepository, AccountChanger, AccountReader } from "../domain/ports.ts";
+import { rejection } from "../domain/rejections.ts";
 import type { BookableChange, BookChanges } from "./book-changes.ts";
-import { type CatchUpSources, catchUp } from "./catch-up.ts";
+import { type CatchUpDependencies, catchUp } from "./catch-up.ts";
 import { completeDeletions, type DeletionPorts, NOT_TRIED } from "./complete-deletion.ts";
 import type { QueuedOperations } from "./queued-operations.ts";
 
 /**
- * Accounts of one batch that are booked up side by side. Once so many have failed, the batch waits
- * for no further one.
+ * Maximum number of concurrent catch-ups of a batch. After this many failures the batch tries no
+ * further ones.
  */
 const MAX_CATCH_UPS = 8;
 
-/** How a command stands after it was run once. */
+/** The result of one attempt at a command. */
 export type ChangeRun =
   | { readonly kind: "done"; readonly account: Account; readonly effect: AccountEffect }
   | { readonly kind: "deleted"; readonly account: Account; readonly effect: AccountEffect }
-  | ({ readonly kind: "refuse" } & Refusal)
-  | { readonly kind: "refused"; readonly errorCode: Refusal["errorCode"]; readonly reason: string }
+  | ({ readonly kind: "refuse" } & Rejection)
+  | { readonly kind: "refused"; readonly errorCode: Rejection["errorCode"]; readonly reason: string }
   | { readonly kind: "closed" }
   | { readonly kind: "retry"; readonly reason: string };
 
 export interface ChangePorts {
   readonly reader: AccountReader;
-  readonly book: AccountBook;
+  readonly repository: AccountRepository;
   readonly changer: AccountChanger;
   readonly deletion: DeletionPorts;
-  readonly history: CatchUpSources;
+  readonly history: CatchUpDependencies;
   readonly bookChanges: BookChanges;
   readonly operations: QueuedOperations;
   readonly clock: Clock;
@@ -55,8 +55,8 @@ interface Planned {
 }
 
 /**
- * Runs commands of one server, each of another account; one answer each, in order. Rejects where
- * the trading server gives no clear answer.
+ * Runs commands of one server, each on another account; one result each, in order. Rejects if the
+ * trading server gives no clear answer.
  */
 export async function changeTradingAccounts(
   ports: ChangePorts,
@@ -65,7 +65,7 @@ export async function changeTradingAccounts(
 ): Promise<ChangeRun[]> {
   const server = await ports.reader.server(serverId);
   if (server === null) return messages.map(() => ({ kind: "retry", reason: "the server is not known yet" }));
-  const accounts = await ports.book.begin(
+  const accounts = await ports.repository.startCommands(
     serverId,
     messages.map(({ commandId, accountNumber }) => ({ commandId, accountNumber: accountNumber ?? "" })),
   );
@@ -84,10 +84,7 @@ export async function changeTradingAccounts(
   return messages.map(({ commandId }) => assertDefined(runs.get(commandId), "a run for each command"));
 }
 
-/**
- * What became of commands that were perhaps sent; one that was not can never be carried out
- * afterwards.
- */
+/** The results of commands that may have been sent. An unsent one is closed and can never apply. */
 export async function settleTradingAccounts(
   ports: ChangePorts,
   serverId: string,
@@ -97,7 +94,7 @@ export async function settleTradingAccounts(
     serverId,
     messages.map(({ commandId }) => commandId),
   );
-  const accounts = await ports.book.read(
+  const accounts = await ports.repository.read(
     serverId,
     messages.map(({ accountNumber }) => accountNumber ?? ""),
   );
@@ -123,9 +120,9 @@ function planOf(
   account: Account | null,
 ): Planned | ChangeRun {
   if (account === null || account.status === "deleting" || account.status === "deleted") {
-    return refusal("ACCOUNT_NOT_FOUND");
+    return rejection("ACCOUNT_NOT_FOUND");
   }
-  if (server.status !== "active") return refusal("SERVER_DISABLED");
+  if (server.status !== "active") return rejection("SERVER_DISABLED");
   const operation = operationOf(ports, message);
   const plan = operation.plan(message, account, server);
   if (plan.kind === "refuse") return plan;
@@ -148,7 +145,7 @@ async function outcomesOf(
   const changes: BookableChange[] = [];
   for (const [index, { message, operation, account }] of commands.entries()) {
     const id = message.commandId;
-    const outcome = goneOutcome(operation, assertDefined(outcomes[index], "an outcome for each change"));
+    const outcome = acceptMissingAccount(operation, assertDefined(outcomes[index], "an outcome for each change"));
     if (outcome.kind !== "applied") {
       runs.set(id, outcome);
       continue;
@@ -162,7 +159,7 @@ async function outcomesOf(
     }
   }
   await ports.bookChanges(serverId, changes);
-  for (const [id, reason] of await bookUp(ports, behind)) runs.set(id, { kind: "retry", reason });
+  for (const [id, reason] of await catchUpAll(ports, behind)) runs.set(id, { kind: "retry", reason });
   const failures = await completeDeletions(
     ports.deletion,
     deleted.map(({ account }) => account),
@@ -175,11 +172,10 @@ async function outcomesOf(
 }
 
 /**
- * Books what the trading server did beside the change itself, so that no read is behind the command
- * (decisions, 3.7). For those that could not be booked, why: the command is run again, and has the
- * same outcome.
+ * Books the other events of the changes, so that no read is behind the command (decisions, 3.7).
+ * Returns the reasons of failures: those commands are retried and keep their outcome.
  */
-async function bookUp(
+async function catchUpAll(
   { history }: ChangePorts,
   behind: readonly { readonly id: string; readonly account: Account }[],
 ): Promise<Map<string, string>> {
@@ -200,8 +196,8 @@ async function bookUp(
   return reasons;
 }
 
-/** An account that the trading server does not know needs no deletion there: it is done. */
-function goneOutcome({ operation }: QueuedOperation, outcome: ChangeOutcome): ChangeOutcome {
+/** A deletion of an account that is unknown to the trading server counts as applied. */
+function acceptMissingAccount({ operation }: QueuedOperation, outcome: ChangeOutcome): ChangeOutcome {
   const gone = outcome.kind === "refused" && outcome.errorCode === "ACCOUNT_NOT_FOUND";
   return gone && operation === "account.delete" ? { kind: "applied", event: null } : outcome;
 }

@@ -1,89 +1,87 @@
 /**
- * The end of every deletion, after the trading server's part: what it closed is booked and
- * announced, then nothing that is known of the account is left anywhere. Each step may be done
- * again, and by several at once.
+ * The last steps of every deletion, after the trading server's part: its events are booked and
+ * published, then all data of the account is removed. Each step may be repeated, also concurrently.
  */
 import { faultPoint } from "@kapi/runtime";
 
 import type { Account } from "../domain/account.ts";
 import type { FeedSource } from "../domain/history-ports.ts";
-import type { AccountTraces, DeletionBook } from "../domain/ports.ts";
+import type { ExternalAccountData, DeletionRepository } from "../domain/ports.ts";
 import { catchUp } from "./catch-up.ts";
 
 /**
- * Deletions of one batch that are completed side by side. Once so many have failed, the batch tries
- * no further one.
+ * Maximum number of concurrent deletions of a batch. After this many failures the batch tries no
+ * further ones.
  */
 const MAX_AT_ONCE = 8;
-/** Why the rest of such a batch has to be done again. */
-export const NOT_TRIED = "not tried, as others of its batch could not be completed";
+/** The reason for the untried deletions of such a batch. */
+export const NOT_TRIED = "not tried, because others of its batch failed";
 /**
- * How long a deletion by itself books: thousands of closed positions, and less than the gateway
- * waits for the whole.
+ * Maximum time to book the events of one deletion: enough for thousands of closed positions, and
+ * less than the gateway's deadline.
  */
 const MAX_BOOKING_MS = 8_000;
 /**
- * Tries of the service itself, the last about 5 min after the first, that booked nothing; then it
- * goes on without.
+ * Maximum number of the service's own attempts that book nothing, over about 5 minutes. Then the
+ * deletion continues without the events.
  */
 const MAX_STALLED_ATTEMPTS = 5;
 
 export interface DeletionPorts {
-  readonly book: DeletionBook;
-  readonly traces: AccountTraces;
+  readonly repository: DeletionRepository;
+  readonly externalData: ExternalAccountData;
   readonly feed: FeedSource;
 }
 
 /**
- * Books the events of an account that the trading server has deleted, up to its last one: closing
- * deals and cancelled orders become facts before that of the deletion. Rejects where that could not
- * be done in time.
+ * Books the events of an account up to its last one on the trading server, so that closing deals
+ * and cancelled orders are published before the deletion. Rejects if that takes too long.
  */
-export async function bookLastEvents({ book, feed }: DeletionPorts, account: Account): Promise<void> {
-  await catchUp({ reader: book, feed }, account, MAX_BOOKING_MS);
+export async function bookLastEvents({ repository, feed }: DeletionPorts, account: Account): Promise<void> {
+  await catchUp({ reader: repository, feed }, account, MAX_BOOKING_MS);
   faultPoint("account.deletion-booked");
 }
 
 /**
- * As {@link bookLastEvents}, for the service's own tries, which come ever more seldom: after some
- * that booked nothing at all the rest is left out and told to `onSkipped`, so that every deletion
- * ends.
+ * {@link bookLastEvents} for the service's own attempts. After {@link MAX_STALLED_ATTEMPTS}
+ * attempts that booked nothing, the remaining events are skipped and reported to `onSkipped`, so
+ * that every deletion completes.
  */
 export async function bookOrSkipLastEvents(
   ports: DeletionPorts,
   account: Account,
   onSkipped: (error: unknown) => void,
 ): Promise<void> {
-  const bookedBefore = await ports.book.bookedSequence(account);
+  const bookedBefore = await ports.repository.bookedSequence(account);
   try {
     await bookLastEvents(ports, account);
   } catch (error) {
     if (bookedBefore === null) throw error;
-    const stalls = await ports.book.noteStall(account.id, bookedBefore);
+    const stalls = await ports.repository.noteStall(account.id, bookedBefore);
     if (stalls < MAX_STALLED_ATTEMPTS) throw error;
-    await ports.book.skipEvents(account.id);
+    await ports.repository.skipEvents(account.id);
     onSkipped(error);
   }
 }
 
 /**
- * Removes what this service, finance and metrics know of an account whose last events are booked.
- * Rejects where one step could not be done; all of them are then done again.
+ * Removes the data of an account in this service, finance and metrics, after its last events are
+ * booked. If a step fails, all steps are repeated.
  */
-export async function removeTraces({ book, traces }: DeletionPorts, account: Account): Promise<void> {
+export async function removeAccountData({ repository, externalData }: DeletionPorts, account: Account): Promise<void> {
   const { serverId, accountNumber } = account;
-  await book.deleteHistory(serverId, accountNumber);
+  await repository.deleteHistory(serverId, accountNumber);
   faultPoint("account.deletion-history");
-  await traces.inFinance(serverId, accountNumber);
+  await externalData.deleteFromFinance(serverId, accountNumber);
   faultPoint("account.deletion-finance");
-  await traces.inMetrics(serverId, accountNumber);
+  await externalData.deleteFromMetrics(serverId, accountNumber);
   faultPoint("account.deletion-metrics");
 }
 
 /**
- * Takes accounts that the trading server has deleted as far as they get before their commands are
- * final: marked `deleting`, their last events booked, and their traces removed. For each, null or
- * why it has to be done again. What takes longer is taken to its end as an unfinished deletion.
+ * Completes the deletion of accounts that the trading server has deleted, as far as possible before
+ * their commands are final. Returns null or the reason for a retry for each. The rest is resumed as
+ * an unfinished deletion.
  */
 export async function completeDeletions(
   ports: DeletionPorts,
@@ -102,12 +100,12 @@ export async function completeDeletions(
 async function completed(ports: DeletionPorts, account: Account, tries: boolean): Promise<string | null> {
   try {
     faultPoint("account.deletion-trading-server");
-    await ports.book.markDeleting(account.id);
+    await ports.repository.markDeleting(account.id);
     faultPoint("account.deletion-marked");
     if (!tries) return NOT_TRIED;
-    await catchUp({ reader: ports.book, feed: ports.feed }, account);
+    await catchUp({ reader: ports.repository, feed: ports.feed }, account);
     faultPoint("account.deletion-booked");
-    await removeTraces(ports, account);
+    await removeAccountData(ports, account);
     return null;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

@@ -1,19 +1,19 @@
-import type { ConfigureServer, ServerRegister } from "../domain/ports.ts";
+import type { ConfigureServer, ServerRepository } from "../domain/ports.ts";
 
 /**
- * Tells every trading server whose configuration changed, and notes it. One that is unreachable is
- * reported to `onFailure` and stays due, and does not keep the others waiting.
+ * Sends every changed configuration to its trading server and records it. An unreachable server is
+ * reported to `onFailure`, stays due, and does not delay the others.
  */
 export async function configureServers(
-  register: ServerRegister,
+  serverRepository: ServerRepository,
   configure: ConfigureServer,
   onFailure: (serverId: string, error: unknown) => void,
 ): Promise<void> {
-  const due = await register.unconfigured();
+  const due = await serverRepository.unconfigured();
   await Promise.all(
     due.map(async (serverId) => {
       try {
-        await register.tell(serverId, configure);
+        await serverRepository.sendConfiguration(serverId, configure);
       } catch (error) {
         onFailure(serverId, error);
       }

@@ -1,26 +1,31 @@
 /**
- * Carries out accepted creations: takes them up (number, row `pending`), opens the accounts on the
- * trading server by reference, and says how each ends. Running one again gives the same account and
- * the same outcome.
+ * Carries out accepted creations: inserts the accounts as `pending` with a number, and opens them
+ * on the trading server by reference. A repeated creation gives the same account and outcome.
  */
 import type { Actor, CommandErrorCode } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
 
 import type { Account, AccountCreation } from "../domain/account.ts";
-import type { AccountOpener, AccountOpening, AccountReader, CreationBook, OpeningOutcome } from "../domain/ports.ts";
+import type {
+  AccountOpener,
+  AccountOpening,
+  AccountReader,
+  CreationRepository,
+  OpeningOutcome,
+} from "../domain/ports.ts";
 
-/** A creation with the passwords that its account gets. */
+/** A creation with the account's passwords. */
 export interface RequestedCreation {
   readonly creation: AccountCreation;
   readonly tradingPassword: string;
   readonly investorPassword: string;
-  /** Who asked for it, where that is known. */
+  /** The caller, if known. */
   readonly createdBy?: Actor | undefined;
-  /** The span that the account is created in, if it belongs to a trace. */
+  /** The span of the creation, if its trace is sampled. */
   readonly traceparent?: string | undefined;
 }
 
-/** How a creation stands after it was run once. */
+/** The result of one attempt at a creation. */
 export type CreationOutcome =
   | OpeningOutcome
   | { readonly kind: "refuse"; readonly errorCode: CommandErrorCode; readonly reason: string }
@@ -28,19 +33,19 @@ export type CreationOutcome =
 
 export interface CreationRun {
   readonly outcome: CreationOutcome;
-  /** Null where the creation was not taken up. */
+  /** Null if no account was inserted. */
   readonly account: Account | null;
 }
 
 export interface CreateTradingAccountPorts {
   readonly reader: AccountReader;
-  readonly book: CreationBook;
+  readonly repository: CreationRepository;
   readonly opener: AccountOpener;
 }
 
 /**
- * Runs creations of one server; one answer each, in order. Rejects where the trading server gives
- * no clear answer.
+ * Runs creations of one server; one result each, in order. Rejects if the trading server gives no
+ * clear answer.
  */
 export async function createTradingAccounts(
   ports: CreateTradingAccountPorts,
@@ -50,10 +55,10 @@ export async function createTradingAccounts(
   const server = await ports.reader.server(serverId);
   if (server === null) return requested.map(() => notTaken({ kind: "retry", reason: "the server is not known yet" }));
   if (server.status !== "active") {
-    const refusal = { kind: "refuse", errorCode: "SERVER_DISABLED", reason: "The server is disabled" } as const;
-    return requested.map(() => notTaken(refusal));
+    const rejection = { kind: "refuse", errorCode: "SERVER_DISABLED", reason: "The server is disabled" } as const;
+    return requested.map(() => notTaken(rejection));
   }
-  const accounts = await ports.book.takeUp(requested.map(({ creation }) => creation));
+  const accounts = await ports.repository.findOrCreate(requested.map(({ creation }) => creation));
   const openings = accounts.flatMap((account, index) =>
     isGone(account) ? [] : [toOpening(account, requested[index])],
   );
@@ -69,7 +74,7 @@ export async function createTradingAccounts(
 
 const GONE: CreationOutcome = { kind: "refuse", errorCode: "ACCOUNT_NOT_FOUND", reason: "The account was deleted" };
 
-/** Whether it was deleted before its creation ended: nothing may open it any more. */
+/** Whether the account was deleted before its creation completed: it must not be opened. */
 function isGone({ status }: Account): boolean {
   return status === "deleting" || status === "deleted";
 }

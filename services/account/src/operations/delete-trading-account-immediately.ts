@@ -1,7 +1,7 @@
 /**
- * The deletion within the request (decisions, 4.8). From `deleting` on nothing leads back: a
- * request that fails, or a process that ends, leaves a deletion that the next request, or the look
- * at unfinished ones, takes to its end. Every step may be done again, and by several at once.
+ * The synchronous deletion (decisions, 4.8). `deleting` is never undone: after a failed request or
+ * a killed process, the next request or the service itself completes the deletion. Every step may
+ * be repeated, also concurrently.
  */
 import type { Actor } from "@kapi/contracts";
 import { DependencyError } from "@kapi/http";
@@ -10,33 +10,33 @@ import { faultPoint } from "@kapi/runtime";
 
 import type { Account } from "../domain/account.ts";
 import type { AccountChanger, DeletionState } from "../domain/ports.ts";
-import { bookLastEvents, bookOrSkipLastEvents, type DeletionPorts, removeTraces } from "./complete-deletion.ts";
+import { bookLastEvents, bookOrSkipLastEvents, type DeletionPorts, removeAccountData } from "./complete-deletion.ts";
 
-/** How long the account's running command is waited for (decisions, 4.8). */
+/** How long to wait for the account's running command (decisions, 4.8). */
 const RUNNING_TIMEOUT_MS = 5_000;
 /**
- * A command that is not shown as running this long is between two attempts; its reference is
- * settled instead.
+ * A command that is not running for this long is between two attempts: its reference is settled
+ * instead.
  */
 const QUEUED_TIMEOUT_MS = 1_000;
 const LOOK_INTERVAL_MS = 50;
-/** Unfinished deletions taken up in one round. */
+/** Maximum number of deletions resumed in one round. */
 const MAX_DUE = 10;
 
 export interface ImmediateDeletionPorts extends DeletionPorts {
   readonly changer: AccountChanger;
   readonly clock: Clock;
-  /** As the book does it, in a transaction of its own. */
+  /** As in the repository, in its own transaction. */
   readonly announceCreation: (accountId: string, at: string) => Promise<void>;
-  /** Marks the account as deleted, with the fact, in a transaction of its own. */
+  /** Marks the account deleted and publishes the event, in its own transaction. */
   readonly finish: (accountId: string) => Promise<void>;
 }
 
 /**
- * Deletes an account, with its open positions closed at the market, and everything that is known of
- * it. The closing deals are booked and announced before the deletion is. True once the account is
- * gone, also where it was before; false where there never was one. Rejects where a step could not
- * be done. `createdBy`: who asks for it, which the ledger keeps of the closed positions.
+ * Deletes an account and all its data; closes open positions at the market. The closing deals are
+ * published before the deletion. True once the account is deleted, also by an earlier request;
+ * false if it never existed. Rejects if a step fails. `createdBy`: the caller, recorded in the
+ * ledger for the closed positions.
  */
 export async function deleteTradingAccountImmediately(
   ports: ImmediateDeletionPorts,
@@ -50,17 +50,17 @@ export async function deleteTradingAccountImmediately(
   return true;
 }
 
-/** Told of deletions that are taken up again. */
+/** Receives the results of resumed deletions. */
 export interface DeletionReports {
-  /** It could not be ended, and is due again later. */
+  /** The deletion failed and is due again later. */
   readonly failed: (account: Account, error: unknown) => void;
-  /** It goes on without the account's last events, which could not be booked. */
+  /** The deletion continues without the account's last events, which could not be booked. */
   readonly skipped: (account: Account, error: unknown) => void;
 }
 
-/** Takes up deletions that were begun and not ended. */
+/** Resumes unfinished deletions. */
 export async function resumeDeletions(ports: ImmediateDeletionPorts, reports: DeletionReports): Promise<void> {
-  const due = await ports.book.takeDue(MAX_DUE);
+  const due = await ports.repository.claimDue(MAX_DUE);
   const book: BookLast = (deletion, account) =>
     bookOrSkipLastEvents(deletion, account, (error) => reports.skipped(account, error));
   await Promise.all(
@@ -76,26 +76,26 @@ export async function resumeDeletions(ports: ImmediateDeletionPorts, reports: De
 
 type BookLast = (ports: DeletionPorts, account: Account) => Promise<void>;
 
-/** Waits for the running command and writes `deleting`; gives the account as it then is. */
+/** Waits for the running command and marks the account `deleting`; returns its state. */
 async function started(
-  { book, clock }: ImmediateDeletionPorts,
+  { repository, clock }: ImmediateDeletionPorts,
   serverId: string,
   accountNumber: string,
   createdBy: Actor | null,
 ): Promise<DeletionState | null> {
   const beganMs = clock.nowMs();
   for (;;) {
-    const state = await book.look(serverId, accountNumber);
+    const state = await repository.find(serverId, accountNumber);
     if (state === null) return null;
     const { status } = state.account;
     if (status === "deleting" || status === "deleted") return state;
     const waitedMs = clock.nowMs() - beganMs;
     if (state.open === "running" && waitedMs >= RUNNING_TIMEOUT_MS) {
-      throw new DependencyError(`account ${accountNumber}: its running command takes too long`);
+      throw new DependencyError(`account ${accountNumber}: its running command did not finish in time`);
     }
     const idle = state.open === null || (state.open === "queued" && waitedMs >= QUEUED_TIMEOUT_MS);
     const asked = { ...state, createdBy };
-    if (idle && (await book.start(asked))) return asked;
+    if (idle && (await repository.start(asked))) return asked;
     await delay(LOOK_INTERVAL_MS);
   }
 }
@@ -104,33 +104,33 @@ async function carryOut(ports: ImmediateDeletionPorts, state: DeletionState, boo
   const { account, lastCommand } = state;
   const { serverId } = account;
   faultPoint("account.deletion-marked");
-  // A creation, or a change, that is still on its way could otherwise apply behind the deletion.
+  // A pending creation or change could otherwise apply after the deletion.
   const [settled] = lastCommand === null ? [] : await ports.changer.settle(serverId, [lastCommand]);
-  // A creation that the trading server carried out and that did not end here: closing deals are
-  // told only after it.
+  // The trading server created the account, but its creation did not complete here: publish it
+  // before the closing deals.
   const isCreated = settled?.kind === "applied" && settled.event?.type === "account.created";
   if (isCreated) await ports.announceCreation(account.id, settled.event.occurredAt);
   faultPoint("account.deletion-settled");
   await deleteOnTradingServer(ports, state);
   faultPoint("account.deletion-trading-server");
   await bookLast(ports, account);
-  await removeTraces(ports, account);
+  await removeAccountData(ports, account);
   await ports.finish(account.id);
   faultPoint("account.deletion-finished");
 }
 
 async function deleteOnTradingServer(ports: ImmediateDeletionPorts, state: DeletionState): Promise<void> {
   const { id, serverId, accountNumber } = state.account;
-  // The same for every retry, so that all of them have one outcome; only a refusal, which is final,
-  // makes a new one.
-  const reference = uuidV5(id, `deletion/${state.refusals}`);
+  // Retries use the same reference and so get one outcome. A rejection is final, so the next
+  // attempt has a new reference.
+  const reference = uuidV5(id, `deletion/${state.rejections}`);
   const change = { type: "delete", closePositions: true } as const;
   const createdBy = state.createdBy ?? undefined;
   const outcomes = await ports.changer.change(serverId, [{ reference, accountNumber, change, createdBy }]);
   const outcome = assertDefined(outcomes[0], "an outcome for each change");
   if (outcome.kind === "applied") return;
   if (outcome.kind === "refused" && outcome.errorCode === "ACCOUNT_NOT_FOUND") return;
-  await ports.book.refused(state);
+  await ports.repository.noteRejection(state);
   const reason = outcome.kind === "refused" ? outcome.reason : "the reference was closed";
-  throw new DependencyError(`account ${accountNumber}: the trading server does not delete it: ${reason}`);
+  throw new DependencyError(`account ${accountNumber}: the trading server rejected the deletion: ${reason}`);
 }

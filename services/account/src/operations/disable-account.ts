@@ -1,7 +1,7 @@
 import { changeAccountStatus } from "./change-account-status.ts";
 
 /**
- * Lets an account place no new orders; its positions stay valued, deposits and withdrawals work
+ * Blocks new orders of an account. Its positions are still valued; deposits and withdrawals work
  * (decisions, 4.3).
  */
 export const disableAccount = changeAccountStatus("disable");

@@ -4,7 +4,7 @@ import type { HistoryReader } from "../domain/history-ports.ts";
 import type { AccountName } from "../domain/ports.ts";
 import { rangeOf } from "./page-range.ts";
 
-/** Body of "list account deals", newest first; null where there is no such account. */
+/** Body of "list account deals", newest first; null if there is no such account. */
 export async function listTradingAccountDeals(
   reader: Pick<HistoryReader, "deals">,
   account: AccountName,

@@ -4,7 +4,7 @@ import type { HistoryReader } from "../domain/history-ports.ts";
 import type { AccountName } from "../domain/ports.ts";
 import { rangeOf } from "./page-range.ts";
 
-/** Body of listTradingAccountOrders, newest first; null where there is no such account. */
+/** Body of listTradingAccountOrders, newest first; null if there is no such account. */
 export async function listTradingAccountOrders(
   reader: Pick<HistoryReader, "orders">,
   account: AccountName,

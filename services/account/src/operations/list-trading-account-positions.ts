@@ -2,24 +2,24 @@ import { type ListPositionsQuery, type Pagination, paginationOf, type Position }
 
 import type { HistoryReader } from "../domain/history-ports.ts";
 import type { AccountName } from "../domain/ports.ts";
-import { catchUp, type CatchUpSources } from "./catch-up.ts";
+import { catchUp, type CatchUpDependencies } from "./catch-up.ts";
 import { rangeOf } from "./page-range.ts";
 
-export interface PositionSources extends CatchUpSources {
+export interface PositionDependencies extends CatchUpDependencies {
   readonly reader: Pick<HistoryReader, "positions" | "bookedSequence">;
 }
 
 /**
- * Body of "list account positions", newest first; null where there is no such account.
- * `status=open` is booked up to the trading server's own sequence first, else DependencyError
- * (decisions, 4.11).
+ * Body of "list account positions", newest first; null if there is no such account. `status=open`
+ * first books up to the trading server's sequence, or rejects with DependencyError (decisions,
+ * 4.11).
  */
 export async function listTradingAccountPositions(
-  sources: PositionSources,
+  dependencies: PositionDependencies,
   account: AccountName,
   query: ListPositionsQuery,
 ): Promise<{ positions: readonly Position[]; pagination: Pagination } | null> {
-  if (query.status === "open" && !(await catchUp(sources, account))) return null;
-  const page = await sources.reader.positions(account, query.status, rangeOf(query));
+  if (query.status === "open" && !(await catchUp(dependencies, account))) return null;
+  const page = await dependencies.reader.positions(account, query.status, rangeOf(query));
   return page === null ? null : { positions: page.records, pagination: paginationOf(query, page.total) };
 }

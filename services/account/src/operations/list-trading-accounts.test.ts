@@ -4,9 +4,9 @@ import { describe, expect, it } from "vitest";
 
 import type { Account, ServerConfiguration } from "../domain/account.ts";
 import type { AccountFilter, AccountReader } from "../domain/ports.ts";
-import { type AccountListSources, pageOfTradingAccounts, streamTradingAccounts } from "./list-trading-accounts.ts";
+import { type AccountListDependencies, pageOfTradingAccounts, streamTradingAccounts } from "./list-trading-accounts.ts";
 
-/** Most searches of an organization that a process runs at once. */
+/** Maximum number of concurrent searches of an organization in a process. */
 const SEARCHES = 2;
 /** Well below the 3 s and 1 s that lists and searches wait for a turn. */
 const SOON_MS = 500;
@@ -40,13 +40,17 @@ function sourcesIn(hangs: (serverId: string, filter: AccountFilter) => boolean) 
     },
   };
   const samples = { latest: () => Promise.resolve([]) };
-  const sources = { reader, samples } as unknown as AccountListSources;
-  return { sources, end, running: () => running };
+  const dependencies = { reader, samples } as unknown as AccountListDependencies;
+  return { dependencies, end, running: () => running };
 }
 
-async function whole(sources: AccountListSources, of: ServerConfiguration, filter: AccountFilter): Promise<string> {
+async function whole(
+  dependencies: AccountListDependencies,
+  of: ServerConfiguration,
+  filter: AccountFilter,
+): Promise<string> {
   let text = "";
-  for await (const chunk of streamTradingAccounts(sources, of, filter)) text += chunk;
+  for await (const chunk of streamTradingAccounts(dependencies, of, filter)) text += chunk;
   return text;
 }
 
@@ -61,48 +65,48 @@ function refused(read: Promise<string>): Promise<void> {
 }
 
 describe("searches of one organization that take long", () => {
-  it("have its share of the database at most, in pages and whole; one more is refused after its time", async () => {
+  it("use at most its share of the database, paged or not; one more is rejected after its wait", async () => {
     const one = server();
-    const { sources, end, running } = sourcesIn((serverId) => serverId === one.serverId);
+    const { dependencies, end, running } = sourcesIn((serverId) => serverId === one.serverId);
     const searches = [
-      pageOfTradingAccounts(sources, one, { ...PAGE, search: "a" }),
-      whole(sources, one, { search: "a" }),
+      pageOfTradingAccounts(dependencies, one, { ...PAGE, search: "a" }),
+      whole(dependencies, one, { search: "a" }),
     ];
     await expect.poll(running).toBe(SEARCHES);
     await Promise.all([
-      refused(pageOfTradingAccounts(sources, one, { ...PAGE, search: "a" })),
-      refused(whole(sources, one, { search: "a" })),
+      refused(pageOfTradingAccounts(dependencies, one, { ...PAGE, search: "a" })),
+      refused(whole(dependencies, one, { search: "a" })),
     ]);
     expect(running()).toBe(SEARCHES);
     end();
     await Promise.all(searches);
-    await soon(pageOfTradingAccounts(sources, one, { ...PAGE, search: "a" }));
+    await soon(pageOfTradingAccounts(dependencies, one, { ...PAGE, search: "a" }));
   });
 
-  it("hold up neither its lists and pages, nor another organization's searches and lists", async () => {
+  it("delay neither its lists and pages, nor another organization's searches and lists", async () => {
     const [one, other] = [server(), server()];
-    const { sources, end, running } = sourcesIn(
+    const { dependencies, end, running } = sourcesIn(
       (serverId, { search }) => serverId === one.serverId && search !== undefined,
     );
-    const searches = Array.from({ length: SEARCHES }, () => whole(sources, one, { search: "a" }));
+    const searches = Array.from({ length: SEARCHES }, () => whole(dependencies, one, { search: "a" }));
     await expect.poll(running).toBe(SEARCHES);
-    await soon(whole(sources, one, {}));
-    await soon(pageOfTradingAccounts(sources, one, PAGE));
-    await soon(whole(sources, other, {}));
-    await soon(whole(sources, other, { search: "a" }));
-    await soon(pageOfTradingAccounts(sources, other, { ...PAGE, search: "a" }));
+    await soon(whole(dependencies, one, {}));
+    await soon(pageOfTradingAccounts(dependencies, one, PAGE));
+    await soon(whole(dependencies, other, {}));
+    await soon(whole(dependencies, other, { search: "a" }));
+    await soon(pageOfTradingAccounts(dependencies, other, { ...PAGE, search: "a" }));
     end();
     await Promise.all(searches);
   });
 });
 
 describe("lists of one organization", () => {
-  it("of which a chunk takes long hold up no list of another one, however many there are", async () => {
+  it("with slow chunks delay no list of another one, however many there are", async () => {
     const [one, other] = [server(), server()];
-    const { sources, end, running } = sourcesIn((serverId) => serverId === one.serverId);
-    const lists = Array.from({ length: 8 }, () => whole(sources, one, {}));
+    const { dependencies, end, running } = sourcesIn((serverId) => serverId === one.serverId);
+    const lists = Array.from({ length: 8 }, () => whole(dependencies, one, {}));
     await expect.poll(running).toBe(1);
-    await soon(whole(sources, other, {}));
+    await soon(whole(dependencies, other, {}));
     expect(running()).toBe(1);
     end();
     await Promise.all(lists);

@@ -1,20 +1,19 @@
 import type { QueuedOperation } from "../domain/account-change.ts";
 import { ACCOUNT_MOVES } from "../domain/account-status.ts";
-import { refusal } from "../domain/refusals.ts";
+import { rejection } from "../domain/rejections.ts";
 
 /**
- * Deletes an account without open positions. Once the trading server has done it, everything known
- * of the account is removed before the command succeeds, as by the immediate deletion
- * (decisions, 4.8).
+ * Deletes an account without open positions. After the trading server's deletion, all data of the
+ * account is removed before the command succeeds, as in the immediate deletion (decisions, 4.8).
  */
 export const queueAccountDeletion: QueuedOperation = {
   operation: "account.delete",
-  fact: null,
-  // There is none afterwards.
+  eventType: null,
+  // The deletion removes the history anyway.
   changesHistory: false,
   plan(_message, account) {
-    const verdict = ACCOUNT_MOVES.startDeletion.from[account.status];
-    if (verdict !== "moves" && verdict !== "already") return refusal(verdict);
+    const outcome = ACCOUNT_MOVES.startDeletion.from[account.status];
+    if (outcome !== "moves" && outcome !== "already") return rejection(outcome);
     return { kind: "send", change: { type: "delete", closePositions: false } };
   },
   effect: (_message, event, nowIso) => ({ made: event !== null, at: event?.occurredAt ?? nowIso }),

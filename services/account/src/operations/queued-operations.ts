@@ -10,10 +10,10 @@ import type { PasswordOf } from "./reset-password.ts";
 import { resetTradingPassword } from "./reset-trading-password.ts";
 import { updateTradingAccount } from "./update-trading-account.ts";
 
-/** Every queued operation on an existing account, by the command's name for it. */
+/** Queued operations on existing accounts, by command name. */
 export type QueuedOperations = ReadonlyMap<CommandOperation, QueuedOperation>;
 
-/** All of them; `passwordOf` gives the resets their passwords. */
+/** Creates the operations; `passwordOf` supplies the passwords of resets. */
 export function queuedOperations(passwordOf: PasswordOf): QueuedOperations {
   const operations = [
     updateTradingAccount,

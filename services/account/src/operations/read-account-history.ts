@@ -2,23 +2,23 @@ import type { ExportRecord } from "@kapi/contracts";
 
 import type { HistoryRange, HistoryReader } from "../domain/history-ports.ts";
 import type { AccountName } from "../domain/ports.ts";
-import { catchUp, type CatchUpSources } from "./catch-up.ts";
+import { catchUp, type CatchUpDependencies } from "./catch-up.ts";
 
-export interface HistorySources extends CatchUpSources {
+export interface HistoryDependencies extends CatchUpDependencies {
   readonly reader: Pick<HistoryReader, "newest" | "bookedSequence">;
 }
 
 /**
- * The newest orders, positions and deals of an account together, newest first, for an export
- * (decisions, 8); null where there is no such account. Booked up to the trading server's own
- * sequence first, else DependencyError.
+ * The newest orders, positions and deals of an account, newest first, for an export (decisions, 8);
+ * null if there is no such account. First books up to the trading server's sequence, or rejects
+ * with DependencyError.
  */
 export async function readAccountHistory(
-  sources: HistorySources,
+  dependencies: HistoryDependencies,
   account: AccountName,
   range: HistoryRange,
 ): Promise<{ records: ExportRecord[] } | null> {
-  if (!(await catchUp(sources, account))) return null;
-  const records = await sources.reader.newest(account, range);
+  if (!(await catchUp(dependencies, account))) return null;
+  const records = await dependencies.reader.newest(account, range);
   return records === null ? null : { records };
 }

@@ -1,8 +1,8 @@
 /**
  * Rebuilds the orders, positions and deals of a server's accounts from the trading server's
- * history, while the service runs. Each account's history is gathered beside what readers see and
- * takes its place in one transaction, as of the event up to which it is booked: no fact is told
- * again, and none is lost. What was gathered before an interruption is not asked for again.
+ * history, while the service runs. Each account's history is staged and replaces the live one in
+ * one transaction, exactly up to its booked event, so no event is published twice or lost. An
+ * interrupted rebuild keeps its staged history.
  */
 import { delay } from "@kapi/kernel";
 import type { EventHistory } from "@kapi/trading-server/event-feed";
@@ -11,19 +11,19 @@ import type { StagedHistory } from "../domain/history-ports.ts";
 import type { Feed } from "../domain/history.ts";
 import type { AccountName } from "../domain/ports.ts";
 
-/** Accounts at a time. */
+/** Concurrent accounts. */
 const MAX_PARALLEL = 8;
-/** Accounts after which the run is noted as done so far. */
+/** Accounts after which the progress is saved. */
 const CHUNK_ACCOUNTS = 64;
-/** Events asked for at a time. */
+/** Events per request. */
 const PAGE_EVENTS = 1_000;
 /**
- * An account of which nothing is booked may be so new that its first events are on their way. Only
- * one that is so after this time has lost its history: then its events count as told.
+ * A new account may have no booked events yet because they are still on their way. An account
+ * without booked events after this time has lost its history: its events count as published.
  */
 const LOST_AFTER_MS = 5_000;
 
-/** What became of one account. */
+/** The result for one account. */
 export type RebuiltAccount = { readonly accountNumber: string } & (
   | { readonly kind: "rebuilt"; readonly feed: Feed; readonly different: number }
   | { readonly kind: "nothing" }
@@ -33,19 +33,15 @@ export type RebuiltAccount = { readonly accountNumber: string } & (
 export interface RebuildOptions {
   readonly staged: StagedHistory;
   readonly history: EventHistory;
-  /** Sequence of the account's last event on the trading server; 0 for none. */
+  /** Sequence of the account's last event on the trading server; 0 without one. */
   readonly lastSequence: (account: AccountName) => Promise<number>;
-  /**
-   * Told after each chunk: how many accounts are done of how many, and what became of those in the
-   * chunk.
-   */
+  /** Called after each chunk: accounts done, accounts in total, and the results of the chunk. */
   readonly onProgress: (done: number, total: number, accounts: readonly RebuiltAccount[]) => void;
 }
 
 /**
- * Rebuilds every account of a server, going on where an interrupted run ended. Accounts that fail
- * (the trading server does not answer, its history ends too early) keep what they have and are
- * told; the others go on.
+ * Rebuilds every account of a server, continuing an interrupted run. Accounts that fail (no answer,
+ * or an incomplete history) stay unchanged and are reported; the others continue.
  */
 export async function rebuildServer(options: RebuildOptions, serverId: string): Promise<void> {
   const { staged, onProgress } = options;
@@ -99,12 +95,12 @@ async function rebuilt(options: RebuildOptions, account: AccountName): Promise<R
 }
 
 /**
- * Gathers the events up to `target`, at least; returns the sequence of the last one; 0 where the
- * account is deleted.
+ * Stages the events up to at least `target`; returns the sequence of the last one, 0 if the account
+ * is deleted.
  */
 async function gather({ staged, history }: RebuildOptions, account: AccountName, target: number): Promise<number> {
   let gathered = await staged.stagedSequence(account);
-  // Gathered for an account that has begun anew since: of no use.
+  // Staged before the account was recreated: unusable.
   if (gathered > target) {
     await staged.discard(account);
     gathered = 0;
@@ -113,7 +109,7 @@ async function gather({ staged, history }: RebuildOptions, account: AccountName,
     const events = await history.since(account, gathered, Math.min(PAGE_EVENTS, target - gathered));
     if (events.length === 0) throw new Error(`the trading server's history ends at ${gathered}, before ${target}`);
     const reached = await staged.stage(account, events);
-    // Deleted meanwhile: there is nothing to put in place.
+    // Deleted meanwhile: nothing to replace.
     if (reached === 0) return 0;
     gathered = reached;
   }

@@ -1,13 +1,13 @@
 import { type AccountCredentials, CURRENCY_SYMBOLS, type Server, type TradingAccount } from "@kapi/contracts";
 import { amountFromMinor, assert } from "@kapi/kernel";
 
-import type { Account, AccountWorth, ServerConfiguration } from "../domain/account.ts";
+import type { Account, AccountValues, ServerConfiguration } from "../domain/account.ts";
 
 const isoOrNull = (time: Date | null): string | null => (time === null ? null : time.toISOString());
 
 /** The record of an account as the API shows it (decisions, 4.1). */
-export function toTradingAccount(account: Account, server: ServerConfiguration, worth: AccountWorth): TradingAccount {
-  assert(account.status !== "deleted", "a deleted account is shown to nobody");
+export function toTradingAccount(account: Account, server: ServerConfiguration, values: AccountValues): TradingAccount {
+  assert(account.status !== "deleted", "a deleted account is never shown");
   return {
     id: account.id,
     organizationId: account.organizationId,
@@ -21,7 +21,7 @@ export function toTradingAccount(account: Account, server: ServerConfiguration, 
     currencySymbol: CURRENCY_SYMBOLS[account.currency],
     leverage: account.leverage,
     initialBalance: amountFromMinor(account.initialBalanceMinor),
-    ...worth,
+    ...values,
     version: account.version,
     createdAt: account.createdAt.toISOString(),
     updatedAt: account.updatedAt.toISOString(),

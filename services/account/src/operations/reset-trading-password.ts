@@ -1,7 +1,7 @@
 import type { QueuedOperation } from "../domain/account-change.ts";
 import { type PasswordOf, resetPassword } from "./reset-password.ts";
 
-/** Gives the account a new trading password: the old one logs in no more. */
+/** Sets a new trading password; the old one stops working. */
 export function resetTradingPassword(passwordOf: PasswordOf): QueuedOperation {
   return resetPassword("trading", passwordOf);
 }

@@ -3,13 +3,13 @@ import type { Server } from "@kapi/contracts";
 import type { AccountReader } from "../domain/ports.ts";
 import { toServer } from "./render.ts";
 
-/** A server's configuration and how many accounts it has, deleted ones left out. */
+/** A server's configuration and its number of accounts, without deleted ones. */
 export interface ServerOverview {
   readonly server: Server;
   readonly accountCount: number;
 }
 
-/** Servers at a glance, in order; null for one that this service does not know (yet). */
+/** Overviews of servers, in order; null for an unknown server. */
 export function serverOverviews(
   reader: AccountReader,
   serverIds: readonly string[],

@@ -3,12 +3,12 @@ import type { Caller } from "@kapi/http";
 import { faultPoint } from "@kapi/runtime";
 
 import type { ServerConfiguration } from "../domain/account.ts";
-import type { ConfigureServer, ServerRegister } from "../domain/ports.ts";
+import type { ConfigureServer, ServerRepository } from "../domain/ports.ts";
 import { toServer } from "./render.ts";
 
-/** The change makes no sense with what the server has. */
-export class ConfigurationRefused extends Error {
-  override readonly name = "ConfigurationRefused";
+/** The change conflicts with the server's configuration. */
+export class InvalidConfigurationError extends Error {
+  override readonly name = "InvalidConfigurationError";
   readonly issues: readonly Issue[];
 
   constructor(issue: Issue) {
@@ -18,26 +18,29 @@ export class ConfigurationRefused extends Error {
 }
 
 /**
- * Changes a server's configuration and tells its trading server (decisions, 4.10). Null where there
- * is no such server. Rejects with {@link ConfigurationRefused}, and as `configure` does: the change
- * is kept then, and a repeat of the request tells it, as this service does by itself until it
- * succeeds.
+ * Changes a server's configuration and sends it to the trading server (decisions, 4.10). Null if
+ * there is no such server. Rejects with {@link InvalidConfigurationError}, or as `configure` does:
+ * then the change stays, and the service sends it until that succeeds. Repeating the request also
+ * sends it.
  */
 export async function updateServerConfiguration(
-  register: ServerRegister,
+  serverRepository: ServerRepository,
   configure: ConfigureServer,
   serverId: string,
   body: UpdateServerConfigurationBody,
   by: Caller | null,
 ): Promise<Server | null> {
-  const changed = await register.reconfigure(serverId, (now) => reconfigured(now, body), by);
+  const changed = await serverRepository.reconfigure(serverId, (now) => reconfigured(now, body), by);
   if (changed === null) return null;
   faultPoint("account.configuration-written");
-  await register.tell(serverId, configure);
+  await serverRepository.sendConfiguration(serverId, configure);
   return toServer(changed);
 }
 
-/** What is not given stays; a default that the new list drops is null (decisions, 4.10). */
+/**
+ * Omitted fields are unchanged. A default that is not in the new list becomes null (decisions,
+ * 4.10).
+ */
 export function reconfigured(
   now: ServerConfiguration,
   body: UpdateServerConfigurationBody,
@@ -45,7 +48,7 @@ export function reconfigured(
   const supportedLeverage = (body.supportedLeverage ?? now.supportedLeverage).toSorted((a, b) => a - b);
   const given = body.defaultLeverage;
   if (given !== undefined && given !== null && !supportedLeverage.includes(given)) {
-    throw new ConfigurationRefused({
+    throw new InvalidConfigurationError({
       path: ["defaultLeverage"],
       code: "custom",
       message: "must be one of the supported leverages",

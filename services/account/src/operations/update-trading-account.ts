@@ -2,23 +2,23 @@ import type { StoredCommandMessage } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";
 
 import type { ChangePlan, QueuedOperation } from "../domain/account-change.ts";
-import { CHANGE_REFUSALS } from "../domain/account-status.ts";
-import { refusal } from "../domain/refusals.ts";
+import { CHANGE_REJECTIONS } from "../domain/account-status.ts";
+import { rejection } from "../domain/rejections.ts";
 
 /**
- * Changes name, leverage or both. The leverage is checked against the server's list as it is now:
- * the list may have changed since the request was accepted (decisions, 4.6).
+ * Changes name, leverage or both. The leverage is checked against the server's current list, which
+ * may have changed since the request was accepted (decisions, 4.6).
  */
 export const updateTradingAccount: QueuedOperation = {
   operation: "account.update",
-  fact: "account.updated",
+  eventType: "account.updated",
   changesHistory: false,
   plan(message, account, server): ChangePlan {
-    const refused = CHANGE_REFUSALS[account.status];
-    if (refused !== null) return refusal(refused);
+    const refused = CHANGE_REJECTIONS[account.status];
+    if (refused !== null) return rejection(refused);
     const { accountName, leverage } = wantedBy(message);
     if (leverage !== undefined && !server.supportedLeverage.includes(leverage)) {
-      return refusal("LEVERAGE_NOT_SUPPORTED");
+      return rejection("LEVERAGE_NOT_SUPPORTED");
     }
     return {
       kind: "send",
@@ -47,8 +47,8 @@ export const updateTradingAccount: QueuedOperation = {
   },
 };
 
-/** The new name and leverage; neither of a message that could not be read. */
+/** The requested name and leverage; empty for an unreadable message. */
 function wantedBy(message: StoredCommandMessage): { accountName?: string | undefined; leverage?: number | undefined } {
-  assert(message.operation === "account.update", "an update is asked for");
+  assert(message.operation === "account.update", "the message must be an update");
   return message.payload;
 }

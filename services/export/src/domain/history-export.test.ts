@@ -6,7 +6,7 @@ import { type ExportRecord, MAX_COMMAND_EVENT_BYTES } from "@kapi/contracts";
 import { MAX_RESULT_BYTES, mergeHistory, timeOf } from "./history-export.ts";
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12);
-/** Far more than a command event has beside its result. */
+/** Far more than a command event needs around its result. */
 const EVENT_AROUND_BYTES = 64 * 1024;
 const ALL = { from: null, to: null, limit: 1_000 };
 
@@ -51,7 +51,7 @@ function order(id: string, ms: number): ExportRecord {
   };
 }
 
-/** The newest `limit` + 1 up to `to`, as an owner tells them. */
+/** The newest `limit` + 1 records up to `to`, as an owner returns them. */
 function newest(records: readonly ExportRecord[], to: string | null, limit: number): ExportRecord[] {
   return records
     .filter((record) => to === null || timeOf(record) <= to)
@@ -60,7 +60,7 @@ function newest(records: readonly ExportRecord[], to: string | null, limit: numb
 }
 
 describe("an export", () => {
-  it("has the records of all owners, newest first; of one moment the first owner's first, each in its own order", () => {
+  it("has the records of all owners, newest first; equal times in the order of the owners", () => {
     const finance = [transaction(3, 20), transaction(2, 20), transaction(1, 5)];
     const account = [order("c", 30), order("b", 20), order("a", 1)];
     const { records, ...rest } = mergeHistory([finance, account], ALL);
@@ -70,13 +70,13 @@ describe("an export", () => {
     expect(rest).toEqual({ from: null, to: null, recordCount: 6, truncated: false });
   });
 
-  it("orders moments, not texts", () => {
+  it("orders by time, not by text", () => {
     const early = { ...transaction(1, 0), recordedAt: "2026-05-01T12:00:00Z" };
     const late = { ...transaction(2, 0), recordedAt: "2026-05-01T12:00:00.001Z" };
     expect(mergeHistory([[early], [late]], ALL).records).toEqual([late, early]);
   });
 
-  it("is truncated exactly when more exist than were asked for", () => {
+  it("is truncated exactly if more records exist than requested", () => {
     const finance = [transaction(2, 2), transaction(1, 1)];
     const exact = mergeHistory([finance, []], { ...ALL, limit: 2 });
     expect(exact).toMatchObject({ recordCount: 2, truncated: false });
@@ -85,7 +85,7 @@ describe("an export", () => {
     expect(mergeHistory([[], []], ALL)).toMatchObject({ recordCount: 0, truncated: false, records: [] });
   });
 
-  it("never becomes larger than what may be published: what does not fit is left out as by the limit", () => {
+  it("is never too large to publish: records beyond the size are left out as by the limit", () => {
     expect(MAX_RESULT_BYTES + EVENT_AROUND_BYTES).toBeLessThan(MAX_COMMAND_EVENT_BYTES);
     const large = "\u{1F4B0}".repeat(250);
     const allowed = Array.from({ length: 1_000 }, (_, index) => transaction(1_000 - index, -index, large));
@@ -97,7 +97,7 @@ describe("an export", () => {
     expect(Buffer.byteLength(JSON.stringify(cut))).toBeLessThan(MAX_RESULT_BYTES + EVENT_AROUND_BYTES);
   });
 
-  it("taken again and again, up to the time of its last record, finds everything", () => {
+  it("repeated up to the time of its last record, finds everything", () => {
     const times = fc.uniqueArray(fc.integer({ min: 0, max: 1_000 }), { maxLength: 60 });
     fc.assert(
       fc.property(times, times, fc.integer({ min: 3, max: 10 }), (ofFinance, ofAccount, limit) => {
@@ -110,7 +110,7 @@ describe("an export", () => {
           const page = mergeHistory(owners, { from: null, to, limit });
           for (const record of page.records) found.add(record);
           const last = page.records.at(-1);
-          // At most two share a moment here, so a page of three always gets further.
+          // At most two records share a time here, so a page of three always advances.
           to = last === undefined ? null : timeOf(last);
           ({ truncated } = page);
         }

@@ -1,25 +1,24 @@
 /**
- * What an export is made of: the records of all owners in one order, and as many of them as were
- * asked for and fit.
+ * Merges the records of all owners into one order, up to the requested limit and the maximum size.
  */
 import type { ExportRecord, HistoryExport } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";
 
 /**
- * Largest result, in bytes of JSON. Below what `command.events` takes, so that no export can stand
- * in the way of what is published after it: the event around it has less than the rest. 1,000 of
- * the largest records that the API lets in come to 2.7 MB.
+ * Maximum size of a result, in bytes of JSON. It is below the limit of `command.events`, with room
+ * for the event around it, so that no export blocks later messages. 1,000 of the largest records
+ * that the API accepts are 2.7 MB.
  */
 export const MAX_RESULT_BYTES = 4_000_000;
 
-/** What was asked for. Times are inclusive, ISO 8601 in UTC; null: no bound. */
+/** Inclusive times in ISO 8601, UTC; null is unbounded. */
 export interface ExportQuery {
   readonly from: string | null;
   readonly to: string | null;
   readonly limit: number;
 }
 
-/** The time by which a record is found and ordered (decisions, 8). */
+/** The time that filters and orders a record (decisions, 8). */
 export function timeOf(record: ExportRecord): string {
   switch (record.kind) {
     case "transaction":
@@ -34,10 +33,9 @@ export function timeOf(record: ExportRecord): string {
 }
 
 /**
- * The newest `limit` records of several owners, each of which gave its newest `limit` + 1. Newest
- * first; of one moment, the owners in the order given, and the records of an owner in the order
- * that it gave: a deal's bookings stand before the deal, which came before them. What does not fit
- * into {@link MAX_RESULT_BYTES} counts as left out by the limit.
+ * The newest `limit` records of several owners, given the newest `limit` + 1 of each. Newest first;
+ * equal times in the order of the owners, then in the order of the owner. So a deal's transactions
+ * come before the deal. Records beyond {@link MAX_RESULT_BYTES} are left out as by the limit.
  */
 export function mergeHistory(owners: readonly (readonly ExportRecord[])[], query: ExportQuery): HistoryExport {
   const all = owners
@@ -53,10 +51,10 @@ export function mergeHistory(owners: readonly (readonly ExportRecord[])[], query
 function fitting(records: readonly ExportRecord[]): ExportRecord[] {
   let bytes = 0;
   const count = records.findIndex((record) => {
-    // And the comma behind it.
+    // Plus the comma.
     bytes += Buffer.byteLength(JSON.stringify(record)) + 1;
     return bytes > MAX_RESULT_BYTES;
   });
-  assert(count !== 0, `a record has at most ${MAX_RESULT_BYTES} bytes`);
+  assert(count !== 0, `a record must have at most ${MAX_RESULT_BYTES} bytes`);
   return records.slice(0, count === -1 ? records.length : count);
 }

@@ -5,14 +5,13 @@ import type { ExportQuery } from "./history-export.ts";
 /** A service that owns a part of an account's history. */
 export interface HistoryOwner {
   /**
-   * The newest `limit` of its records of the account in the span, newest first; null where there is
-   * no such account (any more). Rejects with {@link OwnerUnavailable} where the owner cannot tell
-   * now.
+   * The newest `limit` records of the account in the span, newest first; null if there is no such
+   * account. Rejects with {@link OwnerUnavailable} while the owner cannot answer.
    */
   newest(serverId: string, accountNumber: string, query: ExportQuery): Promise<readonly ExportRecord[] | null>;
 }
 
-/** An owner was not reached, or could not tell: the same may succeed a little later. */
+/** An owner did not answer, or could not: a retry may succeed. */
 export class OwnerUnavailable extends Error {
   override readonly name = "OwnerUnavailable";
 }

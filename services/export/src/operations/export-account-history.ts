@@ -1,7 +1,7 @@
 /**
- * account.history_export (decisions, 8): asks the owners of an account's history for their newest
- * records, and makes one result of them. It changes nothing anywhere, so there is nothing to
- * settle: what was not answered is asked again.
+ * account.history_export (decisions, 8): reads the newest records of an account's history from
+ * their owners and merges them. It changes nothing, so there is nothing to settle: failed reads are
+ * repeated.
  */
 import type { CommandExecutor, CommandOutcome, LeasedCommand } from "@kapi/commands";
 import type { ServerEntry } from "@kapi/contracts";
@@ -12,12 +12,12 @@ import { type HistoryOwner, OwnerUnavailable } from "../domain/ports.ts";
 type ExportOutcome = CommandOutcome<null>;
 
 export interface ExportOptions {
-  /** Who comes first tells first where two records are of the same moment. */
+  /** For equal times, records of earlier owners come first. */
   readonly owners: readonly HistoryOwner[];
   readonly serverOf: (serverId: string) => ServerEntry | undefined;
 }
 
-/** Makes the executor of export commands. */
+/** Creates the executor of export commands. */
 export function createExportExecutor(options: ExportOptions): CommandExecutor<null> {
   return {
     execute: async (serverId, commands) => {
@@ -27,7 +27,7 @@ export function createExportExecutor(options: ExportOptions): CommandExecutor<nu
     },
     settle: async (_serverId, commands) => commands.map(() => ({ kind: "closed" })),
     apply: async () => new Map(),
-    // An owner that is away is no trading server that is away: nothing may be parked for it.
+    // An unavailable owner is no unavailable trading server: no command may be parked for it.
     isUnreachable: () => false,
   };
 }
@@ -38,7 +38,7 @@ async function exportOne({ owners }: ExportOptions, { message }: LeasedCommand):
   const { from, to, limit } = message.payload;
   const query: ExportQuery = { from: from ?? null, to: to ?? null, limit };
   try {
-    // One more than asked for tells whether there are more.
+    // One more than requested shows whether there are more.
     const oneMore = { ...query, limit: query.limit + 1 };
     const histories = await Promise.all(owners.map((owner) => owner.newest(serverId, accountNumber, oneMore)));
     const known = histories.filter((history) => history !== null);
@@ -62,7 +62,7 @@ const ACCOUNT_NOT_FOUND: ExportOutcome = {
   effect: null,
 };
 
-/** Why nothing is exported from the server now (decisions, 4.10), or null. */
+/** Why nothing can be exported from the server now (decisions, 4.10), or null. */
 function serverProblem(server: ServerEntry | undefined): ExportOutcome | null {
   if (server === undefined) return { kind: "retry", reason: "the directory does not know the server yet" };
   if (server.status === "active") return null;

@@ -1,6 +1,5 @@
 /**
- * What is asked for cannot be told now, because the ledger has not booked all that the trading
- * server has done.
+ * The ledger has not booked all events of the trading server, so a fresh read is not possible now.
  */
 export class BehindTradingServer extends Error {
   override readonly name = "BehindTradingServer";

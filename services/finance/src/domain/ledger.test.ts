@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { isAnnouncedByFinance, type TradingDeal } from "@kapi/contracts";
 import { accountCreated, balanceChanged, eventEnvelope } from "@kapi/testkit";
 
-import { book, type LedgerAccount } from "./ledger.ts";
+import { bookEvents, type LedgerAccount } from "./ledger.ts";
 import { postingsOf } from "./posting.ts";
-import { errorCodeOf } from "./refusals.ts";
+import { errorCodeOf } from "./error-codes.ts";
 
 const COMMAND_ID = "0190f6d2-0000-5000-8000-00000000000a";
 
@@ -44,9 +44,9 @@ function deal(overrides: Partial<TradingDeal>) {
 }
 
 describe("booking", () => {
-  it("numbers transactions without a gap and carries the balance on", () => {
+  it("numbers transactions without a gap and continues the balance", () => {
     const start = account({ lastSequence: 4, balanceMinor: 1_000, transactionSequence: 2 });
-    const { account: end, transactions } = book(start, [
+    const { account: end, transactions } = bookEvents(start, [
       balanceChanged({ ...start, sequence: 5, amountMinor: 250, balanceMinor: 1_250, reference: COMMAND_ID }),
       balanceChanged({ ...start, sequence: 6, kind: "withdrawal", amountMinor: -50, balanceMinor: 1_200 }),
     ]);
@@ -58,16 +58,16 @@ describe("booking", () => {
     expect(end).toMatchObject({ lastSequence: 6, balanceMinor: 1_200, transactionSequence: 4 });
   });
 
-  it("gives the same event the same transaction id, and two of one event two ids", () => {
+  it("derives unique transaction ids from the event", () => {
     const start = account();
     const event = accountCreated({ ...start, initialBalanceMinor: 5 });
-    expect(book(start, [event]).transactions[0]?.id).toBe(book(start, [event]).transactions[0]?.id);
+    expect(bookEvents(start, [event]).transactions[0]?.id).toBe(bookEvents(start, [event]).transactions[0]?.id);
     const both = { ...deal({ realizedPnlMinor: 10, swapMinor: -1 }), sequence: 1 };
-    const ids = book(start, [both]).transactions.map(({ id }) => id);
+    const ids = bookEvents(start, [both]).transactions.map(({ id }) => id);
     expect(new Set(ids).size).toBe(2);
   });
 
-  it("places each transaction behind what the account service announces before it, its own deal too", () => {
+  it("places each transaction after the account events before it, including its deal", () => {
     const start = account();
     const margin = { type: "margin.call" as const, equityMinor: 1, marginMinor: 1, marginLevel: 99 };
     const run = [
@@ -78,7 +78,7 @@ describe("booking", () => {
       { ...deal({}), sequence: 5 },
       balanceChanged({ ...start, sequence: 6, amountMinor: 100 }),
     ];
-    const whole = book(start, run);
+    const whole = bookEvents(start, run);
     expect(whole.account.announcedSequence).toBe(5);
     expect(whole.transactions.map(({ place: { through, after } }) => [through, after])).toEqual([
       [1, 1],
@@ -88,39 +88,39 @@ describe("booking", () => {
       [4, 4],
       [6, 5],
     ]);
-    const first = book(start, run.slice(0, 4));
-    const second = book(first.account, run.slice(4));
+    const first = bookEvents(start, run.slice(0, 4));
+    const second = bookEvents(first.account, run.slice(4));
     expect([...first.transactions, ...second.transactions]).toEqual(whole.transactions);
   });
 
-  it("names who asked for the change that made or caused the event, where the event tells", () => {
+  it("takes the caller from the event, if it has one", () => {
     const start = account();
     const createdBy = { type: "key", id: "mfrggzdfmztwq2lk" } as const;
     const made = accountCreated({ ...start, initialBalanceMinor: 5, createdBy });
     const closed = { ...deal({ realizedPnlMinor: 10 }), sequence: 2, createdBy };
     const traded = { ...deal({ realizedPnlMinor: 10 }), sequence: 3 };
-    const { transactions } = book(start, [made, closed, traded]);
+    const { transactions } = bookEvents(start, [made, closed, traded]);
     expect(transactions.map((row) => row.createdBy)).toEqual([createdBy, createdBy, null]);
   });
 
-  it("moves the sequence on for an event without money", () => {
+  it("advances the sequence for an event without money", () => {
     const start = account({ lastSequence: 1, balanceMinor: 700 });
     const event = { ...eventEnvelope({ sequence: 2, balanceMinor: 700 }), type: "account.deleted" as const };
-    const { account: end, transactions, discrepancies } = book(start, [event]);
+    const { account: end, transactions, discrepancies } = bookEvents(start, [event]);
     expect([end.lastSequence, transactions.length, discrepancies.length]).toEqual([2, 0, 0]);
   });
 
-  it("tells when the trading server's balance is another, and books all the same", () => {
+  it("reports a different balance of the trading server, and still books", () => {
     const start = account();
     const event = balanceChanged({ ...start, sequence: 1, amountMinor: 100, balanceMinor: 101 });
-    const { discrepancies, account: end } = book(start, [event]);
+    const { discrepancies, account: end } = bookEvents(start, [event]);
     expect(discrepancies).toMatchObject([{ eventSequence: 1, ledgerBalanceMinor: 100, serverBalanceMinor: 101 }]);
     expect(end.balanceMinor).toBe(100);
   });
 });
 
 describe("the postings of an event", () => {
-  it("are profit, commission and swap of a deal, those that are not zero, with their links", () => {
+  it("are the nonzero profit, commission and swap of a deal, with links", () => {
     expect(postingsOf(deal({ realizedPnlMinor: 1_200, commissionMinor: -35, swapMinor: 0 }))).toMatchObject([
       { type: "realized_pnl", amountMinor: 1_200, orderId: "o1", positionId: "p1", dealId: "d1" },
       { type: "commission", amountMinor: -35, dealId: "d1" },
@@ -128,17 +128,17 @@ describe("the postings of an event", () => {
     expect(postingsOf(deal({ swapMinor: -3 }))).toMatchObject([{ type: "swap", amountMinor: -3 }]);
   });
 
-  it("are none for an account that opens with nothing", () => {
+  it("are empty for an account with zero initial balance", () => {
     expect(postingsOf(accountCreated({ initialBalanceMinor: 0 }))).toEqual([]);
   });
 
-  it("take kind and description of a balance operation over", () => {
+  it("keep kind and description of a balance operation", () => {
     const event = balanceChanged({ kind: "adjustment", amountMinor: -7, description: "correction" });
     expect(postingsOf(event)).toMatchObject([{ type: "adjustment", amountMinor: -7, description: "correction" }]);
   });
 });
 
-it("an event counts as announced where it makes a posting, and only there", () => {
+it("an event counts as announced exactly if it makes a posting", () => {
   const moved = [
     deal({ realizedPnlMinor: 1 }),
     deal({ commissionMinor: -1 }),
@@ -152,7 +152,7 @@ it("an event counts as announced where it makes a posting, and only there", () =
   }
 });
 
-describe("a refusal", () => {
+describe("a rejection", () => {
   it.each([
     ["ACCOUNT_NOT_FOUND", true, "ACCOUNT_NOT_FOUND"],
     ["ACCOUNT_NOT_FOUND", false, "ACCOUNT_NOT_READY"],
@@ -160,7 +160,7 @@ describe("a refusal", () => {
     ["ACCOUNT_ARCHIVED", true, "ACCOUNT_ARCHIVED"],
     ["INVALID_CHANGE", true, "REJECTED_BY_SERVER"],
     ["SOMETHING_NEW", false, "REJECTED_BY_SERVER"],
-  ])("%s, account known: %s, is told as %s", (code, known, told) => {
-    expect(errorCodeOf(code, known)).toBe(told);
+  ])("%s, account known: %s, becomes %s", (code, known, expected) => {
+    expect(errorCodeOf(code, known)).toBe(expected);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Booking as arithmetic: the state of an account and its next events give transactions and the new
- * state. Nothing here reads or writes; the database's constraints check the same again.
+ * Booking as pure computation: the state of an account and its next events give transactions and
+ * the new state. The database's constraints check the result again.
  */
 import {
   type Actor,
@@ -13,24 +13,24 @@ import { isUuid, uuidV5 } from "@kapi/kernel";
 
 import { postingsOf } from "./posting.ts";
 
-/** What tells an account from all others. */
+/** Identifies an account. */
 export interface AccountName {
   readonly serverId: string;
   readonly accountNumber: string;
 }
 
-/** How far an account is booked. Money in minor units. */
+/** The booked state of an account. Money in minor units. */
 export interface LedgerAccount extends AccountName {
   readonly organizationId: string;
   readonly currency: "USD" | "NGN";
   readonly lastSequence: number;
   readonly balanceMinor: number;
   readonly transactionSequence: number;
-  /** Sequence of the last booked event that the account service announces; 0 for none. */
+  /** Sequence of the last booked event that the account service publishes; 0 without one. */
   readonly announcedSequence: number;
 }
 
-/** A row of the ledger. Money in minor units. */
+/** A ledger transaction. Money in minor units. */
 export interface LedgerTransaction extends AccountName {
   readonly id: string;
   readonly sequence: number;
@@ -40,9 +40,9 @@ export interface LedgerTransaction extends AccountName {
   readonly balanceBeforeMinor: number;
   readonly balanceAfterMinor: number;
   readonly description: string | null;
-  /** The change that made the event, where it is a command's. */
+  /** The command whose change made the event, or null. */
   readonly commandId: string | null;
-  /** Who asked for the change that made or caused the event, as the trading server tells it. */
+  /** The caller of the change that made or caused the event, as reported by the trading server. */
   readonly createdBy: Actor | null;
   readonly orderId: string | null;
   readonly positionId: string | null;
@@ -52,29 +52,26 @@ export interface LedgerTransaction extends AccountName {
   readonly place: FactPlace;
 }
 
-/** The ledger and the trading server do not agree after an event; told, never mended. */
+/** A difference between ledger and trading server after an event. Reported, never corrected. */
 export interface Discrepancy extends AccountName {
   readonly eventSequence: number;
   readonly ledgerBalanceMinor: number;
   readonly serverBalanceMinor: number;
 }
 
-export interface Booked {
+export interface BookingResult {
   readonly account: LedgerAccount;
   readonly transactions: readonly LedgerTransaction[];
   readonly discrepancies: readonly Discrepancy[];
 }
 
-/**
- * Books the next events of an account: the first follows the last one booked, each other the one
- * before it.
- */
-export function book(account: LedgerAccount, run: readonly TradingEvent[]): Booked {
+/** Books the next events of an account, without a gap after the last booked one. */
+export function bookEvents(account: LedgerAccount, run: readonly TradingEvent[]): BookingResult {
   const transactions: LedgerTransaction[] = [];
   const discrepancies: Discrepancy[] = [];
   let { lastSequence, balanceMinor, transactionSequence, announcedSequence } = account;
   for (const event of run) {
-    // A deal is announced before the transactions that it makes.
+    // A deal is published before its transactions.
     if (isAnnouncedByAccount(event)) announcedSequence = event.sequence;
     const made = transactionsOf({ ...account, balanceMinor, transactionSequence, announcedSequence }, event);
     transactions.push(...made);
@@ -91,7 +88,7 @@ export function book(account: LedgerAccount, run: readonly TradingEvent[]): Book
   };
 }
 
-/** The command whose change made the event, if one did. */
+/** The command whose change made the event, or null. */
 export function commandIdOf({ type, reference }: TradingEvent): string | null {
   const byCommand = type === "balance.changed" || type === "account.created";
   return byCommand && reference !== null && isUuid(reference) ? reference : null;
@@ -105,7 +102,7 @@ function transactionsOf(
   let balanceBeforeMinor = balanceMinor;
   const postings = postingsOf(event);
   return postings.map((posting, index) => {
-    // The event is announced with its last transaction.
+    // The event counts as published with its last transaction.
     const through = index === postings.length - 1 ? event.sequence : event.sequence - 1;
     const { type, amountMinor, description, orderId, positionId, dealId } = posting;
     const transaction: LedgerTransaction = {

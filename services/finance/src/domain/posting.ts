@@ -1,7 +1,7 @@
-/** What an event of the trading server does to an account's money. */
+/** The money movements of a trading event. */
 import type { TradingEvent, TransactionType } from "@kapi/contracts";
 
-/** One movement on one account, not yet numbered. */
+/** A movement on an account, before it is numbered. */
 export interface Posting {
   readonly type: TransactionType;
   /** Signed, minor units; never 0. */
@@ -14,7 +14,7 @@ export interface Posting {
 
 const NO_LINKS = { description: null, orderId: null, positionId: null, dealId: null };
 
-/** The postings of an event in the order they are booked; none for an event that moves no money. */
+/** The postings of an event in booking order; empty if it moves no money. */
 export function postingsOf(event: TradingEvent): Posting[] {
   return candidates(event).filter(({ amountMinor }) => amountMinor !== 0);
 }

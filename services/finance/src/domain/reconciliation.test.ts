@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { findingOf } from "./reconciliation.ts";
+import { compareBalances } from "./reconciliation.ts";
 
 describe("ledger and trading server", () => {
   it.each([
@@ -27,6 +27,6 @@ describe("ledger and trading server", () => {
     ["differ where the server never had the account", { lastSequence: 1, balanceMinor: 5 }, null, "missing"],
     ["agree about an account that nobody has money on", { lastSequence: 1, balanceMinor: 0 }, null, "agrees"],
   ] as const)("%s", (_name, ledger, server, finding) => {
-    expect(findingOf(ledger, server)).toBe(finding);
+    expect(compareBalances(ledger, server)).toBe(finding);
   });
 });

@@ -1,57 +1,51 @@
-/**
- * Comparing an account's ledger with its trading server: at one and the same sequence, or not at
- * all.
- */
+/** Compares an account's ledger with its trading server, only at equal sequences. */
 import type { AccountName } from "./ledger.ts";
 
-/** What the trading server says of an account. */
+/** The trading server's state of an account. */
 export interface ServerSide {
-  /** Sequence of the account's last event that the balance includes. */
+  /** Sequence of the last event that the balance includes. */
   readonly sequence: number;
   readonly balanceMinor: number;
 }
 
-/** What the ledger says of an account at the server's sequence. */
+/** The ledger's state of an account at the server's sequence. */
 export interface LedgerSide extends AccountName {
   /** Sequence of the last booked event. */
   readonly lastSequence: number;
-  /** Balance after the last booked event that is not beyond the server's sequence. */
+  /** Balance after the last booked event up to the server's sequence. */
   readonly balanceMinor: number;
 }
 
 /**
- * `agrees`; `differs`: booked to the same sequence, another balance; `missing`: the ledger has
- * money on an account that the trading server never had; `behind`: not booked up to the server's
- * sequence yet, so nothing can be said.
+ * `agrees`; `differs`: different balances at the same sequence; `missing`: the ledger has money on
+ * an account that the trading server never had; `behind`: not booked up to the server's sequence
+ * yet, so not comparable. Logs and metrics call it `finding`.
  */
-export type Finding = "agrees" | "differs" | "missing" | "behind";
+export type ComparisonResult = "agrees" | "differs" | "missing" | "behind";
 
-/** Compares the two sides; `server` is null where the trading server never had the account. */
-export function findingOf(ledger: Omit<LedgerSide, keyof AccountName>, server: ServerSide | null): Finding {
+/** Compares both balances; `server` is null if the trading server never had the account. */
+export function compareBalances(
+  ledger: Omit<LedgerSide, keyof AccountName>,
+  server: ServerSide | null,
+): ComparisonResult {
   if (server === null) return ledger.balanceMinor === 0 ? "agrees" : "missing";
   if (ledger.lastSequence < server.sequence) return "behind";
   return ledger.balanceMinor === server.balanceMinor ? "agrees" : "differs";
 }
 
-/** An account whose ledger and trading server do not agree; told, never mended. */
+/** A difference between ledger and trading server. Reported, never corrected. */
 export interface Difference extends AccountName {
   readonly finding: "differs" | "missing";
   readonly ledgerBalanceMinor: number;
-  /** Null: the trading server never had the account. */
+  /** Null if the trading server never had the account. */
   readonly serverBalanceMinor: number | null;
   readonly sequence: number;
 }
 
-/** Accounts whose ledgers are compared, and what those say. */
+/** Reads the balances to compare. */
 export interface LedgerBalances {
-  /**
-   * At most `limit` accounts behind `previous` in an order that stays the same; accounts that were
-   * deleted are left out.
-   */
+  /** Up to `limit` accounts after `previous` in a stable order, without deleted accounts. */
   after(previous: AccountName | null, limit: number): Promise<readonly AccountName[]>;
-  /**
-   * Each account that the ledger knows as it is, or was, at `sequence` (null: now), in no
-   * particular order.
-   */
+  /** The known accounts at `sequence` (null: now), in any order. */
   balancesAt(accounts: readonly (AccountName & { readonly sequence: number | null })[]): Promise<readonly LedgerSide[]>;
 }

@@ -1,6 +1,6 @@
 /**
- * Brings the ledger of one account up to what its trading server has done by now, for a read that
- * must not be stale: what the topic has not brought yet is fetched and booked here.
+ * Books one account's events up to the trading server's current sequence, for a fresh read. Events
+ * that the topic has not delivered are read from the trading server.
  */
 import { delay } from "@kapi/kernel";
 import type { TradingServerClient } from "@kapi/trading-server";
@@ -9,9 +9,9 @@ import { BehindTradingServer } from "../domain/errors.ts";
 import type { AccountName } from "../domain/ledger.ts";
 import type { TransactionReader } from "../domain/transaction-reads.ts";
 
-/** How long a read waits for the ledger (decisions, 4.11). */
+/** Maximum wait of a read (decisions, 4.11). */
 const CATCH_UP_DEADLINE_MS = 2_000;
-/** Pause where events could not be booked, because another process is at the same account. */
+/** Pause after no progress, while another process books the same account. */
 const RETRY_DELAY_MS = 50;
 
 export interface CatchUpOptions {
@@ -22,10 +22,9 @@ export interface CatchUpOptions {
 }
 
 /**
- * Resolves when the account is booked up to the sequence that its trading server told after the
- * call. An account that the server does not know (yet) has nothing to book. Rejects with
- * {@link BehindTradingServer} after 2 s, and with the client's error where the server gives no
- * answer.
+ * Resolves when the account is booked up to the trading server's sequence after the call. An
+ * account that the server does not know has nothing to book. Rejects with {@link
+ * BehindTradingServer} after 2 s, or with the client's error without an answer.
  */
 export async function catchUp(options: CatchUpOptions, account: AccountName): Promise<void> {
   const end = new AbortController();

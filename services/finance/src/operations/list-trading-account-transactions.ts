@@ -4,20 +4,19 @@ import type { z } from "zod";
 import type { AccountName } from "../domain/ledger.ts";
 import type { TransactionReader } from "../domain/transaction-reads.ts";
 
-export interface TransactionSources {
+export interface TransactionDependencies {
   readonly reader: TransactionReader;
-  /** Books what the trading server has done by now; rejects where that cannot be. */
+  /** Books up to the trading server's current sequence; rejects if that fails. */
   readonly catchUp: (account: AccountName) => Promise<void>;
 }
 
 /**
- * A page of an account's ledger, newest first; null where the account was deleted. What an account
- * command booked on the trading server is its initial balance alone, so only an account that the
- * ledger has never seen has to be asked for: once its creation has succeeded, its first row is
- * there.
+ * A page of an account's ledger, newest first; null if the account was deleted. Account commands
+ * only book the initial balance. So catching up is needed only for an account that the ledger has
+ * never seen: after its creation succeeded, its first row must be shown.
  */
 export async function listTradingAccountTransactions(
-  { reader, catchUp }: TransactionSources,
+  { reader, catchUp }: TransactionDependencies,
   account: AccountName,
   query: PageQuery,
 ): Promise<z.output<typeof TransactionsAnswer> | null> {

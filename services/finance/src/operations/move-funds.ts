@@ -1,6 +1,6 @@
 /**
- * depositAccountFunds and withdrawAccountFunds: sent to the trading server by reference; the event
- * in its answer is booked at once, and booking it ends the command. A refusal ends it too. Nothing
+ * depositAccountFunds and withdrawAccountFunds: sent to the trading server by reference. The event
+ * of the response is booked at once, which completes the command. A rejection fails it. No outcome
  * is ever guessed.
  */
 import type { CommandExecutor, CommandOutcome, LeasedCommand, UnsettledCommand } from "@kapi/commands";
@@ -10,7 +10,7 @@ import type { Change, Outcome, TradingServerClient } from "@kapi/trading-server"
 import type { Booking } from "@kapi/trading-server/event-feed";
 
 import type { Ledger } from "../domain/ports.ts";
-import { errorCodeOf } from "../domain/refusals.ts";
+import { errorCodeOf } from "../domain/error-codes.ts";
 
 type FundsOutcome = CommandOutcome<null>;
 
@@ -22,7 +22,7 @@ export interface MoveFundsOptions {
   readonly isUnreachable: (error: unknown) => boolean;
 }
 
-/** Makes the executor of finance commands. */
+/** Creates the executor of finance commands. */
 export function createFundsExecutor(options: MoveFundsOptions): CommandExecutor<null> {
   return {
     execute: (serverId, commands) => execute(options, serverId, commands),
@@ -30,7 +30,7 @@ export function createFundsExecutor(options: MoveFundsOptions): CommandExecutor<
       const references = commands.map(({ message }) => message.commandId);
       return conclude(options, commands, await options.client.settle(serverId, references));
     },
-    // Effects are the ledger's, and its rows come from events alone.
+    // Commands have no effects here: ledger rows come from events only.
     apply: async () => new Map(),
     isUnreachable: options.isUnreachable,
   };
@@ -65,7 +65,7 @@ const MALFORMED: FundsOutcome = {
   errorMessage: "The command could not be processed",
 };
 
-/** Why no change may be sent to the server now, or null. */
+/** Why no change can be sent to the server now, or null. */
 function serverProblem(server: ServerEntry | undefined): FundsOutcome | null {
   if (server === undefined) return { kind: "retry", reason: "the directory does not know the server yet" };
   if (server.status === "active") return null;
@@ -75,7 +75,7 @@ function serverProblem(server: ServerEntry | undefined): FundsOutcome | null {
   return { kind: "refuse", errorCode: "SERVER_UNAVAILABLE", errorMessage: "The server was removed" };
 }
 
-/** The change that a message asks for; null where it asks for none of finance. */
+/** The change of a message; null if it is not a valid finance command. */
 function changeOf(message: LeasedCommand["message"]): Change | null {
   if (message.operation !== "finance.deposit" && message.operation !== "finance.withdraw") return null;
   const { commandId, accountNumber, operation, payload, amountMinor, traceparent } = message;
@@ -85,7 +85,7 @@ function changeOf(message: LeasedCommand["message"]): Change | null {
   return { reference: commandId, accountNumber, type: "balance", kind, amountMinor, description, traceparent };
 }
 
-/** Books what applied and translates what did not. */
+/** Books applied changes and maps the other outcomes. */
 async function conclude(
   options: MoveFundsOptions,
   commands: readonly UnsettledCommand[],
@@ -106,7 +106,7 @@ async function conclude(
       case "applied":
         if (bookings[index] === "gap") return { kind: "pending" };
         if (bookings[index] === "booked" || final.has(message.commandId)) return { kind: "finished" };
-        return { kind: "retry", reason: "applied, but no booked event says so" };
+        return { kind: "retry", reason: "applied, but its event is not booked" };
       case "refused": {
         const errorCode = errorCodeOf(answer.code, known.has(message.commandId));
         return { kind: "failed", errorCode, errorMessage: answer.message, effect: null };
@@ -114,12 +114,12 @@ async function conclude(
       case "closed":
         return { kind: "closed" };
       case undefined:
-        return { kind: "retry", reason: "no answer for the command" };
+        return { kind: "retry", reason: "no outcome for the command" };
     }
   });
 }
 
-/** Ids of the commands whose account the trading server does not know but the ledger does. */
+/** Ids of commands whose account is unknown to the trading server but known to the ledger. */
 async function knownAccounts(
   { ledger }: MoveFundsOptions,
   commands: readonly UnsettledCommand[],

@@ -1,49 +1,46 @@
 /**
- * Reconciliation: from time to time the balance of every account in the ledger is compared with
- * that of its trading server, and what differs is told. Nothing is ever mended: a difference is a
- * mistake that somebody has to understand.
+ * Reconciliation: periodically compares the balance of every account in the ledger with its trading
+ * server, and reports differences. Differences are never corrected: somebody has to understand each
+ * one.
  *
- * Life: a pass begins some time after the end of the one before it. It goes through the accounts in
- * the order of their key, a batch at a time; an account that is not booked up to the server's
- * sequence is looked at again at the end of the pass, against the same snapshot.
+ * A pass starts some time after the end of the last one. It reads the accounts in key order, in
+ * batches. An account that is not booked up to the server's sequence is compared again at the end
+ * of the pass, with the same snapshot.
  */
 import { delay, repeat, type Repetition } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
 import type { TradingServerClient } from "@kapi/trading-server";
 
 import type { AccountName } from "../domain/ledger.ts";
-import { type Difference, findingOf, type LedgerBalances, type ServerSide } from "../domain/reconciliation.ts";
+import { type Difference, compareBalances, type LedgerBalances, type ServerSide } from "../domain/reconciliation.ts";
 
-/** Accounts read and compared together. */
+/** Accounts per batch. */
 const BATCH_ACCOUNTS = 100;
-/** Calls to trading servers at once. The deadline of each is the client's. */
+/** Maximum number of concurrent calls to trading servers; the client sets their deadline. */
 const MAX_CALLS = 4;
-/**
- * Rest after a batch: at most a thousand accounts a second, beside the work that customers wait
- * for.
- */
+/** Pause after a batch: limits the load to a thousand accounts a second. */
 const BATCH_PAUSE_MS = 100;
-/** Unanswered calls to one server after which the rest of its accounts is left to the next pass. */
+/** After this many unanswered calls the other accounts of the server wait for the next pass. */
 const MAX_SERVER_FAILURES = 3;
-/** Accounts remembered for a second look; what is more counts as behind. */
-const MAX_SECOND_LOOKS = 1_000;
-/** How often, and how far apart, accounts are looked at again that were not booked far enough. */
-const SECOND_LOOKS = 4;
-const SECOND_LOOK_PAUSE_MS = 500;
-/** Differences of a pass that get a line each; the metric counts all of them. */
+/** Maximum number of accounts to compare again; further ones count as behind. */
+const MAX_RECHECKS = 1_000;
+/** How often, and at what interval, accounts that are behind are compared again. */
+const RECHECK_ROUNDS = 4;
+const RECHECK_PAUSE_MS = 500;
+/** Maximum number of logged differences per pass; the metric counts all. */
 const MAX_LOGGED_DIFFERENCES = 100;
 
-/** How many accounts of a pass were found how. */
+/** Number of accounts by result. */
 export interface PassReport {
   readonly agrees: number;
   readonly differs: number;
   readonly missing: number;
   /**
-   * Not booked up to the trading server's sequence: for example an account with a gap that cannot
-   * be filled.
+   * Not booked up to the trading server's sequence, for example because of a gap that cannot be
+   * filled.
    */
   readonly behind: number;
-  /** The trading server gave no answer, or is not known. */
+  /** The trading server did not answer, or is unknown. */
   readonly unreachable: number;
 }
 
@@ -51,13 +48,13 @@ export interface ReconcilerOptions {
   readonly balances: LedgerBalances;
   readonly client: Pick<TradingServerClient, "snapshot" | "eventSequence">;
   readonly isUnreachable: (error: unknown) => boolean;
-  /** Told once a pass. */
+  /** Called after each pass. */
   readonly onPass: (report: PassReport) => void;
   readonly intervalMs: number;
   readonly logger: Logger;
 }
 
-/** Starts the passes; `stop` waits for the calls under way. */
+/** Starts the passes; `stop` waits for running calls. */
 export function startReconciler(options: ReconcilerOptions): Started<Repetition> {
   const { intervalMs, logger } = options;
   return repeat({
@@ -65,13 +62,13 @@ export function startReconciler(options: ReconcilerOptions): Started<Repetition>
     round: (signal) => new Pass(options, signal).run(),
     pauseMs: intervalMs,
     firstPauseMs: intervalMs,
-    // A pass is much work: one that broke off is not repeated sooner.
+    // A pass is expensive: a failed one is not repeated sooner.
     backOff: { firstMs: intervalMs },
     logger,
   });
 }
 
-/** An account and what its trading server says; null: it never had the account. */
+/** An account and its state on the trading server; null if the server never had it. */
 type Seen = AccountName & { readonly server: ServerSide | null };
 
 class Pass {
@@ -79,7 +76,7 @@ class Pass {
   readonly #signal: AbortSignal;
   readonly #counts = { agrees: 0, differs: 0, missing: 0, behind: 0, unreachable: 0 };
   readonly #failures = new Map<string, number>();
-  #secondLooks: Seen[] = [];
+  #rechecks: Seen[] = [];
   #logged = 0;
 
   constructor(options: ReconcilerOptions, signal: AbortSignal) {
@@ -95,24 +92,24 @@ class Pass {
       previous = accounts.at(-1) ?? null;
       if (previous !== null) await delay(BATCH_PAUSE_MS, this.#signal);
     } while (previous !== null && !this.#signal.aborted);
-    for (let look = 0; look < SECOND_LOOKS && this.#secondLooks.length > 0 && !this.#signal.aborted; look += 1) {
-      await delay(SECOND_LOOK_PAUSE_MS, this.#signal);
-      const again = this.#secondLooks;
-      this.#secondLooks = [];
+    for (let look = 0; look < RECHECK_ROUNDS && this.#rechecks.length > 0 && !this.#signal.aborted; look += 1) {
+      await delay(RECHECK_PAUSE_MS, this.#signal);
+      const again = this.#rechecks;
+      this.#rechecks = [];
       for (let at = 0; at < again.length; at += BATCH_ACCOUNTS) {
         await this.#compare(again.slice(at, at + BATCH_ACCOUNTS));
       }
     }
-    this.#counts.behind += this.#secondLooks.length;
-    // A pass that was broken off says nothing about the accounts that it did not reach.
+    this.#counts.behind += this.#rechecks.length;
+    // An aborted pass reports nothing.
     if (!this.#signal.aborted) this.#options.onPass(this.#counts);
   }
 
-  /** What the trading servers say of the accounts, as far as they answer. */
+  /** The states on the trading servers that answer. */
   async #snapshots(accounts: readonly AccountName[]): Promise<Seen[]> {
     const seen: Seen[] = [];
     const waiting = accounts[Symbol.iterator]();
-    const takeTurns = async (): Promise<void> => {
+    const work = async (): Promise<void> => {
       for (const account of waiting) {
         if (this.#signal.aborted) return;
         const server = await this.#snapshot(account);
@@ -121,7 +118,7 @@ class Pass {
         else seen.push({ ...account, server });
       }
     };
-    await Promise.all(Array.from({ length: MAX_CALLS }, takeTurns));
+    await Promise.all(Array.from({ length: MAX_CALLS }, work));
     return seen;
   }
 
@@ -132,8 +129,7 @@ class Pass {
     try {
       const snapshot = await client.snapshot(serverId, accountNumber);
       if (snapshot !== null) return snapshot;
-      // A server keeps the sequence of an account that was deleted there: its money went with it,
-      // and is no difference.
+      // The server keeps the sequence of a deleted account: its missing balance is no difference.
       return (await client.eventSequence(serverId, accountNumber)) === null ? null : "deleted";
     } catch (error) {
       if (!isUnreachable(error)) throw error;
@@ -148,11 +144,11 @@ class Pass {
     for (const ledger of await this.#options.balances.balancesAt(asked)) {
       const one = keyed.get(`${ledger.serverId}/${ledger.accountNumber}`);
       if (one === undefined) continue;
-      const finding = findingOf(ledger, one.server);
-      if (finding === "behind" && this.#secondLooks.length < MAX_SECOND_LOOKS) this.#secondLooks.push(one);
+      const finding = compareBalances(ledger, one.server);
+      if (finding === "behind" && this.#rechecks.length < MAX_RECHECKS) this.#rechecks.push(one);
       else this.#counts[finding] += 1;
       if (finding !== "differs" && finding !== "missing") continue;
-      this.#tell({
+      this.#report({
         serverId: ledger.serverId,
         accountNumber: ledger.accountNumber,
         finding,
@@ -163,7 +159,7 @@ class Pass {
     }
   }
 
-  #tell(difference: Difference): void {
+  #report(difference: Difference): void {
     this.#logged += 1;
     if (this.#logged > MAX_LOGGED_DIFFERENCES) return;
     this.#options.logger.error({ ...difference }, "reconciliation: ledger and trading server differ");

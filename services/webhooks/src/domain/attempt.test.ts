@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { judge, REPLY_START_BYTES, replyStartOf } from "./attempt.ts";
+import { classifyReply, REPLY_START_BYTES, replyStartOf } from "./attempt.ts";
 
 const at = { number: 1, failures: 0, sentAtMs: 1_000, nowMs: 2_000, random: 0 };
 const reply = (status: number | null, retryAfter?: string) => ({
@@ -13,35 +13,39 @@ const reply = (status: number | null, retryAfter?: string) => ({
 
 describe("an attempt", () => {
   it.each([200, 201, 204, 299])("with %i is a success", (status) => {
-    expect(judge(reply(status), at)).toMatchObject({ status: "succeeded", dueAtMs: null, attempt: { error: null } });
+    expect(classifyReply(reply(status), at)).toMatchObject({
+      status: "succeeded",
+      dueAtMs: null,
+      attempt: { error: null },
+    });
   });
 
-  it.each([301, 302, 307, 308, 400, 404, 500, 503, null])("with %j is a failure that is tried again", (status) => {
-    const verdict = judge(reply(status), at);
-    expect(verdict).toMatchObject({ status: "pending", dueAtMs: 7_000, gone: false, quietUntilMs: null });
-    expect(verdict.attempt.error).not.toBeNull();
+  it.each([301, 302, 307, 308, 400, 404, 500, 503, null])("with %j fails and is retried", (status) => {
+    const outcome = classifyReply(reply(status), at);
+    expect(outcome).toMatchObject({ status: "pending", dueAtMs: 7_000, gone: false, pausedUntilMs: null });
+    expect(outcome.attempt.error).not.toBeNull();
   });
 
-  it("with 410 is the end of the delivery and of the endpoint", () => {
-    expect(judge(reply(410), at)).toMatchObject({ status: "failed", dueAtMs: null, gone: true });
+  it("with 410 fails the delivery and marks the endpoint as gone", () => {
+    expect(classifyReply(reply(410), at)).toMatchObject({ status: "failed", dueAtMs: null, gone: true });
   });
 
-  it("with 429 and Retry-After puts off everything to the endpoint", () => {
-    expect(judge(reply(429, "90"), at)).toMatchObject({ dueAtMs: 92_000, quietUntilMs: 92_000 });
+  it("with 429 and Retry-After pauses the endpoint", () => {
+    expect(classifyReply(reply(429, "90"), at)).toMatchObject({ dueAtMs: 92_000, pausedUntilMs: 92_000 });
   });
 
-  it("that is the tenth to fail is the last", () => {
-    expect(judge(reply(500), { ...at, failures: 9 })).toMatchObject({ status: "failed", dueAtMs: null });
+  it("that is the tenth failure is the last one", () => {
+    expect(classifyReply(reply(500), { ...at, failures: 9 })).toMatchObject({ status: "failed", dueAtMs: null });
   });
 });
 
 describe("the first part of a reply", () => {
-  it("is cut at 1 KiB, also within a character", () => {
+  it("is truncated to 1 KiB, even within a character", () => {
     expect(replyStartOf(Buffer.from("x".repeat(5_000)))).toHaveLength(REPLY_START_BYTES);
     expect(replyStartOf(Buffer.from(`x${"ü".repeat(1_000)}`))).toBe(`x${"ü".repeat(511)}`);
   });
 
-  it("has no control characters, and no secret of ours that it repeats", () => {
+  it("has no control characters and no repeated secret", () => {
     const text = replyStartOf(Buffer.from("a\u0000b\u001b[2J\nc \u009b \u2028 whsec_c2VjcmV0+/= d"));
     expect(text).toBe("a\\u0000b\\u001b[2J\\u000ac \\u009b \\u2028 whsec_… d");
   });

@@ -1,45 +1,48 @@
 import type { DeliveryAttempt } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 
-import { restAfter, retryAfterOf } from "./retry-schedule.ts";
+import { retryDelayMs, retryAfterOf } from "./retry-schedule.ts";
 
 const GONE = 410;
 
-/** What came of sending once. */
+/** The result of one request. */
 export interface Reply {
-  /** Null where there was no answer. */
+  /** Null without a response. */
   readonly status: number | null;
-  /** Why there was none; null where there was one. */
+  /** Why there is no response; null with one. */
   readonly error: string | null;
   readonly durationMs: number;
-  /** First part of the answer's body, made safe to show. */
+  /** First part of the response body, made safe to show. */
   readonly replyStart: string;
   /** Header `Retry-After`. */
   readonly retryAfter: string | undefined;
 }
 
-/** How a delivery stands after an attempt. */
-export interface Verdict {
+/** The state of a delivery after an attempt. */
+export interface AttemptOutcome {
   readonly status: "succeeded" | "failed" | "pending";
-  /** When to try again, in milliseconds since 1970; null where that is not. */
+  /** When to retry, in milliseconds since 1970; null without a retry. */
   readonly dueAtMs: number | null;
-  /** The receiver wants nothing any more. */
+  /** The receiver answered 410: it wants no more deliveries. */
   readonly gone: boolean;
   /**
-   * Until when the receiver asked not to be sent anything, in milliseconds since 1970; null where
-   * it did not.
+   * The receiver asked for no requests before this time, in milliseconds since 1970; null if it did
+   * not ask.
    */
-  readonly quietUntilMs: number | null;
+  readonly pausedUntilMs: number | null;
   readonly attempt: DeliveryAttempt;
 }
 
 /**
- * Judges an attempt: 2xx is success; 410 ends it and the endpoint; everything else, 3xx too, is
- * tried again by the schedule (decisions, 11).
- * @param failures failed attempts before this one since the delivery was begun.
+ * 2xx succeeds. 410 fails the delivery and disables the endpoint. Everything else, including 3xx,
+ * is retried on the schedule (decisions, 11).
+ * @param failures failed attempts before this one since the delivery started.
  * @param random from 0 (inclusive) to 1, for the jitter.
  */
-export function judge(reply: Reply, { number, failures, sentAtMs, nowMs, random }: JudgedAttempt): Verdict {
+export function classifyReply(
+  reply: Reply,
+  { number, failures, sentAtMs, nowMs, random }: AttemptContext,
+): AttemptOutcome {
   const succeeded = reply.status !== null && reply.status >= 200 && reply.status <= 299;
   const attempt: DeliveryAttempt = {
     number,
@@ -49,22 +52,22 @@ export function judge(reply: Reply, { number, failures, sentAtMs, nowMs, random 
     durationMs: reply.durationMs,
     replyStart: reply.replyStart,
   };
-  if (succeeded) return { status: "succeeded", dueAtMs: null, gone: false, quietUntilMs: null, attempt };
+  if (succeeded) return { status: "succeeded", dueAtMs: null, gone: false, pausedUntilMs: null, attempt };
   const gone = reply.status === GONE;
   const askedMs = retryAfterOf(reply.status, reply.retryAfter, nowMs);
-  const restMs = gone ? null : restAfter(failures + 1, askedMs, random);
+  const restMs = gone ? null : retryDelayMs(failures + 1, askedMs, random);
   return {
     status: restMs === null ? "failed" : "pending",
     dueAtMs: restMs === null ? null : nowMs + restMs,
     gone,
-    quietUntilMs: askedMs === null || restMs === null ? null : nowMs + restMs,
+    pausedUntilMs: askedMs === null || restMs === null ? null : nowMs + restMs,
     attempt,
   };
 }
 
-/** Which attempt is judged, and when. Times in milliseconds since 1970. */
-export interface JudgedAttempt {
-  /** From 1, over all time. */
+/** The attempt and its times, in milliseconds since 1970. */
+export interface AttemptContext {
+  /** Counts from 1 and continues after a redelivery. */
   readonly number: number;
   readonly failures: number;
   readonly sentAtMs: number;
@@ -77,15 +80,15 @@ function errorOf(status: number | null): string {
   return `answered ${status}`;
 }
 
-/** Control characters, line and paragraph separators: what would disturb whoever shows a reply. */
+/** Control characters and line separators: they break the display of a reply. */
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g; // eslint-disable-line no-control-regex
 const SECRET = /whsec_[A-Za-z0-9+/=]+/g;
-/** How much of a reply is kept, in bytes. */
+/** Maximum number of bytes kept of a reply. */
 export const REPLY_START_BYTES = 1_024;
 
 /**
- * The first part of a reply, made safe to show: control characters escaped, a secret that it
- * repeats left out.
+ * The first part of a reply, made safe to show: control characters are escaped, secrets are
+ * removed.
  */
 export function replyStartOf(body: Buffer): string {
   const text = body

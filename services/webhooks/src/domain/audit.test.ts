@@ -10,7 +10,7 @@ const NAME = {
 const NOW_MS = Date.UTC(2026, 2, 2);
 
 it.each([{ actor: { type: "key", id: "mfrggzdfmztwq2lk" }, address: "203.0.113.7" } as const, THIS_SERVICE, null])(
-  "a change by %j is an entry of the contract",
+  "a change by %j gives an audit event of the contract",
   (by) => {
     const event = auditEventOf("webhook.deleted", NAME, by, NOW_MS);
     expect(AuditEvent.parse(event)).toEqual(event);
@@ -18,7 +18,7 @@ it.each([{ actor: { type: "key", id: "mfrggzdfmztwq2lk" }, address: "203.0.113.7
   },
 );
 
-it("of a change its fields are recorded, of an address only where it leads", () => {
+it("records the names of changed fields, and only the origin of a URL", () => {
   const url = "https://hooks.example.com/services/token?key=secret";
   expect(changeDetails({ url, kinds: null, status: "disabled" })).toEqual({
     changed: ["url", "kinds", "status"],

@@ -2,10 +2,10 @@ import type { AuditEvent, UpdateWebhookBody } from "@kapi/contracts";
 import type { Caller } from "@kapi/http";
 import { toIso, uuidV7 } from "@kapi/kernel";
 
-/** Who asks for a change; null: not known. */
+/** The caller that requests a change; null if unknown. */
 export type ChangedBy = Caller | null;
 
-/** The webhooks service itself, which disables endpoints that are gone or only fail. */
+/** The webhooks service itself: it disables endpoints that are gone or keep failing. */
 export const THIS_SERVICE: Caller = { actor: { type: "system", id: "webhooks" }, address: null };
 
 /** The entry of the audit log for a change of an endpoint. */
@@ -28,12 +28,12 @@ export function auditEventOf(
   };
 }
 
-/** Of an address its scheme, host and port: what comes behind may hold a token. */
+/** Scheme, host and port of a URL. The path and query may contain a token. */
 export function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : "";
 }
 
-/** Which fields a change is of; of the address where it leads, of the status what it is. */
+/** The names of the changed fields, the origin of a new URL and the new status. */
 export function changeDetails(change: UpdateWebhookBody): AuditEvent["details"] {
   const { url, status } = change;
   const changed = Object.entries(change).flatMap(([name, value]) => (value === undefined ? [] : [name]));

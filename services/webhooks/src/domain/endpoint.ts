@@ -6,14 +6,14 @@ import {
 } from "@kapi/contracts";
 import { type SealedPassword, toIso } from "@kapi/kernel";
 
-/** How long the secret before a rotation signs along (decisions, 11). */
+/** How long the previous secret still signs after a rotation (decisions, 11). */
 export const OLD_SECRET_MS = 24 * 3_600_000;
-/** An endpoint that only failed for so long is disabled (decisions, 11). */
+/** An endpoint is disabled after failing for this long without a success (decisions, 11). */
 export const FAILING_LIMIT_MS = 5 * 24 * 3_600_000;
 
 const COMMAND_KINDS: ReadonlySet<WebhookKind> = new Set(COMMAND_WEBHOOK_KINDS);
 
-/** An endpoint as it is kept. Times in milliseconds since 1970. */
+/** A stored endpoint. Times in milliseconds since 1970. */
 export interface Endpoint {
   readonly id: string;
   readonly organizationId: string;
@@ -31,25 +31,24 @@ export interface Endpoint {
   readonly updatedAtMs: number;
 }
 
-/**
- * Whether an event of `kind` is one of a command, which is recorded only where an endpoint asks for
- * it.
- */
+/** Whether `kind` is a command event. Those are recorded only if an endpoint subscribes to them. */
 export function isCommandKind(kind: WebhookKind): boolean {
   return COMMAND_KINDS.has(kind);
 }
 
-/** Whether the endpoint takes events of `kind`; null means all but those of commands. */
+/** Whether the endpoint subscribes to `kind`; null means all kinds except command events. */
 export function takesKind({ kinds }: Pick<Endpoint, "kinds">, kind: WebhookKind): boolean {
   return kinds === null ? !isCommandKind(kind) : kinds.includes(kind);
 }
 
-/** Whether the endpoint takes events of a server; what is of no server is for every endpoint. */
+/**
+ * Whether the endpoint receives events of a server. Events without a server go to every endpoint.
+ */
 export function takesServer({ serverIds }: Pick<Endpoint, "serverIds">, serverId: string | null): boolean {
   return serverIds === null || serverId === null || serverIds.includes(serverId);
 }
 
-/** An endpoint as the API shows it: never its secret. */
+/** An endpoint as the API shows it, without its secret. */
 export function toWire(endpoint: Endpoint): WebhookEndpoint {
   const { id, url, description, kinds, serverIds, status, disabledReason, failingSinceMs, createdAtMs, updatedAtMs } =
     endpoint;

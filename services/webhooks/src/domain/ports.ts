@@ -7,94 +7,96 @@ import type {
 } from "@kapi/contracts";
 import type { SealedPassword } from "@kapi/kernel";
 
-import type { Reply, Verdict } from "./attempt.ts";
+import type { Reply, AttemptOutcome } from "./attempt.ts";
 import type { ChangedBy } from "./audit.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { IncomingEvent } from "./facts.ts";
+import type { IncomingEvent } from "./events.ts";
 import type { MissingEvents } from "./source-order.ts";
 
-/** Names a delivery: `day` is that of its event, as YYYY-MM-DD. */
+/** Identifies a delivery. `day` is the recording day of its event, as YYYY-MM-DD. */
 export interface DeliveryName {
   readonly day: string;
   readonly endpointId: string;
   readonly id: string;
 }
 
-/** A delivery that this process has taken up. */
-export interface Leased extends DeliveryName {
+/** A delivery that this process has leased. */
+export interface LeasedDelivery extends DeliveryName {
   readonly organizationId: string;
   readonly eventId: string;
-  /** The text to sign and send. */
+  /** The body to sign and send. */
   readonly payload: string;
-  /** Attempts of all time before the next one. */
+  /** Number of attempts so far, across redeliveries. */
   readonly attemptCount: number;
-  /** Failed attempts since it was begun. */
+  /** Number of failed attempts since the delivery started or was redelivered. */
   readonly step: number;
-  /** The span that its event was taken in beneath, where that is recorded. */
+  /** The span that recorded the event, if it is sampled. */
   readonly traceparent?: string | undefined;
-  /** Milliseconds since 1970. From then on it may be another process's. */
+  /** Milliseconds since 1970. After that another process may lease the delivery. */
   readonly leaseUntilMs: number;
 }
 
-/** What came of an attempt at a delivery. */
-export interface Recorded {
-  readonly delivery: Leased;
-  readonly verdict: Verdict;
+/** An attempt to record, with its outcome. */
+export interface AttemptRecord {
+  readonly delivery: LeasedDelivery;
+  readonly outcome: AttemptOutcome;
 }
 
-/** Names an endpoint of an organization. */
+/** Identifies an endpoint of an organization. */
 export interface EndpointName {
   readonly organizationId: string;
   readonly endpointId: string;
 }
 
-/** An endpoint with something to send, and since when the oldest of it is due. */
+/** An endpoint with due deliveries, and the due time of the oldest one. */
 export interface DueEndpoint extends EndpointName {
   readonly dueAtMs: number;
 }
 
-export interface TakenIn {
-  /** How many of the events were recorded now. */
+export interface RecordedEvents {
+  /** Number of newly recorded events. */
   readonly recorded: number;
-  /** Deliveries that are this process's from their beginning. */
-  readonly leased: readonly Leased[];
-  /** Endpoints for which there is more than that. */
+  /** New deliveries that this process has leased. */
+  readonly leased: readonly LeasedDelivery[];
+  /** Endpoints with further due deliveries in the database. */
   readonly more: readonly EndpointName[];
-  /** Events that are older than the recorded ones of their account and did not arrive. */
+  /** Missing events that are older than the recorded events of their account. */
   readonly missing: readonly MissingEvents[];
 }
 
-/** What this process can take up now. */
-export interface Room {
-  /** Whether there is room for one more delivery to this endpoint; if so, it is counted. */
-  take(endpoint: EndpointName): boolean;
+/** How many deliveries this process can lease now. */
+export interface Capacity {
+  /** Reserves a slot for one more delivery to this endpoint; false if there is none. */
+  reserve(endpoint: EndpointName): boolean;
 }
 
 export interface EventStore {
   /**
-   * Records events that are not there yet, each with its place in feed and account, and a delivery
-   * to every endpoint that takes it, in one transaction. Deliveries that there is room for are
-   * leased until `leaseUntilMs`.
+   * Records new events, each with its feed position and account sequence, and a delivery to every
+   * subscribed endpoint, in one transaction. Deliveries within the capacity are leased until
+   * `leaseUntilMs`.
    */
-  takeIn(events: readonly IncomingEvent[], openRoom: () => Room, nowMs: number, leaseUntilMs: number): Promise<TakenIn>;
-  /**
-   * Events that have waited for an older one of their account for too long, `limit` at most;
-   * `takeIn` records them.
-   */
+  recordEvents(
+    events: readonly IncomingEvent[],
+    readCapacity: () => Capacity,
+    nowMs: number,
+    leaseUntilMs: number,
+  ): Promise<RecordedEvents>;
+  /** Up to `limit` events whose wait for an older event is over; `recordEvents` records them. */
   overdue(limit: number): Promise<readonly IncomingEvent[]>;
-  /** Whether any enabled endpoint asks for events of commands. */
+  /** Whether any enabled endpoint subscribes to command events. */
   commandsAreAsked(): Promise<boolean>;
-  /** Position of the organization's newest event; 0: none. */
+  /** Position of the organization's newest event; 0 without events. */
   lastPosition(organizationId: string): Promise<number>;
-  /** Position of the oldest kept event behind `after`; null: none. */
+  /** Position of the oldest stored event after `after`; null without one. */
   firstPositionAfter(organizationId: string, after: number): Promise<number | null>;
-  /** Events with a position above `after` and up to `upTo`, in order, `limit` at most. */
+  /** Up to `limit` events with a position above `after` and up to `upTo`, in order. */
   list(organizationId: string, page: FeedPage): Promise<readonly FeedRow[]>;
-  /** How many events a replay has, counted up to `atMost`. */
+  /** Number of events of a replay, counted up to `atMost`. */
   countForReplay(replay: Replay, atMost: number): Promise<number>;
   /**
-   * Begins deliveries of `replay` (again) but those that are under way, for up to `limit` events
-   * behind `after`; the last position, or null at the end.
+   * Starts or restarts the deliveries of up to `limit` events after `after`, except running ones.
+   * Returns the last position; null at the end.
    */
   replay(replay: Replay, after: number, limit: number, nowMs: number): Promise<number | null>;
 }
@@ -112,7 +114,9 @@ export interface FeedRow {
   readonly payload: string;
 }
 
-/** Events that were recorded from `sinceMs` to before `untilMs` (milliseconds since 1970). */
+/**
+ * Events recorded from `sinceMs` (inclusive) to `untilMs` (exclusive), in milliseconds since 1970.
+ */
 export interface Replay {
   readonly endpoint: Pick<Endpoint, "id" | "organizationId" | "serverIds">;
   readonly kinds: readonly WebhookKind[];
@@ -120,20 +124,20 @@ export interface Replay {
   readonly untilMs: number;
 }
 
-/** An endpoint before it is kept. */
+/** An endpoint to create. */
 export type EndpointDraft = Pick<
   Endpoint,
   "id" | "organizationId" | "url" | "description" | "kinds" | "serverIds" | "secret"
 >;
 
-/** Each change is recorded for the audit log in its transaction, with who asks for it. */
+/** Each change writes an audit entry with its caller in the same transaction. */
 export interface EndpointStore {
-  /** Keeps the endpoint; null where the organization has `most` already. */
+  /** Stores the endpoint; null if the organization already has `most` endpoints. */
   create(draft: EndpointDraft, most: number, nowMs: number, by: ChangedBy): Promise<Endpoint | null>;
   /** Oldest first. */
   list(organizationId: string): Promise<readonly Endpoint[]>;
   get(organizationId: string, endpointId: string): Promise<Endpoint | null>;
-  /** Of any organization; those that are not there are left out. */
+  /** Endpoints of any organization. Unknown ids are omitted. */
   find(endpointIds: readonly string[]): Promise<readonly Endpoint[]>;
   update(
     organizationId: string,
@@ -142,9 +146,9 @@ export interface EndpointStore {
     nowMs: number,
     by: ChangedBy,
   ): Promise<Endpoint | null>;
-  /** Whether it was there. */
+  /** Returns whether the endpoint existed. */
   delete(organizationId: string, endpointId: string, nowMs: number, by: ChangedBy): Promise<boolean>;
-  /** `secret` takes the place of the present one, which signs along until `previousUntilMs`. */
+  /** Replaces the secret. The previous one still signs until `previousUntilMs`. */
   rotate(
     organizationId: string,
     endpointId: string,
@@ -154,43 +158,42 @@ export interface EndpointStore {
     by: ChangedBy,
   ): Promise<Endpoint | null>;
   /**
-   * Whether it was enabled until now. As `failing` only if it has failed since before
+   * Returns whether the endpoint was enabled. With `failing`, only if it has failed since before
    * `failingBeforeMs`.
    */
   disable(endpointId: string, reason: WebhookDisabledReason, nowMs: number, failingBeforeMs: number): Promise<boolean>;
 }
 
 export interface DeliveryStore {
-  /** Endpoints of which something is due, with the oldest due time. */
+  /** Endpoints with due deliveries, with the oldest due time. */
   dueEndpoints(nowMs: number): Promise<readonly DueEndpoint[]>;
   /**
-   * Takes up to `room` due deliveries of each endpoint, the longest due first; those that another
-   * process takes are left to it.
+   * Leases up to the given number of due deliveries per endpoint, oldest first. Skips deliveries
+   * that another process is leasing.
    */
-  lease(wanted: ReadonlyMap<string, number>, nowMs: number, leaseUntilMs: number): Promise<readonly Leased[]>;
+  lease(wanted: ReadonlyMap<string, number>, nowMs: number, leaseUntilMs: number): Promise<readonly LeasedDelivery[]>;
   /**
-   * Writes attempts; one whose delivery was meanwhile recorded by another process, or cancelled,
-   * changes nothing.
+   * Writes attempts. An attempt changes nothing if another process recorded one first, or the
+   * delivery is cancelled.
    */
-  record(attempts: readonly Recorded[], nowMs: number): Promise<void>;
-  /** Gives deliveries back: due at once, for whoever takes them. */
-  release(deliveries: readonly Leased[], nowMs: number): Promise<void>;
+  record(attempts: readonly AttemptRecord[], nowMs: number): Promise<void>;
+  /** Releases deliveries: they are due at once, for any process. */
+  release(deliveries: readonly LeasedDelivery[], nowMs: number): Promise<void>;
   /**
-   * Cancels up to `limit` open deliveries of an endpoint that is not enabled, or not there; how
-   * many.
+   * Cancels up to `limit` open deliveries of a disabled or deleted endpoint; returns the number.
    */
   cancelOpen(endpointId: string, limit: number, nowMs: number): Promise<number>;
-  /** Open deliveries, counted up to `atMost`. */
+  /** Number of open deliveries, counted up to `atMost`. */
   countOpen(atMost: number): Promise<number>;
   /**
-   * A page of the newest deliveries that match, and how many match; both up to
+   * A page of the newest matching deliveries, and the number of matches; both up to
    * MAX_LISTED_DELIVERIES.
    */
   list(
     endpointId: string,
     query: DeliveryQuery,
   ): Promise<{ readonly deliveries: readonly WebhookDelivery[]; readonly total: number }>;
-  /** Begins a delivery again, unless it is under way; null where there is none. */
+  /** Restarts a delivery, unless it is running; null if there is no such delivery. */
   redeliver(endpointId: string, deliveryId: string, nowMs: number): Promise<WebhookDelivery | null>;
 }
 
@@ -202,29 +205,29 @@ export interface DeliveryQuery {
   readonly nowMs: number;
 }
 
-/** Partitions by day. `day` as YYYY-MM-DD. */
+/** Daily partitions. `day` as YYYY-MM-DD. */
 export interface DayStore {
   keep(day: string): Promise<void>;
-  /** How many days went. */
+  /** Returns the number of dropped days. */
   dropBefore(day: string): Promise<number>;
 }
 
-/** What is sent to a receiver. */
-export interface Outgoing {
+/** A request to a receiver. */
+export interface OutgoingRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** Sends to receivers. Never rejects: what goes wrong is a reply with an error. */
+/** Sends to receivers. Never rejects: a failure is a reply with an error. */
 export interface Sender {
-  send(outgoing: Outgoing): Promise<Reply>;
-  /** Ends everything that is under way. */
-  breakOff(): void;
+  send(outgoing: OutgoingRequest): Promise<Reply>;
+  /** Aborts all running requests. */
+  abort(): void;
 }
 
-/** Says whether an address may be an endpoint's. */
+/** Decides which URLs an endpoint may have. */
 export interface AddressGuard {
-  /** Null, or why not; names are resolved. */
-  refusal(url: string): Promise<string | null>;
+  /** Why the URL is rejected, after resolving its host; null if it is allowed. */
+  rejection(url: string): Promise<string | null>;
 }

@@ -1,28 +1,28 @@
 import { describe, expect, it } from "vitest";
 
-import { MAX_RETRY_AFTER_MS, restAfter, retryAfterOf, RETRY_DELAYS_MS } from "./retry-schedule.ts";
+import { MAX_RETRY_AFTER_MS, retryDelayMs, retryAfterOf, RETRY_DELAYS_MS } from "./retry-schedule.ts";
 
 const HOUR_S = 3_600;
 
-describe("a failed delivery is tried again", () => {
-  it("after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, and not once more", () => {
-    const rests = Array.from({ length: 10 }, (_, index) => restAfter(index + 1, null, 0));
+describe("a failed delivery is retried", () => {
+  it("after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, then no more", () => {
+    const delays = Array.from({ length: 10 }, (_, index) => retryDelayMs(index + 1, null, 0));
     const hours = [2, 5, 10, 14, 20, 24].map((count) => count * HOUR_S);
-    expect(rests).toEqual([...[5, 300, 1_800, ...hours].map((seconds) => seconds * 1_000), null]);
+    expect(delays).toEqual([...[5, 300, 1_800, ...hours].map((seconds) => seconds * 1_000), null]);
   });
 
-  it("up to a tenth later than that, by chance, and never earlier", () => {
+  it("up to a tenth later at random, and never earlier", () => {
     for (const [index, delayMs] of RETRY_DELAYS_MS.entries()) {
-      expect(restAfter(index + 1, null, 0.999_999)).toBeGreaterThan(delayMs * 1.09);
-      expect(restAfter(index + 1, null, 0.999_999)).toBeLessThanOrEqual(delayMs * 1.1);
+      expect(retryDelayMs(index + 1, null, 0.999_999)).toBeGreaterThan(delayMs * 1.09);
+      expect(retryDelayMs(index + 1, null, 0.999_999)).toBeLessThanOrEqual(delayMs * 1.1);
     }
   });
 
-  it("not before Retry-After has passed, which is bounded at a day", () => {
-    expect(restAfter(1, 60_000, 0)).toBe(60_000);
-    expect(restAfter(3, 60_000, 0)).toBe(1_800_000);
-    expect(restAfter(1, 400 * 24 * 3_600_000, 0)).toBe(MAX_RETRY_AFTER_MS);
-    expect(restAfter(10, 60_000, 0)).toBeNull();
+  it("not before Retry-After has passed, which is capped at a day", () => {
+    expect(retryDelayMs(1, 60_000, 0)).toBe(60_000);
+    expect(retryDelayMs(3, 60_000, 0)).toBe(1_800_000);
+    expect(retryDelayMs(1, 400 * 24 * 3_600_000, 0)).toBe(MAX_RETRY_AFTER_MS);
+    expect(retryDelayMs(10, 60_000, 0)).toBeNull();
   });
 });
 
@@ -41,7 +41,7 @@ describe("Retry-After", () => {
     expect(retryAfterOf(503, header, nowMs)).toBe(expected);
   });
 
-  it("means nothing with another status", () => {
+  it("is ignored with another status", () => {
     expect(retryAfterOf(500, "120", nowMs)).toBeNull();
     expect(retryAfterOf(null, undefined, nowMs)).toBeNull();
   });

@@ -1,7 +1,7 @@
 /**
  * Standard Webhooks, version 1: `webhook-signature` is "v1," and the base64 of HMAC-SHA256 over
- * "<webhook-id>.<webhook-timestamp>.<body>"; several, with spaces, while secrets rotate. The key is
- * what follows "whsec_" in the secret, base64.
+ * "<webhook-id>.<webhook-timestamp>.<body>". During a rotation it has several signatures, separated
+ * by spaces. The key is the base64 text after "whsec_" in the secret.
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 
@@ -12,25 +12,23 @@ const SECRET_PREFIX = "whsec_";
 const SECRET_BYTES = 32;
 const VERSION = "v1";
 
-/** A new secret, in the form in which its owner sees it. */
+/** A new secret, as its owner sees it. */
 export function newSecret(): string {
   return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString("base64");
 }
 
 /**
- * The key of a secret. It is made once and used often: making it costs six times what a signature
- * does.
+ * The key of a secret. Create it once and reuse it: creating it costs six times as much as signing.
  */
 export function signingKey(secret: string): KeyObject {
-  assert(secret.startsWith(SECRET_PREFIX), "a secret of an endpoint begins with whsec_");
+  assert(secret.startsWith(SECRET_PREFIX), "an endpoint secret starts with whsec_");
   return createSecretKey(Buffer.from(secret.slice(SECRET_PREFIX.length), "base64"));
 }
 
 /**
  * Value of `webhook-signature`.
- * @param keys each signs; the newest first.
- * @param message the id, the time of sending in whole seconds since 1970, and the body as it is
- * sent.
+ * @param keys each one signs; the newest first.
+ * @param message the id, the send time in whole seconds since 1970, and the exact body.
  */
 export function signatureOf(
   keys: readonly KeyObject[],

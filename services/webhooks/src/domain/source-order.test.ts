@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import type { IncomingEvent, Source, SourcePlace } from "./facts.ts";
+import type { IncomingEvent, Source, SourcePlace } from "./events.ts";
 import {
-  inSourceOrder,
+  orderBySource,
   MAX_OTHER_SOURCE_WAIT_MS,
   MAX_WAIT_MS,
   type RecordedSequences,
@@ -46,7 +46,7 @@ function waited(
 const overdue = (one: IncomingEvent): WaitingEvent => waited(one, MAX_WAIT_MS + 1);
 const overdueForOther = (one: IncomingEvent): WaitingEvent => waited(one, MAX_OTHER_SOURCE_WAIT_MS + 1, true);
 
-/** Newest sequences; with the second pair also how far the sources have announced. */
+/** Newest recorded sequences; the second pair gives `through` of both sources. */
 function recordedUpTo(
   [account, finance]: readonly [number | null, number | null],
   [accountThrough, financeThrough]: readonly [number | null, number | null] = [null, null],
@@ -62,7 +62,7 @@ function order(
   recorded: RecordedSequences,
   waiting: readonly WaitingEvent[] = [],
 ): { ready: string[]; early: string[]; missing?: string[] } {
-  const { ready, early, missing } = inSourceOrder(events, waiting, new Map([[ACCOUNT, recorded]]));
+  const { ready, early, missing } = orderBySource(events, waiting, new Map([[ACCOUNT, recorded]]));
   return {
     ready: ready.map(({ eventId }) => eventId),
     early: early.map(({ event: { eventId } }) => eventId),
@@ -73,7 +73,7 @@ function order(
 }
 
 describe("the order of an account's events", () => {
-  it("is that of each source; what is newer than a missing one waits, of that source alone", () => {
+  it("follows each source; events after a missing one wait, in that source only", () => {
     const events = [
       event("f3", "finance", 3),
       event("a2", "account", 2),
@@ -85,18 +85,18 @@ describe("the order of an account's events", () => {
     expect(recorded).toEqual(recordedUpTo([2, 1]));
   });
 
-  it("begins with the first to come where nothing is known of the source", () => {
+  it("starts with the first arriving event of an unknown source", () => {
     const events = [event("f9", "finance", 9), event("f7", "finance", 7)];
     expect(order(events, recordedUpTo([0, null]))).toEqual({ ready: ["f7"], early: ["f9"] });
   });
 
-  it("takes what waited, once, when the missing one is there", () => {
+  it("takes waiting events once when the missing one arrives", () => {
     const waiting = [waited(event("f2", "finance", 2))];
     const events = [event("f2", "finance", 2), event("f1", "finance", 1)];
     expect(order(events, recordedUpTo([0, 0]), waiting)).toEqual({ ready: ["f1", "f2"], early: [] });
   });
 
-  it("goes on behind what waited too long, with everything older that is there", () => {
+  it("continues after an overdue event, with all older events present", () => {
     const waiting = [
       waited(event("f5", "finance", 5)),
       overdue(event("f4", "finance", 4)),
@@ -110,7 +110,7 @@ describe("the order of an account's events", () => {
     });
   });
 
-  it("goes on without a missing one when more than 500 have waited for it", () => {
+  it("gives up a missing event when more than 500 events wait for it", () => {
     const waiting = Array.from({ length: 501 }, (_, index) => waited(event(`f${index + 2}`, "finance", index + 2)));
     const one = [event("f503", "finance", 503)];
     expect(order(one, recordedUpTo([0, 0]), waiting.slice(0, 500)).ready).toEqual([]);
@@ -121,12 +121,12 @@ describe("the order of an account's events", () => {
     });
   });
 
-  it("takes the numbers of a restored source as they come", () => {
+  it("accepts the repeated numbers of a restored source", () => {
     const events = [event("again", "finance", 3), event("f11", "finance", 11)];
     expect(order(events, recordedUpTo([0, 10]))).toEqual({ ready: ["again", "f11"], early: [] });
   });
 
-  it("is that of the trading server between the sources, however they arrive", () => {
+  it("follows the trading server between the sources, in any order of arrival", () => {
     const created = event("created", "account", 1, { through: 1, after: 0 });
     const initial = event("initial", "finance", 1, { through: 1, after: 1 });
     const deposit = event("deposit", "finance", 2, { through: 2, after: 1 });
@@ -134,9 +134,9 @@ describe("the order of an account's events", () => {
     const profit = event("profit", "finance", 3, { through: 3, after: 4 });
     const commission = event("commission", "finance", 4, { through: 4, after: 4 });
     const closed = event("closed", "account", 3, { through: 5, after: 4 });
-    const told = ["created", "initial", "deposit", "deal", "profit", "commission", "closed"];
+    const ordered = ["created", "initial", "deposit", "deal", "profit", "commission", "closed"];
     const recorded = recordedUpTo([0, 0], [0, 0]);
-    expect(order([closed, commission, deal, initial, profit, created, deposit], recorded).ready).toEqual(told);
+    expect(order([closed, commission, deal, initial, profit, created, deposit], recorded).ready).toEqual(ordered);
     expect(recorded).toEqual(recordedUpTo([3, 4], [5, 4]));
     expect(order([closed, deal, profit], recordedUpTo([1, 2], [1, 2]))).toEqual({
       ready: ["deal", "profit"],
@@ -144,7 +144,7 @@ describe("the order of an account's events", () => {
     });
   });
 
-  it("waits for no other source of which nothing is known, and for none that tells no places", () => {
+  it("does not wait for an unknown source, or for one without places", () => {
     const deal = event("deal", "account", 8, { through: 40, after: 39 });
     expect(order([deal], recordedUpTo([7, 3])).ready).toEqual(["deal"]);
     const recorded = recordedUpTo([7, 3], [38, 20]);
@@ -152,11 +152,11 @@ describe("the order of an account's events", () => {
     expect(order([event("older release", "finance", 4), deal], recorded).ready).toEqual(["older release", "deal"]);
   });
 
-  it("gives the other source up after a short wait, for all that waits for it", () => {
-    const facts = [8, 9, 10].map((sequence) =>
+  it("gives up the other source after a short wait, for all waiting events", () => {
+    const events = [8, 9, 10].map((sequence) =>
       event(`a${sequence}`, "account", sequence, { through: 10 * sequence, after: 10 * sequence - 1 }),
     );
-    const [first = event("none", null), ...others] = facts;
+    const [first = event("none", null), ...others] = events;
     const recorded = recordedUpTo([7, 4], [38, 20]);
     const waiting = [waited(first, MAX_OTHER_SOURCE_WAIT_MS), ...others.map((one) => waited(one))];
     expect(order([], recorded, waiting).ready).toEqual([]);
@@ -169,7 +169,7 @@ describe("the order of an account's events", () => {
     expect(order([event("a11", "account", 11, { through: 110, after: 109 })], recorded).ready).toEqual(["a11"]);
   });
 
-  it("waits for a given-up source again once one of its facts is there, which loses and repeats none", () => {
+  it("waits for a given-up source again after its next event, without loss or repeats", () => {
     const recorded = recordedUpTo([10, 4], [100, null]);
     const old = [5, 6].map((sequence) =>
       event(`f${sequence}`, "finance", sequence, { through: 10 * sequence, after: 10 * sequence - 1 }),
@@ -181,24 +181,24 @@ describe("the order of an account's events", () => {
     expect(recorded).toEqual(recordedUpTo([11, 7], [110, 109]));
   });
 
-  it("gives the other source up where more than 500 have waited, not where as many arrive at once", () => {
-    const facts = Array.from({ length: 600 }, (_, index) =>
+  it("gives up the other source if more than 500 events waited, not if as many arrive at once", () => {
+    const events = Array.from({ length: 600 }, (_, index) =>
       event(`a${index + 8}`, "account", index + 8, { through: index + 40, after: 39 }),
     );
-    expect(order(facts, recordedUpTo([7, 4], [38, 20])).early).toHaveLength(600);
-    const waiting = facts.slice(0, 501).map((one) => waited(one));
-    expect(order(facts, recordedUpTo([7, 4], [38, 20]), waiting.slice(1)).early).toHaveLength(600);
-    expect(order(facts, recordedUpTo([7, 4], [38, 20]), waiting)).toMatchObject({
+    expect(order(events, recordedUpTo([7, 4], [38, 20])).early).toHaveLength(600);
+    const waiting = events.slice(0, 501).map((one) => waited(one));
+    expect(order(events, recordedUpTo([7, 4], [38, 20]), waiting.slice(1)).early).toHaveLength(600);
+    expect(order(events, recordedUpTo([7, 4], [38, 20]), waiting)).toMatchObject({
       ready: { length: 600 },
       early: [],
       missing: ["finance 21-39 other_source"],
     });
   });
 
-  it("waits for the creation of an account, and behind a missing fact of the own source, as long as for that", () => {
+  it("waits for account.created, and after a missing event of the own source, for the long wait", () => {
     const initial = event("f1", "finance", 1, { through: 1, after: 1 });
     const isShort = (one: IncomingEvent, recorded: RecordedSequences): boolean[] =>
-      inSourceOrder([one], [], new Map([[ACCOUNT, recorded]])).early.map(({ isForOtherSource }) => isForOtherSource);
+      orderBySource([one], [], new Map([[ACCOUNT, recorded]])).early.map(({ isForOtherSource }) => isForOtherSource);
     expect(order([], recordedUpTo([0, 0], [0, 0]), [overdueForOther(initial)]).early).toEqual(["f1"]);
     expect(isShort(initial, recordedUpTo([0, 0], [0, 0]))).toEqual([false]);
     const missing = ["account 1-1 other_source"];
@@ -213,85 +213,82 @@ describe("the order of an account's events", () => {
     ]);
   });
 
-  it("takes the event that a given-up source waits for first, where that one is there", () => {
+  it("takes the other source's event first if it is present after all", () => {
     const late = overdueForOther(event("f5", "finance", 5, { through: 40, after: 39 }));
     const deal = event("a8", "account", 8, { through: 39, after: 20 });
     expect(order([deal], recordedUpTo([7, 4], [38, 20]), [late])).toEqual({ ready: ["a8", "f5"], early: [] });
   });
 });
 
-/**
- * What an event of the trading server becomes: facts of the account service (0 or 1) and of
- * finance.
- */
+/** The events that one trading event becomes: 0 or 1 of the account service, several of finance. */
 const traded = fc.record({ account: fc.integer({ min: 0, max: 1 }), finance: fc.integer({ min: 0, max: 3 }) });
 
-it("any history in any batches comes out in the order of the trading server, each fact once", () => {
+it("any history in any batches is ordered as on the trading server, each event once", () => {
   const histories = fc.array(traded, { minLength: 1, maxLength: 30 });
   fc.assert(
-    fc.property(histories, fc.infiniteStream(fc.nat()), (history, dice) => {
-      const roll = (sides: number): number => (dice.next().value as number) % sides;
-      const expected = factsOf(history);
-      const left = expected.toSorted(() => roll(3) - 1);
+    fc.property(histories, fc.infiniteStream(fc.nat()), (history, randomness) => {
+      const random = (bound: number): number => (randomness.next().value as number) % bound;
+      const expected = eventsOf(history);
+      const left = expected.toSorted(() => random(3) - 1);
       const recorded = recordedUpTo([0, 0], [0, 0]);
       let waiting: WaitingEvent[] = [];
-      const told: string[] = [];
+      const ordered: string[] = [];
       while (left.length > 0) {
-        const batch = left.splice(0, 1 + roll(5));
-        const { ready, early, missing } = inSourceOrder(batch, waiting, new Map([[ACCOUNT, recorded]]));
+        const batch = left.splice(0, 1 + random(5));
+        const { ready, early, missing } = orderBySource(batch, waiting, new Map([[ACCOUNT, recorded]]));
         expect(missing).toEqual([]);
-        told.push(...ready.map(({ eventId }) => eventId));
+        ordered.push(...ready.map(({ eventId }) => eventId));
         const earlyIds = new Set(early.map(({ event: { eventId } }) => eventId));
         waiting = expected.filter(({ eventId }) => earlyIds.has(eventId)).map((one) => waited(one));
       }
-      expect(told).toEqual(expected.map(({ eventId }) => eventId));
+      expect(ordered).toEqual(expected.map(({ eventId }) => eventId));
     }),
   );
 });
 
-it("whatever is missing, late or given up: each fact that comes is recorded once, and none waits for good", () => {
+it("with missing, late or given-up events, each arriving event is recorded once and none waits forever", () => {
   const histories = fc.array(traded, { minLength: 1, maxLength: 30 });
   fc.assert(
-    fc.property(histories, fc.infiniteStream(fc.nat()), (history, dice) => {
-      const roll = (sides: number): number => (dice.next().value as number) % sides;
-      const facts = factsOf(history).filter(() => roll(5) > 0);
-      const left = facts.toSorted(() => roll(3) - 1);
+    fc.property(histories, fc.infiniteStream(fc.nat()), (history, randomness) => {
+      const random = (bound: number): number => (randomness.next().value as number) % bound;
+      const events = eventsOf(history).filter(() => random(5) > 0);
+      const left = events.toSorted(() => random(3) - 1);
       const recorded = recordedUpTo([0, 0], [0, 0]);
       let waiting: WaitingEvent[] = [];
-      const told: string[] = [];
-      const take = (batch: readonly IncomingEvent[]): void => {
-        const { ready, early } = inSourceOrder(batch, waiting, new Map([[ACCOUNT, recorded]]));
-        told.push(...ready.map(({ eventId }) => eventId));
+      const ordered: string[] = [];
+      const record = (batch: readonly IncomingEvent[]): void => {
+        const { ready, early } = orderBySource(batch, waiting, new Map([[ACCOUNT, recorded]]));
+        ordered.push(...ready.map(({ eventId }) => eventId));
         const earlyIds = new Set(early.map(({ event: { eventId } }) => eventId));
         const waits = [0, MAX_OTHER_SOURCE_WAIT_MS + 1, MAX_WAIT_MS + 1];
-        waiting = facts.filter(({ eventId }) => earlyIds.has(eventId)).map((one) => waited(one, waits[roll(3)]));
+        waiting = events.filter(({ eventId }) => earlyIds.has(eventId)).map((one) => waited(one, waits[random(3)]));
       };
-      while (left.length > 0) take(left.splice(0, 1 + roll(5)));
+      while (left.length > 0) record(left.splice(0, 1 + random(5)));
       waiting = waiting.map((one) => Object.assign({}, one, { waitedMs: MAX_WAIT_MS + 1 }));
-      take([]);
+      record([]);
       expect(waiting).toEqual([]);
-      expect(told.toSorted()).toEqual(facts.map(({ eventId }) => eventId).toSorted());
+      expect(ordered.toSorted()).toEqual(events.map(({ eventId }) => eventId).toSorted());
     }),
   );
 });
 
-/** The facts of a history in its order, with the places that the services give them. */
-function factsOf(history: readonly { readonly account: number; readonly finance: number }[]): IncomingEvent[] {
-  const facts: IncomingEvent[] = [];
+/** The events of a history in its order, with their places. */
+function eventsOf(history: readonly { readonly account: number; readonly finance: number }[]): IncomingEvent[] {
+  const events: IncomingEvent[] = [];
   const last = { account: 0, finance: 0, accountThrough: 0, financeThrough: 0 };
   for (const [index, { account, finance }] of history.entries()) {
     const at = index + 1;
     if (account > 0) {
       last.account += 1;
       last.accountThrough = at;
-      facts.push(event(`a${last.account}`, "account", last.account, { through: at, after: last.financeThrough }));
+      events.push(event(`a${last.account}`, "account", last.account, { through: at, after: last.financeThrough }));
     }
     for (let row = 1; row <= finance; row += 1) {
       last.finance += 1;
       const through = row === finance ? at : at - 1;
-      facts.push(event(`f${last.finance}`, "finance", last.finance, { through, after: last.accountThrough }));
+      events.push(event(`f${last.finance}`, "finance", last.finance, { through, after: last.accountThrough }));
     }
     if (finance > 0) last.financeThrough = at;
   }
-  return facts;
+  return events;
 }

@@ -1,45 +1,43 @@
 /**
- * The order of an account's events: that in which they happened on the trading server, not that of
- * their arrival.
+ * Puts the events of an account into the order in which they happened on the trading server.
  *
- * Each source numbers its facts of an account from 1 without a gap, in the order of its commits.
- * Kafka brings them in another order where a publisher was killed or lost a reply, so a fact whose
- * predecessor is missing waits for it. Between the two sources each fact says up to which event of
- * the trading server the other one comes first, and waits for that.
+ * Each source numbers its events of an account from 1 without a gap, in the order of its commits.
+ * Kafka delivers them in another order if a publisher was killed or lost a reply. So an event waits
+ * for its missing predecessor. Each event also says up to which event of the trading server the
+ * other source comes first, and waits for that one.
  */
 import { accountKey } from "@kapi/contracts";
 
-import type { IncomingEvent, Source, SourcePlace } from "./facts.ts";
+import type { IncomingEvent, Source, SourcePlace } from "./events.ts";
 
 /**
- * Events of one account and source that wait, at most, but for those that come with one call. With
- * more, what is missing is given up.
+ * Maximum number of waiting events per account and source, not counting the events of the current
+ * call. Above it, the missing events are given up.
  */
 export const MAX_WAITING = 500;
 /**
- * How long an event waits for an older one of its source. A publisher that is frozen holds rows for
- * about a minute; what is still missing after five was lost from the topic, or is older than what
- * the topic keeps.
+ * How long an event waits for an older event of its source. A frozen publisher holds rows for about
+ * a minute. After five minutes the missing event is lost, or older than the topic's retention.
  */
 export const MAX_WAIT_MS = 5 * 60_000;
 /**
- * How long an event waits for the other source. A process that is killed keeps its partitions for
- * 10 s (the session of a Kafka consumer), and the next one has booked what was left some seconds
- * later; the reply to a commit that is lost costs about 10 s, too. A service that is silent for
- * longer is away, perhaps for hours, and a margin call must not be late because of that.
+ * How long an event waits for the other source. A killed process keeps its partitions for 10 s (the
+ * Kafka session timeout), and its successor catches up within seconds. A lost commit reply also
+ * costs about 10 s. A source that is silent for longer may be unavailable for hours, and a margin
+ * call must not be delayed by that.
  */
 export const MAX_OTHER_SOURCE_WAIT_MS = 20_000;
 
 const SOURCES = ["account", "finance"] as const satisfies readonly Source[];
 const OTHER: Readonly<Record<Source, Source>> = { account: "finance", finance: "account" };
 
-/** How far the facts of one source are recorded. */
+/** How far the events of one source are recorded. */
 export interface RecordedSource {
-  /** Newest sequence of the source; null: not known, the first to come begins. */
+  /** Newest recorded sequence; null if unknown: then the next event to arrive is the first one. */
   sequence: number | null;
   /**
-   * Up to which event of the trading server it has announced everything; null: not known, nothing
-   * waits for it.
+   * The source has published everything up to this event of the trading server; null if unknown:
+   * then nothing waits for it.
    */
   through: number | null;
 }
@@ -47,41 +45,43 @@ export interface RecordedSource {
 /** How far an account is recorded. */
 export type RecordedSequences = Readonly<Record<Source, RecordedSource>>;
 
-/** An event that waits for an older one. Its content is read when it is recorded. */
+/** A waiting event. Its content is read when it is recorded. */
 export interface WaitingEvent extends Pick<IncomingEvent, "organizationId" | "eventId"> {
   readonly serverId: string;
   readonly accountNumber: string;
   readonly place: SourcePlace;
   /** How long it has waited, in milliseconds. */
   readonly waitedMs: number;
-  /** As {@link EarlyEvent.isForOtherSource}, when its account was last looked at. */
+  /** As {@link EarlyEvent.isForOtherSource}, at the last check of its account. */
   readonly isForOtherSource: boolean;
 }
 
 /** An event that has to wait. */
 export interface EarlyEvent {
   readonly event: IncomingEvent | WaitingEvent;
-  /** It waits for the other source alone, so only for {@link MAX_OTHER_SOURCE_WAIT_MS}. */
+  /** It waits only for the other source, so for at most {@link MAX_OTHER_SOURCE_WAIT_MS}. */
   readonly isForOtherSource: boolean;
 }
 
-/** Missing events `first` to `last` of an account and source. Later events do not wait for them. */
+/**
+ * Missing events `first` to `last` of an account and source. Later events no longer wait for them.
+ */
 export interface MissingEvents {
   readonly serverId: string | null;
   readonly accountNumber: string | null;
   readonly source: Source;
-  /** Sequences of the source; of the trading server where the reason is `other_source`. */
+  /** Sequences of the source; sequences of the trading server if the reason is `other_source`. */
   readonly first: number;
   readonly last: number;
   /**
-   * `overdue`: waited for long enough; `too_many`: more than {@link MAX_WAITING} events waited;
-   * `other_source`: an event of the other source waited for too long, or too many did. How many
-   * events are missing is not known then.
+   * `overdue`: the wait is over; `too_many`: more than {@link MAX_WAITING} events waited;
+   * `other_source`: too long a wait, or too many waiting events, for the other source. The number
+   * of missing events is then unknown.
    */
   readonly reason: "overdue" | "too_many" | "other_source";
 }
 
-export interface Ordered {
+export interface OrderedEvents {
   /** To be recorded now, in this order. */
   readonly ready: readonly (IncomingEvent | WaitingEvent)[];
   /** To wait. */
@@ -90,22 +90,22 @@ export interface Ordered {
   readonly missing: readonly MissingEvents[];
 }
 
-/** Whether it waited before, so that its content is not here. */
+/** Whether the event was stored as waiting, so that its content is not loaded. */
 export function isWaiting(event: IncomingEvent | WaitingEvent): event is WaitingEvent {
   return "waitedMs" in event;
 }
 
 /**
- * Splits `events` and those of their accounts that wait already into what can be recorded and what
- * has to wait. Moves `recorded` on, whose keys are account keys. Events without a place in a source
- * are always ready. What is not newer than the newest recorded one is ready too: a source whose
- * database was restored repeats its numbers.
+ * Splits `events`, and the waiting events of their accounts, into ready events and events that must
+ * wait. Advances `recorded`, whose keys are account keys. Events without a place are always ready.
+ * So are events at or below the newest recorded sequence: a source whose database was restored
+ * repeats its numbers.
  */
-export function inSourceOrder(
+export function orderBySource(
   events: readonly IncomingEvent[],
   waiting: readonly WaitingEvent[],
   recorded: ReadonlyMap<string, RecordedSequences>,
-): Ordered {
+): OrderedEvents {
   const waitingIds = new Set(waiting.map(({ eventId }) => eventId));
   const all = [...waiting, ...events.filter(({ eventId }) => !waitingIds.has(eventId))];
   const next = new Map<string, Placed[]>();
@@ -113,11 +113,11 @@ export function inSourceOrder(
   const missing: MissingEvents[] = [];
   for (const [key, ofAccount] of Map.groupBy(all.filter(isPlaced), keyOf)) {
     const queues = SOURCES.map((source) => queueOf(source, ofAccount));
-    const known = recorded.get(key) ?? nothingKnown();
+    const known = recorded.get(key) ?? unknownSequences();
     next.set(key, takeReady(queues, known, missing));
-    early.push(...queues.flatMap((queue) => leftOf(queue, known)));
+    early.push(...queues.flatMap((queue) => remainingOf(queue, known)));
   }
-  // Each account keeps its places in the order of arrival.
+  // Ready events of an account take the slots of its events in arrival order.
   const ready = all.flatMap((event): (IncomingEvent | WaitingEvent)[] =>
     isPlaced(event) ? (next.get(keyOf(event))?.splice(0, 1) ?? []) : [event],
   );
@@ -130,15 +130,15 @@ type Placed = (IncomingEvent & { readonly place: SourcePlace }) | WaitingEvent;
 interface SourceQueue {
   readonly source: Source;
   readonly sorted: readonly Placed[];
-  /** Where they arrived among those of the account. */
+  /** Arrival index of each event among those of the account. */
   readonly arrivals: readonly number[];
-  /** Up to this sequence they have waited for too long for an older one of their source. */
+  /** Up to this sequence, events have waited too long for an older event of their source. */
   readonly overdueUpTo: number;
-  /** Up to this sequence they have waited for too long for the other source. */
+  /** Up to this sequence, events have waited too long for the other source. */
   readonly otherOverdueUpTo: number;
-  /** How many of them are ready. */
+  /** Number of ready events. */
   taken: number;
-  /** How many of the others waited before. */
+  /** Number of other events that were stored as waiting. */
   waiting: number;
 }
 
@@ -150,7 +150,7 @@ function keyOf(event: IncomingEvent | WaitingEvent): string {
   return accountKey(event.serverId ?? "", event.accountNumber ?? "");
 }
 
-function nothingKnown(): RecordedSequences {
+function unknownSequences(): RecordedSequences {
   return { account: { sequence: null, through: null }, finance: { sequence: null, through: null } };
 }
 
@@ -171,8 +171,8 @@ function queueOf(source: Source, ofAccount: readonly Placed[]): SourceQueue {
 }
 
 /**
- * Takes what need not wait from the queues of an account, in order. Adds what it no longer waits
- * for to `missing`.
+ * Takes the ready events from the queues of an account, in order. Adds given-up events to
+ * `missing`.
  */
 function takeReady(queues: readonly SourceQueue[], recorded: RecordedSequences, missing: MissingEvents[]): Placed[] {
   const ready: Placed[] = [];
@@ -188,27 +188,29 @@ function takeReady(queues: readonly SourceQueue[], recorded: RecordedSequences, 
     if (first === undefined) return ready;
     const { queue, event } = first;
     missing.push(...missingBefore(queue, event, recorded));
-    moveOn(recorded, event.place);
+    advance(recorded, event.place);
     queue.taken += 1;
     if (isWaiting(event)) queue.waiting -= 1;
     ready.push(event);
   }
 }
 
-/** Only the oldest can wait for the other source alone; the others wait for the oldest, too. */
-function leftOf({ sorted, taken }: SourceQueue, recorded: RecordedSequences): EarlyEvent[] {
+/**
+ * Only the oldest event can wait for the other source alone. Later events also wait for the oldest.
+ */
+function remainingOf({ sorted, taken }: SourceQueue, recorded: RecordedSequences): EarlyEvent[] {
   return sorted
     .slice(taken)
     .map((event, index) => ({ event, isForOtherSource: index === 0 && isForOtherSource(event.place, recorded) }));
 }
 
-/** Whether an older one of its source is not recorded. */
+/** Whether an older event of the own source is not recorded. */
 function lacksOwn({ source, sequence }: SourcePlace, recorded: RecordedSequences): boolean {
   const { sequence: last } = recorded[source];
   return last !== null && sequence > last + 1;
 }
 
-/** Whether an older one of the other source is not recorded. What is repeated waits for nothing. */
+/** Whether an older event of the other source is not recorded. Repeated events never wait. */
 function lacksOther({ source, sequence, after }: SourcePlace, recorded: RecordedSequences): boolean {
   const { sequence: last } = recorded[source];
   const { through } = recorded[OTHER[source]];
@@ -217,15 +219,16 @@ function lacksOther({ source, sequence, after }: SourcePlace, recorded: Recorded
 }
 
 /**
- * Whether it waits for the other source alone, and therefore not for long. `account.created` is the
- * exception: it is the first event of every account, and is waited for like one of the own source.
+ * Whether the event waits only for the other source, and therefore briefly. Exception:
+ * `account.created` is the first event of every account. It is awaited as long as an event of the
+ * own source.
  */
 function isForOtherSource(place: SourcePlace, recorded: RecordedSequences): boolean {
   const isCreated = recorded.account.sequence !== 0;
   return isCreated && !lacksOwn(place, recorded) && lacksOther(place, recorded);
 }
 
-/** Whether it waits for too long, or more than {@link MAX_WAITING} events wait. */
+/** Whether the wait is over, or more than {@link MAX_WAITING} events wait. */
 function isGivenUpFor(queue: SourceQueue, place: SourcePlace, recorded: RecordedSequences): boolean {
   const upTo = isForOtherSource(place, recorded) ? queue.otherOverdueUpTo : queue.overdueUpTo;
   return queue.waiting > MAX_WAITING || place.sequence <= upTo;
@@ -248,11 +251,10 @@ function missingBefore(queue: SourceQueue, event: Placed, recorded: RecordedSequ
 }
 
 /**
- * A fact of a release that gives no place makes the source's place unknown, so that nothing waits
- * for it in vain. So does giving up the other source: nothing waits for it until its next fact is
- * recorded.
+ * An event without a place (release 0.1.0) makes the source's place unknown, so that nothing waits
+ * for it in vain. Giving up the other source does the same until its next event is recorded.
  */
-function moveOn(recorded: RecordedSequences, place: SourcePlace): void {
+function advance(recorded: RecordedSequences, place: SourcePlace): void {
   const own = recorded[place.source];
   if (lacksOther(place, recorded)) recorded[OTHER[place.source]].through = null;
   own.sequence = Math.max(own.sequence ?? 0, place.sequence);

@@ -1,22 +1,25 @@
 /**
- * The span of each attempt at a delivery whose event belongs to a trace. It stands beneath the one
- * that took the event in, however much later it is made: whether a trace is recorded was decided at
- * its beginning, and what a receiver got is found under the same trace as what caused it.
+ * The span of each attempt at a delivery whose event belongs to a trace. Its parent is the span
+ * that recorded the event, however old. Sampling was decided at the start of the trace, so a
+ * delivery is found under the trace of its cause.
  */
 import { ATTRIBUTE, type Span, startSpan } from "@kapi/runtime";
 
 import type { Reply } from "../domain/attempt.ts";
-import type { Leased } from "../domain/ports.ts";
+import type { LeasedDelivery } from "../domain/ports.ts";
 
 const SUCCESSES = { from: 200, to: 299 };
-/** What an attempt failed by that got no answer. */
+/** Error type of an attempt without a response. */
 const NO_ANSWER = "no_answer";
 
 /**
- * Begins the span of the next attempt; null where its event belongs to no trace. Of the address it
- * has the host alone.
+ * Starts the span of the next attempt; null if the event belongs to no trace. Only the host of the
+ * URL is recorded.
  */
-export function startAttempt({ traceparent, endpointId, eventId, attemptCount }: Leased, url: string): Span | null {
+export function startAttempt(
+  { traceparent, endpointId, eventId, attemptCount }: LeasedDelivery,
+  url: string,
+): Span | null {
   if (traceparent === undefined) return null;
   const attributes = {
     [ATTRIBUTE.httpMethod]: "POST",
@@ -28,7 +31,7 @@ export function startAttempt({ traceparent, endpointId, eventId, attemptCount }:
   return startSpan("deliver webhook", { role: "client", parent: traceparent, attributes });
 }
 
-/** Ends it with what came of the attempt: the status, or that there was none. */
+/** Ends the span with the response status, or with an error without a response. */
 export function endAttempt(span: Span | null, { status }: Reply): void {
   if (span === null) return;
   if (status !== null) span.set({ [ATTRIBUTE.httpStatus]: status });

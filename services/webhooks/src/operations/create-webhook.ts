@@ -5,16 +5,16 @@ import { sealPassword, uuidV7 } from "@kapi/kernel";
 import type { ChangedBy } from "../domain/audit.ts";
 import { toWire } from "../domain/endpoint.ts";
 import { newSecret } from "../domain/signature.ts";
-import { refuseBadAddress, type WebhookNeeds } from "./webhook-needs.ts";
+import { assertAllowedAddress, type WebhookDependencies } from "./webhook-dependencies.ts";
 
-/** Adds an endpoint. The secret is in this answer only. */
+/** Creates an endpoint. Only this response contains the secret. */
 export async function createWebhook(
-  { endpoints, guard, saves, keys, clock }: WebhookNeeds,
+  { endpoints, guard, saves, keys, clock }: WebhookDependencies,
   organizationId: string,
   { url, description, kinds, serverIds }: CreateWebhookBody,
   by: ChangedBy,
 ): Promise<{ endpoint: WebhookEndpoint; secret: string }> {
-  await refuseBadAddress({ guard, saves }, organizationId, url);
+  await assertAllowedAddress({ guard, saves }, organizationId, url);
   const nowMs = clock.nowMs();
   const id = uuidV7(nowMs);
   const secret = newSecret();

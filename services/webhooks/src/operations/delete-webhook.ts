@@ -1,15 +1,15 @@
 import type { ChangedBy } from "../domain/audit.ts";
-import { type EndpointName, found, type WebhookNeeds } from "./webhook-needs.ts";
+import { type EndpointName, requireEndpoint, type WebhookDependencies } from "./webhook-dependencies.ts";
 
-/** Deletes an endpoint and cancels what was not sent yet. */
+/** Deletes an endpoint and cancels its unsent deliveries. */
 export async function deleteWebhook(
-  { endpoints, clock, onChanged, onEnded }: WebhookNeeds,
+  { endpoints, clock, onChanged, onDeactivated }: WebhookDependencies,
   { organizationId, endpointId }: EndpointName,
   by: ChangedBy,
 ): Promise<{ id: string; deleted: true }> {
   const deleted = await endpoints.delete(organizationId, endpointId, clock.nowMs(), by);
-  found(deleted ? endpointId : null);
+  requireEndpoint(deleted ? endpointId : null);
   onChanged(endpointId);
-  onEnded(endpointId);
+  onDeactivated(endpointId);
   return { id: endpointId, deleted: true };
 }

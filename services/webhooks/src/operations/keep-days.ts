@@ -4,15 +4,12 @@ import type { Logger } from "@kapi/runtime";
 import type { DayStore } from "../domain/ports.ts";
 
 const DAY_MS = 86_400_000;
-/** Events and deliveries are kept so long (decisions, 11). */
+/** How long events and deliveries are kept (decisions, 11). */
 export const KEPT_DAYS = 30;
-/** Partitions stand ready so many days ahead. */
+/** Number of future days whose partitions are created in advance. */
 const DAYS_AHEAD = 2;
 
-/**
- * Makes the partitions of today and the days to come, and drops those of what is older than it is
- * kept.
- */
+/** Creates the partitions of today and the next days, and drops expired ones. */
 export async function keepDays({
   days,
   clock,

@@ -5,16 +5,16 @@ import { cursorOf, positionOf } from "../domain/cursor.ts";
 import type { EventStore, FeedRow } from "../domain/ports.ts";
 
 /**
- * Places of the feed that one page passes over, at most: of a rare kind a page can be empty, and
- * `next` moves on.
+ * Maximum number of feed positions that one page scans. A page of a rare kind can be empty while
+ * `next` advances.
  */
 const MAX_PLACES = 50_000;
 
 /**
- * A page of an organization's feed, as JSON text. Places are given in the order of commits, and
- * only what was committed before the last place was read is in it: whoever goes on from `next`
- * misses nothing, whatever commits meanwhile.
- * @throws ApiError VALIDATION_FAILED for a cursor that is none.
+ * A page of an organization's feed, as JSON text. Positions are assigned in commit order. The page
+ * contains only events that were committed before the last position was read. So a caller that
+ * continues from `next` misses nothing.
+ * @throws ApiError VALIDATION_FAILED for a malformed cursor.
  */
 export async function listEvents(
   events: Pick<EventStore, "lastPosition" | "firstPositionAfter" | "list">,
@@ -24,7 +24,7 @@ export async function listEvents(
   const last = await events.lastPosition(organizationId);
   const from = after === FEED_NOW ? last : after === undefined ? 0 : givenPosition(after);
   const first = from >= last ? null : await events.firstPositionAfter(organizationId, from);
-  // A cursor beyond the end stays where it is: it came from a feed that was longer.
+  // A cursor beyond the end is returned unchanged: it came from a longer feed.
   if (first === null || first > last) return page([], Math.max(from, last));
   const upTo = Math.min(last, first - 1 + MAX_PLACES);
   const rows = await events.list(organizationId, { after: first - 1, upTo, kinds, limit });
@@ -38,7 +38,7 @@ function givenPosition(cursor: string): number {
   throw new ApiError("VALIDATION_FAILED", { issues });
 }
 
-/** The events' own bytes, each with its id and cursor put before them. */
+/** The stored event texts, each with its id and cursor inserted at the start. */
 function page(rows: readonly FeedRow[], next: number): string {
   const items = rows.map(
     ({ eventId, position, payload }) => `{"id":"${eventId}","cursor":"${cursorOf(position)}",${payload.slice(1)}`,

@@ -1,17 +1,17 @@
 import type { WebhookDelivery } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 
-import { enabledEndpoint, type EndpointName, type WebhookNeeds } from "./webhook-needs.ts";
+import { enabledEndpoint, type EndpointName, type WebhookDependencies } from "./webhook-dependencies.ts";
 
-/** Begins a delivery again, with the same id; one that is under way goes on. */
+/** Restarts a delivery with the same id. A running delivery continues. */
 export async function redeliverWebhook(
-  needs: WebhookNeeds,
+  dependencies: WebhookDependencies,
   name: EndpointName,
   deliveryId: string,
 ): Promise<{ delivery: WebhookDelivery }> {
-  await enabledEndpoint(needs, name);
-  const delivery = await needs.deliveries.redeliver(name.endpointId, deliveryId, needs.clock.nowMs());
+  await enabledEndpoint(dependencies, name);
+  const delivery = await dependencies.deliveries.redeliver(name.endpointId, deliveryId, dependencies.clock.nowMs());
   if (delivery === null) throw new ApiError("DELIVERY_NOT_FOUND");
-  needs.onDue(name);
+  dependencies.onDue(name);
   return { delivery };
 }

@@ -2,22 +2,22 @@ import { DEFAULT_WEBHOOK_KINDS, MAX_REPLAY_EVENTS, type ReplayWebhookBody } from
 import { ApiError } from "@kapi/http";
 
 import type { Replay } from "../domain/ports.ts";
-import { enabledEndpoint, type EndpointName, type WebhookNeeds } from "./webhook-needs.ts";
+import { enabledEndpoint, type EndpointName, type WebhookDependencies } from "./webhook-dependencies.ts";
 
-/** Events of one step. */
+/** Events per statement. */
 const STEP_EVENTS = 2_000;
 
 /**
- * Sends the events that were recorded from `since` to before `until` again, with the same ids; also
- * those that never were sent to this endpoint. Without `kinds` those that it takes.
+ * Sends the events recorded from `since` (inclusive) to `until` (exclusive) again, with the same
+ * ids, including events never sent to this endpoint. Without `kinds`, the subscribed ones.
  */
 export async function replayWebhook(
-  needs: WebhookNeeds,
+  dependencies: WebhookDependencies,
   name: EndpointName,
   { since, until, kinds }: ReplayWebhookBody,
 ): Promise<{ events: number }> {
-  const { events, clock, onDue } = needs;
-  const endpoint = await enabledEndpoint(needs, name);
+  const { events, clock, onDue } = dependencies;
+  const endpoint = await enabledEndpoint(dependencies, name);
   const nowMs = clock.nowMs();
   const replay: Replay = {
     endpoint,

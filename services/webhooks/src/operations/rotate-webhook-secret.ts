@@ -4,14 +4,14 @@ import { sealPassword } from "@kapi/kernel";
 import type { ChangedBy } from "../domain/audit.ts";
 import { OLD_SECRET_MS, toWire } from "../domain/endpoint.ts";
 import { newSecret } from "../domain/signature.ts";
-import { type EndpointName, found, type WebhookNeeds } from "./webhook-needs.ts";
+import { type EndpointName, requireEndpoint, type WebhookDependencies } from "./webhook-dependencies.ts";
 
 /**
- * A new secret, in this answer only; the one before signs along for 24 hours. Of two rotations
- * within that the oldest goes at once.
+ * Creates a new secret; only this response contains it. The previous secret also signs for 24
+ * hours. A second rotation within that time drops the oldest secret.
  */
 export async function rotateWebhookSecret(
-  { endpoints, keys, clock, onChanged }: WebhookNeeds,
+  { endpoints, keys, clock, onChanged }: WebhookDependencies,
   { organizationId, endpointId }: EndpointName,
   by: ChangedBy,
 ): Promise<{ endpoint: WebhookEndpoint; secret: string }> {
@@ -19,7 +19,7 @@ export async function rotateWebhookSecret(
   const secret = newSecret();
   const sealed = sealPassword(keys, endpointId, secret);
   const oldUntilMs = nowMs + OLD_SECRET_MS;
-  const endpoint = found(await endpoints.rotate(organizationId, endpointId, sealed, oldUntilMs, nowMs, by));
+  const endpoint = requireEndpoint(await endpoints.rotate(organizationId, endpointId, sealed, oldUntilMs, nowMs, by));
   onChanged(endpointId);
   return { endpoint: toWire(endpoint), secret };
 }

@@ -2,19 +2,24 @@ import type { UpdateWebhookBody, WebhookEndpoint } from "@kapi/contracts";
 
 import type { ChangedBy } from "../domain/audit.ts";
 import { toWire } from "../domain/endpoint.ts";
-import { type EndpointName, found, refuseBadAddress, type WebhookNeeds } from "./webhook-needs.ts";
+import {
+  type EndpointName,
+  requireEndpoint,
+  assertAllowedAddress,
+  type WebhookDependencies,
+} from "./webhook-dependencies.ts";
 
-/** Changes an endpoint; what is not given stays. Disabling cancels what was not sent yet. */
+/** Changes the given fields of an endpoint. Disabling cancels its unsent deliveries. */
 export async function updateWebhook(
-  { endpoints, guard, saves, clock, onChanged, onEnded }: WebhookNeeds,
+  { endpoints, guard, saves, clock, onChanged, onDeactivated }: WebhookDependencies,
   { organizationId, endpointId }: EndpointName,
   change: UpdateWebhookBody,
   by: ChangedBy,
 ): Promise<{ endpoint: WebhookEndpoint }> {
-  found(await endpoints.get(organizationId, endpointId));
-  if (change.url !== undefined) await refuseBadAddress({ guard, saves }, organizationId, change.url);
-  const endpoint = found(await endpoints.update(organizationId, endpointId, change, clock.nowMs(), by));
+  requireEndpoint(await endpoints.get(organizationId, endpointId));
+  if (change.url !== undefined) await assertAllowedAddress({ guard, saves }, organizationId, change.url);
+  const endpoint = requireEndpoint(await endpoints.update(organizationId, endpointId, change, clock.nowMs(), by));
   onChanged(endpointId);
-  if (endpoint.status === "disabled") onEnded(endpointId);
+  if (endpoint.status === "disabled") onDeactivated(endpointId);
   return { endpoint: toWire(endpoint) };
 }

@@ -1,11 +1,8 @@
-/**
- * What is changed within the request: a server's configuration, and the immediate deletion of an
- * account.
- */
+/** Synchronous changes: a server's configuration, and the immediate deletion of an account. */
 import { ACCOUNT_ROUTES, type Actor, type Server, type UpdateServerConfigurationBody } from "@kapi/contracts";
 import { ApiError, type Caller, callerOf, type FastifyInstance, serve } from "@kapi/http";
 
-import { ConfigurationRefused } from "../../operations/update-server-configuration.ts";
+import { InvalidConfigurationError } from "../../operations/update-server-configuration.ts";
 
 export interface ChangeRouteOperations {
   readonly updateServerConfiguration: (
@@ -20,7 +17,6 @@ export interface ChangeRouteOperations {
   ) => Promise<boolean>;
 }
 
-/** Registers the routes. */
 export function registerChangeRoutes(app: FastifyInstance, operations: ChangeRouteOperations): void {
   serve(app, ACCOUNT_ROUTES.updateServerConfiguration, async ({ params: { serverId }, body }, { headers }) => {
     const server = await operations.updateServerConfiguration(serverId, body, callerOf(headers)).catch(refused);
@@ -37,6 +33,6 @@ export function registerChangeRoutes(app: FastifyInstance, operations: ChangeRou
 }
 
 function refused(error: unknown): never {
-  if (error instanceof ConfigurationRefused) throw new ApiError("VALIDATION_FAILED", { issues: error.issues });
+  if (error instanceof InvalidConfigurationError) throw new ApiError("VALIDATION_FAILED", { issues: error.issues });
   throw error;
 }

@@ -1,4 +1,4 @@
-/** The history of accounts: lists for the gateway, the newest records for the export service. */
+/** The history of accounts: lists for the gateway, newest records for the export service. */
 import { ACCOUNT_ROUTES } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, serve } from "@kapi/http";
 
@@ -8,24 +8,24 @@ import { listTradingAccountOrders } from "../../operations/list-trading-account-
 import { listTradingAccountPositions } from "../../operations/list-trading-account-positions.ts";
 import { readAccountHistory } from "../../operations/read-account-history.ts";
 
-export interface HistoryRouteSources {
+export interface HistoryRouteDependencies {
   readonly reader: HistoryReader;
   readonly feed: FeedSource;
 }
 
-/** Registers the routes. All answer 404 where there is no such account, or it is deleted. */
-export function registerHistoryRoutes(app: FastifyInstance, sources: HistoryRouteSources): void {
+/** All routes return 404 for an unknown or deleted account. */
+export function registerHistoryRoutes(app: FastifyInstance, dependencies: HistoryRouteDependencies): void {
   serve(app, ACCOUNT_ROUTES.listTradingAccountOrders, async ({ params, query }) =>
-    found(await listTradingAccountOrders(sources.reader, params, query)),
+    found(await listTradingAccountOrders(dependencies.reader, params, query)),
   );
   serve(app, ACCOUNT_ROUTES.listAccountPositions, async ({ params, query }) =>
-    found(await listTradingAccountPositions(sources, params, query)),
+    found(await listTradingAccountPositions(dependencies, params, query)),
   );
   serve(app, ACCOUNT_ROUTES.listAccountDeals, async ({ params, query }) =>
-    found(await listTradingAccountDeals(sources.reader, params, query)),
+    found(await listTradingAccountDeals(dependencies.reader, params, query)),
   );
   serve(app, ACCOUNT_ROUTES.readHistory, async ({ params, query: { from = null, to = null, limit } }) =>
-    found(await readAccountHistory(sources, params, { from, to, limit })),
+    found(await readAccountHistory(dependencies, params, { from, to, limit })),
   );
 }
 

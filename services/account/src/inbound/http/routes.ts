@@ -1,4 +1,4 @@
-/** The internal reads of the account service, as the gateway and the metrics service call them. */
+/** Internal reads for the gateway and the metrics service. */
 import { Readable } from "node:stream";
 
 import { ACCOUNT_ROUTES, isPaged } from "@kapi/contracts";
@@ -7,39 +7,41 @@ import { ApiError, type FastifyInstance, sendStream, serve, serveRaw } from "@ka
 import type { ServerConfiguration } from "../../domain/account.ts";
 import type { AccountReader } from "../../domain/ports.ts";
 import { getServerConfiguration } from "../../operations/get-server-configuration.ts";
-import { type AccountDetailsSources, getTradingAccount } from "../../operations/get-trading-account.ts";
+import { type AccountDetailsDependencies, getTradingAccount } from "../../operations/get-trading-account.ts";
 import { pageOfTradingAccounts, streamTradingAccounts } from "../../operations/list-trading-accounts.ts";
 import { serverOverviews } from "../../operations/server-overviews.ts";
 
 const DEFAULT_LIMIT = 20;
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** Registers the routes. */
-export function registerRoutes(app: FastifyInstance, sources: AccountDetailsSources): void {
+export function registerRoutes(app: FastifyInstance, dependencies: AccountDetailsDependencies): void {
   serve(app, ACCOUNT_ROUTES.getServerConfiguration, async ({ params }) => {
-    const server = await getServerConfiguration(sources.reader, params.serverId);
+    const server = await getServerConfiguration(dependencies.reader, params.serverId);
     if (server === null) throw new ApiError("SERVER_NOT_FOUND");
     return { server };
   });
   serveRaw(app, ACCOUNT_ROUTES.listTradingAccounts, async ({ params, query }, _request, reply) => {
-    const server = await knownServer(sources.reader, params.serverId);
+    const server = await knownServer(dependencies.reader, params.serverId);
     void reply.type(JSON_TYPE);
     if (!isPaged(query)) {
-      return sendStream(reply, Readable.from(streamTradingAccounts(sources, server, query), { objectMode: false }));
+      return sendStream(
+        reply,
+        Readable.from(streamTradingAccounts(dependencies, server, query), { objectMode: false }),
+      );
     }
     const page = { ...query, page: query.page ?? 1, limit: query.limit ?? DEFAULT_LIMIT };
-    return reply.send(await pageOfTradingAccounts(sources, server, page));
+    return reply.send(await pageOfTradingAccounts(dependencies, server, page));
   });
   serve(app, ACCOUNT_ROUTES.getTradingAccount, async ({ params: { serverId, accountNumber } }) => {
-    const details = await getTradingAccount(sources, serverId, accountNumber);
+    const details = await getTradingAccount(dependencies, serverId, accountNumber);
     if (details === null) throw new ApiError("ACCOUNT_NOT_FOUND");
     return details;
   });
   serve(app, ACCOUNT_ROUTES.readServerOverviews, async ({ body: { serverIds } }) => ({
-    servers: await serverOverviews(sources.reader, serverIds),
+    servers: await serverOverviews(dependencies.reader, serverIds),
   }));
   serve(app, ACCOUNT_ROUTES.findExistingAccounts, async ({ body: { accounts } }) => {
-    const ids = accounts.length === 0 ? [] : await sources.reader.ids(accounts);
+    const ids = accounts.length === 0 ? [] : await dependencies.reader.ids(accounts);
     return { existing: ids.map((id) => id !== null), ids };
   });
 }

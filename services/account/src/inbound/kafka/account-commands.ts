@@ -1,6 +1,6 @@
 /**
- * The executor of commands.account: creations one way, operations on existing accounts the other,
- * side by side.
+ * The executor of commands.account: handles creations and operations on existing accounts in
+ * parallel.
  */
 import type { AppliedOutcome, CommandExecutor, CommandOutcome, LeasedCommand, UnsettledCommand } from "@kapi/commands";
 import type { CommandHeader } from "@kapi/contracts";
@@ -24,38 +24,37 @@ import {
 export interface AccountCommandsOptions {
   readonly creations: CreationCommandsOptions;
   readonly changes: ChangeCommandsOptions;
-  /** Whether an error means that the trading server gave no clear answer. */
+  /** Whether the trading server gave no clear answer. */
   readonly isUnreachable: (error: unknown) => boolean;
 }
 
 type Effect = CreationEffect | ChangeEffect;
-type Way = "creation" | "change" | "unknown";
+type CommandCategory = "creation" | "change" | "unknown";
 
-/** The executor of commands.account. */
 export function createAccountCommands(options: AccountCommandsOptions): CommandExecutor<Effect> {
   const { creations, changes, isUnreachable } = options;
-  const wayOf = ({ operation }: CommandHeader): Way => {
+  const categoryOf = ({ operation }: CommandHeader): CommandCategory => {
     if (operation === "account.create") return "creation";
     return changes.operations.has(operation) ? "change" : "unknown";
   };
   return {
     execute: (serverId, commands) =>
-      eachItsWay(commands, wayOf, {
+      dispatch(commands, categoryOf, {
         creation: (some) => executeCreations(creations, serverId, some),
         change: (some) => executeChanges(changes, serverId, some),
         unknown: (some) => Promise.resolve(some.map(unknownOperation)),
       }),
     settle: (serverId, commands) =>
-      eachItsWay(commands, wayOf, {
+      dispatch(commands, categoryOf, {
         creation: (some) => settleCreations(creations, serverId, some),
         change: (some) => settleChanges(changes, serverId, some),
         unknown: (some) => Promise.resolve(some.map(() => ({ kind: "closed" }))),
       }),
     async apply(transaction, applied) {
-      const created = applied.filter(({ message }) => wayOf(message) === "creation");
-      const changed = applied.filter(({ message }) => wayOf(message) === "change");
-      changes.book.lock(transaction, applied.flatMap(accountIdOf));
-      // Which effect a command has follows from its operation.
+      const created = applied.filter(({ message }) => categoryOf(message) === "creation");
+      const changed = applied.filter(({ message }) => categoryOf(message) === "change");
+      changes.repository.lock(transaction, applied.flatMap(accountIdOf));
+      // The operation determines the type of the effect.
       if (created.length > 0) {
         await applyCreations(creations, transaction, created as AppliedOutcome<CreationEffect>[]);
       }
@@ -66,7 +65,7 @@ export function createAccountCommands(options: AccountCommandsOptions): CommandE
   };
 }
 
-/** Of a change that failed no row is locked by id. */
+/** A failed change locks no row by id. */
 function accountIdOf({ message, outcome }: AppliedOutcome<Effect>): string[] {
   if (outcome.kind === "succeeded" && "account" in outcome.effect) return [outcome.effect.account.id];
   if (message.operation !== "account.create" || message.managedAccountId === null) return [];
@@ -75,17 +74,17 @@ function accountIdOf({ message, outcome }: AppliedOutcome<Effect>): string[] {
 
 type Outcomes = Promise<CommandOutcome<Effect>[]>;
 
-/** Hands each command to what handles it; one outcome each, in the order of the commands. */
-async function eachItsWay<C extends UnsettledCommand>(
+/** Dispatches commands to their handlers; one outcome each, in order. */
+async function dispatch<C extends UnsettledCommand>(
   commands: readonly C[],
-  wayOf: (message: CommandHeader) => Way,
-  ways: Readonly<Record<Way, (commands: readonly C[]) => Outcomes>>,
+  categoryOf: (message: CommandHeader) => CommandCategory,
+  handlers: Readonly<Record<CommandCategory, (commands: readonly C[]) => Outcomes>>,
 ): Outcomes {
   const outcomes = new Map<C, CommandOutcome<Effect>>();
-  const byWay = Map.groupBy(commands, ({ message }) => wayOf(message));
+  const byCategory = Map.groupBy(commands, ({ message }) => categoryOf(message));
   await Promise.all(
-    [...byWay].map(async ([way, some]) => {
-      for (const [index, outcome] of (await ways[way](some)).entries()) {
+    [...byCategory].map(async ([category, some]) => {
+      for (const [index, outcome] of (await handlers[category](some)).entries()) {
         outcomes.set(assertDefined(some[index], "a command for each outcome"), outcome);
       }
     }),

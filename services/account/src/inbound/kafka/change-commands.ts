@@ -1,15 +1,12 @@
-/**
- * Translates commands on existing accounts: their runs into outcomes, and those into rows, results
- * and facts.
- */
+/** Maps commands on existing accounts to outcomes, and outcomes to rows, results and events. */
 import type { AppliedOutcome, CommandOutcome, LeasedCommand, UnsettledCommand, WorkTransaction } from "@kapi/commands";
 import { accountKey, type CommandHeader, type CommandMessage, type StoredCommandMessage } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
 
 import type { AccountEffect, ChangedAccount, QueuedOperation } from "../../domain/account-change.ts";
-import type { FactDraft, RecordFacts } from "../../domain/account-fact.ts";
+import type { AccountEventDraft, RecordEvents } from "../../domain/account-event.ts";
 import type { Account } from "../../domain/account.ts";
-import type { AccountBook, DeletionBook } from "../../domain/ports.ts";
+import type { AccountRepository, DeletionRepository } from "../../domain/ports.ts";
 import type { ChangeRun } from "../../operations/change-trading-accounts.ts";
 import type { QueuedOperations } from "../../operations/queued-operations.ts";
 
@@ -19,12 +16,12 @@ export interface ChangeCommandsOptions {
   readonly changeTradingAccounts: Run<CommandMessage>;
   readonly settleTradingAccounts: Run<StoredCommandMessage>;
   readonly operations: QueuedOperations;
-  readonly book: AccountBook;
-  readonly deletions: DeletionBook;
-  readonly recordFacts: RecordFacts;
+  readonly repository: AccountRepository;
+  readonly deletions: DeletionRepository;
+  readonly recordEvents: RecordEvents;
 }
 
-/** What a command did to its account; `account` is the one that it met. */
+/** The effect of a command; `account` is the account before it. */
 export type ChangeEffect =
   | { readonly kind: "change"; readonly account: Account; readonly effect: AccountEffect }
   | { readonly kind: "deletion"; readonly account: Account; readonly effect: AccountEffect }
@@ -32,7 +29,7 @@ export type ChangeEffect =
 
 type Outcome = CommandOutcome<ChangeEffect>;
 
-/** Runs commands of one server, each of another account; one outcome each, in order. */
+/** Runs commands of one server, each on another account; one outcome each, in order. */
 export function executeChanges(
   options: ChangeCommandsOptions,
   serverId: string,
@@ -41,7 +38,7 @@ export function executeChanges(
   return outcomesOf(options, options.changeTradingAccounts, serverId, commands);
 }
 
-/** What became of commands that were perhaps sent; one outcome each, in order. */
+/** The outcomes of commands that may have been sent, in order. */
 export function settleChanges(
   options: ChangeCommandsOptions,
   serverId: string,
@@ -50,7 +47,7 @@ export function settleChanges(
   return outcomesOf(options, options.settleTradingAccounts, serverId, commands);
 }
 
-/** Writes what commands did to their accounts, with the facts of it; gives their results. */
+/** Writes the effects of commands and their events; returns the results. */
 export async function applyChanges(
   options: ChangeCommandsOptions,
   transaction: WorkTransaction,
@@ -59,7 +56,7 @@ export async function applyChanges(
   const changes = applied.flatMap(({ message, outcome }) =>
     outcome.kind === "succeeded" && outcome.effect.kind === "change" ? [{ message, done: outcome.effect }] : [],
   );
-  const changed = await options.book.end(
+  const changed = await options.repository.finishCommands(
     transaction,
     changes.map(({ message: { commandId, serverId }, done: { account, effect } }) => ({
       commandId,
@@ -69,19 +66,19 @@ export async function applyChanges(
     })),
   );
   const results = new Map<string, Record<string, unknown>>();
-  const facts: FactDraft[] = [];
+  const accountEvents: AccountEventDraft[] = [];
   const spans = new Map<string, string | undefined>();
   for (const { message, done } of changes) {
     const after = changed.get(message.commandId);
-    // It is being deleted meanwhile: nobody sees its row any more, and the result is what the
-    // trading server did.
+    // The account is being deleted: no read shows its row, so the result keeps the trading server's
+    // values.
     if (after === undefined) continue;
     const operation = operationOf(options, message);
     results.set(message.commandId, operation.result(after, done.effect.at));
-    if (after.changed) facts.push(...toFact(operation, after.account, done.effect));
+    if (after.changed) accountEvents.push(...toAccountEvent(operation, after.account, done.effect));
     spans.set(accountKey(after.account.serverId, after.account.accountNumber), message.traceparent);
   }
-  await options.recordFacts(transaction, facts, spans);
+  await options.recordEvents(transaction, accountEvents, spans);
   await options.deletions.finish(
     transaction,
     applied.flatMap(({ outcome }) =>
@@ -111,7 +108,7 @@ function toOutcome(operation: QueuedOperation, run: ChangeRun): Outcome {
     case "done":
     case "deleted": {
       const { account, effect } = run;
-      const result = operation.result(asTold(account, effect), effect.at);
+      const result = operation.result(withEffect(account, effect), effect.at);
       return {
         kind: "succeeded",
         result,
@@ -127,16 +124,16 @@ function toOutcome(operation: QueuedOperation, run: ChangeRun): Outcome {
   }
 }
 
-/** The account with what the trading server told, before the row is written. */
-function asTold(account: Account, { made, accountName, leverage }: AccountEffect): ChangedAccount {
+/** The account with the trading server's values, before the row is written. */
+function withEffect(account: Account, { made, accountName, leverage }: AccountEffect): ChangedAccount {
   return {
     account: { ...account, accountName: accountName ?? account.accountName, leverage: leverage ?? account.leverage },
     changed: made,
   };
 }
 
-function toFact({ fact }: QueuedOperation, account: Account, effect: AccountEffect): FactDraft[] {
-  if (fact === null) return [];
+function toAccountEvent({ eventType }: QueuedOperation, account: Account, effect: AccountEffect): AccountEventDraft[] {
+  if (eventType === null) return [];
   const record = {
     serverId: account.serverId,
     accountNumber: account.accountNumber,
@@ -147,8 +144,8 @@ function toFact({ fact }: QueuedOperation, account: Account, effect: AccountEffe
     status: account.status,
     leverage: account.leverage,
   };
-  if (fact !== "account.password_changed") return [{ ...record, type: fact }];
-  return [{ ...record, type: fact, passwordKind: assertDefined(effect.passwordKind, "the kind of a password") }];
+  if (eventType !== "account.password_changed") return [{ ...record, type: eventType }];
+  return [{ ...record, type: eventType, passwordKind: assertDefined(effect.passwordKind, "the kind of a password") }];
 }
 
 function operationOf({ operations }: ChangeCommandsOptions, { operation }: CommandHeader): QueuedOperation {

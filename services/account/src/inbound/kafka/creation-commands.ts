@@ -1,28 +1,25 @@
-/**
- * Translates creations: messages into requests, their outcomes into the account's row, the result
- * and the fact.
- */
+/** Maps creation messages to requests, and their outcomes to rows, results and events. */
 import type { AppliedOutcome, CommandOutcome, LeasedCommand, UnsettledCommand, WorkTransaction } from "@kapi/commands";
 import { accountKey, type CommandMessage } from "@kapi/contracts";
 import { assertDefined, type Clock, toIso } from "@kapi/kernel";
 
 import type { PasswordKind } from "../../domain/account-change.ts";
-import { CREATED_PLACE, type FactDraft, type RecordFacts } from "../../domain/account-fact.ts";
+import { CREATED_PLACE, type AccountEventDraft, type RecordEvents } from "../../domain/account-event.ts";
 import type { Account, AccountCreation } from "../../domain/account.ts";
-import type { AccountOpener, CreationBook, CreationEnd, OpeningOutcome } from "../../domain/ports.ts";
+import type { AccountOpener, CreationRepository, CreationResult, OpeningOutcome } from "../../domain/ports.ts";
 import type { CreationRun, RequestedCreation } from "../../operations/create-trading-account.ts";
 
 export interface CreationCommandsOptions {
   readonly createTradingAccounts: (serverId: string, requested: readonly RequestedCreation[]) => Promise<CreationRun[]>;
   readonly opener: AccountOpener;
-  readonly book: CreationBook;
-  readonly recordFacts: RecordFacts;
-  /** The supplied password of a message, opened, or the one derived from it. */
+  readonly repository: CreationRepository;
+  readonly recordEvents: RecordEvents;
+  /** The supplied password, decrypted, or the derived one. */
   readonly passwordOf: (message: CommandMessage, kind: PasswordKind) => string;
   readonly clock: Clock;
 }
 
-/** When a creation ended on the trading server. */
+/** When the creation completed on the trading server. */
 export interface CreationEffect {
   readonly kind: "creation";
   readonly at: string;
@@ -42,7 +39,7 @@ export async function executeCreations(
   let ran = 0;
   return commands.map((command, index) => {
     if (requests[index] === null) {
-      return { kind: "refuse", errorCode: "INTERNAL", errorMessage: "The creation makes no sense" };
+      return { kind: "refuse", errorCode: "INTERNAL", errorMessage: "The creation is malformed" };
     }
     const run = assertDefined(runs[ran], "a run for each creation");
     ran += 1;
@@ -50,7 +47,7 @@ export async function executeCreations(
   });
 }
 
-/** What became of creations that were perhaps sent; one outcome each, in order. */
+/** The outcomes of creations that may have been sent, in order. */
 export async function settleCreations(
   options: CreationCommandsOptions,
   serverId: string,
@@ -60,7 +57,7 @@ export async function settleCreations(
     serverId,
     commands.map(({ message }) => message.commandId),
   );
-  const taken = await options.book.read(commands.flatMap(({ message }) => message.managedAccountId ?? []));
+  const taken = await options.repository.read(commands.flatMap(({ message }) => message.managedAccountId ?? []));
   const byId = new Map(taken.map((account) => [account.id, account]));
   return commands.map((command, index) => {
     const outcome = assertDefined(outcomes[index], "an outcome for each reference");
@@ -68,21 +65,21 @@ export async function settleCreations(
   });
 }
 
-/** Writes the ends of creations, and the facts of those that opened an account. */
+/** Writes the results of creations, and events for opened accounts. */
 export async function applyCreations(
-  { book, recordFacts, clock }: CreationCommandsOptions,
+  { repository, recordEvents, clock }: CreationCommandsOptions,
   transaction: WorkTransaction,
   applied: readonly AppliedOutcome<CreationEffect>[],
 ): Promise<void> {
   const nowIso = toIso(clock.nowMs());
-  const moved = await book.close(
+  const moved = await repository.close(
     transaction,
     applied.flatMap((ended) => toEnd(ended, nowIso)),
   );
   const created = moved.filter((account) => account.status === "active");
   const spanOf = new Map(applied.map(({ message }) => [message.managedAccountId, message.traceparent]));
   const spans = created.map((account) => [accountKeyOf(account), spanOf.get(account.id)] as const);
-  await recordFacts(transaction, created.map(toCreatedFact), new Map(spans));
+  await recordEvents(transaction, created.map(toCreatedEvent), new Map(spans));
 }
 
 function toRequest(options: CreationCommandsOptions, message: CommandMessage): RequestedCreation | null {
@@ -145,7 +142,7 @@ function effectAt(at: string): CreationEffect {
   return { kind: "creation", at };
 }
 
-function toEnd({ message, outcome }: AppliedOutcome<CreationEffect>, nowIso: string): CreationEnd[] {
+function toEnd({ message, outcome }: AppliedOutcome<CreationEffect>, nowIso: string): CreationResult[] {
   const { managedAccountId } = message;
   if (managedAccountId === null) return [];
   switch (outcome.kind) {
@@ -162,7 +159,7 @@ function accountKeyOf({ serverId, accountNumber }: Account): string {
   return accountKey(serverId, accountNumber);
 }
 
-function toCreatedFact(account: Account): FactDraft {
+function toCreatedEvent(account: Account): AccountEventDraft {
   return {
     place: CREATED_PLACE,
     serverId: account.serverId,

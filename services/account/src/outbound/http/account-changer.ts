@@ -2,7 +2,7 @@ import type { Outcome, TradingServerClient } from "@kapi/trading-server";
 
 import type { ChangeOutcome } from "../../domain/account-change.ts";
 import type { AccountChanger } from "../../domain/ports.ts";
-import { COMMAND_ERROR_OF } from "./refusal-codes.ts";
+import { COMMAND_ERROR_OF } from "./error-codes.ts";
 
 /** Changes accounts through the trading-server contract. */
 export function createAccountChanger(client: TradingServerClient): AccountChanger {

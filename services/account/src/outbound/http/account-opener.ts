@@ -2,7 +2,7 @@ import { assertDefined } from "@kapi/kernel";
 import type { Outcome, TradingServerClient } from "@kapi/trading-server";
 
 import type { AccountOpener, OpeningOutcome } from "../../domain/ports.ts";
-import { COMMAND_ERROR_OF } from "./refusal-codes.ts";
+import { COMMAND_ERROR_OF } from "./error-codes.ts";
 
 /** Opens accounts through the trading-server contract. */
 export function createAccountOpener(client: TradingServerClient): AccountOpener {

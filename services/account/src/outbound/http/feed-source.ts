@@ -3,7 +3,7 @@ import { bookNextPage, type BookingQueue, createEventHistory } from "@kapi/tradi
 
 import type { FeedSource } from "../../domain/history-ports.ts";
 
-/** Missing events come from the trading server itself, and are booked with all others. */
+/** Reads missing events from the trading server and books them in the shared queue. */
 export function createFeedSource(
   client: TradingServerClient,
   queue: Pick<BookingQueue, "book" | "forget">,

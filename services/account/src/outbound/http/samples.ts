@@ -4,14 +4,14 @@ import { assert } from "@kapi/kernel";
 
 import type { Samples } from "../../domain/ports.ts";
 
-/** Asks the metrics service for the last samples of accounts. */
+/** Reads the last samples of accounts from the metrics service. */
 export function createSamples(metrics: InternalClient): Samples {
   return {
     async latest(serverId, accountNumbers) {
       assert(accountNumbers.length <= MAX_SAMPLED_ACCOUNTS, `at most ${MAX_SAMPLED_ACCOUNTS} accounts at once`);
       const body = { serverId, accountNumbers };
       const { samples } = await callRoute(metrics, METRICS_ROUTES.readLatestSamples, { body }, { repeatable: true });
-      assert(samples.length === accountNumbers.length, "the metrics service answers one sample per account");
+      assert(samples.length === accountNumbers.length, "the metrics service must return one sample per account");
       return samples;
     },
   };

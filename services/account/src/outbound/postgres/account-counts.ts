@@ -1,25 +1,25 @@
 /**
- * How many accounts there are, so that a list need not count them: written in the transaction of
- * every change of a status, behind everything else in it. A move adds a row of its own and folds
- * those in that no other transaction holds, so bulk creations never wait for each other, and the
- * sum over the rows is exact at every moment.
+ * The number of accounts per server and status, so that lists need not count them. Every
+ * transaction that changes a status updates it as its last step. A transition adds its own row and
+ * merges rows that no other transaction holds. So bulk creations never wait for each other, and the
+ * sum of the rows is always exact.
  */
 import { column } from "@kapi/commands";
 import { type Queryable, statement } from "@kapi/postgres";
 
 import { STORED_STATUSES, type StoredStatus } from "../../domain/account-status.ts";
 
-/** Accounts that changed their status; `from` is null for new ones. */
+/** A status transition; `from` is null for new accounts. */
 export interface StatusMove {
   readonly serverId: string;
   readonly from: StoredStatus | null;
   readonly to: StoredStatus;
 }
 
-/** Statuses that a list shows. */
+/** Statuses that lists show. */
 const LISTED: readonly StoredStatus[] = STORED_STATUSES.filter((status) => status !== "deleted");
 
-// $1 servers, $2 statuses, $3 by how many more or less; each pair once.
+// $1 servers, $2 statuses, $3 differences; each pair once.
 const ADD = statement<never>(
   "account-counts-add",
   `with added as materialized (
@@ -42,7 +42,7 @@ const COUNT = statement<{ total: number }>(
    where server_id = $1 and status = any($2::text[])`,
 );
 
-/** Writes moves that `tx` has made. */
+/** Writes the transitions of `tx`. */
 export async function countMoves(tx: Queryable, moves: readonly StatusMove[]): Promise<void> {
   const byServer = new Map<string, Map<StoredStatus, number>>();
   for (const { serverId, from, to } of moves) {
@@ -65,7 +65,7 @@ export async function countMoves(tx: Queryable, moves: readonly StatusMove[]): P
   ]);
 }
 
-/** How many accounts of a server a list has: all of them, or those of one status. */
+/** Number of listed accounts of a server, in all or of one status. */
 export async function countAccounts(
   queryable: Queryable,
   serverId: string,

@@ -5,14 +5,11 @@ import type { AccountFilter, AccountName, AccountReader, PageQuery } from "../..
 import { countAccounts } from "./account-counts.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, fromRow } from "./account-row.ts";
 import { exactMatch, FOUND, FOUND_OF_STATUS, search, searchChunk, searchStatement } from "./account-search.ts";
-import { selectServer } from "./server-register.ts";
+import { selectServer } from "./server-repository.ts";
 
-/**
- * Accounts read at once while all accounts of a server are listed; what a chunk takes, other
- * requests wait for.
- */
+/** Accounts per chunk of a whole list. Other requests wait for one chunk. */
 const CHUNK_ROWS = 200;
-/** Before the first account of a list: nothing is later. */
+/** The position before the first account of a list. */
 const LIST_START: ListPosition = { listed_at: "infinity", account_number: "" };
 const NEWEST_FIRST = "order by created_at desc, account_number desc";
 
@@ -29,15 +26,15 @@ const SELECT_IDS = statement<{ id: string | null }>(
    order by asked.position`,
 );
 /**
- * The lists, each with statements of its own, so that every one of them finds its rows in order in
- * one index: all accounts of a server, or those of a status. A search is found in an index of its
- * own; only one that is listed whole, and finds more than a chunk, is read along the list.
+ * List statements. Each reads its rows in order from one index: all accounts of a server, or those
+ * of a status. Searches use their own index. Only an unpaged search with more matches than a chunk
+ * is read along the list.
  */
 export const LISTS = {
   all: { page: pageStatement("all", []), chunk: chunkStatement("all", []) },
   ofStatus: { page: pageStatement("of-status", ["status = $2"]), chunk: chunkStatement("of-status", ["status = $2"]) },
 };
-/** Of searches; `page` is run by {@link search}. */
+/** Search statements; {@link search} runs `page`. */
 export const SEARCHES = {
   all: { page: searchStatement("all", FOUND, 3), chunk: chunkStatement("found", [exactMatch("$2")], 3) },
   ofStatus: {
@@ -46,9 +43,7 @@ export const SEARCHES = {
   },
 };
 
-/**
- * The key of an account in a list. It never changes, and no two accounts of a server have the same.
- */
+/** The key of an account in a list. It never changes and is unique within a server. */
 interface ListPosition {
   /** `created_at` as text: a Date would round it. */
   readonly listed_at: string;
@@ -59,7 +54,7 @@ function whereOf(conditions: readonly string[]): string {
   return ["server_id = $1", "status <> 'deleted'", ...conditions].join(" and ");
 }
 
-/** `conditions` use the parameters from $2 on, one each. */
+/** `conditions` use one parameter each, from $2 on. */
 function pageStatement(name: string, conditions: readonly string[]): Statement<AccountRow> {
   const next = conditions.length + 2;
   return statement(
@@ -68,7 +63,7 @@ function pageStatement(name: string, conditions: readonly string[]): Statement<A
   );
 }
 
-/** What comes after a {@link ListPosition}, whose parameters begin at `next`. */
+/** Selects the accounts after a {@link ListPosition}, whose parameters start at `next`. */
 function chunkStatement(
   name: string,
   conditions: readonly string[],
@@ -82,7 +77,6 @@ function chunkStatement(
   );
 }
 
-/** Reads accounts and servers from this service's schema. */
 export function createAccountReader(database: Database): AccountReader {
   return {
     server: (serverId) => selectServer(database, serverId),
@@ -123,9 +117,8 @@ async function page(
 }
 
 /**
- * Each chunk is a statement of its own: between two, nothing is held in the database, however
- * slowly they are read. The key of an account never changes, so each account comes once, and none
- * is missing that was there from the first chunk to the last.
+ * Each chunk is one statement, so nothing is held in the database between two chunks. Keys never
+ * change, so each account comes once, and no account that exists throughout is missing.
  */
 async function* all(database: Database, serverId: string, filter: AccountFilter): AsyncIterable<Account[]> {
   const values = valuesOf(serverId, filter);
@@ -153,7 +146,7 @@ function searchOf({ status }: AccountFilter): (typeof SEARCHES)["all"] {
   return status === undefined ? SEARCHES.all : SEARCHES.ofStatus;
 }
 
-/** In a search `%`, `_` and `\` stand for themselves. */
+/** Escapes `%`, `_` and `\` in a search. */
 function valuesOf(serverId: string, { status, search: text }: AccountFilter): string[] {
   const pattern = text === undefined ? [] : [`%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`];
   return [serverId, ...pattern, ...(status === undefined ? [] : [status])];

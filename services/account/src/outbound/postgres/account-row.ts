@@ -30,8 +30,8 @@ export const ACCOUNT_COLUMNS = `id, organization_id, server_id, account_number, 
   created_at, updated_at, activated_at, disabled_at, archived_at`;
 
 /**
- * The end of a statement that locks accounts `a`: always in this order, also where events are
- * booked, so that no two transactions wait for each other.
+ * The end of a statement that locks accounts `a`. Every transaction, including booking, locks them
+ * in this order, so that none deadlock.
  */
 export const IN_LOCK_ORDER = "order by a.server_id, a.account_number for no key update of a";
 
@@ -58,5 +58,5 @@ export function fromRow(row: AccountRow): Account {
   };
 }
 
-/** {@link ACCOUNT_COLUMNS} where another table has columns of the same name. */
+/** {@link ACCOUNT_COLUMNS} qualified with the alias `a`. */
 export const ACCOUNT_COLUMNS_OF_A = ACCOUNT_COLUMNS.replaceAll(/\w+/g, "a.$&");

@@ -4,46 +4,45 @@ import type { Account } from "../../domain/account.ts";
 import { ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow } from "./account-row.ts";
 
 /**
- * Longest time of a search, below that of other statements: a text without three letters or digits
- * in a row reads every account of the server.
+ * Timeout of a search, below that of other statements. A text without three letters or digits in a
+ * row reads every account of the server.
  */
 const SEARCH_TIMEOUT_MS = 2_000;
 const SET_TIMEOUT = `set_config('statement_timeout', '${SEARCH_TIMEOUT_MS}', true)`;
 
-/** The index of searches is read as a bitmap, which other statements of the pool never need. */
+/** The search index is read as a bitmap scan, which is off for the pool's other statements. */
 export const SEARCH_SETTINGS = statement<unknown>(
   "account-search-settings",
   `select ${SET_TIMEOUT}, set_config('enable_bitmapscan', 'on', true)`,
 );
 const CHUNK_SETTINGS = statement<unknown>("account-search-chunk-settings", `select ${SET_TIMEOUT}`);
 
-/** An account that was found, or none of them; with how many there are in all. */
+/** A found account, or null columns if there is none, with the total. */
 type FoundRow = { readonly total: number } & (AccountRow | { readonly id: null });
 
 /**
- * Finds accounts: `$1` is the server, `$2` the pattern. No condition but those of the index
- * `accounts_search` is one that an index has; otherwise a search could be planned along one that
- * leads to all accounts of the server. The pattern is made lower case once, and not for each
- * account. A pattern with a line feed also matches across the end of the number.
+ * Finds accounts: `$1` is the server, `$2` the pattern. Only the condition of `accounts_search`
+ * matches an index. Otherwise the planner could choose an index that reads all accounts of the
+ * server. The pattern is lowered once, not per account. A pattern with a line feed could match
+ * across the end of the number, so it is checked again.
  */
 export const FOUND = `server_id::text = $1::uuid::text
   and lower(account_number || E'\\n' || account_name) like (select lower($2::text))
   and ($2 not like E'%\\n%' or ${exactMatch("$2")}) and status || '' <> 'deleted'`;
-/** Finds accounts of the status `$3`; see {@link FOUND}. */
+/** Finds accounts with status `$3`; see {@link FOUND}. */
 export const FOUND_OF_STATUS = `${FOUND} and status || '' = $3`;
 
-/** Whether the number or the name has the text of the parameter `pattern`. */
+/** A condition: the number or the name contains the parameter `pattern`. */
 export function exactMatch(pattern: string): string {
   return `(account_number ilike ${pattern} or account_name ilike ${pattern})`;
 }
 
 /**
- * One page of what `where` leaves, newest first, and how many there are; `limit` and `offset` are
- * the parameters from `next` on.
+ * One page of the matches of `where`, newest first, and their total; `limit` and `offset` are the
+ * parameters from `next` on.
  */
 export function searchStatement(name: string, where: string, next: number): Statement<FoundRow> {
-  // Found first and ordered then: in the order of the list, all accounts would be read for the few
-  // that match.
+  // Find first, then order: in list order, all accounts would be read for a few matches.
   return statement<FoundRow>(
     `account-search-${name}`,
     `select total, ${ACCOUNT_COLUMNS_OF_A} from (
@@ -56,7 +55,7 @@ export function searchStatement(name: string, where: string, next: number): Stat
   );
 }
 
-/** Runs a search within its time. Rejects with a transient error where it takes longer. */
+/** Runs a search with its timeout. A timeout rejects with a transient error. */
 export async function search(
   database: Database,
   wanted: Statement<FoundRow>,
@@ -67,7 +66,7 @@ export async function search(
   return { accounts, total: rows[0]?.total ?? 0 };
 }
 
-/** The same for a chunk of a search that is read along the list. */
+/** The same for a chunk of an unpaged search. */
 export function searchChunk<Row>(
   database: Database,
   chunk: Statement<Row>,
@@ -76,7 +75,7 @@ export function searchChunk<Row>(
   return readWith(CHUNK_SETTINGS, database, chunk, values);
 }
 
-/** Reads in a transaction of its own, which alone has the settings. */
+/** Reads in its own transaction, which limits the settings to it. */
 function readWith<Row>(
   settings: Statement<unknown>,
   database: Database,

@@ -1,12 +1,12 @@
 import { type Queryable, type Statement, statement } from "@kapi/postgres";
 
-/** Rows of one table that go with one statement, well within its deadline. */
+/** Rows deleted per statement, well within its timeout. */
 const BATCH_ROWS = 20_000;
 
-/** Every table whose rows are numbered records of an account. */
+/** Tables with numbered records of accounts. */
 const RECORD_TABLES = ["deals", "positions", "orders", "staged_deals", "staged_positions", "staged_orders"] as const;
 
-// $1 server, $2 account number, $3 rows: the newest go first.
+// $1 server, $2 account number, $3 rows; newest first.
 const DELETE_RECORDS: readonly Statement<{ n: number }>[] = RECORD_TABLES.map((table) =>
   statement(
     `${table}-delete`,
@@ -23,10 +23,9 @@ const DELETE_FEEDS: readonly Statement<never>[] = ["feed_gaps", "staged_feeds"].
 );
 
 /**
- * Deletes everything that the history has of an account: orders, positions, deals, and what a
- * rebuild has gathered. Idempotent. The account must be marked `deleting` before, and all its
- * events booked. How far they are booked stays until the account is `deleted`, so that no event
- * that comes again brings anything back.
+ * Deletes the history of an account: orders, positions, deals and staged rows. Idempotent. The
+ * account must be marked `deleting`, with all its events booked. Its feed row stays until the
+ * account is `deleted`, so that repeated events restore nothing.
  */
 export async function deleteHistory(queryable: Queryable, serverId: string, accountNumber: string): Promise<void> {
   for (const deletion of DELETE_RECORDS) {

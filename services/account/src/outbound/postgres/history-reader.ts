@@ -1,7 +1,7 @@
 /**
- * Reads the history. A list's records are numbered without a gap, so that a page is a range of
- * numbers and the total is the last one: page 400 costs what page 1 costs. Each page is one
- * statement, hence of one moment: no record is on two pages of the same state, and none on no page.
+ * Reads the history. Records are numbered without a gap, so a page is a range of numbers and the
+ * total is the last number: page 400 costs as much as page 1. Each page is one statement and so a
+ * consistent snapshot.
  */
 import { column } from "@kapi/commands";
 import { accountKey, type ExportRecord, type ListPositionsQuery } from "@kapi/contracts";
@@ -21,14 +21,14 @@ import {
   type PositionRow,
 } from "./history-rows.ts";
 
-/** A page's row; of an empty page there is one, all of whose fields but the total are null. */
+/** A row of a page. An empty page has one row, with all fields null except the total. */
 type PageRow<Row> = { readonly total: number } & (Row | { readonly n: null });
 
-// No row at all where there is no such account.
+// No row if there is no such account.
 const ACCOUNT = `accounts a left join feeds f on f.server_id = a.server_id and f.account_number = a.account_number`;
 const IS_ASKED = `a.server_id = $1 and a.account_number = $2 and a.status not in ('deleting', 'deleted')`;
 
-// $1 server, $2 account number, $3 records left out, $4 limit.
+// $1 server, $2 account number, $3 offset, $4 limit.
 function pageOf(table: string, columns: string, count: string): string {
   return `select coalesce(f.${count}, 0) as total, r.* from ${ACCOUNT}
    left join lateral (
@@ -51,7 +51,7 @@ const ALL_POSITIONS: Statement<PageRow<PositionRow>> = statement(
   "positions-page",
   pageOf("positions", POSITION_COLUMNS, "position_count"),
 );
-// Few positions are open at a time, and they have an index of their own.
+// Few positions are open at a time; they have their own index.
 export const OPEN_POSITIONS_PAGE: Statement<PageRow<PositionRow>> = statement(
   "positions-page-open",
   `select coalesce(f.open_position_count, 0) as total, r.* from ${ACCOUNT}
@@ -62,9 +62,8 @@ export const OPEN_POSITIONS_PAGE: Statement<PageRow<PositionRow>> = statement(
    ) r on true
    where ${IS_ASKED} order by r.n desc`,
 );
-// Above the number `count - $3` there are $3 positions; as many of them as are open, so many closed
-// ones below it are still to be left out. So this reads the page and the few open ones, however far
-// back it is.
+// The $3 newest positions are skipped. For each open one among them, one more closed position has
+// to be skipped. So this reads only the page and the few open positions, at any offset.
 const CLOSED_POSITIONS: Statement<PageRow<PositionRow>> = statement(
   "positions-page-closed",
   `select coalesce(f.position_count - f.open_position_count, 0) as total, r.* from ${ACCOUNT}
@@ -121,7 +120,6 @@ interface BookedRow {
   readonly booked_sequence: number;
 }
 
-/** Makes the reader of this service's schema. */
 export function createHistoryReader(database: Database): HistoryReader {
   const bookedSequence = async ({ serverId, accountNumber }: AccountName): Promise<number | null> => {
     const [row] = await database.query(BOOKED_SEQUENCE, [serverId, accountNumber]);
@@ -178,8 +176,8 @@ async function newest(
       return { at: row.executed_at, record: { ...deal, kind: "deal" as const, dealKind } };
     }),
   ];
-  // The texts have all the same length, so their order is that of time; the sort is stable, so ties
-  // keep their numbers.
+  // The texts have equal length, so they sort by time. The sort is stable, so ties keep their
+  // numbers.
   records.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
   return records.slice(0, limit).map(({ record }) => record);
 }

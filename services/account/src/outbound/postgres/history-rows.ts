@@ -4,16 +4,13 @@ import { amountFromMinor } from "@kapi/kernel";
 import { volumesOf } from "../../domain/history.ts";
 import { openedVolume } from "./history-statements.ts";
 
-/**
- * An instant as text with all that PostgreSQL keeps, so that none is rounded on its way to the
- * caller.
- */
+/** An instant as text with PostgreSQL's full precision. */
 const instant = (name: string): string =>
   `to_char(${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as ${name}`;
 
 export const ORDER_COLUMNS = `id, n, symbol, side, order_type, volume, status, ${instant("created_at")},
   ${instant("executed_at")}`;
-/** Of the table `t`. */
+/** Columns of the table `t`. */
 export const POSITION_COLUMNS = `id, n, order_id, symbol, side, volume, ${openedVolume("live")} as opened_volume,
   open_price, status, ${instant("opened_at")}, ${instant("closed_at")}`;
 export const DEAL_COLUMNS = `id, n, order_id, position_id, symbol, side, kind, volume, price, commission_minor,
@@ -37,7 +34,7 @@ export interface PositionRow {
   readonly order_id: string;
   readonly symbol: string;
   readonly side: string;
-  /** What is open, or was before the position was closed. */
+  /** The open volume; for a closed position, the volume before the close. */
   readonly volume: number;
   readonly opened_volume: number;
   readonly open_price: number;
@@ -64,7 +61,7 @@ export interface DealRow {
 
 const ZERO_MICROSECONDS = "000Z";
 
-/** ISO 8601 with milliseconds, or with microseconds where they are not 0. */
+/** ISO 8601 with milliseconds, or microseconds if they are not 0. */
 function toInstant(text: string): string {
   return text.endsWith(ZERO_MICROSECONDS) ? `${text.slice(0, -ZERO_MICROSECONDS.length)}Z` : text;
 }

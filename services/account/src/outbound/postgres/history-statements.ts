@@ -1,12 +1,12 @@
 /**
- * The SQL that writes the history; every statement works on many rows. Rebuilding writes the same
- * rows to staged tables, so the statements are made for either set of tables.
+ * SQL that writes the history; every statement handles many rows. A rebuild writes the same rows to
+ * staged tables, so statements exist for both sets of tables.
  */
 import { type Statement, statement } from "@kapi/postgres";
 
 import { IN_LOCK_ORDER } from "./account-row.ts";
 
-/** `live` is what readers see; `staged` is what a rebuild gathers. */
+/** `live` is shown to readers; `staged` is used by a rebuild. */
 export type HistoryTables = "live" | "staged";
 
 export interface AccountStatusRow {
@@ -39,9 +39,8 @@ export interface KnownRow {
 }
 
 /**
- * $1 servers, $2 account numbers. In key order and as strong as the lock under which facts are
- * numbered, so that no two units of work wait for each other. Who holds the account's row alone
- * moves its feed.
+ * $1 servers, $2 account numbers. Uses the same lock order and strength as the numbering of events,
+ * so that units cannot deadlock. Only the holder of the account's row changes its feed.
  */
 export const LOCK_ACCOUNTS: Statement<AccountStatusRow> = statement(
   "account-lock-many",
@@ -50,7 +49,7 @@ export const LOCK_ACCOUNTS: Statement<AccountStatusRow> = statement(
    ${IN_LOCK_ORDER}`,
 );
 
-/** Arrays: server, account number, sequence up to which the account has to be booked. */
+/** Arrays: server, account number, needed booked sequence. */
 export const NOTE_GAPS: Statement<never> = statement(
   "feed-note-gaps",
   `insert into feed_gaps as g (server_id, account_number, needed_sequence)
@@ -63,11 +62,9 @@ export const NOTE_GAPS: Statement<never> = statement(
 export interface HistoryStatements {
   /** $1 servers, $2 account numbers. */
   readonly selectFeeds: Statement<FeedRow>;
-  /** $1-$3 orders: server, account number, id; $4-$6 positions. Those that are there. */
+  /** $1-$3 orders: server, account number, id; $4-$6 positions. Returns the stored ones. */
   readonly selectKnown: Statement<KnownRow>;
-  /**
-   * $1-$8 feeds, $9-$19 orders, $20-$32 positions, $33-$47 deals; each in the order of the columns.
-   */
+  /** $1-$8 feeds, $9-$19 orders, $20-$32 positions, $33-$47 deals; each in column order. */
   readonly write: Statement<never>;
 }
 
@@ -91,10 +88,7 @@ function prefixOf(tables: HistoryTables): string {
   return tables === "live" ? "" : "staged_";
 }
 
-/**
- * What was opened of the position `t`, in lots. A row that 0.1.0 wrote does not tell it; its order
- * does.
- */
+/** The opened volume of the position `t`, in lots. Rows of 0.1.0 lack it; their order has it. */
 export function openedVolume(tables: HistoryTables): string {
   return `coalesce(t.opened_volume, (select o.volume from ${prefixOf(tables)}orders o where o.server_id = t.server_id
      and o.account_number = t.account_number and o.id = t.order_id), t.volume)`;
@@ -113,8 +107,8 @@ function knownText(tables: HistoryTables): string {
        using (server_id, account_number, id)`;
 }
 
-// A deal never changes, and its event is booked once: a second row of it is a mistake that the
-// primary key tells.
+// A deal never changes and its event is booked once. A second row is a bug that the primary key
+// rejects.
 function writeText(prefix: string): string {
   return `with feeds_written as (
      insert into ${prefix}feeds

@@ -1,6 +1,5 @@
 /**
- * Writes booked history: what is known of records is read, the arithmetic is the domain's, one
- * statement writes.
+ * Writes booked history: reads stored records, computes in the domain, writes with one statement.
  */
 import { column } from "@kapi/commands";
 import { accountKey, type TradingDeal, type TradingEvent, type TradingOrder } from "@kapi/contracts";
@@ -26,21 +25,17 @@ export interface AccountRun {
   readonly run: readonly TradingEvent[];
 }
 
-/** Writes history to one set of tables. The caller holds the rows of the accounts. */
+/** Writes history to one set of tables. The caller must hold the accounts' rows. */
 export interface HistoryWriter {
-  /**
-   * How far accounts are booked, by `serverId/accountNumber`; one that is not there is not booked
-   * at all.
-   */
+  /** Feeds by `serverId/accountNumber`; accounts without booked events are missing. */
   feeds(queryable: Queryable, accounts: readonly AccountName[]): Promise<ReadonlyMap<string, Feed>>;
   /**
-   * Books runs of different accounts; returns what they come to, in order. That they are written,
-   * the end of `transaction` tells.
+   * Books runs of different accounts; returns the results in order. A failure to write rejects
+   * `transaction`.
    */
   write(transaction: Transaction, runs: readonly AccountRun[]): Promise<BookedHistory[]>;
 }
 
-/** Makes the writer of `tables`. */
 export function createHistoryWriter(tables: HistoryTables): HistoryWriter {
   const statements = historyStatements(tables);
   return {
@@ -63,7 +58,6 @@ export function createHistoryWriter(tables: HistoryTables): HistoryWriter {
   };
 }
 
-/** The feed of a row. */
 export function feedFromRow(row: FeedRow): Feed {
   return {
     bookedSequence: row.booked_sequence,

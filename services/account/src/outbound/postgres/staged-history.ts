@@ -1,7 +1,6 @@
 /**
- * Where a rebuild gathers the history of an account, and how that takes the place of what readers
- * see: in one transaction, under the lock that booking takes, and only rows that differ are
- * written.
+ * Stages a rebuilt history and replaces the live one in one transaction, under the lock of booking.
+ * Only different rows are written.
  */
 import { accountKey, type TradingEvent } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
@@ -25,7 +24,7 @@ const counted = (text: string): string => `with touched as (${text} returning 1)
 const withSameId = (other: string): string =>
   `from ${other} o where o.server_id = t.server_id and o.account_number = t.account_number and o.id = t.id`;
 
-// Rows that are not as they should be go first, so that none is in the way of another's number.
+// Delete wrong rows first, so that they do not block the numbers of others.
 const DELETE_DIFFERENT = TABLES.map((table): Statement<CountRow> =>
   statement(
     `${table}-delete-different`,
@@ -84,7 +83,6 @@ const NOTE_DONE: Statement<never> = statement(
 );
 const FORGET_DONE: Statement<never> = statement("rebuild-forget-done", "delete from rebuilds where server_id = $1");
 
-/** Makes the staged history of this service's schema. */
 export function createStagedHistory(database: Database): StagedHistory {
   const live = createHistoryWriter("live");
   const staged = createHistoryWriter("staged");
@@ -114,7 +112,7 @@ export function createStagedHistory(database: Database): StagedHistory {
     stagedSequence: async (account) => (await feedOf(staged, database, account))?.bookedSequence ?? 0,
     stage: (account, events) =>
       database.transaction(async (tx) => {
-        // Under the lock, so that nothing of an account is left here after its deletion.
+        // Under the lock, so that nothing is staged for a deleted account.
         if (await lockedAndLive(tx, account)) return (await stage(tx, account, events)).bookedSequence;
         return 0;
       }),
@@ -139,13 +137,13 @@ export function createStagedHistory(database: Database): StagedHistory {
   };
 }
 
-/** Locks the account's row; false where there is none, or the account is being deleted or is. */
+/** Locks the account's row; false if the account does not exist, or is deleting or deleted. */
 async function lockedAndLive(tx: Transaction, { serverId, accountNumber }: AccountName): Promise<boolean> {
   const [row] = await tx.query(LOCK_ACCOUNTS, [[serverId], [accountNumber]]);
   return row !== undefined && !ENDED.has(row.status);
 }
 
-/** Makes the live rows those that are staged; returns how many were not. */
+/** Replaces live rows with staged ones; returns the number of different rows. */
 async function take(tx: Transaction, account: AccountName): Promise<number> {
   const values = [account.serverId, account.accountNumber];
   let deleted = 0;
@@ -156,7 +154,7 @@ async function take(tx: Transaction, account: AccountName): Promise<number> {
   return Math.max(deleted, inserted);
 }
 
-/** The rows must be as many as their numbers say; otherwise nothing is replaced. */
+/** Checks that the numbers of rows match the feed; otherwise nothing is replaced. */
 async function assertCounts(tx: Transaction, account: AccountName, feed: Feed): Promise<void> {
   const [rows] = await tx.query(COUNT_RECORDS, [account.serverId, account.accountNumber]);
   const expected = [feed.orderCount, feed.positionCount, feed.openPositionCount, feed.dealCount].join(", ");

@@ -6,7 +6,7 @@ import { type HistoryOwner, OwnerUnavailable } from "../../domain/ports.ts";
 const NOT_FOUND = 404;
 const OK = 200;
 
-/** An owner of history behind its internal route. */
+/** Reads an owner's history over its internal route. */
 export function createHistoryOwner(client: InternalClient): HistoryOwner {
   return {
     newest: async (serverId, accountNumber, { from, to, limit }) => {
@@ -15,7 +15,7 @@ export function createHistoryOwner(client: InternalClient): HistoryOwner {
       try {
         const { status, body } = await callRouteRaw(client, HISTORY_ROUTE, asked);
         if (status === NOT_FOUND) return null;
-        if (status !== OK) throw refused(pathOf(HISTORY_ROUTE, asked), status);
+        if (status !== OK) throw unexpectedStatus(pathOf(HISTORY_ROUTE, asked), status);
         return HISTORY_ROUTE.answer.parse(JSON.parse(body.toString("utf8"))).records;
       } catch (error) {
         if (error instanceof DependencyError) throw new OwnerUnavailable(error.message, { cause: error });
@@ -25,6 +25,6 @@ export function createHistoryOwner(client: InternalClient): HistoryOwner {
   };
 }
 
-function refused(path: string, status: number): Error {
-  return new Error(`an owner of history refused ${path} with ${status}`);
+function unexpectedStatus(path: string, status: number): Error {
+  return new Error(`an owner of history answered ${path} with status ${status}`);
 }

@@ -1,28 +1,28 @@
-/** The internal routes of the finance service, as gateway, export and account call them. */
+/** Internal routes for gateway, export and account. */
 import { FINANCE_ROUTES } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, serve } from "@kapi/http";
 
-import type { DeletionBook } from "../../domain/transaction-reads.ts";
+import type { DeletionMarks } from "../../domain/transaction-reads.ts";
 import {
   listTradingAccountTransactions,
-  type TransactionSources,
+  type TransactionDependencies,
 } from "../../operations/list-trading-account-transactions.ts";
 import { newestTransactions } from "../../operations/newest-transactions.ts";
 
-export interface RouteNeeds extends TransactionSources {
-  readonly deletions: DeletionBook;
+export interface RouteDependencies extends TransactionDependencies {
+  readonly deletions: DeletionMarks;
 }
 
-/** Registers the routes. An account that was deleted is 404 to every read. */
-export function registerRoutes(app: FastifyInstance, needs: RouteNeeds): void {
+/** A deleted account is 404 for every read. */
+export function registerRoutes(app: FastifyInstance, dependencies: RouteDependencies): void {
   serve(app, FINANCE_ROUTES.listTradingAccountTransactions, async ({ params, query }) =>
-    found(await listTradingAccountTransactions(needs, params, query)),
+    found(await listTradingAccountTransactions(dependencies, params, query)),
   );
   serve(app, FINANCE_ROUTES.readHistory, async ({ params, query: { from = null, to = null, limit } }) => ({
-    records: found(await newestTransactions(needs, params, { from, to }, limit)),
+    records: found(await newestTransactions(dependencies, params, { from, to }, limit)),
   }));
   serve(app, FINANCE_ROUTES.deleteAccount, async ({ params }) => {
-    await needs.deletions.mark(params);
+    await dependencies.deletions.mark(params);
     return {};
   });
 }

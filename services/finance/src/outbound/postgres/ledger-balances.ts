@@ -10,10 +10,10 @@ interface BalanceRow {
   readonly balance_minor: number;
 }
 
-/** Before every UUID. */
+/** Sorts before every UUID. */
 const FIRST_SERVER = "00000000-0000-0000-0000-000000000000";
 
-/** $1 server, $2 account number, $3 limit: what follows in the order of the primary key. */
+/** $1 server, $2 account number, $3 limit: the next accounts in key order. */
 const ACCOUNTS_AFTER: Statement<{ server_id: string; account_number: string }> = statement(
   "finance_accounts_after",
   `select a.server_id, a.account_number from ledger_accounts a
@@ -24,9 +24,9 @@ const ACCOUNTS_AFTER: Statement<{ server_id: string; account_number: string }> =
 );
 
 /**
- * $1 servers, $2 account numbers, $3 sequences (null: now). An account that was booked further
- * since has its balance of then in the last transaction that is not beyond the sequence; few rows
- * are beyond it, so it is found from the end.
+ * $1 servers, $2 account numbers, $3 sequences (null: now). If an account is booked further, its
+ * last transaction up to the sequence has the balance. Few rows are newer, so it is searched from
+ * the end.
  */
 const BALANCES_AT: Statement<BalanceRow> = statement(
   "finance_balances_at",
@@ -40,7 +40,7 @@ const BALANCES_AT: Statement<BalanceRow> = statement(
    join ledger_accounts a on a.server_id = k.server_id and a.account_number = k.account_number`,
 );
 
-/** What reconciliation reads of this service's schema. */
+/** Reads ledger balances for reconciliation. */
 export function createLedgerBalances(database: Database): LedgerBalances {
   return {
     after: async (previous, limit) => {

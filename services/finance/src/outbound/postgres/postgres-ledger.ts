@@ -1,4 +1,4 @@
-/** The ledger in PostgreSQL: one unit of booking is one transaction of a handful of statements. */
+/** The ledger in PostgreSQL: one unit is one transaction with a few statements. */
 import { column, type CommandStore, type OpenCommand, type WorkTransaction } from "@kapi/commands";
 import { actorToText, type TradingEvent } from "@kapi/contracts";
 import { amountFromMinor, type Clock, toIso } from "@kapi/kernel";
@@ -6,14 +6,14 @@ import { type Booking, judgeEvents } from "@kapi/trading-server/event-feed";
 
 import {
   type AccountName,
-  book,
-  type Booked,
+  bookEvents,
+  type BookingResult,
   commandIdOf,
   type LedgerAccount,
   type LedgerTransaction,
 } from "../../domain/ledger.ts";
 import type { LedgerReport, Ledger } from "../../domain/ports.ts";
-import { creatorOf, toFactMessage } from "../kafka/finance-facts.ts";
+import { creatorOf, toEventMessage } from "../kafka/finance-events.ts";
 import { SEEN_ACCOUNTS } from "./read-statements.ts";
 import {
   type AccountRow,
@@ -27,11 +27,10 @@ import {
 export interface PostgresLedgerOptions {
   readonly store: CommandStore;
   readonly clock: Clock;
-  /** The organization that a server belongs to; undefined while the directory does not know it. */
+  /** The organization of a server; undefined while the directory does not know it. */
   readonly organizationOf: (serverId: string) => string | undefined;
 }
 
-/** Makes the {@link Ledger} of this service's schema. */
 export function createPostgresLedger({ store, clock, organizationOf }: PostgresLedgerOptions): Ledger {
   return {
     book: (events) => store.transact((unit) => bookUnit(unit, events, toIso(clock.nowMs()), organizationOf)),
@@ -50,7 +49,7 @@ export function createPostgresLedger({ store, clock, organizationOf }: PostgresL
   };
 }
 
-/** Books one unit: locks, arithmetic, rows, ends of commands, facts. */
+/** Books one unit: locks, computation, rows, final states of commands, events. */
 async function bookUnit(
   unit: WorkTransaction,
   events: readonly TradingEvent[],
@@ -58,21 +57,21 @@ async function bookUnit(
   organizationOf: (serverId: string) => string | undefined,
 ): Promise<LedgerReport> {
   const byAccount = Map.groupBy(events, ({ serverId, accountNumber }) => `${serverId}/${accountNumber}`);
-  // Whether the commands are open is read after the locks: the transaction that held them before
-  // may have ended some.
+  // Open commands are read after the locks: the previous lock holder may have completed some.
   const [accounts, open] = await Promise.all([
     lockAccounts(unit, byAccount, organizationOf),
     unit.readOpen(events.flatMap((event) => commandIdOf(event) ?? [])),
   ]);
-  const booked: Booked[] = [];
+  const booked: BookingResult[] = [];
   const gaps = new Map<string, AccountName & { readonly neededSequence: number }>();
   const bookingOf = new Map<TradingEvent, Booking>();
   for (const [key, ofAccount] of byAccount) {
     const account = accounts.get(key);
-    const judged = account === undefined ? null : judgeEvents(account.lastSequence, ofAccount);
-    if (account !== undefined && judged !== null && judged.run.length > 0) booked.push(book(account, judged.run));
+    const accepted = account === undefined ? null : judgeEvents(account.lastSequence, ofAccount);
+    if (account !== undefined && accepted !== null && accepted.run.length > 0)
+      booked.push(bookEvents(account, accepted.run));
     for (const [index, event] of ofAccount.entries()) {
-      const booking = judged?.bookings[index] ?? "gap";
+      const booking = accepted?.bookings[index] ?? "gap";
       bookingOf.set(event, booking);
       if (booking !== "gap") continue;
       gaps.set(key, {
@@ -91,7 +90,9 @@ async function bookUnit(
   };
 }
 
-/** The states of the accounts, locked. An account whose first event is here comes into being. */
+/**
+ * Locks the accounts and returns their states. An account whose first event is here is inserted.
+ */
 async function lockAccounts(
   unit: WorkTransaction,
   byAccount: ReadonlyMap<string, readonly TradingEvent[]>,
@@ -109,8 +110,8 @@ async function lockAccounts(
     return organizationId === undefined ? [] : [{ event, organizationId }];
   });
   if (created.length === 0) return accounts;
-  // One that another process makes at this moment is not returned: its events count as a gap and
-  // are asked for again.
+  // An account that another process inserts concurrently is not returned: its events count as a gap
+  // and are read again.
   const made = await unit.query(INSERT_ACCOUNTS, [
     column(created.map(({ event }) => event.serverId)),
     column(created.map(({ event }) => event.accountNumber)),
@@ -123,7 +124,7 @@ async function lockAccounts(
 
 function writeBookings(
   unit: WorkTransaction,
-  booked: readonly Booked[],
+  booked: readonly BookingResult[],
   openCommands: readonly OpenCommand[],
   now: string,
 ): void {
@@ -137,13 +138,15 @@ function writeBookings(
   });
   unit.execute(WRITE_BOOKINGS, columns(booked, rows, now));
   unit.enqueue(
-    rows.map(({ account, transaction, command }) => toFactMessage(account, transaction, command?.message, now)),
+    rows.map(({ account, transaction, command }) => toEventMessage(account, transaction, command?.message, now)),
   );
-  unit.finish(rows.flatMap(({ command, transaction }) => (command === undefined ? [] : [ended(command, transaction)])));
+  unit.finish(
+    rows.flatMap(({ command, transaction }) => (command === undefined ? [] : [finished(command, transaction)])),
+  );
 }
 
 function columns(
-  booked: readonly Booked[],
+  booked: readonly BookingResult[],
   rows: readonly { account: LedgerAccount; transaction: LedgerTransaction; command: OpenCommand | undefined }[],
   now: string,
 ): unknown[] {
@@ -176,10 +179,7 @@ function columns(
   ];
 }
 
-/**
- * Where the other side of a transaction is booked: money of two currencies never meets in one
- * ledger.
- */
+/** The counter ledger of a transaction. Each currency has its own ledger. */
 function counterLedger({ organizationId, currency }: LedgerAccount, { type }: LedgerTransaction): string {
   return `organization/${organizationId}/${currency}/${type}`;
 }
@@ -192,10 +192,7 @@ function noteGaps(unit: WorkTransaction, gaps: readonly (AccountName & { readonl
   ]);
 }
 
-/**
- * Ends commands whose transaction is booked. All others of `commandIds` that are still open stay
- * so.
- */
+/** Completes commands whose transaction is booked; the others stay open. */
 async function confirmUnit(unit: WorkTransaction, commandIds: readonly string[]): Promise<ReadonlySet<string>> {
   const final = new Set(commandIds);
   const open = await unit.readOpen(commandIds);
@@ -208,12 +205,12 @@ async function confirmUnit(unit: WorkTransaction, commandIds: readonly string[])
   for (const command of open) {
     const row = booked.get(command.message.commandId);
     if (row === undefined) final.delete(command.message.commandId);
-    else unit.finish([ended(command, { id: row.id, balanceAfterMinor: row.balance_after_minor })]);
+    else unit.finish([finished(command, { id: row.id, balanceAfterMinor: row.balance_after_minor })]);
   }
   return final;
 }
 
-function ended(command: OpenCommand, transaction: Pick<LedgerTransaction, "id" | "balanceAfterMinor">) {
+function finished(command: OpenCommand, transaction: Pick<LedgerTransaction, "id" | "balanceAfterMinor">) {
   return {
     command,
     status: "succeeded" as const,

@@ -1,4 +1,4 @@
-/** The SQL of those who read the ledger. */
+/** SQL to read the ledger. */
 import type { TransactionType } from "@kapi/contracts";
 import { type Statement, statement } from "@kapi/postgres";
 
@@ -26,11 +26,11 @@ export interface TransactionRow {
 
 export interface StandingRow {
   readonly deleted: boolean;
-  /** Null: the ledger has never seen the account. */
+  /** Null if the ledger has never seen the account. */
   readonly last_sequence: number | null;
 }
 
-/** Either a row, or `id` null where the page is empty. */
+/** A row; `id` is null for an empty page. */
 export type PageRow = StandingRow & { readonly total: number | null } & (TransactionRow | { readonly id: null });
 
 const ROW = `t.id, t.account_number, t.sequence, t.type, t.amount_minor, t.balance_before_minor, t.balance_after_minor,
@@ -40,10 +40,9 @@ const DELETED = `exists (select from deleted_accounts d
      where d.server_id = k.server_id and d.account_number = k.account_number) as deleted`;
 
 /**
- * $1 server, $2 account number, $3 page, $4 limit. A sequence has no gap, so the last one is the
- * number of rows, and a page is a range of the unique index on (server, account, sequence), however
- * far down it is. One statement, so that rows and total are of one moment. One row always, of which
- * all but the standing is null where the page is empty.
+ * $1 server, $2 account number, $3 page, $4 limit. Sequences have no gap: the last one is the
+ * number of rows, and a page is a range of the unique index on (server, account, sequence). One
+ * statement, so rows and total are consistent. An empty page has one row with only the standing.
  */
 export const TRANSACTIONS_PAGE: Statement<PageRow> = statement(
   "finance_transactions_page",
@@ -57,10 +56,10 @@ export const TRANSACTIONS_PAGE: Statement<PageRow> = statement(
 );
 
 /**
- * $1 server, $2 account number, $3 from, $4 to (null: no bound), $5 limit. A trading server's clock
- * may be set back, so times need not follow the sequence: every row of the account is looked at. An
- * index on time would make this fast and each booking a quarter slower. The currency comes from a
- * select of its own, made once.
+ * $1 server, $2 account number, $3 from, $4 to (null: unbounded), $5 limit. A trading server's
+ * clock may be set back, so times may not follow the sequence and every row of the account is read.
+ * An index on time would make each booking a quarter slower. The currency is selected once,
+ * separately.
  */
 export const NEWEST_TRANSACTIONS: Statement<TransactionRow> = statement(
   "finance_newest_transactions",
@@ -73,7 +72,7 @@ export const NEWEST_TRANSACTIONS: Statement<TransactionRow> = statement(
    order by t.recorded_at desc, t.sequence desc limit $5`,
 );
 
-/** $1 server, $2 account number. One row always. */
+/** $1 server, $2 account number. Always one row. */
 export const BOOKED_SO_FAR: Statement<StandingRow> = statement(
   "finance_booked_so_far",
   `select ${DELETED}, a.last_sequence
@@ -88,8 +87,8 @@ export const MARK_DELETED: Statement<never> = statement(
 );
 
 /**
- * $1 servers, $2 account numbers: those that the ledger has seen, or that were deleted before it
- * did.
+ * $1 servers, $2 account numbers. Returns accounts that the ledger has seen, or that were deleted
+ * before.
  */
 export const SEEN_ACCOUNTS: Statement<{ server_id: string; account_number: string }> = statement(
   "finance_seen_accounts",

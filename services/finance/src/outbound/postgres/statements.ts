@@ -1,4 +1,4 @@
-/** The SQL of the ledger; every statement works on many rows. */
+/** SQL of the ledger; every statement handles many rows. */
 import { type Statement, statement } from "@kapi/postgres";
 
 /** The columns of {@link AccountRow}. */
@@ -16,9 +16,7 @@ export interface AccountRow {
   readonly announced_sequence: number;
 }
 
-/**
- * $1 servers, $2 account numbers. Locks in key order, so that two units cannot wait for each other.
- */
+/** $1 servers, $2 account numbers. Locks in key order, so that units cannot deadlock. */
 export const LOCK_ACCOUNTS: Statement<AccountRow> = statement(
   "finance_lock_accounts",
   `select ${ACCOUNT_COLUMNS} from ledger_accounts a
@@ -26,9 +24,7 @@ export const LOCK_ACCOUNTS: Statement<AccountRow> = statement(
    order by server_id, account_number for update of a`,
 );
 
-/**
- * Arrays: server, account number, organization, currency. Returns those that this transaction made.
- */
+/** Arrays: server, account number, organization, currency. Returns the inserted accounts. */
 export const INSERT_ACCOUNTS: Statement<AccountRow> = statement(
   "finance_insert_accounts",
   `insert into ledger_accounts
@@ -42,9 +38,9 @@ export const INSERT_ACCOUNTS: Statement<AccountRow> = statement(
 );
 
 /**
- * Transactions and the new state of their accounts, in one statement. $1-$6 accounts: server,
- * number, last sequence, balance, transaction sequence, announced sequence. $7-$25 transactions, in
- * the order of the columns.
+ * Writes transactions and account states in one statement. $1-$6 accounts: server, number, last
+ * sequence, balance, transaction sequence, announced sequence. $7-$25 transactions, in column
+ * order.
  */
 export const WRITE_BOOKINGS: Statement<never> = statement(
   "finance_write_bookings",
@@ -65,7 +61,7 @@ export const WRITE_BOOKINGS: Statement<never> = statement(
                         $21::text[], $22::text[], $23::timestamptz[], $24::timestamptz[], $25::text[])`,
 );
 
-/** Arrays: server, account number, sequence up to which the account has to be booked. */
+/** Arrays: server, account number, needed booked sequence. */
 export const NOTE_GAPS: Statement<never> = statement(
   "finance_note_gaps",
   `insert into ledger_gaps as g (server_id, account_number, needed_sequence)
@@ -75,7 +71,7 @@ export const NOTE_GAPS: Statement<never> = statement(
      set needed_sequence = greatest(g.needed_sequence, excluded.needed_sequence)`,
 );
 
-/** Transactions of commands, for those that are booked and yet open. */
+/** Booked transactions of open commands. */
 export const TRANSACTIONS_OF_COMMANDS: Statement<{
   id: string;
   server_id: string;

@@ -1,7 +1,7 @@
 import { assertDefined } from "@kapi/kernel";
 import type { Database } from "@kapi/postgres";
 
-import type { AccountStanding, DeletionBook, TransactionReader } from "../../domain/transaction-reads.ts";
+import type { AccountStanding, DeletionMarks, TransactionReader } from "../../domain/transaction-reads.ts";
 import {
   BOOKED_SO_FAR,
   MARK_DELETED,
@@ -11,7 +11,7 @@ import {
 } from "./read-statements.ts";
 import { fromRow } from "./transaction-row.ts";
 
-/** The ledger as readers see it; each function is one statement. */
+/** Reads the ledger; each function is one statement. */
 export function createTransactionReader(database: Database): TransactionReader {
   return {
     page: async ({ serverId, accountNumber }, { page, limit }) => {
@@ -35,8 +35,8 @@ export function createTransactionReader(database: Database): TransactionReader {
   };
 }
 
-/** The marks of deletion in this service's schema. */
-export function createDeletionBook(database: Database): DeletionBook {
+/** Stores deletion marks. */
+export function createDeletionMarks(database: Database): DeletionMarks {
   return {
     mark: async ({ serverId, accountNumber }) => {
       await database.query(MARK_DELETED, [serverId, accountNumber]);

@@ -3,7 +3,7 @@ import { amountFromMinor } from "@kapi/kernel";
 
 import type { TransactionRow } from "./read-statements.ts";
 
-/** A row of the ledger as the API shows it (decisions, 6.2): amounts in units of currency. */
+/** A transaction as the API shows it (decisions, 6.2): amounts in units of currency. */
 export function fromRow(row: TransactionRow): Transaction {
   return {
     id: row.id,

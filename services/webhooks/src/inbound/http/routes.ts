@@ -1,7 +1,4 @@
-/**
- * The internal routes of the webhooks service: one for each operation of the management API, with
- * its exact answer.
- */
+/** Internal routes: one per operation of the management API, with its exact response. */
 import { paginationOf, type PathParameters, WEBHOOKS_ROUTES } from "@kapi/contracts";
 import { ApiError, callerOf, type FastifyInstance, serve, serveRaw } from "@kapi/http";
 import { isUuid } from "@kapi/kernel";
@@ -15,50 +12,49 @@ import { replayWebhook } from "../../operations/replay-webhook.ts";
 import { rotateWebhookSecret } from "../../operations/rotate-webhook-secret.ts";
 import { testWebhook } from "../../operations/test-webhook.ts";
 import { updateWebhook } from "../../operations/update-webhook.ts";
-import { type EndpointName, found, type WebhookNeeds } from "../../operations/webhook-needs.ts";
+import { type EndpointName, requireEndpoint, type WebhookDependencies } from "../../operations/webhook-dependencies.ts";
 
-/** Registers the routes. */
-export function registerRoutes(app: FastifyInstance, needs: WebhookNeeds): void {
+export function registerRoutes(app: FastifyInstance, dependencies: WebhookDependencies): void {
   serve(app, WEBHOOKS_ROUTES.createWebhook, ({ params, body }, { headers }) =>
-    createWebhook(needs, params.organizationId, body, callerOf(headers)),
+    createWebhook(dependencies, params.organizationId, body, callerOf(headers)),
   );
   serve(app, WEBHOOKS_ROUTES.listWebhooks, async ({ params }) => ({
-    endpoints: (await needs.endpoints.list(params.organizationId)).map(toWire),
+    endpoints: (await dependencies.endpoints.list(params.organizationId)).map(toWire),
   }));
   serve(app, WEBHOOKS_ROUTES.getWebhook, async ({ params }) => {
     const { organizationId, endpointId } = nameOf(params);
-    return { endpoint: toWire(found(await needs.endpoints.get(organizationId, endpointId))) };
+    return { endpoint: toWire(requireEndpoint(await dependencies.endpoints.get(organizationId, endpointId))) };
   });
   serve(app, WEBHOOKS_ROUTES.updateWebhook, ({ params, body }, { headers }) =>
-    updateWebhook(needs, nameOf(params), body, callerOf(headers)),
+    updateWebhook(dependencies, nameOf(params), body, callerOf(headers)),
   );
   serve(app, WEBHOOKS_ROUTES.deleteWebhook, ({ params }, { headers }) =>
-    deleteWebhook(needs, nameOf(params), callerOf(headers)),
+    deleteWebhook(dependencies, nameOf(params), callerOf(headers)),
   );
   serve(app, WEBHOOKS_ROUTES.rotateWebhookSecret, ({ params }, { headers }) =>
-    rotateWebhookSecret(needs, nameOf(params), callerOf(headers)),
+    rotateWebhookSecret(dependencies, nameOf(params), callerOf(headers)),
   );
-  serve(app, WEBHOOKS_ROUTES.testWebhook, ({ params }) => testWebhook(needs, nameOf(params)));
-  serve(app, WEBHOOKS_ROUTES.replayWebhook, ({ params, body }) => replayWebhook(needs, nameOf(params), body));
+  serve(app, WEBHOOKS_ROUTES.testWebhook, ({ params }) => testWebhook(dependencies, nameOf(params)));
+  serve(app, WEBHOOKS_ROUTES.replayWebhook, ({ params, body }) => replayWebhook(dependencies, nameOf(params), body));
   serve(app, WEBHOOKS_ROUTES.listWebhookDeliveries, async ({ params, query }) => {
     const { organizationId, endpointId } = nameOf(params);
-    found(await needs.endpoints.get(organizationId, endpointId));
+    requireEndpoint(await dependencies.endpoints.get(organizationId, endpointId));
     const { status = null, type = null, page, limit } = query;
-    const nowMs = needs.clock.nowMs();
-    const { deliveries, total } = await needs.deliveries.list(endpointId, { page, limit, status, type, nowMs });
+    const nowMs = dependencies.clock.nowMs();
+    const { deliveries, total } = await dependencies.deliveries.list(endpointId, { page, limit, status, type, nowMs });
     return { deliveries, pagination: paginationOf(query, total) };
   });
   serve(app, WEBHOOKS_ROUTES.redeliverWebhook, ({ params }) => {
     if (!isUuid(params.deliveryId)) throw new ApiError("DELIVERY_NOT_FOUND");
-    return redeliverWebhook(needs, nameOf(params), params.deliveryId);
+    return redeliverWebhook(dependencies, nameOf(params), params.deliveryId);
   });
   serveRaw(app, WEBHOOKS_ROUTES.listEvents, async ({ params, query }, _request, reply) => {
-    const body = await listEvents(needs.events, params.organizationId, query);
+    const body = await listEvents(dependencies.events, params.organizationId, query);
     return reply.header("content-type", "application/json; charset=utf-8").send(body);
   });
 }
 
 /** Malformed endpoint ids return 404. */
 function nameOf({ organizationId, endpointId }: PathParameters<typeof WEBHOOKS_ROUTES.getWebhook>): EndpointName {
-  return found(isUuid(endpointId) ? { organizationId, endpointId: endpointId.toLowerCase() } : null);
+  return requireEndpoint(isUuid(endpointId) ? { organizationId, endpointId: endpointId.toLowerCase() } : null);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { isPublicAddress, refusalOf } from "./public-address.ts";
+import { isPublicAddress, rejectionOf } from "./public-address.ts";
 
 const strict = { allowedPorts: [443, 8443], allowInsecure: false };
 
@@ -11,8 +11,8 @@ describe("an endpoint's address", () => {
     "https://93.184.215.14/",
     "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/",
     "https://HOOKS.example.com./",
-  ])("%s may be one", (url) => {
-    expect(refusalOf(url, strict)).toBeNull();
+  ])("accepts %s", (url) => {
+    expect(rejectionOf(url, strict)).toBeNull();
   });
 
   it.each([
@@ -64,18 +64,18 @@ describe("an endpoint's address", () => {
     ["https://printer.local/", "printer.local is not a public name"],
     ["https://metadata.google.internal/", "metadata.google.internal is not a public name"],
     ["https://kafka/", "kafka is not a public name"],
-  ])("%s is refused: %s", (url, reason) => {
-    expect(refusalOf(url, strict)).toBe(reason);
+  ])("rejects %s: %s", (url, reason) => {
+    expect(rejectionOf(url, strict)).toBe(reason);
   });
 
-  it("may be of this machine only where the operator allows that, and never with user information", () => {
+  it("may be local only if the operator allows it, and never has user information", () => {
     const insecure = { ...strict, allowInsecure: true };
-    expect(refusalOf("http://localhost:3000/hook", insecure)).toBeNull();
-    expect(refusalOf("http://user@localhost:3000/hook", insecure)).toBe("it has user information");
-    expect(refusalOf("file:///etc/passwd", insecure)).toBe("it is not https");
+    expect(rejectionOf("http://localhost:3000/hook", insecure)).toBeNull();
+    expect(rejectionOf("http://user@localhost:3000/hook", insecure)).toBe("it has user information");
+    expect(rejectionOf("file:///etc/passwd", insecure)).toBe("it is not https");
   });
 });
 
-it.each(["no address", "", "fe80::1%eth0", "1.2.3"])("%j is no public address", (text) => {
+it.each(["no address", "", "fe80::1%eth0", "1.2.3"])("%j is not a public address", (text) => {
   expect(isPublicAddress(text)).toBe(false);
 });

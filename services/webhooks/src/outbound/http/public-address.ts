@@ -1,11 +1,11 @@
 /**
- * Which addresses are the public internet's. Everything else (this machine, private networks,
- * links, documentation, multicast, translations of IPv4) is refused in whatever spelling: a URL
- * parser has already made one of them all.
+ * Which addresses belong to the public internet. All others are rejected: this machine, private
+ * networks, link-local, documentation, multicast, translated IPv4. Spelling does not matter: the
+ * URL parser has normalized it.
  */
 import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
 
-/** IPv4 that no public host has (IANA special-purpose registry). */
+/** IPv4 ranges without public hosts (IANA special-purpose registry). */
 const SPECIAL_IPV4 = [
   "0.0.0.0/8",
   "10.0.0.0/8",
@@ -23,16 +23,17 @@ const SPECIAL_IPV4 = [
   "224.0.0.0/3",
 ] as const;
 /**
- * All public IPv6 is in here: mapped IPv4, NAT64, private, link and multicast addresses are not.
+ * Contains all public IPv6. Excludes mapped IPv4, NAT64, private, link-local and multicast
+ * addresses.
  */
 const GLOBAL_IPV6 = "2000::/3";
-/** Within it: IETF protocols with Teredo, documentation, 6to4. */
+/** Exceptions within it: IETF protocols with Teredo, documentation, 6to4. */
 const SPECIAL_IPV6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"] as const;
 
 const special = blockList([...SPECIAL_IPV4, ...SPECIAL_IPV6]);
 const global6 = blockList([GLOBAL_IPV6]);
 
-/** Names that mean this machine or its network, with all that ends in them. */
+/** Names of this machine or its network, and the suffixes of such names. */
 const PRIVATE_NAMES = [
   "localhost",
   "local",
@@ -45,7 +46,7 @@ const PRIVATE_NAMES = [
   "home.arpa",
 ] as const;
 
-/** Whether an IP address, as text, is one of the public internet. */
+/** Whether a text is a public IP address. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !special.check(address, "ipv4");
   if (!isIPv6(address)) return false;
@@ -55,12 +56,12 @@ export function isPublicAddress(address: string): boolean {
 
 export interface AddressRules {
   readonly allowedPorts: readonly number[];
-  /** Also http, private addresses and any port. */
+  /** Also allows http, private addresses and any port. */
   readonly allowInsecure: boolean;
 }
 
-/** Why a URL cannot be an endpoint's, told without resolving its name; null where it can. */
-export function refusalOf(text: string, { allowedPorts, allowInsecure }: AddressRules): string | null {
+/** Why a URL is rejected, without resolving its host; null if it is allowed. */
+export function rejectionOf(text: string, { allowedPorts, allowInsecure }: AddressRules): string | null {
   if (!URL.canParse(text)) return "it is not a URL";
   const url = new URL(text);
   if (url.protocol !== "https:" && !(allowInsecure && url.protocol === "http:")) return "it is not https";
@@ -69,12 +70,11 @@ export function refusalOf(text: string, { allowedPorts, allowInsecure }: Address
   if (allowInsecure) return null;
   const port = url.port === "" ? 443 : Number(url.port);
   if (!allowedPorts.includes(port)) return `port ${port} is not allowed`;
-  return hostRefusal(hostOf(url));
+  return hostRejection(hostOf(url));
 }
 
 /**
- * The host of a URL: a name in lower case without the dot at its end, or an IP address without
- * brackets.
+ * The host of a URL: a lower-case name without its final dot, or an IP address without brackets.
  */
 export function hostOf(url: URL): string {
   return url.hostname
@@ -83,7 +83,7 @@ export function hostOf(url: URL): string {
     .toLowerCase();
 }
 
-function hostRefusal(host: string): string | null {
+function hostRejection(host: string): string | null {
   if (isIP(host) !== 0) return isPublicAddress(host) ? null : `${host} is not a public address`;
   const isPrivate = PRIVATE_NAMES.some((name) => host === name || host.endsWith(`.${name}`));
   return isPrivate || !host.includes(".") ? `${host} is not a public name` : null;

@@ -6,25 +6,25 @@ import type { Started } from "@kapi/runtime";
 import { RequestFilteringHttpAgent, RequestFilteringHttpsAgent } from "request-filtering-agent";
 
 import { REPLY_START_BYTES, type Reply, replyStartOf } from "../../domain/attempt.ts";
-import type { Outgoing, Sender } from "../../domain/ports.ts";
-import type { Resolve } from "./names.ts";
-import { type AddressRules, refusalOf } from "./public-address.ts";
-import { connectionLookup } from "./resolve.ts";
+import type { OutgoingRequest, Sender } from "../../domain/ports.ts";
+import type { Resolve } from "./dns-resolver.ts";
+import { type AddressRules, rejectionOf } from "./public-address.ts";
+import { connectionLookup } from "./address-guard.ts";
 
-/** What is read of a reply, in bytes; the connection is cut after that. */
+/** Maximum number of bytes read of a reply; then the connection is closed. */
 const MAX_REPLY_BYTES = 64 * 1_024;
-/** Idle connections to one host, which may have many endpoints. */
+/** Maximum number of idle connections per host. A host may have many endpoints. */
 const MAX_IDLE_CONNECTIONS = 256;
-/** How long a connection is kept idle, in milliseconds. */
+/** How long an idle connection is kept, in milliseconds. */
 const IDLE_MS = 5_000;
 const USER_AGENT = "kapi-webhooks/1";
-/** Errors of a connection that the other side had closed while it was idle. */
+/** Errors of an idle connection that the receiver had closed. */
 const STALE_CODES = new Set(["ECONNRESET", "EPIPE"]);
 
 export interface SenderOptions {
   readonly rules: AddressRules;
   readonly resolve: Resolve;
-  /** Of one request, from its beginning to the end of the reply, in milliseconds. */
+  /** Time limit of one request, to the end of the reply, in milliseconds. */
   readonly timeoutMs: number;
 }
 
@@ -34,31 +34,31 @@ interface Transport {
 }
 
 /**
- * Sends to receivers, and to public addresses only: what a URL spells is looked at before each
- * request, and what its name resolves to before each connection, by our own lookup and by
- * request-filtering-agent. No redirect is followed.
+ * Sends requests to public addresses only. The URL is checked before each request, and the resolved
+ * addresses before each connection, by our own lookup and by request-filtering-agent. Redirects are
+ * not followed.
  */
 export function createSender({ rules, resolve, timeoutMs }: SenderOptions): Started<Sender> {
   const transport = rules.allowInsecure ? openTransport() : guardedTransport();
   const lookup = connectionLookup(rules, resolve);
-  const ends = new Set<() => void>();
-  const send = async (outgoing: Outgoing): Promise<Reply> => {
-    const begunMs = performance.now();
-    const tookMs = (): number => Math.round(performance.now() - begunMs);
-    const refusal = refusalOf(outgoing.url, rules);
-    if (refusal !== null) return replyOf(noAnswer(`the address was refused: ${refusal}`), tookMs());
-    const once = (): Promise<Answer> => exchange({ transport, lookup, ends, limitMs: timeoutMs - tookMs() }, outgoing);
+  const aborts = new Set<() => void>();
+  const send = async (outgoing: OutgoingRequest): Promise<Reply> => {
+    const startedMs = performance.now();
+    const elapsedMs = (): number => Math.round(performance.now() - startedMs);
+    const rejection = rejectionOf(outgoing.url, rules);
+    if (rejection !== null) return replyOf(noAnswer(`the address was refused: ${rejection}`), elapsedMs());
+    const once = (): Promise<Answer> =>
+      exchange({ transport, lookup, aborts, limitMs: timeoutMs - elapsedMs() }, outgoing);
     let answer = await once();
-    // The receiver closed an idle connection at the moment it was used: nobody has seen the
-    // request.
+    // The receiver closed an idle connection just as it was used, so it has not seen the request.
     if (answer.stale) answer = await once();
-    return replyOf(answer, tookMs());
+    return replyOf(answer, elapsedMs());
   };
-  const breakOff = (): void => {
-    for (const end of ends) end();
+  const abort = (): void => {
+    for (const abortOne of aborts) abortOne();
   };
   return {
-    value: { send, breakOff },
+    value: { send, abort },
     stop: () => {
       transport.http.destroy();
       transport.https.destroy();
@@ -80,7 +80,6 @@ function guardedTransport(): Transport {
 interface Answer {
   readonly status: number | null;
   readonly error: string | null;
-  /** The first bytes of the body. */
   readonly body: Buffer;
   readonly retryAfter: string | undefined;
   readonly stale: boolean;
@@ -88,17 +87,20 @@ interface Answer {
 
 const NOTHING = Buffer.alloc(0);
 
-interface Means {
+interface ExchangeContext {
   readonly transport: Transport;
   readonly lookup: LookupFunction;
-  /** What is under way, each by the function that ends it. */
-  readonly ends: Set<() => void>;
-  /** Milliseconds to the end of the reply. */
+  /** Running requests, each by the function that aborts it. */
+  readonly aborts: Set<() => void>;
+  /** Time limit to the end of the reply, in milliseconds. */
   readonly limitMs: number;
 }
 
-/** One request and its reply. Never rejects. */
-function exchange({ transport, lookup, ends, limitMs }: Means, { url, headers, body }: Outgoing): Promise<Answer> {
+/** Sends one request and reads its reply. Never rejects. */
+function exchange(
+  { transport, lookup, aborts, limitMs }: ExchangeContext,
+  { url, headers, body }: OutgoingRequest,
+): Promise<Answer> {
   const secure = new URL(url).protocol === "https:";
   let request: ClientRequest;
   try {
@@ -114,7 +116,7 @@ function exchange({ transport, lookup, ends, limitMs }: Means, { url, headers, b
       },
     });
   } catch (error) {
-    // The filter throws for an address that needs no resolving.
+    // request-filtering-agent throws for an address that needs no resolving.
     return Promise.resolve(noAnswer(textOf(error)));
   }
   const { promise, resolve } = Promise.withResolvers<Answer>();
@@ -126,10 +128,10 @@ function exchange({ transport, lookup, ends, limitMs }: Means, { url, headers, b
     response?.destroy();
   };
   const timer = setTimeout(() => end("it did not answer in time"), Math.max(0, limitMs));
-  const breakOff = (): void => end("the delivery was broken off");
-  ends.add(breakOff);
+  const abort = (): void => end("the delivery was broken off");
+  aborts.add(abort);
   request.on("error", (error: NodeJS.ErrnoException) => {
-    // Once there is a status it decides, whatever becomes of the connection.
+    // The status decides, even if the connection breaks later.
     if (response !== null) return;
     const stale = !endedEarly && request.reusedSocket && STALE_CODES.has(error.code ?? "");
     resolve({ ...noAnswer(textOf(error)), stale });
@@ -141,11 +143,11 @@ function exchange({ transport, lookup, ends, limitMs }: Means, { url, headers, b
   request.end(body);
   return promise.finally(() => {
     clearTimeout(timer);
-    ends.delete(breakOff);
+    aborts.delete(abort);
   });
 }
 
-/** Of the body the first part is kept, and no more than the limit is read. */
+/** Keeps the start of the body, and reads no more than the limit. */
 function readReply(response: IncomingMessage, resolve: (answer: Answer) => void): void {
   const kept: Buffer[] = [];
   let keptBytes = 0;
@@ -175,7 +177,7 @@ function replyOf({ status, error, body, retryAfter }: Answer, durationMs: number
 }
 
 function textOf(error: unknown): string {
-  // Of several addresses that were tried each has its own error.
+  // With several addresses, each failed one has its own error.
   if (error instanceof AggregateError) return error.errors.map(textOf).join("; ");
   return error instanceof Error ? error.message : String(error);
 }

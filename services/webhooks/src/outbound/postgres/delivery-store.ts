@@ -8,12 +8,12 @@ import {
 import { toIso } from "@kapi/kernel";
 import { type Database, statement } from "@kapi/postgres";
 
-import type { DeliveryStore, Leased, Recorded } from "../../domain/ports.ts";
+import type { DeliveryStore, LeasedDelivery, AttemptRecord } from "../../domain/ports.ts";
 
-/** Attempts that a delivery keeps; of more the oldest go. */
+/** Maximum number of stored attempts per delivery; the oldest are dropped. */
 export const KEPT_ATTEMPTS = 20;
 
-/** One step of the index per endpoint that has anything open, however much that is. */
+/** A loose index scan: one step per endpoint with open deliveries, however many it has. */
 export const DUE_ENDPOINTS = statement<{ endpoint_id: string; organization_id: string; due_at: Date }>(
   "webhooks_due_endpoints",
   `with recursive open (endpoint_id, organization_id, due_at) as (
@@ -40,7 +40,7 @@ interface LeasedRow {
   readonly step: number;
 }
 
-/** $1, $2: endpoints and how many of each; $3 now; $4 end of the lease. */
+/** $1, $2: endpoints and the number of deliveries for each; $3 now; $4 end of the lease. */
 export const LEASE = statement<LeasedRow>(
   "webhooks_lease",
   `with picked as materialized (
@@ -61,9 +61,10 @@ export const LEASE = statement<LeasedRow>(
 );
 
 /**
- * $1-$7 attempts, $8 now, $9 endpoints that succeeded, $10 endpoints that only failed. The count of
- * attempts is the fence: of two processes that both tried, the second changes nothing. Asked for by
- * status and not by `due_at`, so that no plan can pass over all that an endpoint has open.
+ * $1-$7 attempts, $8 now, $9 endpoints with a success, $10 endpoints with failures only. The number
+ * of attempts is the fencing token: if two processes made an attempt, the second record changes
+ * nothing. The condition uses the status instead of `due_at`, so that no plan scans all open
+ * deliveries of an endpoint.
  */
 export const RECORD = statement<Record<string, never>>(
   "webhooks_record",
@@ -92,7 +93,7 @@ const RELEASE = statement<Record<string, never>>(
      and d.leased and d.attempt_count = given.attempt_count`,
 );
 
-/** $1 endpoint, $2 most, $3 now. What is on its way at this moment is left to its end. */
+/** $1 endpoint, $2 limit, $3 now. Running deliveries are not cancelled. */
 const CANCEL_OPEN = statement<{ id: string }>(
   "webhooks_cancel_open",
   `with picked as materialized (
@@ -124,7 +125,7 @@ interface DeliveryRow {
   readonly completed_at: Date | null;
 }
 
-/** A lease that has ended is nobody's: what it was for waits again. */
+/** A delivery with an expired lease is shown as pending. */
 const shownStatus = (now: string): string =>
   `(case when status = 'pending' and leased and due_at > ${now} then 'delivering' else status end)`;
 const shownColumns = (now: string): string =>
@@ -142,13 +143,12 @@ const COUNT = statement<{ total: number }>(
   `select count(*) as total from (select from deliveries where ${LISTED} limit $5) as counted`,
 );
 
-/** As text, so that no plan goes through all deliveries of the endpoint instead of by the id. */
+/**
+ * Compared as text, so that no plan scans all deliveries of the endpoint instead of using the id.
+ */
 const OF_ENDPOINT = "endpoint_id::text = $1";
 
-/**
- * $1 endpoint, $2 delivery, $3 now. One that waits is due now; one that is under way stays as it
- * is.
- */
+/** $1 endpoint, $2 delivery, $3 now. A running delivery is unchanged; any other is due now. */
 export const REDELIVER = statement<Record<string, never>>(
   "webhooks_redeliver",
   `update deliveries set status = 'pending', due_at = $3, leased = false, step = 0, completed_at = null
@@ -160,7 +160,7 @@ const GET = statement<DeliveryRow>(
   `select ${shownColumns("$3::timestamptz")} from deliveries where ${OF_ENDPOINT} and id = $2`,
 );
 
-/** Deliveries: who has them, what came of them, and how they are shown. */
+/** Deliveries in PostgreSQL: leases, attempts and lists. */
 export function createDeliveryStore(database: Database): DeliveryStore {
   return {
     dueEndpoints: async (nowMs) => {
@@ -207,31 +207,28 @@ export function createDeliveryStore(database: Database): DeliveryStore {
   };
 }
 
-function nameColumns(deliveries: readonly Leased[]): unknown[] {
+function nameColumns(deliveries: readonly LeasedDelivery[]): unknown[] {
   return [deliveries.map(({ day }) => day), deliveries.map(({ id }) => id)];
 }
 
-function recordValues(attempts: readonly Recorded[], nowMs: number): unknown[] {
-  const well = new Set(attempts.flatMap(({ delivery, verdict }) => succeeded(verdict.status, delivery)));
-  const ill = new Set(attempts.map(({ delivery }) => delivery.endpointId).filter((id) => !well.has(id)));
+function recordValues(attempts: readonly AttemptRecord[], nowMs: number): unknown[] {
+  const isSuccess = ({ outcome }: AttemptRecord): boolean => outcome.status === "succeeded";
+  const succeeded = new Set(attempts.filter(isSuccess).map(({ delivery }) => delivery.endpointId));
+  const failed = new Set(attempts.map(({ delivery }) => delivery.endpointId).filter((id) => !succeeded.has(id)));
   return [
     ...nameColumns(attempts.map(({ delivery }) => delivery)),
     attempts.map(({ delivery }) => delivery.attemptCount),
-    attempts.map(({ verdict }) => verdict.status),
-    attempts.map(({ verdict }) => (verdict.dueAtMs === null ? null : toIso(verdict.dueAtMs))),
-    attempts.map(({ delivery, verdict }) => (verdict.status === "succeeded" ? 0 : delivery.step + 1)),
-    attempts.map(({ verdict }) => JSON.stringify(verdict.attempt)),
+    attempts.map(({ outcome }) => outcome.status),
+    attempts.map(({ outcome }) => (outcome.dueAtMs === null ? null : toIso(outcome.dueAtMs))),
+    attempts.map(({ delivery, outcome }) => (outcome.status === "succeeded" ? 0 : delivery.step + 1)),
+    attempts.map(({ outcome }) => JSON.stringify(outcome.attempt)),
     toIso(nowMs),
-    [...well],
-    [...ill],
+    [...succeeded],
+    [...failed],
   ];
 }
 
-function succeeded(status: string, { endpointId }: Leased): string[] {
-  return status === "succeeded" ? [endpointId] : [];
-}
-
-function leasedFromRow(row: LeasedRow, leaseUntilMs: number): Leased {
+function leasedFromRow(row: LeasedRow, leaseUntilMs: number): LeasedDelivery {
   return {
     day: row.day,
     endpointId: row.endpoint_id,

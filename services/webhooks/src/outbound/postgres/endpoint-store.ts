@@ -7,13 +7,13 @@ import type { Endpoint } from "../../domain/endpoint.ts";
 import type { EndpointStore } from "../../domain/ports.ts";
 import { ENDPOINT_COLUMNS, type EndpointRow, fromRow } from "./endpoint-row.ts";
 
-// Two that are made at once must not both be the last one that there is room for.
+// Serializes concurrent creations, so that they cannot exceed the limit together.
 const LOCK_LIST = statement<Record<string, never>>(
   "webhooks_lock_endpoints",
   "select pg_advisory_xact_lock(hashtextextended(current_schema() || ' endpoints of ' || $1, 0))",
 );
 
-/** $9: most endpoints of an organization. */
+/** $9: maximum number of endpoints of an organization. */
 const INSERT = statement<EndpointRow>(
   "webhooks_insert_endpoint",
   `insert into endpoints (id, organization_id, url, description, kinds, server_ids, status, secret, created_at, updated_at)
@@ -38,8 +38,7 @@ const FIND = statement<EndpointRow>(
 );
 
 /**
- * $3 to $10: of each field whether it changes, and its new value. Enabling what failed begins the
- * count of days anew.
+ * $3 to $10: for each field, whether it changes and its new value. Enabling resets `failing_since`.
  */
 const UPDATE = statement<EndpointRow>(
   "webhooks_update_endpoint",
@@ -78,7 +77,7 @@ const DISABLE = statement<{ organization_id: string }>(
    returning organization_id`,
 );
 
-/** The endpoints of all organizations. */
+/** Endpoints in PostgreSQL. */
 export function createEndpointStore(database: Database): EndpointStore {
   const one = ([row]: EndpointRow[]): Endpoint | null => (row === undefined ? null : fromRow(row));
   return {

@@ -1,4 +1,4 @@
-/** The SQL of recording events, and of those who read them. */
+/** SQL to record and read events. */
 import { statement } from "@kapi/postgres";
 
 import { ENDPOINT_COLUMNS, type EndpointRow } from "./endpoint-row.ts";
@@ -8,7 +8,7 @@ export interface OrganizationRow {
   readonly last_position: number;
 }
 
-/** $1: organizations. In their order, so that two processes never wait for each other. */
+/** $1: organizations. Locked in a fixed order, so that two processes cannot deadlock. */
 export const LOCK_ORGANIZATIONS = statement<OrganizationRow>(
   "webhooks_lock_organizations",
   `select organization_id, last_position from organizations where organization_id = any($1::uuid[])
@@ -22,7 +22,7 @@ export const INSERT_ORGANIZATIONS = statement<Record<string, never>>(
    on conflict (organization_id) do nothing`,
 );
 
-/** $1, $2: organizations and event ids; $3: the first day on which they can have been recorded. */
+/** $1, $2: organizations and event ids; $3: the first possible recording day. */
 export const KNOWN_EVENTS = statement<{ event_id: string }>(
   "webhooks_known_events",
   `select known.event_id
@@ -59,8 +59,8 @@ export const ENABLED_ENDPOINTS = statement<EndpointRow>(
 );
 
 /**
- * $1 day, $2 time, $3-$9 events, $10-$11 organizations with their last positions, $12-$18 accounts
- * with theirs.
+ * $1 day, $2 time, $3-$9 events, $10-$11 organizations and their last positions, $12-$18 accounts
+ * and their sequences.
  */
 export const INSERT_EVENTS = statement<Record<string, never>>(
   "webhooks_insert_events",
@@ -111,7 +111,7 @@ export const FIRST_POSITION = statement<{ position: number }>(
   "select position from events where organization_id = $1 and position > $2 order by position limit 1",
 );
 
-/** $2, $3: above and up to these positions. */
+/** $2 (exclusive) and $3 (inclusive): positions. */
 export const FEED = statement<{ position: number; event_id: string; payload: string }>(
   "webhooks_feed",
   `select position, event_id, payload from events
@@ -120,8 +120,8 @@ export const FEED = statement<{ position: number; event_id: string; payload: str
 );
 
 /**
- * $1 organization, $2 since, $3 until, $4 kinds, $5 servers or null; days are those in which such
- * events can be.
+ * $1 organization, $2 since, $3 until, $4 kinds, $5 servers or null. The condition on `day` only
+ * selects partitions.
  */
 const REPLAYED = `organization_id = $1 and created_at >= $2 and created_at < $3 and type = any($4::text[])
      and ($5::uuid[] is null or server_id is null or server_id = any($5::uuid[]))
@@ -139,7 +139,7 @@ export const LIST_FOR_REPLAY = statement<{ position: number; day: string; event_
    order by position limit $7`,
 );
 
-/** $1 endpoint, $2 organization, $3 now, $4-$7 deliveries. One that is open goes on as it is. */
+/** $1 endpoint, $2 organization, $3 now, $4-$7 deliveries. Open deliveries are unchanged. */
 export const BEGIN_DELIVERIES = statement<Record<string, never>>(
   "webhooks_begin_deliveries",
   `insert into deliveries as d

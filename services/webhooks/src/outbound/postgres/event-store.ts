@@ -3,9 +3,17 @@ import { assertDefined, toIso, uuidV5 } from "@kapi/kernel";
 import type { Database, Transaction } from "@kapi/postgres";
 
 import { type Endpoint, isCommandKind, takesKind, takesServer } from "../../domain/endpoint.ts";
-import { type IncomingEvent, payloadOf } from "../../domain/facts.ts";
-import type { DayStore, EndpointName, EventStore, Leased, Replay, Room, TakenIn } from "../../domain/ports.ts";
-import { inSourceOrder, isWaiting, type RecordedSequences, type WaitingEvent } from "../../domain/source-order.ts";
+import { type IncomingEvent, payloadOf } from "../../domain/events.ts";
+import type {
+  DayStore,
+  EndpointName,
+  EventStore,
+  LeasedDelivery,
+  Replay,
+  Capacity,
+  RecordedEvents,
+} from "../../domain/ports.ts";
+import { orderBySource, isWaiting, type RecordedSequences, type WaitingEvent } from "../../domain/source-order.ts";
 import { dayOf } from "./days.ts";
 import { fromRow } from "./endpoint-row.ts";
 import {
@@ -28,28 +36,28 @@ import {
 import { keepWaiting, overdueEvents, takeWaiting, waitingEvents } from "./waiting-events.ts";
 
 const DAY_MS = 86_400_000;
-/** Topics keep their records for 7 days, so a repeat comes at most that much later. */
+/** Topics keep records for 7 days, so a repeat is at most that much later. */
 const REPEATS_MS = 8 * DAY_MS;
 /**
- * How far the clock that stamped an event may be ahead of the one that chose the day of its
- * recording.
+ * Maximum difference between the clock that stamped an event and the clock that chose its recording
+ * day.
  */
 const CLOCK_SKEW_MS = DAY_MS;
-const NOTHING_TAKEN_IN: TakenIn = { recorded: 0, leased: [], more: [], missing: [] };
+const NOTHING_RECORDED: RecordedEvents = { recorded: 0, leased: [], more: [], missing: [] };
 
-/** An event with its place. */
+/** An event with its position in the feed. */
 interface Placed {
   readonly event: IncomingEvent;
   readonly position: number;
   readonly payload: string;
 }
 
-/** Events and the deliveries that they begin. */
+/** Events in PostgreSQL, with the deliveries that they start. */
 export function createEventStore(database: Database, days: DayStore): EventStore {
   return {
-    takeIn: async (events, openRoom, nowMs, leaseUntilMs) => {
+    recordEvents: async (events, readCapacity, nowMs, leaseUntilMs) => {
       await days.keep(dayOf(nowMs));
-      return database.transaction((tx) => takeIn(tx, events, openRoom, nowMs, leaseUntilMs));
+      return database.transaction((tx) => recordEvents(tx, events, readCapacity, nowMs, leaseUntilMs));
     },
     overdue: (limit) => overdueEvents(database, limit),
     commandsAreAsked: async () => (await database.query(COMMANDS_ARE_ASKED, []))[0]?.asked ?? false,
@@ -86,41 +94,41 @@ function replayValues({ endpoint, sinceMs, untilMs, kinds }: Replay): unknown[] 
   return [endpoint.organizationId, toIso(sinceMs), toIso(untilMs), kinds, endpoint.serverIds];
 }
 
-async function takeIn(
+async function recordEvents(
   tx: Transaction,
   given: readonly IncomingEvent[],
-  openRoom: () => Room,
+  readCapacity: () => Capacity,
   nowMs: number,
   leaseUntilMs: number,
-): Promise<TakenIn> {
+): Promise<RecordedEvents> {
   const organizationIds = [...new Set(given.map(({ organizationId }) => organizationId))];
   const { positions, endpoints } = await lockOrganizations(tx, organizationIds);
   const asked = given.filter(({ type, organizationId }) => isAsked(type, endpoints.get(organizationId) ?? []));
-  if (asked.length === 0) return NOTHING_TAKEN_IN;
+  if (asked.length === 0) return NOTHING_RECORDED;
   const accounts = accountsOf(asked);
   const [events, sequences, waiting] = await Promise.all([
     withoutKnown(tx, asked, nowMs),
     accountSequences(tx, accounts),
     waitingEvents(tx, accounts),
   ]);
-  const { ready, early, missing } = inSourceOrder(events, waiting, sequences);
+  const { ready, early, missing } = orderBySource(events, waiting, sequences);
   keepWaiting(tx, early);
   const recordable = await withContent(tx, ready, nowMs);
-  if (recordable.length === 0) return { ...NOTHING_TAKEN_IN, missing };
+  if (recordable.length === 0) return { ...NOTHING_RECORDED, missing };
   const placed = recordable.map((event) => place(event, positions, sequences));
   insertEvents(tx, placed, positions, sequences, nowMs);
-  const begun = insertDeliveries(tx, placed, endpoints, openRoom(), nowMs, leaseUntilMs);
+  const begun = insertDeliveries(tx, placed, endpoints, readCapacity(), nowMs, leaseUntilMs);
   return { recorded: placed.length, ...begun, missing };
 }
 
-/** Events of commands are recorded only where an endpoint asks for them. */
+/** Command events are recorded only if an endpoint subscribes to them. */
 function isAsked(type: WebhookKind, endpoints: readonly Endpoint[]): boolean {
   return !isCommandKind(type) || endpoints.some((endpoint) => takesKind(endpoint, type));
 }
 
 /**
- * Their last positions and endpoints. Nobody else gives places in these feeds until the transaction
- * ends.
+ * Locks the feeds of these organizations until the transaction ends, and reads their last positions
+ * and enabled endpoints.
  */
 async function lockOrganizations(tx: Transaction, organizationIds: readonly string[]) {
   const lockAndRead = () =>
@@ -136,7 +144,7 @@ async function lockOrganizations(tx: Transaction, organizationIds: readonly stri
   };
 }
 
-/** Each event once, and none that is recorded already. */
+/** Removes duplicates and recorded events. */
 async function withoutKnown(
   tx: Transaction,
   events: readonly IncomingEvent[],
@@ -157,8 +165,8 @@ async function withoutKnown(
 }
 
 /**
- * Ends the wait of those that waited, and reads their content. Leaves out what a process of the
- * release before has recorded meanwhile, when the message came again.
+ * Removes the ready events from the waiting ones and loads their content. Leaves out events that a
+ * process of the previous release recorded meanwhile, from a repeated message.
  */
 async function withContent(
   tx: Transaction,
@@ -174,7 +182,10 @@ async function withContent(
   });
 }
 
-/** No event is recorded before it happens, nor later than its topic is kept. Clocks may differ. */
+/**
+ * The earliest possible recording time: after the event, within the topic's retention. Clocks may
+ * differ.
+ */
 function earliestRecording({ timestamp }: IncomingEvent, nowMs: number): number {
   const happenedMs = Date.parse(timestamp);
   const oldestMs = nowMs - REPEATS_MS;
@@ -190,11 +201,11 @@ interface AccountName {
 }
 
 interface AccountSequence extends AccountName, RecordedSequences {
-  /** The newest `accountSequence`. */
+  /** The last `accountSequence`. */
   last: number;
 }
 
-/** The accounts of events that have a place in a source, each once. */
+/** The distinct accounts of events with a place. */
 function accountsOf(events: readonly IncomingEvent[]): readonly AccountName[] {
   const accounts = new Map<string, AccountName>();
   for (const { place: placed, serverId, accountNumber } of events) {
@@ -205,8 +216,8 @@ function accountsOf(events: readonly IncomingEvent[]): readonly AccountName[] {
 }
 
 /**
- * How far the accounts are recorded, by account key. An account without a row begins with the first
- * fact of each source.
+ * How far the accounts are recorded, by account key. An account without a row starts with the first
+ * event of each source.
  */
 async function accountSequences(
   tx: Transaction,
@@ -286,13 +297,13 @@ function insertDeliveries(
   tx: Transaction,
   placed: readonly Placed[],
   endpoints: ReadonlyMap<string, readonly Endpoint[]>,
-  room: Room,
+  capacity: Capacity,
   nowMs: number,
   leaseUntilMs: number,
-): Pick<TakenIn, "leased" | "more"> {
+): Pick<RecordedEvents, "leased" | "more"> {
   const day = dayOf(nowMs);
   const [now, leaseUntil] = [toIso(nowMs), toIso(leaseUntilMs)];
-  const leased: Leased[] = [];
+  const leased: LeasedDelivery[] = [];
   const more = new Map<string, EndpointName>();
   const columns = {
     ids: [] as string[],
@@ -308,7 +319,7 @@ function insertDeliveries(
       if (!isFor(event, endpoint)) continue;
       const { id: endpointId, organizationId } = endpoint;
       const name = { organizationId, endpointId };
-      const isLeased = room.take(name);
+      const isLeased = capacity.reserve(name);
       const id = uuidV5(endpointId, event.eventId);
       columns.ids.push(id);
       columns.endpointIds.push(endpointId);

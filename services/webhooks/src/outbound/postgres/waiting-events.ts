@@ -1,10 +1,10 @@
 /**
- * Events that wait for an older one of their account. Whoever takes in facts of the account reads
- * the places of what waits; the content is read once, when the event is recorded.
+ * Events that wait for an older event of their account. Recording events of an account reads the
+ * places of its waiting events. Their content is read once, when they are recorded.
  */
 import { type Queryable, statement, type Transaction } from "@kapi/postgres";
 
-import type { IncomingEvent, Source, SourcePlace } from "../../domain/facts.ts";
+import type { IncomingEvent, Source, SourcePlace } from "../../domain/events.ts";
 import {
   type EarlyEvent,
   isWaiting,
@@ -13,7 +13,7 @@ import {
   type WaitingEvent,
 } from "../../domain/source-order.ts";
 
-/** A place as it was written: builds before migration 0013 wrote neither `through` nor `after`. */
+/** A stored place: builds before migration 0013 wrote neither `through` nor `after`. */
 interface StoredPlace {
   readonly source: Source;
   readonly sequence: number;
@@ -46,8 +46,8 @@ const WAITING_EVENTS = statement<WaitingRow>(
 );
 
 /**
- * $1, $2: after how many milliseconds a wait for the other source is over, and any wait; $3: how
- * many events. Those that have waited longest.
+ * $1: maximum wait for the other source, in milliseconds; $2: maximum wait for anything else; $3:
+ * limit. Longest waits first.
  */
 const OVERDUE_EVENTS = statement<ContentRow>(
   "webhooks_overdue_events",
@@ -63,8 +63,8 @@ const OVERDUE_EVENTS = statement<ContentRow>(
 );
 
 /**
- * $1-$6: organizations, event ids, servers, account numbers, events as JSON, whether each waits for
- * the other source alone. What waits already goes on waiting.
+ * $1-$6: organizations, event ids, servers, account numbers, events as JSON, whether each waits
+ * only for the other source. Events that already wait are unchanged.
  */
 const INSERT_WAITING = statement<never>(
   "webhooks_insert_waiting",
@@ -73,7 +73,7 @@ const INSERT_WAITING = statement<never>(
    on conflict (organization_id, event_id) do nothing`,
 );
 
-/** $1-$3: organizations, event ids, whether each waits for the other source alone. */
+/** $1-$3: organizations, event ids, whether each waits only for the other source. */
 const CHANGE_WAITING = statement<never>(
   "webhooks_change_waiting",
   `update waiting_events as w set for_other_source = given.for_other_source
@@ -89,7 +89,7 @@ const TAKE_WAITING = statement<ContentRow>(
    returning w.event`,
 );
 
-/** What waits of these accounts, without its content. */
+/** The waiting events of these accounts, without their content. */
 export async function waitingEvents(
   tx: Transaction,
   accounts: readonly { readonly serverId: string; readonly accountNumber: string }[],
@@ -110,13 +110,13 @@ export async function waitingEvents(
   }));
 }
 
-/** Events whose wait is over, `limit` at most. */
+/** Up to `limit` events whose wait is over. */
 export async function overdueEvents(database: Queryable, limit: number): Promise<IncomingEvent[]> {
   const rows = await database.query(OVERDUE_EVENTS, [MAX_OTHER_SOURCE_WAIT_MS, MAX_WAIT_MS, limit]);
   return rows.map(fromContent);
 }
 
-/** Ends the wait of these events and returns them with their content. */
+/** Removes these events from the waiting ones and returns them with their content. */
 export async function takeWaiting(tx: Transaction, waiting: readonly WaitingEvent[]): Promise<IncomingEvent[]> {
   const rows = await tx.query(TAKE_WAITING, [
     waiting.map(({ organizationId }) => organizationId),
@@ -125,7 +125,7 @@ export async function takeWaiting(tx: Transaction, waiting: readonly WaitingEven
   return rows.map(fromContent);
 }
 
-/** Lets `early` wait, or go on waiting. */
+/** Stores events that wait, and updates waiting ones. */
 export function keepWaiting(tx: Transaction, early: readonly EarlyEvent[]): void {
   const added: { readonly event: IncomingEvent; readonly isForOtherSource: boolean }[] = [];
   const changed: EarlyEvent[] = [];
@@ -152,7 +152,7 @@ export function keepWaiting(tx: Transaction, early: readonly EarlyEvent[]): void
   }
 }
 
-/** The row was written from an event by {@link keepWaiting}. */
+/** {@link keepWaiting} wrote the row from an event. */
 function fromContent(row: ContentRow): IncomingEvent {
   const event = JSON.parse(row.event) as IncomingEvent & { readonly place: StoredPlace };
   return { ...event, place: fromStored(event.place) };

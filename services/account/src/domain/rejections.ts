@@ -1,0 +1,16 @@
+import type { CommandErrorCode } from "@kapi/contracts";
+
+import type { Rejection } from "./account-change.ts";
+
+/** Messages of commands that this service rejects itself. */
+const MESSAGES: Partial<Record<CommandErrorCode, string>> = {
+  ACCOUNT_NOT_FOUND: "There is no such account",
+  ACCOUNT_NOT_READY: "The account was not opened on the trading server",
+  INVALID_STATE_TRANSITION: "The account's status does not allow this",
+  LEVERAGE_NOT_SUPPORTED: "The server does not support this leverage",
+  SERVER_DISABLED: "The server is disabled",
+};
+
+export function rejection(errorCode: CommandErrorCode): { readonly kind: "refuse" } & Rejection {
+  return { kind: "refuse", errorCode, errorMessage: MESSAGES[errorCode] ?? errorCode };
+}

@@ -1,0 +1,142 @@
+/**
+ * Books trading events into the history. One unit is one transaction with a few statements,
+ * including the account events. The account's row is locked first, as by every transaction that
+ * numbers its events or completes its deletion.
+ */
+import { column, type CommandStore, type WorkTransaction } from "@kapi/commands";
+import { accountKey, isAnnouncedByAccount, type TradingEvent } from "@kapi/contracts";
+import {
+  type AccountName,
+  type Booking,
+  type BookingReport,
+  type EventBook,
+  type JudgedEvents,
+  judgeEvents,
+} from "@kapi/trading-server/event-feed";
+
+import type { RecordEvents } from "../../domain/account-event.ts";
+import { type Feed, NEW_FEED } from "../../domain/history.ts";
+import { type AccountStatusRow, LOCK_ACCOUNTS, NOTE_GAPS } from "./history-statements.ts";
+import { type AccountRun, createHistoryWriter, type HistoryWriter } from "./history-writer.ts";
+
+/**
+ * Events of a deleted account are dropped. Events of a deleting account are booked: its deletion
+ * waits for the last one. Events of an unknown account are stored as a gap, which is filled once
+ * the account is known. So are publishable events that precede `account.created`, an account's
+ * first event.
+ */
+export function createHistoryRepository(store: CommandStore, recordEvents: RecordEvents): EventBook {
+  const writer = createHistoryWriter("live");
+  return {
+    book: (events) => store.transact((unit) => bookUnit(unit, events, writer, recordEvents)),
+    noteGap: ({ serverId, accountNumber }, neededSequence) =>
+      store.database
+        .query(NOTE_GAPS, [column([serverId]), column([accountNumber]), column([neededSequence])])
+        .then(() => undefined),
+  };
+}
+
+interface AccountGap extends AccountName {
+  readonly neededSequence: number;
+}
+
+async function bookUnit(
+  unit: WorkTransaction,
+  events: readonly TradingEvent[],
+  writer: HistoryWriter,
+  recordEvents: RecordEvents,
+): Promise<BookingReport> {
+  const byAccount = Map.groupBy(events, keyOf);
+  const accounts = [...byAccount.values()].flatMap(([first]) => (first === undefined ? [] : [nameOf(first)]));
+  const [rows, feeds] = await Promise.all([
+    unit.query(LOCK_ACCOUNTS, [
+      column(accounts.map(({ serverId }) => serverId)),
+      column(accounts.map(({ accountNumber }) => accountNumber)),
+    ]),
+    // A separate statement after the locks: it sees the commits of the previous lock holder.
+    writer.feeds(unit, accounts),
+  ]);
+  const rowOf = new Map(rows.map((row) => [accountKey(row.server_id, row.account_number), row]));
+
+  const bookingOf = new Map<TradingEvent, Booking>();
+  const runs: AccountRun[] = [];
+  const gaps: AccountGap[] = [];
+  const unknown: AccountGap[] = [];
+  for (const [index, [key, ofAccount]] of [...byAccount].entries()) {
+    const account = accounts[index];
+    if (account === undefined) continue;
+    const feed = feeds.get(key);
+    const row = rowOf.get(key);
+    const { run, bookings } = acceptEvents(row, feed, ofAccount);
+    for (const [at, event] of ofAccount.entries()) bookingOf.set(event, bookings[at] ?? "gap");
+    if (run.length > 0) runs.push({ account, feed: feed ?? NEW_FEED, run });
+    const last = ofAccount.findLast((event) => bookingOf.get(event) === "gap");
+    const isWaiting = row === undefined || isNotCreated(row);
+    if (last !== undefined) (isWaiting ? unknown : gaps).push({ ...account, neededSequence: last.sequence });
+  }
+  const booked = await writer.write(unit, runs);
+  if (gaps.length + unknown.length > 0) noteGaps(unit, [...gaps, ...unknown]);
+  await recordEvents(
+    unit,
+    booked.flatMap(({ accountEvents }) => accountEvents),
+  );
+  // The history cannot help an unknown or uncreated account, so its gap is not reported.
+  return { bookings: events.map((event) => bookingOf.get(event) ?? "gap"), gaps };
+}
+
+function acceptEvents(
+  row: AccountStatusRow | undefined,
+  feed: Feed | undefined,
+  events: readonly TradingEvent[],
+): JudgedEvents {
+  if (row === undefined) return { run: [], bookings: events.map((): Booking => "gap") };
+  if (isEnded(row, feed)) return { run: [], bookings: events.map((): Booking => "dropped") };
+  const accepted = judgeEvents((feed ?? NEW_FEED).bookedSequence, events);
+  return isNotCreated(row) ? beforeAccountEvents(accepted, events) : accepted;
+}
+
+/**
+ * Whether the account accepts no more events. 0.1.0 removes the feed of a deleting account early.
+ */
+function isEnded({ status }: AccountStatusRow, feed: Feed | undefined): boolean {
+  return status === "deleted" || (status === "deleting" && feed === undefined);
+}
+
+/**
+ * Whether `account.created` is not published yet: its creation is running, or its deletion has not
+ * settled that.
+ */
+function isNotCreated({ status, fact_sequence: factSequence }: AccountStatusRow): boolean {
+  return factSequence === 0 && (status === "pending" || status === "deleting");
+}
+
+/**
+ * Accepts events before the first publishable one; the others are a gap. `account.created` is not
+ * published by booking.
+ */
+function beforeAccountEvents({ run, bookings }: JudgedEvents, events: readonly TradingEvent[]): JudgedEvents {
+  const first = run.find((event) => event.type !== "account.created" && isAnnouncedByAccount(event));
+  if (first === undefined) return { run, bookings };
+  return {
+    run: run.filter(({ sequence }) => sequence < first.sequence),
+    bookings: bookings.map((booking, at) =>
+      booking === "booked" && (events[at]?.sequence ?? 0) >= first.sequence ? "gap" : booking,
+    ),
+  };
+}
+
+function noteGaps(unit: WorkTransaction, gaps: readonly AccountGap[]): void {
+  unit.execute(NOTE_GAPS, [
+    column(gaps.map(({ serverId }) => serverId)),
+    column(gaps.map(({ accountNumber }) => accountNumber)),
+    column(gaps.map(({ neededSequence }) => neededSequence)),
+  ]);
+}
+
+function keyOf({ serverId, accountNumber }: AccountName): string {
+  return accountKey(serverId, accountNumber);
+}
+
+function nameOf({ serverId, accountNumber }: TradingEvent): AccountName {
+  return { serverId, accountNumber };
+}

@@ -1,0 +1,24 @@
+/** Maps rejections of the trading server to command errors (decisions, 3.4). */
+import type { CommandErrorCode } from "@kapi/contracts";
+
+/** Codes that are equal on both sides. */
+const SAME: ReadonlySet<string> = new Set<CommandErrorCode>([
+  "ACCOUNT_DISABLED",
+  "ACCOUNT_ARCHIVED",
+  "ACCOUNT_HAS_OPEN_POSITIONS",
+  "INVALID_STATE_TRANSITION",
+  "INSUFFICIENT_FUNDS",
+]);
+
+/**
+ * The error code of a rejected command. An account that the ledger has never seen may still be
+ * created; a known one is deleted.
+ */
+export function errorCodeOf(rejectionCode: string, accountIsKnown: boolean): CommandErrorCode {
+  if (rejectionCode === "ACCOUNT_NOT_FOUND") return accountIsKnown ? "ACCOUNT_NOT_FOUND" : "ACCOUNT_NOT_READY";
+  return isSame(rejectionCode) ? rejectionCode : "REJECTED_BY_SERVER";
+}
+
+function isSame(code: string): code is CommandErrorCode {
+  return SAME.has(code);
+}

@@ -1,0 +1,95 @@
+import { AccountFact, CommandEvent, CreditsFact, FinanceFact, type TopicContract, TOPICS } from "@kapi/contracts";
+import { type Consumer, createConsumer, type DeadLetter, type KafkaConnection, RetryableError } from "@kapi/kafka";
+import { isTransient } from "@kapi/postgres";
+import type { Logger, Started } from "@kapi/runtime";
+import type { z } from "zod";
+
+import {
+  fromAccountEvent,
+  fromCommandEvent,
+  fromCreditsEvent,
+  fromFinanceEvent,
+  type IncomingEvent,
+} from "../../domain/events.ts";
+
+/** The consumer group keeps its stored name. */
+const GROUP = "webhooks.facts";
+const MAX_BATCH_MESSAGES = 500;
+const MAX_CONCURRENT_PARTITIONS = 8;
+/** Under load, events wait this long, so that fewer and larger transactions record them. */
+const BUSY_INTERVAL_MS = 75;
+
+/** Maps a record's value to an event; null if receivers are not notified of it. */
+type Translate = (value: unknown) => IncomingEvent | null;
+
+function translator<S extends z.ZodType>(schema: S, from: (message: z.output<S>) => IncomingEvent | null): Translate {
+  return (value) => from(schema.parse(value));
+}
+
+const TRANSLATORS: ReadonlyMap<TopicContract, Translate> = new Map<TopicContract, Translate>([
+  [TOPICS.accountEvents, translator(AccountFact, fromAccountEvent)],
+  [TOPICS.financeEvents, translator(FinanceFact, fromFinanceEvent)],
+  [TOPICS.creditsEvents, translator(CreditsFact, fromCreditsEvent)],
+  [TOPICS.commandEvents, translator(CommandEvent, fromCommandEvent)],
+]);
+
+export interface EventConsumerDependencies {
+  readonly kafka: KafkaConnection;
+  readonly recordEvents: (events: readonly IncomingEvent[]) => Promise<void>;
+  readonly commandsAreAsked: () => Promise<boolean>;
+  readonly logger: Logger;
+  readonly fatal: (error: Error) => void;
+}
+
+/**
+ * Records the events of all services. An offset is committed after its events and their deliveries.
+ */
+export function consumeEvents({
+  kafka,
+  recordEvents,
+  commandsAreAsked,
+  logger,
+  fatal,
+}: EventConsumerDependencies): Promise<Started<Consumer>> {
+  return createConsumer(kafka, {
+    groupId: GROUP,
+    topics: [...TRANSLATORS.keys()],
+    maxBatchMessages: MAX_BATCH_MESSAGES,
+    concurrentPartitions: MAX_CONCURRENT_PARTITIONS,
+    busyIntervalMs: BUSY_INTERVAL_MS,
+    logger,
+    fatal,
+    onBatch: async ({ topic, messages }) => {
+      const translate = TRANSLATORS.get(topic);
+      if (translate === undefined) throw new Error(`topic ${topic.name} was not subscribed to`);
+      const deadLetters: DeadLetter[] = [];
+      try {
+        // Without a subscriber, command events are not even parsed.
+        if (topic === TOPICS.commandEvents && !(await commandsAreAsked())) return {};
+        const events: IncomingEvent[] = [];
+        for (const message of messages) {
+          const event = eventFromWire(message.value, translate);
+          if (typeof event === "string") deadLetters.push({ message, reason: event, includeValue: true });
+          else if (event !== null) events.push(withTrace(event, message.traceparent));
+        }
+        await recordEvents(events);
+      } catch (error) {
+        throw isTransient(error) ? new RetryableError("events cannot be recorded", { cause: error }) : error;
+      }
+      return { deadLetters };
+    },
+  });
+}
+
+function withTrace(event: IncomingEvent, traceparent: string | undefined): IncomingEvent {
+  return traceparent === undefined ? event : { ...event, traceparent };
+}
+
+/** The event; null if there is none to record; a text if the record is malformed. */
+function eventFromWire(value: Buffer, translate: Translate): IncomingEvent | string | null {
+  try {
+    return translate(JSON.parse(value.toString("utf8")));
+  } catch (error) {
+    return `malformed event: ${error instanceof Error ? error.message.slice(0, 200) : String(error)}`;
+  }
+}

@@ -1,0 +1,274 @@
+import { WEBHOOK_HEADERS } from "@kapi/contracts";
+import { batcher, type Clock, delay, retry, toIso } from "@kapi/kernel";
+import { faultPoint, inBatchSpan, type Logger, TRACEPARENT_HEADER, type Traceparent } from "@kapi/runtime";
+
+import { classifyReply, type Reply, type AttemptOutcome } from "../domain/attempt.ts";
+import { FAILING_LIMIT_MS } from "../domain/endpoint.ts";
+import type {
+  DeliveryStore,
+  EndpointStore,
+  LeasedDelivery,
+  OutgoingRequest,
+  AttemptRecord,
+  Capacity,
+  Sender,
+} from "../domain/ports.ts";
+import { signatureOf } from "../domain/signature.ts";
+import { endAttempt, startAttempt } from "./attempt-span.ts";
+import type { EndpointCache, EndpointWithKeys } from "./endpoint-cache.ts";
+import { type DeliveryLimits, EndpointQueues } from "./endpoint-queues.ts";
+import { countDisabled, measureAttempt } from "./metrics.ts";
+
+/** Maximum number of attempts in one statement. */
+const MAX_BATCH_ATTEMPTS = 500;
+/**
+ * How long a stop waits for running attempts, in milliseconds. Then they are aborted and released.
+ */
+const STOP_TIMEOUT_MS = 8_000;
+/** Delay before recording an attempt is retried, in milliseconds, while the lease lasts. */
+const RECORD_RETRY_MS = 500;
+const SECOND_MS = 1_000;
+/** Retried like any other failure: the key may be restored, or the secret rotated. */
+const NOT_SIGNED: Reply = {
+  status: null,
+  error: "the secret of the endpoint cannot be decrypted: rotate it",
+  durationMs: 0,
+  replyStart: "",
+  retryAfter: undefined,
+};
+
+const NO_CAPACITY: Capacity = { reserve: () => false };
+
+/** A finished attempt. */
+interface SentAttempt {
+  readonly target: EndpointWithKeys;
+  readonly outcome: AttemptOutcome;
+  readonly succeeded: boolean;
+  readonly durationMs: number;
+}
+
+export interface DelivererOptions {
+  readonly limits: DeliveryLimits;
+  readonly sender: Sender;
+  readonly endpointCache: EndpointCache;
+  readonly deliveries: Pick<DeliveryStore, "record" | "release">;
+  readonly endpoints: Pick<EndpointStore, "disable">;
+  /** Maximum duration of an attempt, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Time that a lease needs beyond the attempt itself, to record it, in milliseconds. */
+  readonly marginMs: number;
+  /** Called when an endpoint may have free capacity. */
+  readonly onCapacity: (endpointId: string) => void;
+  /** Called when an endpoint is disabled or deleted. */
+  readonly onNotEnabled: (endpointId: string) => void;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+/**
+ * Sends the deliveries that this process has leased. An attempt is recorded after it is made. If
+ * the process is killed in between, the lease expires and another attempt is made with the same id.
+ */
+export class Deliverer {
+  readonly #options: DelivererOptions;
+  readonly #queues: EndpointQueues;
+  readonly #record: (attempt: AttemptRecord) => Promise<void>;
+  readonly #underWay = new Set<Promise<void>>();
+  #stopping = false;
+  #aborted = false;
+
+  constructor(options: DelivererOptions) {
+    this.#options = options;
+    this.#queues = new EndpointQueues(options.limits, options.random);
+    this.#record = batcher<AttemptRecord, void>({
+      load: async (attempts) => {
+        const members = attempts.map(({ delivery }) => delivery.traceparent);
+        await inBatchSpan("record attempts", members, () => options.deliveries.record(attempts, options.clock.nowMs()));
+        return attempts.map(() => undefined);
+      },
+      maxBatchSize: MAX_BATCH_ATTEMPTS,
+      maxConcurrentBatches: 1,
+    });
+  }
+
+  /** The current capacity. Reserve and add in the same turn of the event loop. */
+  capacity(): Capacity {
+    return this.#stopping ? NO_CAPACITY : this.#queues.capacity(this.#options.clock.nowMs());
+  }
+
+  /** Number of running deliveries. */
+  get running(): number {
+    return this.#queues.running;
+  }
+
+  add(deliveries: readonly LeasedDelivery[]): void {
+    const nowMs = this.#options.clock.nowMs();
+    const resting = deliveries.filter((delivery) => !this.#queues.add(delivery, nowMs));
+    if (resting.length > 0) this.#track(this.#release(resting));
+    this.#pump();
+  }
+
+  /**
+   * Releases waiting deliveries, waits for running ones until a deadline, and releases the rest.
+   */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await this.#release(this.#queues.drain());
+    await Promise.race([Promise.all(this.#underWay), delay(STOP_TIMEOUT_MS)]);
+    this.#aborted = true;
+    this.#options.sender.abort();
+    await Promise.all(this.#underWay);
+  }
+
+  #pump(): void {
+    if (this.#stopping) return;
+    for (let next = this.#queues.next(); next !== undefined; next = this.#queues.next()) {
+      const delivery = next;
+      // The delivery starts in the trace of its event, not in that of the delivery before.
+      const work = inBatchSpan("deliver webhook", [delivery.traceparent], () => this.#deliver(delivery));
+      this.#track(
+        work.catch((error: unknown) => {
+          this.#options.logger.error(
+            { err: error, delivery: delivery.id },
+            "a delivery was interrupted; it is retried after its lease",
+          );
+        }),
+      );
+    }
+  }
+
+  /** A stop waits for `work`, which never rejects. */
+  #track(work: Promise<void>): void {
+    const tracked = work.finally(() => {
+      this.#underWay.delete(tracked);
+    });
+    this.#underWay.add(tracked);
+  }
+
+  async #deliver(delivery: LeasedDelivery): Promise<void> {
+    const { endpointId } = delivery;
+    let sent: SentAttempt | null = null;
+    let resting: readonly LeasedDelivery[] = [];
+    try {
+      sent = await this.#send(delivery);
+    } finally {
+      if (sent === null) this.#queues.skip(endpointId);
+      else {
+        const { succeeded, durationMs, outcome } = sent;
+        const nowMs = this.#options.clock.nowMs();
+        resting = this.#queues.finish(endpointId, {
+          succeeded,
+          durationMs,
+          nowMs,
+          pausedUntilMs: outcome.pausedUntilMs,
+        });
+      }
+      // Start the next delivery before recording this one: more attempts then share a statement.
+      this.#pump();
+      this.#options.onCapacity(endpointId);
+    }
+    if (sent === null) return;
+    const { target, outcome, succeeded } = sent;
+    await Promise.all([this.#recordWithinLease({ delivery, outcome }), this.#release(resting)]);
+    if (succeeded) return;
+    // Recording the attempt sets `failingSince`: read the endpoint again.
+    this.#options.endpointCache.forget(endpointId);
+    await this.#disableIfDead(target, outcome);
+  }
+
+  /** Makes the attempt; null if none was made, or the attempt was aborted. */
+  async #send(delivery: LeasedDelivery): Promise<SentAttempt | null> {
+    const { endpointCache, clock, timeoutMs, marginMs, sender } = this.#options;
+    const target = await endpointCache.get(delivery.endpointId);
+    // The lease may expire before the attempt is recorded: leave the delivery to the next lease.
+    if (delivery.leaseUntilMs - clock.nowMs() < timeoutMs + marginMs) return null;
+    if (target?.endpoint.status !== "enabled") {
+      await this.#release([delivery]);
+      this.#options.onNotEnabled(delivery.endpointId);
+      return null;
+    }
+    const sentAtMs = clock.nowMs();
+    const span = startAttempt(delivery, target.endpoint.url);
+    const outgoing = this.#outgoing(delivery, target, sentAtMs, span?.traceparent);
+    const reply = outgoing === null ? NOT_SIGNED : await sender.send(outgoing);
+    endAttempt(span, reply);
+    if (this.#aborted) {
+      await this.#release([delivery]);
+      return null;
+    }
+    faultPoint("webhooks.after-send");
+    const outcome = classifyReply(reply, {
+      number: delivery.attemptCount + 1,
+      failures: delivery.step,
+      sentAtMs,
+      nowMs: clock.nowMs(),
+      random: this.#options.random(),
+    });
+    const succeeded = outcome.status === "succeeded";
+    measureAttempt(succeeded ? "succeeded" : "failed", reply.durationMs);
+    return { target, outcome, succeeded, durationMs: reply.durationMs };
+  }
+
+  /** Null without a usable secret. */
+  #outgoing(
+    delivery: LeasedDelivery,
+    target: EndpointWithKeys,
+    sentAtMs: number,
+    traceparent: Traceparent | undefined,
+  ): OutgoingRequest | null {
+    const keys = this.#options.endpointCache.signingKeys(target);
+    if (keys.length === 0) return null;
+    const timestamp = Math.floor(sentAtMs / SECOND_MS);
+    const { eventId: id, payload: body } = delivery;
+    return {
+      url: target.endpoint.url,
+      headers: {
+        [WEBHOOK_HEADERS.id]: id,
+        [WEBHOOK_HEADERS.timestamp]: String(timestamp),
+        [WEBHOOK_HEADERS.signature]: signatureOf(keys, { id, timestamp, body }),
+        ...(traceparent === undefined ? {} : { [TRACEPARENT_HEADER]: traceparent }),
+      },
+      body,
+    };
+  }
+
+  /** A lost record means a repeated delivery, so recording is retried while the lease lasts. */
+  async #recordWithinLease(attempt: AttemptRecord): Promise<void> {
+    const { clock, logger } = this.#options;
+    const { id, leaseUntilMs } = attempt.delivery;
+    await retry(() => this.#record(attempt), {
+      backOff: { firstMs: RECORD_RETRY_MS },
+      isRetryable: () => !this.#stopping && clock.nowMs() + RECORD_RETRY_MS < leaseUntilMs,
+      onFailure: (error) => logger.warn({ err: error, delivery: id }, "an attempt was not recorded; it is retried"),
+    });
+  }
+
+  /** Disables the endpoint after 410, or after five days of failures (decisions, 11). */
+  async #disableIfDead({ endpoint }: EndpointWithKeys, { gone }: AttemptOutcome): Promise<void> {
+    const { endpoints, endpointCache, clock, logger, onNotEnabled } = this.#options;
+    const nowMs = clock.nowMs();
+    const failingBeforeMs = nowMs - FAILING_LIMIT_MS;
+    const dead = endpoint.failingSinceMs !== null && endpoint.failingSinceMs <= failingBeforeMs;
+    if (!gone && !dead) return;
+    const reason = gone ? "gone" : "failing";
+    if (!(await endpoints.disable(endpoint.id, reason, nowMs, failingBeforeMs))) return;
+    countDisabled(reason);
+    endpointCache.forget(endpoint.id);
+    const { id: endpointId, organizationId } = endpoint;
+    logger.warn({ endpointId, organizationId, reason, at: toIso(nowMs) }, "a webhook endpoint was disabled");
+    onNotEnabled(endpointId);
+  }
+
+  async #release(deliveries: readonly LeasedDelivery[]): Promise<void> {
+    if (deliveries.length === 0) return;
+    try {
+      await this.#options.deliveries.release(deliveries, this.#options.clock.nowMs());
+    } catch (error) {
+      this.#options.logger.warn(
+        { err: error, deliveries: deliveries.length },
+        "deliveries were not released; their leases expire",
+      );
+    }
+  }
+}

@@ -1,0 +1,306 @@
+import { assertDefined, backOffMs, BREAKER_FAILURES } from "@kapi/kernel";
+
+import type { LeasedDelivery, Capacity } from "../domain/ports.ts";
+
+/** Maximum number of waiting deliveries of one endpoint in memory. */
+const MAX_WAITING_PER_ENDPOINT = 256;
+/** Maximum number of waiting deliveries in memory. Above it each endpoint may still have one. */
+const MAX_WAITING = 10_000;
+/**
+ * Maximum number of idle queues that are remembered because their endpoint failed or is slow. Above
+ * it the queue that sent nothing for longest is dropped.
+ */
+const MAX_IDLE_QUEUES = 10_000;
+/** Maximum number of waiting deliveries of one organization in memory. */
+const MAX_WAITING_PER_ORGANIZATION = 1_000;
+/**
+ * A queue accepts as many deliveries as it will send within this time, in milliseconds: much
+ * shorter than a lease.
+ */
+const HORIZON_MS = 10_000;
+/** Assumed duration of the first attempt at an endpoint, in milliseconds. */
+const FIRST_GUESS_MS = 250;
+/** Weight of the newest attempt in the average duration. */
+const NEWEST_WEIGHT = 0.2;
+/**
+ * Once this share of all slots, or of an organization's slots, is in use, a slot goes only to an
+ * endpoint without one. Failing endpoints together never use more than this share of all slots.
+ */
+const SHARED_FRACTION = 0.5;
+
+/** The waiting and running deliveries of one endpoint. */
+interface EndpointQueue {
+  readonly organizationId: string;
+  readonly waiting: LeasedDelivery[];
+  running: number;
+  /**
+   * Consecutive failures. After the first one, only one attempt runs at a time until one succeeds.
+   */
+  failures: number;
+  /** Smoothed duration of an attempt, in milliseconds. */
+  averageDurationMs: number;
+  /**
+   * Nothing is sent before this time, in milliseconds since 1970: the receiver asked for it, or
+   * failed repeatedly.
+   */
+  pausedUntilMs: number;
+}
+
+export interface DeliveryLimits {
+  /** Maximum number of concurrent deliveries. */
+  readonly concurrency: number;
+  /**
+   * The same for the endpoints of one organization; at least twice its maximum number of endpoints.
+   */
+  readonly perOrganization: number;
+  /** The same for one endpoint. */
+  readonly perEndpoint: number;
+}
+
+/** The result of an attempt. Times in milliseconds, points in time since 1970. */
+export interface AttemptResult {
+  readonly succeeded: boolean;
+  readonly durationMs: number;
+  readonly nowMs: number;
+  /** The receiver asked for no requests before this time; null if it did not ask. */
+  readonly pausedUntilMs: number | null;
+}
+
+/**
+ * One queue per endpoint, served in turn, so that an endpoint only waits for itself. Each endpoint
+ * has a few slots; a failing endpoint has one, with pauses. Deliveries beyond what an endpoint will
+ * soon take stay in the database.
+ *
+ * Many hanging endpoints cannot take all slots: once half of them are in use, each further slot
+ * goes to an endpoint without one, and failing endpoints never have more than half. The slots of
+ * each organization are shared among its endpoints in the same way.
+ */
+export class EndpointQueues {
+  readonly #queues = new Map<string, EndpointQueue>();
+  /** Endpoints with waiting deliveries and a free slot, in the order of their turns. */
+  readonly #turns = new Set<string>();
+  readonly #limits: DeliveryLimits;
+  readonly #random: () => number;
+  /**
+   * Above this number of used slots, each endpoint gets only its first one. Also the maximum for
+   * all failing endpoints together.
+   */
+  readonly #sharedSlots: number;
+  /** The same for the slots of one organization. */
+  readonly #sharedOfOrganization: number;
+  /** Running and waiting deliveries by organization. */
+  readonly #runningOf = new Counts();
+  readonly #waitingOf = new Counts();
+  #running = 0;
+  /** Running deliveries of failing endpoints. */
+  #failing = 0;
+  #waiting = 0;
+
+  /** @param random from 0 (inclusive) to 1, for the jitter of pauses. */
+  constructor(limits: DeliveryLimits, random: () => number) {
+    this.#limits = limits;
+    this.#random = random;
+    this.#sharedSlots = Math.ceil(limits.concurrency * SHARED_FRACTION);
+    this.#sharedOfOrganization = Math.ceil(limits.perOrganization * SHARED_FRACTION);
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** The current capacity, for a caller that then adds what it reserved. */
+  capacity(nowMs: number): Capacity {
+    let free = MAX_WAITING - this.#waiting;
+    const endpoints = new Map<string, number>();
+    const organizations = new Map<string, number>();
+    return {
+      reserve: ({ organizationId, endpointId }) => {
+        const ofEndpoint = endpoints.get(endpointId) ?? this.#capacityOf(endpointId, nowMs);
+        const used = organizations.get(organizationId) ?? 0;
+        const ofOrganization = MAX_WAITING_PER_ORGANIZATION - this.#waitingOf.get(organizationId) - used;
+        const isFirst = !endpoints.has(endpointId) && (this.#queues.get(endpointId)?.waiting.length ?? 0) === 0;
+        if (ofEndpoint <= 0 || (Math.min(free, ofOrganization) <= 0 && !isFirst)) return false;
+        free -= 1;
+        endpoints.set(endpointId, ofEndpoint - 1);
+        organizations.set(organizationId, used + 1);
+        return true;
+      },
+    };
+  }
+
+  /** False if the endpoint is paused: the caller then releases the delivery. */
+  add(delivery: LeasedDelivery, nowMs: number): boolean {
+    const queue = this.#queueOf(delivery);
+    if (nowMs < queue.pausedUntilMs) return false;
+    queue.waiting.push(delivery);
+    this.#countWaiting(queue, 1);
+    this.#schedule(delivery.endpointId, queue);
+    return true;
+  }
+
+  /** The next delivery, which counts as running from now on; undefined if none may start. */
+  next(): LeasedDelivery | undefined {
+    if (this.#running >= this.#limits.concurrency) return undefined;
+    for (const endpointId of this.#turns) {
+      const queue = this.#known(endpointId);
+      // The endpoint keeps its turn.
+      if (this.#leavesToOthers(queue)) continue;
+      this.#turns.delete(endpointId);
+      const delivery = queue.waiting.shift();
+      if (delivery === undefined) continue;
+      this.#countWaiting(queue, -1);
+      this.#count(queue, 1);
+      this.#schedule(endpointId, queue);
+      return delivery;
+    }
+    return undefined;
+  }
+
+  /**
+   * Finishes a running delivery. Returns the waiting deliveries of an endpoint that is now paused:
+   * the caller releases them.
+   */
+  finish(endpointId: string, result: AttemptResult): LeasedDelivery[] {
+    const queue = this.#release(endpointId);
+    const wasFailing = queue.failures > 0;
+    if (wasFailing !== !result.succeeded) this.#failing += result.succeeded ? -queue.running : queue.running;
+    queue.averageDurationMs += NEWEST_WEIGHT * (result.durationMs - queue.averageDurationMs);
+    if (result.succeeded) queue.failures = 0;
+    // Attempts that started before the pause do not count again.
+    else if (result.nowMs >= queue.pausedUntilMs) queue.failures += 1;
+    queue.pausedUntilMs = result.pausedUntilMs ?? this.#restUntilMs(queue, result);
+    const resting = result.nowMs < queue.pausedUntilMs ? queue.waiting.splice(0) : [];
+    this.#countWaiting(queue, -resting.length);
+    this.#settle(endpointId, queue);
+    return resting;
+  }
+
+  /** Ends a started delivery that was not sent. */
+  skip(endpointId: string): void {
+    this.#settle(endpointId, this.#release(endpointId));
+  }
+
+  /** Removes and returns all waiting deliveries. */
+  drain(): LeasedDelivery[] {
+    const all = [...this.#queues.values()].flatMap(({ waiting }) => waiting.splice(0));
+    this.#turns.clear();
+    this.#waitingOf.clear();
+    this.#waiting = 0;
+    return all;
+  }
+
+  /** How many more deliveries an endpoint accepts, regardless of other endpoints. */
+  #capacityOf(endpointId: string, nowMs: number): number {
+    const queue = this.#queues.get(endpointId);
+    if (queue === undefined) return deliveriesWithinHorizon(this.#limits.perEndpoint, FIRST_GUESS_MS);
+    if (nowMs < queue.pausedUntilMs) return 0;
+    const slots = this.#slotsOf(queue);
+    const wanted = queue.failures > 0 ? slots : deliveriesWithinHorizon(slots, queue.averageDurationMs);
+    return Math.max(0, wanted - queue.waiting.length - queue.running);
+  }
+
+  /** Without a pause, an endpoint that fails at once would use all of this process's time. */
+  #restUntilMs(queue: EndpointQueue, { succeeded, nowMs }: AttemptResult): number {
+    if (succeeded) return 0;
+    if (nowMs < queue.pausedUntilMs || queue.failures < BREAKER_FAILURES) return queue.pausedUntilMs;
+    return nowMs + backOffMs(queue.failures - BREAKER_FAILURES + 1, this.#random);
+  }
+
+  #release(endpointId: string): EndpointQueue {
+    const queue = this.#known(endpointId);
+    this.#count(queue, -1);
+    return queue;
+  }
+
+  #count(queue: EndpointQueue, change: 1 | -1): void {
+    queue.running += change;
+    this.#running += change;
+    this.#runningOf.add(queue.organizationId, change);
+    if (queue.failures > 0) this.#failing += change;
+  }
+
+  #countWaiting({ organizationId }: EndpointQueue, change: number): void {
+    this.#waiting += change;
+    this.#waitingOf.add(organizationId, change);
+  }
+
+  /** Whether the free slots are reserved for other endpoints. */
+  #leavesToOthers(queue: EndpointQueue): boolean {
+    const ofOrganization = this.#runningOf.get(queue.organizationId);
+    if (ofOrganization >= this.#limits.perOrganization) return true;
+    if (ofOrganization >= this.#sharedOfOrganization && queue.running > 0) return true;
+    if (queue.failures > 0) return this.#failing >= this.#sharedSlots;
+    return this.#running >= this.#sharedSlots && queue.running > 0;
+  }
+
+  #settle(endpointId: string, queue: EndpointQueue): void {
+    this.#schedule(endpointId, queue);
+    if (queue.running > 0 || queue.waiting.length > 0) return;
+    this.#queues.delete(endpointId);
+    const isAsNew = queue.failures === 0 && queue.pausedUntilMs === 0 && queue.averageDurationMs <= FIRST_GUESS_MS;
+    if (isAsNew) return;
+    // Moved to the end: the least recently used queue is dropped first.
+    this.#queues.set(endpointId, queue);
+    if (this.#queues.size > MAX_IDLE_QUEUES) this.#forgetOldest();
+  }
+
+  /** Deletions are not reported here, so queues of deleted endpoints are dropped by age. */
+  #forgetOldest(): void {
+    for (const [endpointId, { running, waiting }] of this.#queues) {
+      if (running > 0 || waiting.length > 0) continue;
+      this.#queues.delete(endpointId);
+      return;
+    }
+  }
+
+  #schedule(endpointId: string, queue: EndpointQueue): void {
+    if (queue.waiting.length > 0 && queue.running < this.#slotsOf(queue)) this.#turns.add(endpointId);
+  }
+
+  #slotsOf(queue: EndpointQueue): number {
+    return queue.failures > 0 ? 1 : this.#limits.perEndpoint;
+  }
+
+  #queueOf({ endpointId, organizationId }: LeasedDelivery): EndpointQueue {
+    let queue = this.#queues.get(endpointId);
+    if (queue === undefined) {
+      const fresh = { running: 0, failures: 0, averageDurationMs: FIRST_GUESS_MS, pausedUntilMs: 0 };
+      queue = { organizationId, waiting: [], ...fresh };
+      this.#queues.set(endpointId, queue);
+    }
+    return queue;
+  }
+
+  #known(endpointId: string): EndpointQueue {
+    return assertDefined(this.#queues.get(endpointId), "the queue of a delivery");
+  }
+}
+
+/** Counts by name; zero counts are removed. */
+class Counts {
+  readonly #counts = new Map<string, number>();
+
+  get(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  add(name: string, change: number): void {
+    const count = this.get(name) + change;
+    if (count === 0) this.#counts.delete(name);
+    else this.#counts.set(name, count);
+  }
+
+  clear(): void {
+    this.#counts.clear();
+  }
+}
+
+/** How many deliveries this number of slots sends within the horizon. */
+function deliveriesWithinHorizon(slots: number, averageDurationMs: number): number {
+  const sent = Math.ceil((slots * HORIZON_MS) / Math.max(1, averageDurationMs));
+  return Math.max(slots, Math.min(MAX_WAITING_PER_ENDPOINT, sent));
+}

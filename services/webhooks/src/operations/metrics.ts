@@ -1,0 +1,45 @@
+/** Metrics of events and deliveries, except queue lengths. */
+import { counter, histogram } from "@kapi/runtime";
+
+import type { MissingEvents } from "../domain/source-order.ts";
+
+const MS_PER_SECOND = 1_000;
+
+const attempts = counter("webhooks.attempts", "Attempts to deliver, by `outcome` (succeeded, failed)");
+const duration = histogram(
+  "webhooks.attempt.duration",
+  "How long attempts took, to the end of the receiver's answer, by `outcome`",
+  "s",
+);
+const events = counter("webhooks.events", "Events that were recorded", "{event}");
+const missing = counter(
+  "webhooks.events.missing",
+  "Events that later ones of their account no longer waited for, by `reason` (overdue, too_many, other_source)",
+  "{event}",
+);
+const disabled = counter(
+  "webhooks.endpoints.disabled",
+  "Endpoints that were disabled for what their receivers did, by `reason` (gone, failing)",
+  "{endpoint}",
+);
+
+export function measureAttempt(outcome: "succeeded" | "failed", durationMs: number): void {
+  attempts.add(1, { outcome });
+  duration.record(durationMs / MS_PER_SECOND, { outcome });
+}
+
+export function countEvents(recorded: number): void {
+  events.add(recorded);
+}
+
+/**
+ * Counts events that later ones no longer wait for. Their number is unknown for the other source:
+ * counted as 1.
+ */
+export function countMissing({ first, last, reason }: MissingEvents): void {
+  missing.add(reason === "other_source" ? 1 : last - first + 1, { reason });
+}
+
+export function countDisabled(reason: "gone" | "failing"): void {
+  disabled.add(1, { reason });
+}

@@ -1,0 +1,57 @@
+import { randomUUID } from "node:crypto";
+
+import { createLogger } from "@kapi/runtime";
+import { measurements, TestClock } from "@kapi/testkit";
+import { expect, it } from "vitest";
+
+import type { MissingEvents } from "../domain/source-order.ts";
+import { createEventRecorder } from "./record-events.ts";
+
+const measured = measurements();
+const METRIC = "webhooks.events.missing";
+
+it("counts and logs given-up events once, after the commit", async () => {
+  const lines: string[] = [];
+  const logger = createLogger({ service: "test", level: "warn", destination: { write: (line) => lines.push(line) } });
+  const serverId = randomUUID();
+  const account = { serverId, accountNumber: "10000001" };
+  const missing: MissingEvents[] = [
+    { ...account, source: "finance", first: 3, last: 5, reason: "overdue" },
+    { ...account, source: "account", first: 1, last: 1, reason: "too_many" },
+    { ...account, source: "finance", first: 21, last: 39, reason: "other_source" },
+  ];
+  const results = [
+    () => Promise.reject(new Error("the connection was lost")),
+    () => Promise.resolve({ recorded: 2, leased: [], more: [], missing }),
+    () => Promise.resolve({ recorded: 1, leased: [], more: [], missing: [] }),
+  ];
+  const recordEvents = createEventRecorder({
+    events: { recordEvents: () => results.shift()?.() ?? Promise.reject(new Error("one call too many")) },
+    deliverer: { capacity: () => ({ reserve: () => false }), add: () => undefined },
+    due: { enqueue: () => undefined },
+    leaseMs: 1_000,
+    clock: new TestClock(),
+    logger,
+  });
+  const event = {
+    eventId: randomUUID(),
+    organizationId: randomUUID(),
+    ...account,
+    type: "margin.call" as const,
+    timestamp: "2026-03-02T10:04:00.000Z",
+    record: {},
+    place: null,
+    onlyFor: null,
+  };
+  await expect(recordEvents([event])).rejects.toThrow("connection");
+  expect([measured.total(METRIC, { reason: "overdue" }), lines.length]).toEqual([0, 0]);
+  await recordEvents([event]);
+  await recordEvents([event]);
+  expect(measured.total(METRIC, { reason: "overdue" })).toBe(3);
+  expect(measured.total(METRIC, { reason: "too_many" })).toBe(1);
+  // The number of missing events is unknown.
+  expect(measured.total(METRIC, { reason: "other_source" })).toBe(1);
+  expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
+    expect.objectContaining({ level: expect.anything() as unknown, gaps: 3, missing }),
+  ]);
+});

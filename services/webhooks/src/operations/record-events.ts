@@ -1,0 +1,65 @@
+import { batcher, type Clock } from "@kapi/kernel";
+import { inBatchSpan, type Logger } from "@kapi/runtime";
+
+import type { IncomingEvent } from "../domain/events.ts";
+import type { EventStore } from "../domain/ports.ts";
+import type { MissingEvents } from "../domain/source-order.ts";
+import type { Deliverer } from "./deliverer.ts";
+import { countEvents, countMissing } from "./metrics.ts";
+import type { DueDeliveries } from "./due-deliveries.ts";
+
+/** Maximum number of batches, from different partitions, that one transaction records. */
+const MAX_BATCHES_PER_TRANSACTION = 16;
+/** Maximum number of accounts with missing events in one log line. */
+const MAX_LOGGED_ACCOUNTS = 10;
+
+export interface EventRecorderOptions {
+  readonly events: Pick<EventStore, "recordEvents">;
+  readonly deliverer: Pick<Deliverer, "capacity" | "add">;
+  readonly due: Pick<DueDeliveries, "enqueue">;
+  readonly leaseMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Returns the function that records events and starts their deliveries. Deliveries within the
+ * capacity are sent at once. Concurrent calls share a transaction: they would wait for the lock of
+ * an organization anyway.
+ */
+export function createEventRecorder(
+  options: EventRecorderOptions,
+): (events: readonly IncomingEvent[]) => Promise<void> {
+  const { events, deliverer, due, leaseMs, clock, logger } = options;
+  const take = batcher<readonly IncomingEvent[], void>({
+    load: async (batches) => {
+      const nowMs = clock.nowMs();
+      const given = batches.flat();
+      const members = given.map(({ traceparent }) => traceparent);
+      const { recorded, leased, more, missing } = await inBatchSpan("record events", members, () =>
+        events.recordEvents(given, () => deliverer.capacity(), nowMs, nowMs + leaseMs),
+      );
+      countEvents(recorded);
+      reportMissing(missing, logger);
+      deliverer.add(leased);
+      if (more.length > 0) due.enqueue(more);
+      return batches.map(() => undefined);
+    },
+    maxBatchSize: MAX_BATCHES_PER_TRANSACTION,
+    maxConcurrentBatches: 1,
+  });
+  return async (given) => {
+    if (given.length > 0) await take(given);
+  };
+}
+
+/** The feed continues without these events: receivers get them late or never. */
+function reportMissing(missing: readonly MissingEvents[], logger: Logger): void {
+  if (missing.length === 0) return;
+  for (const events of missing) countMissing(events);
+  const named = missing.slice(0, MAX_LOGGED_ACCOUNTS);
+  logger.warn(
+    { gaps: missing.length, missing: named },
+    "older events of accounts are missing; later ones are recorded",
+  );
+}

@@ -1,0 +1,68 @@
+import { HEADERS } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+import type { Clock, Keyring, OrganizationSlots } from "@kapi/kernel";
+
+import type { Endpoint } from "../domain/endpoint.ts";
+import type { AddressGuard, DeliveryStore, EndpointName, EndpointStore, EventStore } from "../domain/ports.ts";
+import type { IncomingEvent } from "../domain/events.ts";
+
+export type { EndpointName };
+
+/** Retry-After of a save above the organization's share, in seconds. */
+const RETRY_AFTER_SECONDS = "1";
+
+/** Dependencies of the management API's operations. */
+export interface WebhookDependencies {
+  readonly endpoints: EndpointStore;
+  readonly events: EventStore;
+  readonly deliveries: DeliveryStore;
+  readonly guard: AddressGuard;
+  /** Limits concurrent saves. Each may wait for a name server. */
+  readonly saves: OrganizationSlots;
+  readonly keys: Keyring;
+  readonly recordEvents: (events: readonly IncomingEvent[]) => Promise<void>;
+  /** Called after a change: cached data is read again. */
+  readonly onChanged: (endpointId: string) => void;
+  /** Called when the endpoint is disabled or deleted. */
+  readonly onDeactivated: (endpointId: string) => void;
+  /** Called when the endpoint has due deliveries. */
+  readonly onDue: (endpoint: EndpointName) => void;
+  readonly clock: Clock;
+}
+
+/** @throws ApiError ENDPOINT_NOT_FOUND if the organization has no such endpoint. */
+export function requireEndpoint<T>(endpoint: T | null): T {
+  if (endpoint === null) throw new ApiError("ENDPOINT_NOT_FOUND");
+  return endpoint;
+}
+
+/** @throws ApiError ENDPOINT_NOT_FOUND, ENDPOINT_DISABLED. */
+export async function enabledEndpoint(
+  { endpoints }: Pick<WebhookDependencies, "endpoints">,
+  { organizationId, endpointId }: EndpointName,
+): Promise<Endpoint> {
+  const endpoint = requireEndpoint(await endpoints.get(organizationId, endpointId));
+  if (endpoint.status !== "enabled") throw new ApiError("ENDPOINT_DISABLED");
+  return endpoint;
+}
+
+/**
+ * @throws ApiError WEBHOOK_URL_REFUSED with the reason; TOO_MANY_CONCURRENT_REQUESTS if the
+ * organization's share of concurrent saves is used up (decisions, 1.7).
+ */
+export async function assertAllowedAddress(
+  { guard, saves }: Pick<WebhookDependencies, "guard" | "saves">,
+  organizationId: string,
+  url: string,
+): Promise<void> {
+  const release = saves.take(organizationId);
+  if (release === null) {
+    throw new ApiError("TOO_MANY_CONCURRENT_REQUESTS", { headers: { [HEADERS.retryAfter]: RETRY_AFTER_SECONDS } });
+  }
+  const reason = await guard.rejection(url).finally(release);
+  if (reason === null) return;
+  throw new ApiError("WEBHOOK_URL_REFUSED", {
+    text: `The address cannot be used: ${reason}`,
+    issues: [{ path: ["url"], code: "url_refused", message: reason }],
+  });
+}

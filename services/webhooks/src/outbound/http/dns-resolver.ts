@@ -1,0 +1,144 @@
+/**
+ * Resolves names: first the hosts file, then the name servers, over sockets of this process.
+ *
+ * `dns.lookup` is not used: while a name server is silent, it blocks one of libuv's four threads.
+ * Four silent names would stop every lookup of the process, including those of PostgreSQL and
+ * Kafka. So search domains and other system sources (mDNS, LDAP) are not used.
+ */
+import { type LookupAddress, promises as dns } from "node:dns";
+import { readFile } from "node:fs/promises";
+import { isIP } from "node:net";
+
+import { LRUCache } from "lru-cache";
+
+/**
+ * Resolves to at least one address. Rejects otherwise, with {@link DnsUnavailableError} after a
+ * failure.
+ */
+export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
+
+/** A look-up fails after this time, in milliseconds. */
+export const RESOLVE_TIMEOUT_MS = 5_000;
+/**
+ * The next name server is asked after once or twice this time, in milliseconds (the timer
+ * resolution of c-ares). A save waits 2 s, so it gets past one silent server. A late response still
+ * counts.
+ */
+const QUERY_TIMEOUT_MS = 400;
+/**
+ * Each round waits longer than the last; all rounds together outlast {@link RESOLVE_TIMEOUT_MS}.
+ */
+const QUERY_TRIES = 5;
+/** How long to wait for IPv6 addresses after the IPv4 addresses arrive, in milliseconds. */
+const IPV6_WAIT_MS = 500;
+/**
+ * How long a failure is cached, in milliseconds: less than the first retry delay, so that each
+ * attempt resolves again.
+ */
+export const FAILURE_TTL_MS = 3_000;
+/**
+ * Maximum number of names in memory (running or failed look-ups); above it the least recently used
+ * one is dropped.
+ */
+const MAX_KNOWN = 10_000;
+const HOSTS_FILE = "/etc/hosts";
+/** This machine (RFC 6761), unless the hosts file overrides it. */
+const LOCALHOST = "localhost";
+const LOOPBACK: readonly LookupAddress[] = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];
+/** Error codes that mean: the name has no address. Any other code is a failure. */
+const NO_ADDRESS: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA", "EBADNAME"]);
+
+/** No name server answered in time, or all answers were failures. */
+export class DnsUnavailableError extends Error {
+  override readonly name = "DnsUnavailableError";
+
+  constructor(host: string) {
+    super(`${host} cannot be resolved now`);
+  }
+}
+
+/**
+ * Looks names up in the hosts file, as read at this call, then at the name servers. An IP address
+ * resolves to itself.
+ * @param nameServers addresses with ports; by default those of /etc/resolv.conf at the time of each
+ * look-up.
+ */
+export async function createDnsResolver(nameServers?: readonly string[]): Promise<Resolve> {
+  const hosts = parseHosts(await readFile(HOSTS_FILE, "utf8").catch(() => ""));
+  return (name) => {
+    const host = name.toLowerCase().replace(/\.$/, "");
+    const family = isIP(host);
+    if (family !== 0) return Promise.resolve([{ address: host, family }]);
+    const known = hosts.get(host) ?? (host.endsWith(`.${LOCALHOST}`) ? LOOPBACK : undefined);
+    return known === undefined ? askNameServers(host, nameServers) : Promise.resolve(known);
+  };
+}
+
+/**
+ * Concurrent look-ups of a name are shared. A failure is cached for {@link FAILURE_TTL_MS};
+ * addresses are not cached.
+ */
+export function shareLookups(resolve: Resolve): Resolve {
+  const known = new LRUCache<string, ReturnType<Resolve>>({ max: MAX_KNOWN });
+  return (name) => {
+    const earlier = known.get(name);
+    if (earlier !== undefined) return earlier;
+    const found = resolve(name);
+    known.set(name, found);
+    const isKnown = (): boolean => known.peek(name) === found;
+    found.then(
+      () => isKnown() && known.delete(name),
+      () => isKnown() && known.set(name, found, { ttl: FAILURE_TTL_MS }),
+    );
+    return found;
+  };
+}
+
+/**
+ * One resolver per look-up: it can be cancelled alone, and silent servers of other names do not
+ * affect its server choice.
+ */
+async function askNameServers(name: string, nameServers?: readonly string[]): Promise<readonly LookupAddress[]> {
+  const resolver = new dns.Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
+  if (nameServers !== undefined) resolver.setServers(nameServers);
+  const timers: NodeJS.Timeout[] = [];
+  const cancelIn = (ms: number): void => {
+    timers.push(setTimeout(() => resolver.cancel(), ms));
+  };
+  const ask = async (family: 4 | 6): Promise<LookupAddress[]> => {
+    const found = await (family === 4 ? resolver.resolve4(name) : resolver.resolve6(name));
+    // Some name servers never answer IPv6 questions. Without IPv4 many machines reach no host.
+    if (family === 4) cancelIn(IPV6_WAIT_MS);
+    return found.map((address) => ({ address, family }));
+  };
+  cancelIn(RESOLVE_TIMEOUT_MS);
+  const answers = await Promise.allSettled([ask(4), ask(6)]);
+  for (const timer of timers) clearTimeout(timer);
+  const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+  if (addresses.length > 0) return addresses;
+  const codes = answers.map((answer) => (answer.status === "rejected" ? codeOf(answer.reason) : "ENODATA"));
+  if (codes.some((code) => !NO_ADDRESS.has(code))) throw new DnsUnavailableError(name);
+  throw new Error(`${name} cannot be resolved: ${codes.join(", ")}`);
+}
+
+/** Lower-case names with their addresses, in the format of hosts(5). */
+export function parseHosts(text: string): ReadonlyMap<string, readonly LookupAddress[]> {
+  const hosts = new Map<string, LookupAddress[]>();
+  for (const line of text.split("\n")) {
+    const [address = "", ...names] = line.replace(/#.*/, "").trim().split(/\s+/);
+    const family = isIP(address);
+    if (family === 0) continue;
+    for (const name of names) {
+      const key = name.toLowerCase();
+      hosts.set(key, [...(hosts.get(key) ?? []), { address, family }]);
+    }
+  }
+  return new Map<string, readonly LookupAddress[]>([[LOCALHOST, LOOPBACK], ...hosts]);
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
