@@ -4,13 +4,13 @@ import { type CommandHeader, CommandMessage } from "@kapi/contracts";
 import { backOffMs } from "@kapi/kernel";
 import { commandMessage, TestClock } from "@kapi/testkit";
 
-import { type Entry, type Home, orderKeyOf } from "./entry.ts";
+import { type Entry, type CommandPartition, orderKeyOf } from "./entry.ts";
 import {
   FEW_COMMANDS,
   MAX_BATCH_COMMANDS,
   MAX_BATCHES_PER_SERVER,
   SLOW_BATCH_MS,
-  WORTH_A_BATCH_COMMANDS,
+  MIN_SECOND_BATCH_COMMANDS,
 } from "./limits.ts";
 import { type BatchMode, Scheduler, type ServerAnswer } from "./scheduler.ts";
 
@@ -49,7 +49,7 @@ function flush(): Promise<void> {
   return vi.advanceTimersByTimeAsync(0).then(() => undefined);
 }
 
-const partition: Home = { partition: 0, lease: null, remove: () => undefined };
+const partition: CommandPartition = { partition: 0, lease: null, remove: () => undefined };
 
 let nextOffset = 0;
 function entry(accountNumber: string, overrides: Partial<CommandHeader & { maybeSent: boolean }> = {}): Entry {
@@ -57,7 +57,7 @@ function entry(accountNumber: string, overrides: Partial<CommandHeader & { maybe
   const full = CommandMessage.parse(commandMessage({ serverId: SERVER, accountNumber, ...message }));
   const deadlineMs = Date.parse(full.deadlineAt);
   nextOffset += 1;
-  const state = { attempts: 0, maybeSent, refusal: null, broken: 0, gone: false };
+  const state = { attempts: 0, maybeSent, rejection: null, unexpectedErrors: 0, dropped: false };
   return { message: full, orderKey: orderKeyOf(full), offset: nextOffset, partition, deadlineMs, ...state };
 }
 
@@ -83,7 +83,7 @@ describe("the scheduler", () => {
     scheduler.add(second);
     await flush();
     expect(batches.map(({ entries }) => entries)).toEqual([[first]]);
-    scheduler.done(first);
+    scheduler.complete(first);
     await at(batches, 0).end("answered");
     expect(batches.map(({ entries }) => entries)).toEqual([[first], [second]]);
   });
@@ -97,7 +97,7 @@ describe("the scheduler", () => {
     scheduler.add(early);
     for (const [index, expected] of [running, early, late].entries()) {
       expect(at(batches, index).entries).toEqual([expected]);
-      scheduler.done(expected);
+      scheduler.complete(expected);
       await at(batches, index).end("answered");
     }
   });
@@ -110,7 +110,7 @@ describe("the scheduler", () => {
     expect(batches).toHaveLength(MAX_BATCHES_PER_SERVER);
     expect(batches.map(({ entries }) => entries.length)).toEqual(Array(MAX_BATCHES_PER_SERVER).fill(200));
     const first = at(batches, 0);
-    for (const done of first.entries) scheduler.done(done);
+    for (const done of first.entries) scheduler.complete(done);
     await first.end("answered");
     expect(batches).toHaveLength(MAX_BATCHES_PER_SERVER + 1);
   });
@@ -143,10 +143,10 @@ describe("the scheduler", () => {
 
     it("before that where many wait", async () => {
       const { add, sizes } = await withUnderWay(FEW_COMMANDS + 1);
-      await add("2-", WORTH_A_BATCH_COMMANDS - 1);
+      await add("2-", MIN_SECOND_BATCH_COMMANDS - 1);
       expect(sizes()).toHaveLength(1);
       await add("3-", 1);
-      expect(sizes()).toEqual([FEW_COMMANDS + 1, WORTH_A_BATCH_COMMANDS]);
+      expect(sizes()).toEqual([FEW_COMMANDS + 1, MIN_SECOND_BATCH_COMMANDS]);
     });
 
     it("or where it is slow: nobody waits for a server's late answer to others", async () => {
@@ -176,7 +176,7 @@ describe("the scheduler", () => {
     scheduler.add(first);
     scheduler.add(second);
     await flush();
-    scheduler.again(first, 1_000);
+    scheduler.retry(first, 1_000);
     await at(batches, 0).end("answered");
     await vi.advanceTimersByTimeAsync(999);
     expect(batches).toHaveLength(1);
@@ -190,7 +190,7 @@ describe("the scheduler", () => {
     for (const [index, one] of entries.slice(0, 3).entries()) {
       scheduler.add(one);
       await flush();
-      scheduler.again(one, 60_000);
+      scheduler.retry(one, 60_000);
       await at(batches, index).end("unreachable");
     }
     expect(breakers).toEqual([{ serverId: SERVER, open: true }]);
@@ -205,13 +205,13 @@ describe("the scheduler", () => {
     clock.advance(1_000);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(at(batches, 4).entries).toEqual([at(entries, 3)]);
-    scheduler.again(at(entries, 3), 60_000);
+    scheduler.retry(at(entries, 3), 60_000);
     await at(batches, 4).end("unreachable");
     clock.advance(59_000);
     await vi.advanceTimersByTimeAsync(59_000);
     expect(batches).toHaveLength(6);
     expect(at(batches, 5).entries).toHaveLength(1);
-    scheduler.done(at(at(batches, 5).entries, 0));
+    scheduler.complete(at(at(batches, 5).entries, 0));
     await at(batches, 5).end("answered");
     expect(breakers).toEqual([
       { serverId: SERVER, open: true },
@@ -223,18 +223,18 @@ describe("the scheduler", () => {
     ]);
   });
 
-  it("probes also where the wait ends in the very moment in which it looks", async () => {
+  it("probes also where the wait ends in the very moment in which it polls", async () => {
     for (let leftMs = 0; leftMs <= 5; leftMs += 1) {
       const { batches, clock, scheduler } = setUp();
       for (const [index, number] of ["1001", "1002", "1003"].entries()) {
         const one = entry(number);
         scheduler.add(one);
         await flush();
-        scheduler.again(one, 60_000);
+        scheduler.retry(one, 60_000);
         await at(batches, index).end("unreachable");
       }
       clock.advance(backOffMs(1, () => 0) - leftMs);
-      // A millisecond passes between two looks at the time.
+      // A millisecond passes between two polls at the time.
       const nowMs = vi.spyOn(clock, "nowMs").mockImplementation(() => {
         clock.advance(1);
         return TestClock.prototype.nowMs.call(clock);
@@ -266,7 +266,7 @@ describe("the scheduler", () => {
     for (const [index, one] of ["1001", "1002", "1003"].map((number) => entry(number)).entries()) {
       scheduler.add(one);
       await flush();
-      scheduler.again(one, 3_600_000);
+      scheduler.retry(one, 3_600_000);
       await at(batches, index).end("unreachable");
     }
     const parked = entry("1009");
@@ -284,23 +284,23 @@ describe("the scheduler", () => {
     scheduler.add(first);
     scheduler.add(second);
     await flush();
-    scheduler.again(first, 5_000);
+    scheduler.retry(first, 5_000);
     await at(batches, 0).end("answered");
     scheduler.drop(first);
     await flush();
-    expect(first.gone).toBe(true);
+    expect(first.dropped).toBe(true);
     expect(at(batches, 1).entries).toEqual([second]);
   });
 
   it("runs a command that broke in a batch of its own", async () => {
     const { batches, scheduler } = setUp();
-    const broken = entry("1001");
-    broken.broken = 1;
-    scheduler.add(broken);
+    const unexpectedErrors = entry("1001");
+    unexpectedErrors.unexpectedErrors = 1;
+    scheduler.add(unexpectedErrors);
     scheduler.add(entry("1002"));
     scheduler.add(entry("1003"));
     await flush();
     expect(batches.map(({ entries }) => entries.length).toSorted((a, b) => a - b)).toEqual([1, 2]);
-    expect(batches.find(({ entries }) => entries.length === 1)?.entries).toEqual([broken]);
+    expect(batches.find(({ entries }) => entries.length === 1)?.entries).toEqual([unexpectedErrors]);
   });
 });

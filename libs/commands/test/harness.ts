@@ -13,7 +13,7 @@ import {
   createCommandWorker,
 } from "../src/index.ts";
 import { orderKeyOf } from "../src/entry.ts";
-import { ReferenceBook } from "./reference-book.ts";
+import { FakeTradingServer } from "./fake-trading-server.ts";
 
 const SCHEMA = "worker";
 const WORKER = "worker";
@@ -41,7 +41,7 @@ const COUNT_OF_SERVER = statement<{ count: number }>(
  * reference.
  */
 export class Harness {
-  readonly book = new ReferenceBook();
+  readonly tradingServer = new FakeTradingServer();
   readonly events: CommandEvent[] = [];
   readonly deadLetters: Message[] = [];
   readonly logger: Logger = createLogger({ service: "test", level: "silent" });
@@ -97,7 +97,7 @@ export class Harness {
         topic: TOPIC,
         store,
         kafka: this.#kafka,
-        executor: this.book.executor,
+        executor: this.tradingServer.executor,
         clock: systemClock,
         logger,
         health,
@@ -122,7 +122,7 @@ export class Harness {
   }
 
   async stop(): Promise<void> {
-    this.book.release();
+    this.tradingServer.release();
     await this.stopWorker();
     await this.#scope.stop();
   }

@@ -5,7 +5,7 @@ import { commandMessage, eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import type { Entry } from "../src/entry.ts";
-import { LeaseBook } from "../src/lease-book.ts";
+import { PartitionLeases } from "../src/partition-leases.ts";
 import { REOPEN_DELAY_MS } from "../src/limits.ts";
 import { Partitions } from "../src/partitions.ts";
 import type { Scheduler } from "../src/scheduler.ts";
@@ -34,7 +34,7 @@ const IDLE: Pick<Scheduler, "add" | "drop"> = { add: () => undefined, drop: () =
 
 function partitionsOf(
   holder: string,
-  { store, leases, scheduler = IDLE }: { store: CommandStore; leases: LeaseBook; scheduler?: typeof IDLE },
+  { store, leases, scheduler = IDLE }: { store: CommandStore; leases: PartitionLeases; scheduler?: typeof IDLE },
 ): Partitions {
   const logger = harness.logger.child({ holder });
   return new Partitions({ store, leases, scheduler: scheduler as Scheduler, logger });
@@ -43,7 +43,7 @@ function partitionsOf(
 it("leaves a partition to the member that the group gave it to later, however often a former owner looks again", async () => {
   const store = harness.startStore();
   const [formerLeases, laterLeases] = ["former", "later"].map(
-    (holder) => new LeaseBook(TOPICS.commandsAccount, holder),
+    (holder) => new PartitionLeases(TOPICS.commandsAccount, holder),
   );
   const former = partitionsOf("former", { store: store.value, leases: assertDefined(formerLeases, "former") });
   const later = partitionsOf("later", { store: store.value, leases: assertDefined(laterLeases, "later") });
@@ -56,7 +56,7 @@ it("leaves a partition to the member that the group gave it to later, however of
   await later.assign([PARTITION], 8);
   await eventually(async () => expect(await token()).toBe(2));
 
-  former.lose({ partition: PARTITION, token: 1 });
+  former.handleLeaseLost({ partition: PARTITION, token: 1 });
   await delay(2 * REOPEN_DELAY_MS);
   expect(await token()).toBe(2);
 
@@ -81,7 +81,7 @@ it("runs what another process took in while the partition was its own, though th
     add: (entry: Entry) => void scheduled.push(entry.message.commandId),
     drop: () => undefined,
   };
-  const leases = new LeaseBook(TOPICS.commandsFinance, "paused");
+  const leases = new PartitionLeases(TOPICS.commandsFinance, "paused");
   const partitions = partitionsOf("paused", { store: store.value, leases, scheduler });
   const takeInElsewhere = async (offset: number): Promise<string> => {
     const message = commandMessage();

@@ -31,11 +31,11 @@ describe("the trace of a command", () => {
   it("goes on in the process that takes the command over from one that stopped", async () => {
     const traceId = "1".repeat(32);
     const message = commandMessage();
-    harness.book.behave(message.accountNumber ?? "", "unreachable");
+    harness.tradingServer.behave(message.accountNumber ?? "", "unreachable");
     await harness.publishIn(inTrace(traceId), message);
     await harness.until(message.commandId, "queued");
     await harness.stopWorker();
-    harness.book.behave(message.accountNumber ?? "", "apply");
+    harness.tradingServer.behave(message.accountNumber ?? "", "apply");
     await harness.startWorker();
     await harness.until(message.commandId, "succeeded");
 
@@ -53,7 +53,7 @@ describe("the trace of a command", () => {
   });
 
   it("is its own in a batch with others, and none for a command without one", async () => {
-    const opened = harness.book.closeGate();
+    const opened = harness.tradingServer.closeGate();
     // What is under way fills both places of the server; the others gather behind it.
     const [one, two, three] = ["2", "3", "4"].map((digit) => digit.repeat(32)) as [string, string, string];
     const { serverId } = commandMessage();

@@ -13,7 +13,7 @@ export type Behaviour = "apply" | "refuse" | "unreachable" | "drop-answer" | "th
  * outcome of a reference stays, settling closes what has none. It counts what applied, so that a
  * test sees every command that acted twice.
  */
-export class ReferenceBook {
+export class FakeTradingServer {
   /** Command ids in the order they applied. */
   readonly applied: string[] = [];
   /** Command ids in the order in which they were to be carried out. */
