@@ -15,12 +15,12 @@ const record = (value: unknown): Message => ({
 
 const NAMES = new Set(["commandId", "organizationId", "serverId", "operation"]);
 /** Dropped if unreadable: nothing depends on them. */
-const TOLD = ["createdBy", "callerAddress"];
+const OPTIONAL = ["createdBy", "callerAddress"];
 const fields = Object.keys({ ...CommandHeader.shape, payload: null }).filter(
-  (field) => !NAMES.has(field) && !TOLD.includes(field),
+  (field) => !NAMES.has(field) && !OPTIONAL.includes(field),
 );
 
-it.each(TOLD)("a message whose %s is damaged is carried out without it", (field) => {
+it.each(OPTIONAL)("a message whose %s is damaged is carried out without it", (field) => {
   const message = commandMessage();
   const incoming = decode(record({ ...message, [field]: ["damaged"] }), 0);
   if (typeof incoming === "string") throw new Error(incoming);

@@ -44,7 +44,7 @@ function setUp() {
   return { clock, batches, breakers, scheduler };
 }
 
-/** Lets everything that is ready in this turn run. */
+/** Runs all pending microtasks and due timers. */
 function flush(): Promise<void> {
   return vi.advanceTimersByTimeAsync(0).then(() => undefined);
 }
@@ -88,7 +88,7 @@ describe("the scheduler", () => {
     expect(batches.map(({ entries }) => entries)).toEqual([[first], [second]]);
   });
 
-  it("puts a command that comes late before those of its account with a higher offset", async () => {
+  it("runs a late command before the commands of its account with a higher offset", async () => {
     const { batches, scheduler } = setUp();
     const [running, early, late] = [entry("1001"), entry("1001"), entry("1001")];
     scheduler.add(running);
@@ -102,7 +102,7 @@ describe("the scheduler", () => {
     }
   });
 
-  it("gathers different accounts into one batch, and keeps several batches of a server under way", async () => {
+  it("gathers accounts into one batch, and runs several batches of a server at once", async () => {
     const { batches, scheduler } = setUp();
     const count = MAX_BATCH_COMMANDS * (MAX_BATCHES_PER_SERVER + 1);
     for (let index = 0; index < count; index += 1) scheduler.add(entry(`2${String(index).padStart(4, "0")}`));
@@ -115,7 +115,7 @@ describe("the scheduler", () => {
     expect(batches).toHaveLength(MAX_BATCHES_PER_SERVER + 1);
   });
 
-  describe("beside a batch under way starts another", () => {
+  describe("starts a second batch", () => {
     async function withUnderWay(count: number) {
       const set = setUp();
       const add = async (prefix: string, added: number): Promise<void> => {
@@ -126,13 +126,13 @@ describe("the scheduler", () => {
       return { ...set, add, sizes: () => set.batches.map(({ entries }) => entries.length) };
     }
 
-    it("at once where few commands are under way", async () => {
+    it("at once while few commands are running", async () => {
       const { add, sizes } = await withUnderWay(FEW_COMMANDS);
       await add("2-", 1);
       expect(sizes()).toEqual([FEW_COMMANDS, 1]);
     });
 
-    it("else at its end, with all that came till then", async () => {
+    it("otherwise when the first ends, with all commands that arrived until then", async () => {
       const { add, sizes, batches } = await withUnderWay(FEW_COMMANDS + 1);
       await add("2-", 1);
       await add("3-", 2);
@@ -141,7 +141,7 @@ describe("the scheduler", () => {
       expect(sizes()).toEqual([FEW_COMMANDS + 1, 3]);
     });
 
-    it("before that where many wait", async () => {
+    it("before that if many commands wait", async () => {
       const { add, sizes } = await withUnderWay(FEW_COMMANDS + 1);
       await add("2-", MIN_SECOND_BATCH_COMMANDS - 1);
       expect(sizes()).toHaveLength(1);
@@ -149,7 +149,7 @@ describe("the scheduler", () => {
       expect(sizes()).toEqual([FEW_COMMANDS + 1, MIN_SECOND_BATCH_COMMANDS]);
     });
 
-    it("or where it is slow: nobody waits for a server's late answer to others", async () => {
+    it("or if the first is slow", async () => {
       const { add, sizes, clock } = await withUnderWay(FEW_COMMANDS + 1);
       await add("2-", 1);
       clock.advance(SLOW_BATCH_MS - 1);
@@ -160,7 +160,7 @@ describe("the scheduler", () => {
       expect(sizes()).toEqual([FEW_COMMANDS + 1, 1]);
     });
 
-    it("and at once, one after the other, for as long as it stays without an answer", async () => {
+    it("and at once, one after the other, as long as the first gets no answer", async () => {
       const { add, sizes, batches, clock } = await withUnderWay(FEW_COMMANDS + 1);
       clock.advance(SLOW_BATCH_MS);
       await add("2-", 1);
@@ -170,7 +170,7 @@ describe("the scheduler", () => {
     });
   });
 
-  it("tries a command again after its pause, and not before, keeping its account behind it", async () => {
+  it("retries a command after its pause, not before, and holds back its account", async () => {
     const { batches, scheduler } = setUp();
     const [first, second] = [entry("1001"), entry("1001")];
     scheduler.add(first);
@@ -184,7 +184,7 @@ describe("the scheduler", () => {
     expect(at(batches, 1).entries).toEqual([first]);
   });
 
-  it("parks only the commands of an unreachable server, probes with one, and goes on when it answers", async () => {
+  it("parks only the commands of an unreachable server, probes with one, and resumes when it answers", async () => {
     const { batches, breakers, clock, scheduler } = setUp();
     const entries = ["1001", "1002", "1003", "1004"].map((number) => entry(number));
     for (const [index, one] of entries.slice(0, 3).entries()) {
@@ -223,7 +223,7 @@ describe("the scheduler", () => {
     ]);
   });
 
-  it("probes also where the wait ends in the very moment in which it polls", async () => {
+  it("probes even if the wait ends at the moment it is checked", async () => {
     for (let leftMs = 0; leftMs <= 5; leftMs += 1) {
       const { batches, clock, scheduler } = setUp();
       for (const [index, number] of ["1001", "1002", "1003"].entries()) {
@@ -234,7 +234,7 @@ describe("the scheduler", () => {
         await at(batches, index).end("unreachable");
       }
       clock.advance(backOffMs(1, () => 0) - leftMs);
-      // A millisecond passes between two polls at the time.
+      // One millisecond passes between two reads of the clock.
       const nowMs = vi.spyOn(clock, "nowMs").mockImplementation(() => {
         clock.advance(1);
         return TestClock.prototype.nowMs.call(clock);
@@ -248,7 +248,7 @@ describe("the scheduler", () => {
     }
   });
 
-  it("settles a command past its deadline if it may have been sent, and expires it if it never was", async () => {
+  it("settles a command past its deadline if it may have been sent, and expires it otherwise", async () => {
     const { batches, clock, scheduler } = setUp();
     const sent = entry("1001", { maybeSent: true });
     const never = entry("1002");
@@ -261,7 +261,7 @@ describe("the scheduler", () => {
     expect(modes.get("expire")).toEqual([never]);
   });
 
-  it("expires a command that was never sent in time, though its server is parked", async () => {
+  it("expires an unsent command in time, even if its server is parked", async () => {
     const { batches, clock, scheduler } = setUp();
     for (const [index, one] of ["1001", "1002", "1003"].map((number) => entry(number)).entries()) {
       scheduler.add(one);
@@ -278,7 +278,7 @@ describe("the scheduler", () => {
     expect(batches.slice(3).map(({ mode, entries }) => [mode, entries])).toContainEqual(["expire", [parked]]);
   });
 
-  it("lets the next command of an account run when the first ends by another path", async () => {
+  it("runs the next command of an account when another path makes the first final", async () => {
     const { batches, scheduler } = setUp();
     const [first, second] = [entry("1001"), entry("1001")];
     scheduler.add(first);
@@ -292,7 +292,7 @@ describe("the scheduler", () => {
     expect(at(batches, 1).entries).toEqual([second]);
   });
 
-  it("runs a command that broke in a batch of its own", async () => {
+  it("runs a command with an unexpected error in its own batch", async () => {
     const { batches, scheduler } = setUp();
     const unexpectedErrors = entry("1001");
     unexpectedErrors.unexpectedErrors = 1;

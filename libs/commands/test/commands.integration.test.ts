@@ -48,7 +48,7 @@ describe("commands", () => {
     await harness.stop();
   });
 
-  it("acts once and tells one final state, however often the message comes", async () => {
+  it("applies once and publishes one final state, however often the message arrives", async () => {
     const message = commandMessage();
     await harness.publish(message, message);
     await harness.until(message.commandId, "succeeded");
@@ -67,7 +67,7 @@ describe("commands", () => {
     });
   });
 
-  it("tells a rejection of the trading server as a failure, and charges for it", async () => {
+  it("reports a rejection by the trading server as failed, and charges for it", async () => {
     const message = commandMessage();
     harness.tradingServer.behave(message.accountNumber ?? "", "refuse");
     await harness.publish(message);
@@ -77,7 +77,7 @@ describe("commands", () => {
     });
   });
 
-  it("acts once though the answer was lost, and shows the command as queued in between", async () => {
+  it("applies once though the answer was lost, and reports the command as queued in between", async () => {
     const message = commandMessage();
     harness.tradingServer.behave(message.accountNumber ?? "", "drop-answer");
     await harness.publish(message);
@@ -90,7 +90,7 @@ describe("commands", () => {
     expect(new Set(versions).size).toBe(versions.length);
   });
 
-  it("shows an attempt that lasts as leased", async () => {
+  it("reports a long attempt as leased", async () => {
     const message = commandMessage();
     harness.tradingServer.behave(message.accountNumber ?? "", "hang");
     await harness.publish(message);
@@ -99,7 +99,7 @@ describe("commands", () => {
     expect(await harness.until(message.commandId, "succeeded")).toMatchObject({ version: 2, attempts: 1 });
   });
 
-  it("lets a holder whose fence is gone change nothing, and acts once all the same", async () => {
+  it("lets a holder without a valid token change nothing, and applies once", async () => {
     const message = commandMessage();
     harness.tradingServer.behave(message.accountNumber ?? "", "hang");
     await harness.publish(message);
@@ -107,14 +107,13 @@ describe("commands", () => {
     await harness.database.query(STEAL_LEASE, [harness.partitionOf(message)]);
     harness.tradingServer.behave(message.accountNumber ?? "", "apply");
     harness.tradingServer.release();
-    // The worker still has the partition by Kafka's word, so it takes the fence again and starts
-    // over.
+    // The partition is still assigned to the worker, so it acquires the lease again and retries.
     expect(await harness.until(message.commandId, "succeeded")).toMatchObject({ version: 3 });
     expect(harness.eventsOf(message.commandId).map(({ status }) => status)).toEqual(["leased", "queued", "succeeded"]);
     expect(harness.tradingServer.applied.filter((id) => id === message.commandId)).toHaveLength(1);
   });
 
-  it("takes over what an earlier holder left open, in log order", async () => {
+  it("runs the commands that an earlier holder left open, in log order", async () => {
     await harness.stopWorker();
     const accountNumber = anyAccountNumber();
     const first = commandMessage({ accountNumber });
@@ -144,7 +143,7 @@ describe("commands", () => {
     expect(order).toEqual([first.commandId, second.commandId]);
   });
 
-  it("runs a command that an earlier holder wrote down after this one had looked, when its message comes again", async () => {
+  it("runs a command that an earlier holder inserted after the inbox was read, when its message repeats", async () => {
     const message = commandMessage();
     const values = [message.commandId, harness.partitionOf(message), 0, message.serverId, JSON.stringify(message)];
     await harness.database.query(INSERT_OPEN, [...values, "queued", 0, 0]);
@@ -169,8 +168,8 @@ describe("commands", () => {
     await eventually(() => harness.tradingServer.applied.length - before >= messages.length, { timeoutMs: 30_000 });
     await eventually(
       () => {
-        const told = new Set(harness.events.filter(({ settlement }) => settlement !== null).map((e) => e.commandId));
-        return messages.every(({ commandId }) => told.has(commandId));
+        const final = new Set(harness.events.filter(({ settlement }) => settlement !== null).map((e) => e.commandId));
+        return messages.every(({ commandId }) => final.has(commandId));
       },
       { timeoutMs: 30_000 },
     );
@@ -179,7 +178,7 @@ describe("commands", () => {
     expect(harness.tradingServer.applied.length - before).toBe(messages.length);
   });
 
-  it("goes on with an account when another process has made its command final, without asking again", async () => {
+  it("runs the account's next command when another process makes the first final, without a retry", async () => {
     const message = commandMessage();
     const { serverId, accountNumber } = message;
     const next = commandMessage({ serverId, accountNumber });
@@ -199,7 +198,7 @@ describe("commands", () => {
     expect(harness.tradingServer.executed.filter((id) => id === message.commandId)).toHaveLength(1);
   });
 
-  it("expires a command past its deadline that was never sent, and releases its credits", async () => {
+  it("expires an unsent command past its deadline, and releases its credits", async () => {
     const message = commandMessage({ deadlineAt: toIso(Date.now() - 1_000) });
     await harness.publish(message);
     expect(await harness.until(message.commandId, "expired")).toMatchObject({
@@ -209,7 +208,7 @@ describe("commands", () => {
     expect(harness.tradingServer.applied).not.toContain(message.commandId);
   });
 
-  it("keeps a sent command queued past its deadline while nobody can tell, and believes what settling says", async () => {
+  it("keeps a sent command queued past its deadline until settling gives its outcome", async () => {
     const [applied, closed] = [1, 2].map(() => commandMessage({ deadlineAt: toIso(Date.now() + 5_000) }));
     if (applied === undefined || closed === undefined) throw new Error("two commands");
     harness.tradingServer.settles = false;
@@ -221,7 +220,7 @@ describe("commands", () => {
     for (const { commandId } of [applied, closed]) {
       expect((await harness.row(commandId))?.status).toBe("queued");
     }
-    // The first attempt of one applies only now: late, but before anything was settled.
+    // The first attempt of one command applies late, but before it is settled.
     harness.tradingServer.applyLate(applied.commandId);
     harness.tradingServer.settles = true;
     await harness.until(applied.commandId, "succeeded", 30_000);
@@ -230,7 +229,7 @@ describe("commands", () => {
     expect(harness.tradingServer.applied).not.toContain(closed.commandId);
   });
 
-  it("expires a command that is shown as leased where going back to the queue could not be written in time", async () => {
+  it("expires a leased command if requeueing it could not be written in time", async () => {
     const message = commandMessage({ deadlineAt: toIso(Date.now() + 3_000) });
     const { serverId, accountNumber } = message;
     const next = commandMessage({ serverId, accountNumber });
@@ -250,7 +249,7 @@ describe("commands", () => {
     await harness.until(next.commandId, "succeeded");
   });
 
-  it("fails a command that cannot be processed, alone, and only after settling it", async () => {
+  it("fails only the command that cannot be processed, after settling it", async () => {
     const serverId = randomUUID();
     const broken = commandMessage({ serverId });
     const others = Array.from({ length: 5 }, () => commandMessage({ serverId }));
@@ -262,7 +261,7 @@ describe("commands", () => {
     expect(harness.tradingServer.applied).not.toContain(broken.commandId);
   });
 
-  it("fails a command whose message cannot be read, and says so; its account goes on", async () => {
+  it("fails a command with an unreadable message, and runs the next one of its account", async () => {
     const message = commandMessage();
     const { serverId, accountNumber } = message;
     const next = commandMessage({ serverId, accountNumber });
@@ -282,7 +281,7 @@ describe("commands", () => {
     expect(JSON.stringify(await harness.row(message.commandId))).not.toContain(secret);
   });
 
-  it("settles a command whose fingerprint is damaged, also where it is read back from the inbox", async () => {
+  it("settles a command with a damaged fingerprint, also when it is read back from the inbox", async () => {
     const before = commandMessage();
     const { serverId, accountNumber } = before;
     const damaged = commandMessage({ serverId, accountNumber, fingerprint: "damaged" });
@@ -311,7 +310,7 @@ describe("commands", () => {
     expect(await harness.until(message.commandId, "failed")).toMatchObject({ errorCode: "INTERNAL" });
   });
 
-  it("settles a command whose message cannot be read where an earlier holder left it open", async () => {
+  it("settles a command with an unreadable message that an earlier holder left open", async () => {
     const message = commandMessage();
     await harness.stopWorker();
     const text = JSON.stringify({ ...message, unreadable: true });
@@ -323,7 +322,7 @@ describe("commands", () => {
     expect(harness.tradingServer.applied).not.toContain(message.commandId);
   });
 
-  it("puts what is no command aside, without its content, and goes on behind it", async () => {
+  it("writes a message that names no command to the dead letters without its content, and continues", async () => {
     const message = commandMessage();
     const secret = "sealed-text-of-a-password";
     await harness.publishRaw(
@@ -350,7 +349,7 @@ describe("commands", () => {
     expect((await harness.row(message.commandId))?.sealed_password).toBeNull();
   });
 
-  it("publishes what a process that died had committed, in its order", async () => {
+  it("publishes the messages that a crashed process had committed, in order", async () => {
     const message = commandMessage();
     await harness.publish(message);
     const event = await harness.until(message.commandId, "succeeded");
@@ -361,7 +360,7 @@ describe("commands", () => {
       { ...event, commandId: last },
     ];
     const lines = toLines(
-      left.map((told) => ({ topic: TOPICS.commandEvents, key: told.commandId, value: JSON.stringify(told) })),
+      left.map((one) => ({ topic: TOPICS.commandEvents, key: one.commandId, value: JSON.stringify(one) })),
     );
     await harness.database.query(INSERT_OUTBOX, [lines]);
     await eventually(() => harness.eventsOf(commandId).length > 1 && harness.eventsOf(last).length > 0);
@@ -370,7 +369,7 @@ describe("commands", () => {
     expect(harness.eventsOf(last)).toHaveLength(1);
   });
 
-  it("runs more commands than it keeps in memory, each once and in the order of its account", async () => {
+  it("runs more commands than fit in memory, each once and in the order of its account", async () => {
     const serverId = randomUUID();
     const organizationId = randomUUID();
     const accounts = Array.from({ length: 300 }, () => anyAccountNumber());

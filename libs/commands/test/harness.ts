@@ -37,8 +37,7 @@ const COUNT_OF_SERVER = statement<{ count: number }>(
 );
 
 /**
- * Real Kafka and PostgreSQL, one worker at a time, and a counterpart that keeps outcomes by
- * reference.
+ * Real Kafka and PostgreSQL, one worker at a time, and a fake trading server.
  */
 export class Harness {
   readonly tradingServer = new FakeTradingServer();
@@ -77,7 +76,7 @@ export class Harness {
     return harness;
   }
 
-  /** Starts the worker under test; ends the one before it. */
+  /** Stops the current worker and starts a new one. */
   async startWorker(): Promise<void> {
     await this.stopWorker();
     this.#workerScope = await this.startAnother();
@@ -163,7 +162,7 @@ export class Harness {
     return this.events.filter((event) => event.commandId === commandId);
   }
 
-  /** Waits until a command was told to be `status`; returns that event. */
+  /** Waits for the event in which a command has `status`. */
   until(commandId: string, status: CommandEvent["status"], timeoutMs = 15_000): Promise<CommandEvent> {
     return eventually(
       () => {
