@@ -3,10 +3,10 @@ import { RetryableError } from "@kapi/kafka";
 
 import { AccountWriter } from "../domain/account-writer.ts";
 import type { AccountStream } from "../domain/account-stream.ts";
-import { BEFORE_FIRST, type Span } from "../domain/judge.ts";
+import { BEFORE_FIRST, type SampleRange } from "../domain/acceptance-rule.ts";
 import { copyOf } from "../domain/codec/fields.ts";
 import { decodeLiveFrame, encodeLiveFrame } from "../domain/codec/live-frame.ts";
-import type { MeasuredValues, Reading } from "../domain/reading.ts";
+import type { MeasuredValues, ValuationRecord } from "../domain/valuation-record.ts";
 import { DELETED_ACCOUNT, type Rejection, UNKNOWN_ACCOUNT } from "../domain/rejection.ts";
 import type { AccountId } from "../domain/sample.ts";
 import { type ParkedAccount, ParkedAccounts } from "./parked-accounts.ts";
@@ -109,23 +109,23 @@ export class PartitionSequencer {
   }
 
   /** Takes in a valuation; the answer is why it is rejected, or null. */
-  take(key: string, reading: Reading, nowMs: number): Rejection | null {
+  take(key: string, valuation: ValuationRecord, nowMs: number): Rejection | null {
     const writer = this.#accounts.get(key);
     if (writer === undefined) return DELETED_ACCOUNT;
     const parked = this.#parked.find(key);
-    if (parked === undefined) return this.#takeIn(writer, reading, nowMs);
-    for (const one of this.#parked.keep(parked, reading)) this.#takeParked(writer, one, nowMs);
+    if (parked === undefined) return this.#takeIn(writer, valuation, nowMs);
+    for (const one of this.#parked.keep(parked, valuation)) this.#takeParked(writer, one, nowMs);
     return null;
   }
 
-  #takeParked(writer: AccountWriter, reading: Reading, nowMs: number): void {
-    const rejection = this.#takeIn(writer, reading, nowMs);
-    const unread = { key: writer.key, value: null, offset: BigInt(reading.offset) };
+  #takeParked(writer: AccountWriter, valuation: ValuationRecord, nowMs: number): void {
+    const rejection = this.#takeIn(writer, valuation, nowMs);
+    const unread = { key: writer.key, value: null, offset: BigInt(valuation.offset) };
     if (rejection !== null) this.#context.rejections.reject(this.number, unread, rejection);
   }
 
-  #takeIn(writer: AccountWriter, reading: Reading, nowMs: number): Rejection | null {
-    const taken = writer.take(reading, nowMs, this.#context.coalesceMs);
+  #takeIn(writer: AccountWriter, valuation: ValuationRecord, nowMs: number): Rejection | null {
+    const taken = writer.take(valuation, nowMs, this.#context.coalesceMs);
     if (typeof taken === "object") return taken;
     if (taken !== "covered" && writer.firstOpenOffset !== null) this.#open.add(writer);
     if (taken === "due") this.#publish(writer, nowMs);
@@ -164,14 +164,14 @@ export class PartitionSequencer {
   }
 
   /** The log has shown the next sample of an account. */
-  counted(stream: AccountStream, span: Span): void {
+  accepted(stream: AccountStream, range: SampleRange): void {
     const writer = this.#accounts.get(stream.key);
     if (writer === undefined) return;
-    const whose = writer.judged(span, () => this.#newestOf(stream));
+    const whose = writer.accept(range, () => this.#newestOf(stream));
     const parked = this.#parked.find(stream.key);
     if (parked?.exists === false) void this.#unpark(parked);
-    if (whose === "another's") this.#context.takenByAnother();
-    if (whose === "another's" && writer.waits) this.#publish(writer, this.#context.clock.nowMs());
+    if (whose === "foreign") this.#context.foreignSamples();
+    if (whose === "foreign" && writer.waits) this.#publish(writer, this.#context.clock.nowMs());
     if (writer.firstOpenOffset === null) this.#open.delete(writer);
   }
 
@@ -196,7 +196,7 @@ export class PartitionSequencer {
    * Resolves when what was sent has been judged, so that only what waits for its next sample is not
    * durable.
    */
-  async judged(): Promise<void> {
+  async awaitAcceptance(): Promise<void> {
     if (this.ready) await this.#reachEnd();
   }
 
@@ -211,9 +211,9 @@ export class PartitionSequencer {
     for (;;) {
       await this.#context.room();
       if (this.#closed || this.#parked.find(parked.key) !== parked) return;
-      const reading = this.#parked.next(parked);
-      if (writer === undefined || reading === undefined) break;
-      this.#takeParked(writer, reading, clock.nowMs());
+      const valuation = this.#parked.next(parked);
+      if (writer === undefined || valuation === undefined) break;
+      this.#takeParked(writer, valuation, clock.nowMs());
     }
     this.#parked.remove(parked);
   }
@@ -236,7 +236,7 @@ export class PartitionSequencer {
     this.#context.send(
       this.number,
       writer.key,
-      sample.span,
+      sample.range,
       encodeLiveFrame(writer, sample),
       () => void this.#recover(),
     );

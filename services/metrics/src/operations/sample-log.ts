@@ -4,12 +4,12 @@ import { counter } from "@kapi/runtime";
 
 import { type AccountStream, FROM_UNKNOWN } from "../domain/account-stream.ts";
 import { decodeSampleHeaders, isDeletion } from "../domain/codec/sample-headers.ts";
-import { counts, type LogState, type Span } from "../domain/judge.ts";
+import { acceptSample, type LogState, type SampleRange } from "../domain/acceptance-rule.ts";
 import { WITHOUT_CHECKPOINT, type StartingPoint } from "../domain/restore.ts";
 import { accountOfKey } from "../domain/sample.ts";
 import type { SampleWindows } from "../domain/sample-windows.ts";
 
-const refusals = counter(
+const rejectedSamples = counter(
   "metrics.samples.refused",
   "Samples that were read from the log and did not count",
   "{sample}",
@@ -33,18 +33,18 @@ export interface SampleRecord {
 /** Told of what the log says, in log order, in the turn in which it was read. */
 export interface SampleListener {
   /** The account's next sample counts and is in its window. */
-  counted?(account: AccountStream, span: Span): void;
+  accepted?(account: AccountStream, range: SampleRange): void;
   /** The account, which had samples, is gone for good. */
   removed?(account: AccountStream): void;
   /** An account is gone for good, whether it had samples or not; after `removed`. */
-  gone?(key: string): void;
+  deleted?(key: string): void;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 interface Stream extends Mutable<AccountStream> {
   /** Records below it are passed over: they are in the state already. */
-  judgeFrom: number;
+  acceptFrom: number;
 }
 
 /**
@@ -56,7 +56,7 @@ export class SampleLog {
   readonly #clock: Clock;
   readonly #streams = new Map<string, Stream>();
   /** When each account was deleted. */
-  readonly #gone = new Map<string, number>();
+  readonly #deleted = new Map<string, number>();
   readonly #positions = new Map<number, number>();
   readonly #listeners: SampleListener[] = [];
   #refused = 0;
@@ -91,15 +91,15 @@ export class SampleLog {
   }
 
   /** Whether the account is known to have been deleted. */
-  isGone(key: string): boolean {
-    return this.#gone.has(key);
+  isDeleted(key: string): boolean {
+    return this.#deleted.has(key);
   }
 
   /**
    * Whether the sample of this sequence that counts is the record at this offset; false also where
    * it is not kept any more.
    */
-  counted(key: string, sequence: number, offset: number): boolean {
+  isAccepted(key: string, sequence: number, offset: number): boolean {
     const stream = this.#streams.get(key);
     if (stream === undefined || sequence < stream.window.first || sequence > stream.window.last) return false;
     return this.#windows.sample(stream.window, sequence).offset === offset;
@@ -147,7 +147,7 @@ export class SampleLog {
 
   /** Takes an account up from its checkpoint. */
   restore(partition: number, key: string, checkpoint: SampleCheckpoint, point: StartingPoint): void {
-    if (this.#gone.has(key)) return;
+    if (this.#deleted.has(key)) return;
     const stream = this.#open(partition, key, point);
     if (stream === null) return;
     stream.anchor = checkpoint.window;
@@ -162,21 +162,21 @@ export class SampleLog {
   /** Judges records of a partition, in log order. */
   apply(partition: number, records: readonly SampleRecord[]): void {
     const nowMs = this.#clock.nowMs();
-    for (const record of records) this.#judge(partition, record, nowMs);
+    for (const record of records) this.#applyRecord(partition, record, nowMs);
     const last = records.at(-1);
     if (last !== undefined) this.#positions.set(partition, Number(last.offset) + 1);
   }
 
   /** An account was deleted: its samples go, and none of it ever counts again. */
   remove(key: string, deletedAtMs = this.#clock.nowMs()): void {
-    if (!this.#gone.has(key)) this.#gone.set(key, deletedAtMs);
+    if (!this.#deleted.has(key)) this.#deleted.set(key, deletedAtMs);
     const stream = this.#streams.get(key);
     if (stream !== undefined) {
       this.#streams.delete(key);
       for (const listener of this.#listeners) listener.removed?.(stream);
       this.#windows.close(stream.window);
     }
-    for (const listener of this.#listeners) listener.gone?.(key);
+    for (const listener of this.#listeners) listener.deleted?.(key);
   }
 
   /** Gives up memory of samples that are too old; to be called every few seconds. */
@@ -189,34 +189,34 @@ export class SampleLog {
    */
   forgetDeleted(): void {
     const beforeMs = this.#clock.nowMs() - DELETED_KEPT_MS;
-    for (const [key, deletedAtMs] of this.#gone) if (deletedAtMs < beforeMs) this.#gone.delete(key);
+    for (const [key, deletedAtMs] of this.#deleted) if (deletedAtMs < beforeMs) this.#deleted.delete(key);
   }
 
-  #judge(partition: number, record: SampleRecord, nowMs: number): void {
+  #applyRecord(partition: number, record: SampleRecord, nowMs: number): void {
     if (isDeletion(record.headers)) return this.remove(record.key);
     const offset = Number(record.offset);
-    const span = decodeSampleHeaders(record.headers);
+    const range = decodeSampleHeaders(record.headers);
     const known = this.#streams.get(record.key);
-    if (known !== undefined && (offset < known.judgeFrom || known.partition !== partition)) return;
+    if (known !== undefined && (offset < known.acceptFrom || known.partition !== partition)) return;
     const state: LogState = known ?? WITHOUT_CHECKPOINT.state;
-    if (span === null || this.#gone.has(record.key) || !counts(state, span, record.value.length)) {
+    if (range === null || this.#deleted.has(record.key) || !acceptSample(state, range, record.value.length)) {
       this.#refused += 1;
-      refusals.add(1);
+      rejectedSamples.add(1);
       return;
     }
     const stream = known ?? this.#open(partition, record.key, WITHOUT_CHECKPOINT);
     if (stream === null) return;
-    const { sequence, from } = span;
+    const { sequence, from } = range;
     this.#windows.append(
       stream.window,
       { sequence, from, offset, atMs: record.timestampMs, payload: record.value },
       nowMs,
     );
     stream.sequence = sequence;
-    stream.to = span.to;
+    stream.to = range.to;
     stream.offset = offset;
     stream.anchor = null;
-    for (const listener of this.#listeners) listener.counted?.(stream, span);
+    for (const listener of this.#listeners) listener.accepted?.(stream, range);
   }
 
   #open(partition: number, key: string, point: StartingPoint): Stream | null {
@@ -232,7 +232,7 @@ export class SampleLog {
       window: this.#windows.open(),
       anchor: null,
       checkpointed: 0,
-      judgeFrom: point.judgeFrom,
+      acceptFrom: point.acceptFrom,
     };
     this.#streams.set(key, stream);
     return stream;

@@ -4,7 +4,7 @@ import { RetryableError } from "@kapi/kafka";
 import type { Clock } from "@kapi/kernel";
 import { counter, type Logger } from "@kapi/runtime";
 
-import { AccountBook, type ClosedMinute } from "../domain/account-book.ts";
+import { MinuteAggregator, type ClosedMinute } from "../domain/minute-aggregator.ts";
 import { decodeLiveFrame } from "../domain/codec/live-frame.ts";
 import { decodeSampleHeaders } from "../domain/codec/sample-headers.ts";
 import type { SnapshotStore } from "../domain/ports.ts";
@@ -41,7 +41,7 @@ export interface SnapshotsOptions {
 }
 
 interface Partition {
-  readonly books: Map<string, AccountBook>;
+  readonly aggregators: Map<string, MinuteAggregator>;
   closed: ClosedMinute[];
   /** The offset after the last record taken in, and when that was written. */
   next: number;
@@ -119,42 +119,44 @@ export class Snapshots implements SampleListener {
     this.#keptUntilMs = today + (DAYS_AHEAD + 1) * DAY_MS;
   }
 
-  gone(key: string): void {
-    for (const partition of this.#partitions.values()) partition.books.delete(key);
+  deleted(key: string): void {
+    for (const partition of this.#partitions.values()) partition.aggregators.delete(key);
   }
 
   /** Takes up the accounts that are new here from what is stored of them. */
   async #open(partition: Partition, records: readonly SampleRecord[]): Promise<void> {
     const { store, log } = this.#options;
-    const keys = new Set(records.map(({ key }) => key).filter((key) => !partition.books.has(key) && !log.isGone(key)));
+    const keys = new Set(
+      records.map(({ key }) => key).filter((key) => !partition.aggregators.has(key) && !log.isDeleted(key)),
+    );
     const accounts = [...keys].map((key) => accountOfKey(key)).filter((account) => account !== null);
     if (accounts.length === 0) return;
     const stored = await retryable(() => store.states(accounts));
     for (const key of keys) {
       const account = accountOfKey(key);
-      if (account !== null && !log.isGone(key))
-        partition.books.set(key, new AccountBook(account, stored.get(key) ?? null));
+      if (account !== null && !log.isDeleted(key))
+        partition.aggregators.set(key, new MinuteAggregator(account, stored.get(key) ?? null));
     }
   }
 
   #record(partition: Partition, record: SampleRecord): void {
-    const book = partition.books.get(record.key);
-    const span = decodeSampleHeaders(record.headers);
-    if (book === undefined || span === null) return;
-    const sample = { span, frameBytes: record.value.length, offset: Number(record.offset) };
-    if (!book.isNext(sample) && !this.#isBeyondGap(book, record.key, span.sequence, sample.offset)) return;
+    const aggregator = partition.aggregators.get(record.key);
+    const range = decodeSampleHeaders(record.headers);
+    if (aggregator === undefined || range === null) return;
+    const sample = { range, frameBytes: record.value.length, offset: Number(record.offset) };
+    if (!aggregator.isNext(sample) && !this.#isBeyondGap(aggregator, record.key, range.sequence, sample.offset)) return;
     const content = decodeLiveFrame(record.value);
     if ("fault" in content) {
       this.#options.unreadable.report("sample", record.key, content);
-      book.skip(sample);
+      aggregator.skip(sample);
       return;
     }
-    const closed = book.take(sample, content);
+    const closed = aggregator.take(sample, content);
     if (closed !== null) partition.closed.push(closed);
   }
 
-  #isBeyondGap(book: AccountBook, key: string, sequence: number, offset: number): boolean {
-    return sequence > book.sequence && this.#options.log.counted(key, sequence, offset);
+  #isBeyondGap(aggregator: MinuteAggregator, key: string, sequence: number, offset: number): boolean {
+    return sequence > aggregator.sequence && this.#options.log.isAccepted(key, sequence, offset);
   }
 
   async #writeAll(): Promise<void> {
@@ -162,12 +164,12 @@ export class Snapshots implements SampleListener {
     const ends = await this.#options.ends();
     const todayMs = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS;
     for (const [number, partition] of this.#partitions) {
-      // Where nothing is left to read, time goes on by the clock; else by the log, so that reading
+      // Where nothing is left to read, time goes on by the clock; else by the log, so that valuation
       // late changes nothing.
       const caughtUp = BigInt(partition.next) >= (ends.get(number) ?? 0n);
       const horizonMs = (caughtUp ? clock.nowMs() : partition.lastRecordMs) - MINUTE_GRACE_MS;
-      for (const book of partition.books.values()) {
-        const closed = book.closeEnded(horizonMs);
+      for (const aggregator of partition.aggregators.values()) {
+        const closed = aggregator.closeEnded(horizonMs);
         if (closed !== null) partition.closed.push(closed);
       }
       const closed = [...partition.closed];
@@ -190,7 +192,7 @@ export class Snapshots implements SampleListener {
     if (nowMs - partition.soughtAtMs < SEEK_INTERVAL_MS) return partition.openFrom;
     let lowest = partition.next;
     for (const { fromOffset } of partition.closed) lowest = Math.min(lowest, fromOffset);
-    for (const { openFrom } of partition.books.values()) lowest = Math.min(lowest, openFrom ?? lowest);
+    for (const { openFrom } of partition.aggregators.values()) lowest = Math.min(lowest, openFrom ?? lowest);
     partition.openFrom = lowest;
     partition.soughtAtMs = nowMs;
     return lowest;
@@ -207,7 +209,7 @@ function oldDays(closed: readonly ClosedMinute[], firstMs: number, beforeMs: num
 
 function emptyPartition(): Partition {
   return {
-    books: new Map(),
+    aggregators: new Map(),
     closed: [],
     next: 0,
     lastRecordMs: Number.NEGATIVE_INFINITY,

@@ -17,7 +17,7 @@ const SETTLE_MS = 10_000;
  */
 const RECREATED_POLL_MS = 200;
 /** Calls of `check` that one question answers: more than a process has partitions and readers. */
-const MAX_CALLS_TOGETHER = 10_000;
+const MAX_CALLS_PER_CHECK = 10_000;
 
 /** The topics whose offsets the live stream compares. */
 const WATCHED_TOPICS = ["valuations", "samples", "latest"] as const;
@@ -64,7 +64,7 @@ export class TopicWatch {
         const recreated = await this.#recreated();
         return calls.map(() => recreated);
       },
-      maxBatchSize: MAX_CALLS_TOGETHER,
+      maxBatchSize: MAX_CALLS_PER_CHECK,
       maxConcurrentBatches: 1,
     });
   }

@@ -10,7 +10,7 @@ import type { SampleListener, SampleLog } from "./sample-log.ts";
 /** Checkpoints on their way at once. */
 const MAX_WRITES_AT_ONCE = 1_000;
 /** What stands in `metrics.latest` for an account that is gone for good. */
-const GONE = "";
+const TOMBSTONE = "";
 
 export interface CheckpointsOptions {
   readonly log: SampleLog;
@@ -31,7 +31,7 @@ export class Checkpoints implements SampleListener {
   readonly #options: CheckpointsOptions;
   /** Accounts with samples that are not in a checkpoint, by partition. */
   #changed = new Map<number, Map<string, AccountStream>>();
-  #gone = new Map<number, Set<string>>();
+  #deleted = new Map<number, Set<string>>();
   readonly #marked = new Map<number, number>();
   /** The offset in `metrics.latest` before which everything has been read back, by partition. */
   readonly #readTo = new Map<number, number>();
@@ -41,7 +41,7 @@ export class Checkpoints implements SampleListener {
     this.#options = options;
   }
 
-  counted(stream: AccountStream): void {
+  accepted(stream: AccountStream): void {
     // What is read again after a restart stands in its checkpoint already.
     if (stream.sequence > stream.checkpointed) this.#change(stream);
   }
@@ -54,8 +54,8 @@ export class Checkpoints implements SampleListener {
 
   removed(stream: AccountStream): void {
     this.#changed.get(stream.partition)?.delete(stream.key);
-    const gone = this.#gone.get(stream.partition) ?? new Set();
-    this.#gone.set(stream.partition, gone.add(stream.key));
+    const deletedKeys = this.#deleted.get(stream.partition) ?? new Set();
+    this.#deleted.set(stream.partition, deletedKeys.add(stream.key));
   }
 
   /**
@@ -94,7 +94,9 @@ export class Checkpoints implements SampleListener {
    */
   async leave(partitions: readonly number[] | "all"): Promise<void> {
     while (this.#running !== null) await this.#running;
-    await this.#run(partitions === "all" ? [...new Set([...this.#changed.keys(), ...this.#gone.keys()])] : partitions);
+    await this.#run(
+      partitions === "all" ? [...new Set([...this.#changed.keys(), ...this.#deleted.keys()])] : partitions,
+    );
   }
 
   #run(partitions: readonly number[]): Promise<void> {
@@ -110,9 +112,9 @@ export class Checkpoints implements SampleListener {
     // What another process sequences is in its care; should the partition come here, the log since
     // its marker is known.
     for (const partition of this.#changed.keys()) if (!owned.has(partition)) this.#marked.delete(partition);
-    // A deletion writes over the checkpoint itself, so that the partition's owner needs not know
+    // A deletion writes over the checkpoint itself, so that the partition's owner dependencies not know
     // what is collected here.
-    for (const partition of this.#gone.keys()) if (!owned.has(partition)) this.#gone.delete(partition);
+    for (const partition of this.#deleted.keys()) if (!owned.has(partition)) this.#deleted.delete(partition);
   }
 
   async #writePartition(partition: number): Promise<void> {
@@ -120,12 +122,12 @@ export class Checkpoints implements SampleListener {
     const samplesOffset = log.position(partition);
     const latestOffset = this.#readTo.get(partition) ?? 0;
     const changed = this.#changed.get(partition) ?? new Map<string, AccountStream>();
-    const gone = this.#gone.get(partition) ?? new Set<string>();
-    if (changed.size + gone.size === 0 && this.#marked.get(partition) === samplesOffset) return;
+    const deletedKeys = this.#deleted.get(partition) ?? new Set<string>();
+    if (changed.size + deletedKeys.size === 0 && this.#marked.get(partition) === samplesOffset) return;
     this.#changed.delete(partition);
-    this.#gone.delete(partition);
+    this.#deleted.delete(partition);
     try {
-      for (const key of gone) await sink.write(partition, key, GONE);
+      for (const key of deletedKeys) await sink.write(partition, key, TOMBSTONE);
       let batch: Promise<void>[] = [];
       for (const stream of changed.values()) {
         if (log.find(stream.key) !== stream) continue;
@@ -140,7 +142,7 @@ export class Checkpoints implements SampleListener {
     } catch (error) {
       logger.warn({ err: error, partition }, "checkpoints were not written; the next turn writes them");
       for (const stream of changed.values()) if (log.find(stream.key) === stream) this.#change(stream);
-      for (const key of gone) this.#gone.set(partition, (this.#gone.get(partition) ?? new Set()).add(key));
+      for (const key of deletedKeys) this.#deleted.set(partition, (this.#deleted.get(partition) ?? new Set()).add(key));
     }
   }
 
