@@ -15,18 +15,17 @@ export interface CheckpointRecord {
 interface PartitionRecords {
   marker: CheckpointAt<PartitionCheckpoint> | null;
   /**
-   * Of each account the record with the highest sequence, not looked into before the topic's end is
-   * reached.
+   * The record with the highest sequence of each account; decoded only at the topic's end.
    */
   readonly accounts: Map<string, CheckpointAt<string>>;
-  /** Of each account whose newest record has a lower sequence, that record. */
+  /** The newest record of each account whose sequence is not the highest. */
   readonly stale: Map<string, string>;
   readonly deleted: Set<string>;
 }
 
 /**
- * Reads `metrics.latest` to its end and takes every account up from it. A record that is no
- * checkpoint is passed over as if it were missing: that costs reading, never a sample.
+ * Reads `metrics.latest` to its end and restores every account. An undecodable record counts as
+ * missing: that costs a longer read, never a sample.
  */
 export class Restoration {
   readonly #unreadable: UnreadableRecords;
@@ -36,7 +35,7 @@ export class Restoration {
     this.#unreadable = unreadable;
   }
 
-  /** Takes in records of one partition of `metrics.latest`, in log order. */
+  /** Adds records of one partition of `metrics.latest`, in log order. */
   take(partition: number, records: readonly CheckpointRecord[]): void {
     const latest: PartitionRecords = this.#partitions.get(partition) ?? {
       marker: null,
@@ -60,11 +59,11 @@ export class Restoration {
   }
 
   /**
-   * Puts the accounts into `log`.
+   * Restores the accounts in `log`.
    * @param begins the first offset kept of each partition of `metrics.samples`.
    * @param windowOffsets the offset of each partition at the beginning of the replay window.
-   * @returns from where each partition must be read; and the stale records, by account, that
-   * `metrics.latest` would be left with after its compaction.
+   * @returns the offset from which to read each partition, and the stale records, by account, that
+   * `metrics.latest` would keep after its compaction.
    */
   finish(
     log: SampleLog,
@@ -88,8 +87,8 @@ export class Restoration {
   }
 
   /**
-   * What the records of a partition say. Where an account's newest one cannot be read, no marker
-   * speaks for the partition.
+   * Decodes the records of a partition. If an account's record cannot be decoded, the partition has
+   * no valid marker.
    */
   #found(partition: number): RestoredPartition & { readonly deleted: ReadonlySet<string> } {
     const latest = this.#partitions.get(partition);
@@ -109,8 +108,7 @@ export class Restoration {
 }
 
 /**
- * A process that knew less may have written after one that knew more: the highest sequence counts,
- * not the newest record.
+ * A stale process may have written last, so the highest sequence wins, not the newest record.
  */
 function takeCheckpoint(latest: PartitionRecords, key: string, record: CheckpointAt<string>): void {
   const highest = latest.accounts.get(key);

@@ -16,8 +16,8 @@ const rejectedSamples = counter(
 );
 
 /**
- * How long a process knows that an account was deleted: longer than any topic keeps what could
- * bring it back (7 days). Later valuations are those of an unknown account.
+ * How long a process remembers a deleted account: longer than any topic keeps records that could
+ * restore it (7 days). After that its valuations are those of an unknown account.
  */
 export const DELETED_KEPT_MS = 8 * 86_400_000;
 
@@ -30,26 +30,26 @@ export interface SampleRecord {
   readonly timestampMs: number;
 }
 
-/** Told of what the log says, in log order, in the turn in which it was read. */
+/** Called in log order, in the turn in which the record was read. */
 export interface SampleListener {
-  /** The account's next sample counts and is in its window. */
+  /** A sample was accepted and is in its account's window. */
   accepted?(account: AccountStream, range: SampleRange): void;
-  /** The account, which had samples, is gone for good. */
+  /** An account with samples was deleted. */
   removed?(account: AccountStream): void;
-  /** An account is gone for good, whether it had samples or not; after `removed`. */
+  /** An account was deleted, with or without samples; called after `removed`. */
   deleted?(key: string): void;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 interface Stream extends Mutable<AccountStream> {
-  /** Records below it are passed over: they are in the state already. */
+  /** Records below this offset are skipped: the state includes them. */
   acceptFrom: number;
 }
 
 /**
- * All judged samples, as this process reads them from the log: the state of every account and its
- * window. The one place where the judge is applied; the sequencer and the live stream listen to it.
+ * Applies the acceptance rule to every sample of the log, and keeps the state and window of every
+ * account. The sequencer and the live stream listen to it.
  */
 export class SampleLog {
   readonly #windows: SampleWindows;
@@ -66,12 +66,12 @@ export class SampleLog {
     this.#clock = options.clock;
   }
 
-  /** Samples that were read and did not count. */
+  /** Number of samples that were not accepted. */
   get refused(): number {
     return this.#refused;
   }
 
-  /** Accounts with samples. */
+  /** Number of accounts with samples. */
   get size(): number {
     return this.#streams.size;
   }
@@ -96,8 +96,8 @@ export class SampleLog {
   }
 
   /**
-   * Whether the sample of this sequence that counts is the record at this offset; false also where
-   * it is not kept any more.
+   * Whether the accepted sample of this sequence is the record at this offset; false if it is no
+   * longer kept.
    */
   isAccepted(key: string, sequence: number, offset: number): boolean {
     const stream = this.#streams.get(key);
@@ -105,19 +105,19 @@ export class SampleLog {
     return this.#windows.sample(stream.window, sequence).offset === offset;
   }
 
-  /** The offset before which every sample of `partition` has been judged. */
+  /** The offset before which every sample of `partition` has been applied. */
   position(partition: number): number {
     return this.#positions.get(partition) ?? 0;
   }
 
-  /** The samples kept of an account at this moment, by sequence. */
+  /** The sequences currently kept of an account. */
   kept(account: AccountStream): { first: number; last: number } {
     this.#windows.trim(account.window, this.#clock.nowMs());
     const { first, last } = account.window;
     return first <= last ? { first, last } : { first: account.sequence + 1, last: account.sequence };
   }
 
-  /** The newest sample's bytes as the log has them. */
+  /** The bytes of the newest sample. */
   newest(account: AccountStream): Buffer {
     return this.#windows.sample(account.window, account.window.last).payload;
   }
@@ -128,8 +128,7 @@ export class SampleLog {
   }
 
   /**
-   * Where judging can begin again for this account: its oldest kept sample of which everything is
-   * known.
+   * The sample from which this account can be restored: the oldest kept one with a known `from`.
    */
   anchorOf(account: AccountStream): SampleCheckpoint["window"] {
     const { first, last } = this.kept(account);
@@ -140,12 +139,12 @@ export class SampleLog {
     return account.anchor ?? { sequence: account.sequence, from: -1, offset: account.offset };
   }
 
-  /** Sets the place from which a partition is read; before any of its records. */
+  /** Sets the offset from which a partition is read; before any of its records. */
   begin(partition: number, offset: number): void {
     this.#positions.set(partition, offset);
   }
 
-  /** Takes an account up from its checkpoint. */
+  /** Restores an account from its checkpoint. */
   restore(partition: number, key: string, checkpoint: SampleCheckpoint, point: StartingPoint): void {
     if (this.#deleted.has(key)) return;
     const stream = this.#open(partition, key, point);
@@ -159,7 +158,7 @@ export class SampleLog {
     this.#windows.append(stream.window, sample, this.#clock.nowMs());
   }
 
-  /** Judges records of a partition, in log order. */
+  /** Applies records of a partition, in log order. */
   apply(partition: number, records: readonly SampleRecord[]): void {
     const nowMs = this.#clock.nowMs();
     for (const record of records) this.#applyRecord(partition, record, nowMs);
@@ -167,7 +166,7 @@ export class SampleLog {
     if (last !== undefined) this.#positions.set(partition, Number(last.offset) + 1);
   }
 
-  /** An account was deleted: its samples go, and none of it ever counts again. */
+  /** Deletes an account: drops its samples; later ones are not accepted. */
   remove(key: string, deletedAtMs = this.#clock.nowMs()): void {
     if (!this.#deleted.has(key)) this.#deleted.set(key, deletedAtMs);
     const stream = this.#streams.get(key);
@@ -179,13 +178,13 @@ export class SampleLog {
     for (const listener of this.#listeners) listener.deleted?.(key);
   }
 
-  /** Gives up memory of samples that are too old; to be called every few seconds. */
+  /** Frees the memory of samples that are too old; called every few seconds. */
   expire(): void {
     this.#windows.expire(this.#clock.nowMs());
   }
 
   /**
-   * Gives up memory of accounts that were deleted so long ago that no topic holds anything of them.
+   * Forgets accounts that were deleted so long ago that no topic has records of them.
    */
   forgetDeleted(): void {
     const beforeMs = this.#clock.nowMs() - DELETED_KEPT_MS;

@@ -12,7 +12,7 @@ import type { SampleListener } from "./sample-log.ts";
 import type { SequencerContext, SequencerOptions } from "./sequencer-context.ts";
 
 /**
- * Samples that may be on their way to the log at once; more valuations are not taken in meanwhile.
+ * Maximum number of unacknowledged samples; at the limit no more valuations are added.
  */
 const MAX_SENDS_IN_FLIGHT = 5_000;
 
@@ -30,7 +30,7 @@ export interface RawValuation {
   readonly offset: bigint;
 }
 
-/** What the sequencer has done since the start. */
+/** Counts since the start. */
 export interface SequencerCounts {
   valuations: number;
   samples: number;
@@ -39,9 +39,8 @@ export interface SequencerCounts {
 }
 
 /**
- * Valuations → samples: coalesces them per account and writes consecutive samples, for the
- * partitions that the group has given to this process. What counts is decided by the log alone
- * ({@link SampleLog}, of which this is a listener).
+ * Coalesces valuations per account and writes consecutive samples, for the partitions assigned to
+ * this process. It listens to {@link SampleLog}, which alone decides which samples count.
  */
 export class Sequencer implements SampleListener {
   readonly counts: SequencerCounts = { valuations: 0, samples: 0, lostSends: 0, foreignSamples: 0 };
@@ -69,22 +68,22 @@ export class Sequencer implements SampleListener {
     return [...this.#partitions.values()].filter(({ ready }) => ready).map(({ number }) => number);
   }
 
-  /** Begins anew with these partitions; valuations that no judged sample has are read again. */
+  /** Restarts with these partitions; valuations without an accepted sample are read again. */
   assign(partitions: readonly number[]): void {
     for (const partition of this.#partitions.values()) partition.close();
     this.#partitions = new Map(partitions.map((number) => [number, new PartitionSequencer(number, this.#context)]));
   }
 
-  /** Gives all partitions up. */
+  /** Releases all partitions. */
   stop(): void {
     this.assign([]);
   }
 
   /**
-   * Takes in valuations of one partition, in log order.
-   * @returns what tells the offset below which everything is durable by then.
-   * @throws RetryableError while it cannot be told whether the partition may be written, or too
-   * many accounts are parked.
+   * Adds valuations of one partition, in log order.
+   * @returns a function that returns the offset below which everything is durable when called.
+   * @throws RetryableError until the partition may be written, or while too many accounts are
+   * parked.
    */
   async take(number: number, messages: readonly RawValuation[]): Promise<{ commitOffset: () => bigint }> {
     const partition = this.#partitions.get(number);
@@ -102,14 +101,14 @@ export class Sequencer implements SampleListener {
   }
 
   /**
-   * Resolves when all samples sent so far have been judged; rejects where the log cannot be read to
-   * its end in time.
+   * Resolves when this process has read all samples sent so far; rejects if the log cannot be read
+   * to its end in time.
    */
   async awaitAcceptance(): Promise<void> {
     await Promise.all([...this.#partitions.values()].map((partition) => partition.awaitAcceptance()));
   }
 
-  /** Cuts what is due; to be called every `sweepMs`. */
+  /** Cuts the samples that are due; called every `sweepMs`. */
   sweep(sweepMs: number): void {
     const nowMs = this.#context.clock.nowMs();
     for (const partition of this.#partitions.values()) partition.sweep(nowMs, sweepMs);
@@ -132,7 +131,7 @@ export class Sequencer implements SampleListener {
     );
   }
 
-  /** Takes an account in that is new here; the answer is why it is rejected, or null. */
+  /** Adds a new account; returns its rejection, or null. */
   #admit(partition: PartitionSequencer, key: string, account: AccountId): Rejection | null {
     if (partition.has(key)) return null;
     const { log, isServer, partitionOf } = this.#context;
@@ -155,7 +154,7 @@ export class Sequencer implements SampleListener {
     const send = this.#context.sink.write(partition, key, range, frame).catch((error: unknown) => {
       this.counts.lostSends += 1;
       this.#context.logger.warn({ err: error, partition }, "a sample was not acknowledged");
-      // After this turn, so that the failed send no longer counts as on its way.
+      // After this turn, so that the failed send is no longer in flight.
       setImmediate(lost);
     });
     sends.add(send);
