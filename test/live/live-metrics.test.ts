@@ -8,7 +8,7 @@ import { createLogger } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
-import { World } from "../../services/metrics/test/world.ts";
+import { Harness } from "../../services/metrics/test/harness.ts";
 import type { Checker } from "./checker.ts";
 import { RandomSource } from "./random-source.ts";
 import { Disturbances } from "./disturbances.ts";
@@ -40,12 +40,12 @@ const SLOW_CONSUMER = 4408;
 const MAX_STOPS = 5;
 
 const logger = createLogger({ service: "live-test", level: "error" });
-let world: World;
+let harness: Harness;
 let fleet: Fleet | null = null;
 let trial: Trial | null = null;
 
 beforeAll(async () => {
-  world = await World.start();
+  harness = await Harness.start();
 });
 
 afterEach(async () => {
@@ -54,7 +54,7 @@ afterEach(async () => {
 });
 
 afterAll(async () => {
-  await world.scope.stop();
+  await harness.scope.stop();
 });
 
 /** Processes, accounts, the witness of their log and a market for them. */
@@ -63,11 +63,11 @@ async function begin(
   env: Record<string, string>,
 ): Promise<{ fleet: Fleet; trial: Trial; market: SeededMarket; accounts: readonly string[]; random: RandomSource }> {
   const random = new RandomSource(seed);
-  const { kafka, producer, serverId, managementKey } = world;
-  const accounts = Array.from({ length: ACCOUNTS }, () => world.account());
+  const { kafka, producer, serverId, managementKey } = harness;
+  const accounts = Array.from({ length: ACCOUNTS }, () => harness.account());
   fleet = new Fleet({
-    ...world.metricsEnv,
-    OPERATOR_TOKEN: world.environment.secrets.serviceTokens.operator,
+    ...harness.metricsEnv,
+    OPERATOR_TOKEN: harness.environment.secrets.serviceTokens.operator,
     LOG_LEVEL: "error",
     ...env,
   });
@@ -96,7 +96,7 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
       for (let index = 1; index <= CLIENTS; index += 1) {
         trial.add(`client-${index}`, [stream, otherStream], { meanCutMs: MEAN_CUT_MS, longAbsence: LONG_ABSENCE });
       }
-      const { producer, serverId } = world;
+      const { producer, serverId } = harness;
       const zombie = new ZombieWriter({ producer, witness: trial.witness, serverId, accounts, random: random.fork() });
       zombie.start();
       const disturbances = new Disturbances(fleet, SESSION_TIMEOUT_MS);

@@ -1,15 +1,14 @@
 /**
- * A span for each attempt at a command that belongs to a trace, beneath the one that took the
- * command up.
+ * One span for each attempt at a traced command. Its parent is the span that consumed the command.
  */
 import { ATTRIBUTE, isTracing, type Span, startSpan } from "@kapi/runtime";
 
 import type { Entry } from "./entry.ts";
 import type { BatchMode } from "./scheduler.ts";
-import type { Verdict } from "./verdict.ts";
+import type { Resolution } from "./outcome-resolver.ts";
 
 export class AttemptSpans {
-  /** The attempts of the batch by name; undefined where a command belongs to no trace. */
+  /** The `traceparent` of each attempt of the batch; undefined for an untraced command. */
   readonly members: readonly (string | undefined)[];
   readonly #spans: ReadonlyMap<Entry, Span>;
 
@@ -19,8 +18,8 @@ export class AttemptSpans {
   }
 
   /**
-   * Begins the spans of a batch, and names each to its command: the change that it asks for, its
-   * booking and its events stand beneath it. Null where nothing is traced.
+   * Starts the spans of a batch and writes each into its command's message, as the parent of the
+   * change, its booking and its events. Returns null if tracing is off.
    */
   static start(serverId: string, mode: BatchMode, batch: readonly Entry[]): AttemptSpans | null {
     if (!isTracing()) return null;
@@ -42,15 +41,15 @@ export class AttemptSpans {
     return new AttemptSpans(batch, spans);
   }
 
-  /** Notes what the attempts came to. */
-  conclude(verdicts: readonly Verdict<unknown>[]): void {
-    for (const verdict of verdicts) {
-      const outcome = verdict.kind === "final" ? verdict.outcome.kind : verdict.kind;
-      this.#spans.get(verdict.entry)?.set({ [ATTRIBUTE.commandOutcome]: outcome });
+  /** Sets the outcome of each attempt on its span. */
+  recordOutcomes(resolutions: readonly Resolution<unknown>[]): void {
+    for (const resolution of resolutions) {
+      const outcome = resolution.kind === "final" ? resolution.outcome.kind : resolution.kind;
+      this.#spans.get(resolution.entry)?.set({ [ATTRIBUTE.commandOutcome]: outcome });
     }
   }
 
-  /** What the batch came to is written. */
+  /** Ends the spans, after the outcomes are written. */
   end(): void {
     for (const span of this.#spans.values()) span.end();
   }

@@ -3,19 +3,19 @@ import { describe, expect, it } from "vitest";
 import { column, jsonLines } from "./columns.ts";
 
 describe("a column of many values", () => {
-  it("leaves plain values as they are, and tells null from the text null", () => {
+  it("leaves plain values unquoted, and distinguishes null from the text null", () => {
     expect(column(["a", 1, null, -2.5])).toBe("{a,1,NULL,-2.5}");
     expect(column(["NULL", "null", ""])).toBe('{"NULL","null",""}');
     expect(column([])).toBe("{}");
   });
 
-  it("quotes whatever would mean something else", () => {
+  it("quotes values that have a special meaning", () => {
     expect(column(['say "hi"', "a,b", "{}", "back\\slash", "two words"])).toBe(
       '{"say \\"hi\\"","a,b","{}","back\\\\slash","two words"}',
     );
   });
 
-  it("refuses JSON that is not on one line", () => {
+  it("rejects JSON that is not on one line", () => {
     expect(jsonLines(['{"a":1}', null, '{"b":"\\n"}'])).toBe('{"a":1}\n\n{"b":"\\n"}');
     expect(() => jsonLines(['{\n"a":1}'])).toThrow(/one line/);
   });

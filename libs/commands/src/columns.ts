@@ -1,12 +1,11 @@
 /**
- * Many values as one parameter. pg escapes every element of an array with two searches; at
- * thousands of rows a second that is more work than the rest of the statement.
+ * Array literals for statements with many rows. pg searches every element of an array twice to
+ * escape it. At thousands of rows a second that costs more than the rest of the statement.
  */
 import { assert } from "@kapi/kernel";
 
 /**
- * Characters that mean something in an array literal, and the elements that must be quoted to be
- * themselves.
+ * Elements that an array literal must quote.
  */
 const NEEDS_QUOTES = /[{}",\\\s]|^$|^null$/i;
 const LINE_END = "\n";
@@ -22,8 +21,8 @@ export function column(values: readonly (string | number | null)[]): string {
 }
 
 /**
- * A column of JSON texts for `unnest(string_to_array($n, E'\n', ''))`: what `JSON.stringify` writes
- * never holds a line end, so the texts need no escaping. Null stays null.
+ * A column of JSON texts for `unnest(string_to_array($n, E'\n', ''))`. `JSON.stringify` never
+ * writes a line end, so the texts need no escaping. Null stays null.
  */
 export function jsonLines(texts: readonly (string | null)[]): string {
   for (const text of texts) assert(text === null || !text.includes(LINE_END), "JSON on one line");

@@ -15,16 +15,16 @@ const ALLOWED: readonly (readonly [CommandStatus, CommandStatus])[] = [
   ["leased", "failed"],
 ];
 
-describe("the life of a command", () => {
+describe("the state of a command", () => {
   const pairs = COMMAND_STATUSES.flatMap((from) => COMMAND_STATUSES.map((to) => [from, to] as const));
-  it.each(pairs)("%s to %s is allowed only where the table says so", (from, to) => {
+  it.each(pairs)("%s to %s is allowed only if the table allows it", (from, to) => {
     const allowed = ALLOWED.some(([a, b]) => a === from && b === to);
     expect(mayMove(from, to)).toBe(allowed);
     if (allowed) assertMove("c", from, to);
     else expect(() => assertMove("c", from, to)).toThrow(/cannot go/);
   });
 
-  it("never changes a final state again", () => {
+  it("never changes a final state", () => {
     for (const from of ["succeeded", "failed", "expired"] as const) {
       expect(COMMAND_STATUSES.filter((to) => mayMove(from, to))).toEqual([]);
     }

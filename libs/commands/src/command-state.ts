@@ -1,12 +1,12 @@
 /**
- * The life of a command as one table (decisions, 3.1). `leased` is written only for an attempt that
- * lasts, so a fast command goes from `queued` to its end in one step.
+ * The allowed changes of a command's state (decisions, 3.1). `leased` is written only for a long
+ * attempt, so a fast command goes from `queued` to its final state in one step.
  */
 import { assert } from "@kapi/kernel";
 import type { CommandStatus } from "@kapi/contracts";
 
 const MOVES: Readonly<Record<CommandStatus, readonly CommandStatus[]>> = {
-  // To itself: an attempt too short to be shown ended without an answer.
+  // To itself: a short attempt, never shown as leased, got no answer.
   queued: ["leased", "queued", "succeeded", "failed", "expired"],
   leased: ["queued", "succeeded", "failed"],
   succeeded: [],
@@ -19,7 +19,7 @@ export function mayMove(from: CommandStatus, to: CommandStatus): boolean {
   return MOVES[from].includes(to);
 }
 
-/** Throws where {@link mayMove} says no: our own mistake, never a caller's. */
+/** Throws if {@link mayMove} returns false: a defect in kapi, never a caller's mistake. */
 export function assertMove(commandId: string, from: CommandStatus, to: CommandStatus): void {
   assert(mayMove(from, to), `command ${commandId} cannot go from ${from} to ${to}`);
 }

@@ -3,7 +3,7 @@ import type { Message } from "@kapi/kafka";
 import { commandMessage } from "@kapi/testkit";
 import { expect, it } from "vitest";
 
-import { decode, isMarked, storedMessage } from "./decode.ts";
+import { decode, isUnreadable, storedMessage } from "./decode.ts";
 
 const record = (value: unknown): Message => ({
   key: "",
@@ -14,13 +14,13 @@ const record = (value: unknown): Message => ({
 });
 
 const NAMES = new Set(["commandId", "organizationId", "serverId", "operation"]);
-/** Left out where they cannot be read: nothing depends on them. */
-const TOLD = ["createdBy", "callerAddress"];
+/** Dropped if unreadable: nothing depends on them. */
+const OPTIONAL = ["createdBy", "callerAddress"];
 const fields = Object.keys({ ...CommandHeader.shape, payload: null }).filter(
-  (field) => !NAMES.has(field) && !TOLD.includes(field),
+  (field) => !NAMES.has(field) && !OPTIONAL.includes(field),
 );
 
-it.each(TOLD)("a message whose %s is damaged is carried out without it", (field) => {
+it.each(OPTIONAL)("a message whose %s is damaged is carried out without it", (field) => {
   const message = commandMessage();
   const incoming = decode(record({ ...message, [field]: ["damaged"] }), 0);
   if (typeof incoming === "string") throw new Error(incoming);
@@ -33,11 +33,11 @@ it.each(fields)("a message whose %s is damaged is stored in a form that can be r
   if (typeof incoming === "string") throw new Error(incoming);
   expect(incoming.unreadable).toContain(field);
   const stored: unknown = JSON.parse(incoming.text);
-  expect(isMarked(stored)).toBe(true);
+  expect(isUnreadable(stored)).toBe(true);
   expect(storedMessage(stored)).toEqual(incoming.message);
 });
 
-it("a message of release 0.1.0 has its money in minor units, when it comes in and when its row is read again", () => {
+it("a message of release 0.1.0 gets its amount in minor units, from Kafka and from the inbox", () => {
   const { amountMinor: _unknown, ...former } = commandMessage({ payload: { amount: 1_234.56 } });
   const incoming = decode(record(former), 0);
   if (typeof incoming === "string") throw new Error(incoming);
@@ -46,7 +46,7 @@ it("a message of release 0.1.0 has its money in minor units, when it comes in an
   expect(storedMessage(former)).toEqual(incoming.message);
 });
 
-it("a row of release 0.1.0 whose payload makes no sense is a command that is never carried out", () => {
+it("a row of release 0.1.0 with an invalid payload is never carried out", () => {
   const stored = commandMessage({ payload: { amount: "a lot" } });
   expect(storedMessage(stored)).toEqual({ ...stored, payload: {}, unreadable: true });
 });

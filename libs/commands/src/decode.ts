@@ -1,7 +1,7 @@
 /**
- * A message of a command topic → what the inbox keeps of it. A message that cannot be read, and yet
- * names its command, becomes one that is never carried out: the command is settled and fails
- * INTERNAL (decisions, 3.1). What names no command is for the dead letters.
+ * Converts a message of a command topic to its inbox row. An unreadable message that still names
+ * its command is never carried out: the command is settled and fails INTERNAL (decisions, 3.1). A
+ * message that names no command becomes a dead letter.
  */
 import {
   CommandHeader,
@@ -17,7 +17,7 @@ import { z } from "zod";
 
 export interface Incoming {
   readonly message: StoredCommandMessage;
-  /** Why the message could not be read; null where it could. */
+  /** Why the message could not be read; null for a readable message. */
   readonly unreadable: string | null;
   readonly partition: number;
   readonly offset: number;
@@ -26,8 +26,8 @@ export interface Incoming {
 }
 
 /**
- * The message, or why it names no command. The reason never quotes the value: it may hold a sealed
- * password.
+ * Returns the message, or the reason why it names no command. The reason never quotes the value,
+ * which may hold a sealed password.
  */
 export function decode({ value, offset, traceparent }: Message, partition: number): Incoming | string {
   const received = value.toString("utf8");
@@ -42,30 +42,30 @@ export function decode({ value, offset, traceparent }: Message, partition: numbe
   if (parsed.success) {
     const message = traceparent === undefined ? parsed.data : { ...parsed.data, traceparent };
     const asReceived =
-      message.sealedPassword === null && traceparent === undefined && !received.includes("\n") && !isMarked(json);
+      message.sealedPassword === null && traceparent === undefined && !received.includes("\n") && !isUnreadable(json);
     const text = asReceived ? received : JSON.stringify({ ...message, sealedPassword: null });
     return { message, unreadable: null, ...place, text };
   }
-  const findings = parsed.error.issues.map(({ path, code }) => `${path.join(".")}: ${code}`);
-  const reason = `not a command message (${findings.join(", ")})`;
-  const named = Named.safeParse(json);
+  const issues = parsed.error.issues.map(({ path, code }) => `${path.join(".")}: ${code}`);
+  const reason = `not a command message (${issues.join(", ")})`;
+  const named = IdentifiedCommand.safeParse(json);
   if (!named.success) return reason;
   const message: UnreadableCommandMessage = { ...named.data, ...NOTHING_TO_DO };
   return { message, unreadable: reason, ...place, text: JSON.stringify(message) };
 }
 
-/** Whether a message, or the JSON of an inbox row, is that of a message which could not be read. */
-export function isMarked(message: unknown): message is UnreadableCommandMessage {
+/** Whether a message, or the JSON of an inbox row, is marked as unreadable. */
+export function isUnreadable(message: unknown): message is UnreadableCommandMessage {
   return typeof message === "object" && message !== null && "unreadable" in message && message.unreadable === true;
 }
 
 /**
- * The message in a row of the inbox, from its text as JSON. Throws if it has no form that a release
- * has stored. A row of release 0.1.0 whose payload makes no sense is a command that cannot be read.
+ * Parses the message of an inbox row. Throws if no release has stored this form. A row of release
+ * 0.1.0 with an invalid payload becomes an unreadable command.
  */
 export function storedMessage(json: unknown): StoredCommandMessage {
   const header = StoredHeader.parse(json);
-  const request = isMarked(json) ? null : CommandRequest.safeParse(json);
+  const request = isUnreadable(json) ? null : CommandRequest.safeParse(json);
   return request?.success === true ? { ...header, ...request.data } : { ...header, ...UNREADABLE };
 }
 
@@ -78,10 +78,10 @@ const StoredHeader = CommandHeader.extend({ fingerprint: z.string() });
 const NO_FINGERPRINT = "0".repeat(64);
 
 /**
- * Which command it is, whose, and what it has reserved; everything else only as far as it can be
- * read.
+ * The required fields identify a command and its organization. All other fields fall back to a
+ * default.
  */
-const Named = z.object({
+const IdentifiedCommand = z.object({
   commandId: z.uuid(),
   organizationId: z.uuid(),
   serverId: z.guid(),

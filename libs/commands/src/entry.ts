@@ -1,18 +1,18 @@
 import type { CommandErrorCode, CommandHeader, StoredCommandMessage } from "@kapi/contracts";
 
-import type { Lease } from "./lease-book.ts";
+import type { Lease } from "./partition-leases.ts";
 
-/** How a command is to fail once it is settled and was not applied. */
-export interface Refusal {
+/** The error of a command that kapi rejects, used once it is settled and did not apply. */
+export interface Rejection {
   readonly errorCode: CommandErrorCode;
   readonly errorMessage: string;
 }
 
-/** Of a command that cannot be processed. */
-export const INTERNAL: Refusal = { errorCode: "INTERNAL", errorMessage: "The command could not be processed" };
+/** The error of a command that cannot be processed. */
+export const INTERNAL: Rejection = { errorCode: "INTERNAL", errorMessage: "The command could not be processed" };
 
 /** The partition that a command in memory belongs to. */
-export interface Home {
+export interface CommandPartition {
   readonly partition: number;
   readonly lease: Lease | null;
   remove(entry: Entry): void;
@@ -20,33 +20,33 @@ export interface Home {
 
 /** A command in memory. */
 export interface Entry {
-  /** Its `traceparent` is that of the attempt under way. */
+  /** Its `traceparent` names the current attempt. */
   message: StoredCommandMessage;
-  /** The span that the command was taken up in, if it belongs to a trace. */
+  /** The span that consumed the command, if it is traced. */
   readonly traceparent?: string | undefined;
   /** See {@link orderKeyOf}. */
   readonly orderKey: string;
   readonly offset: number;
-  readonly partition: Home;
+  readonly partition: CommandPartition;
   readonly deadlineMs: number;
-  /** Attempts begun. */
+  /** Attempts started. */
   attempts: number;
-  /** False only while this process knows that the trading server was never sent it. */
+  /** False only if this process knows that no attempt was ever sent to the trading server. */
   maybeSent: boolean;
-  /** Set: to be settled, then failed with this. */
-  refusal: Refusal | null;
-  /** Attempts that ended in an error nobody expected; such a command runs in a batch of its own. */
-  broken: number;
+  /** If set, the command is settled and then fails with this error. */
+  rejection: Rejection | null;
+  /** Attempts that ended in an unexpected error. Above 0, the command runs in its own batch. */
+  unexpectedErrors: number;
   /**
-   * It was made final by another path, or its partition is gone: whatever its batch brings is of no
-   * interest.
+   * The command became final by another path, or its partition was closed. The outcome of its batch
+   * is ignored.
    */
-  gone: boolean;
+  dropped: boolean;
 }
 
 /**
- * The commands of one account run one at a time, in the order of the log. A creation has its own
- * account.
+ * Commands with one key run one at a time, in log order. The key is the account; each creation has
+ * its own key.
  */
 export function orderKeyOf(message: CommandHeader): string {
   if (message.accountNumber === null) return message.managedAccountId ?? message.commandId;

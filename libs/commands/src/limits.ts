@@ -1,70 +1,66 @@
-/** Every limit of the machinery, with its unit and reason. */
+/** The limits of the command worker. */
 
-/** Most messages of one partition in one insert into the inbox. */
+/** Maximum number of messages of one partition in one insert into the inbox. */
 export const MAX_INBOX_BATCH = 1_000;
-/** Partitions whose batches share one insert into the inbox. */
-export const MAX_PARTITIONS_TOGETHER = 4;
-/** Most commands in one call of an executor; the trading-server contract takes no more. */
+/** Maximum number of partitions whose batches share one insert into the inbox. */
+export const MAX_PARTITIONS_PER_INSERT = 4;
+/** Maximum number of commands in one executor call; the limit of the trading-server contract. */
 export const MAX_BATCH_COMMANDS = 200;
-/** Batches under way at once for one server. More only makes the batches smaller. */
+/** Maximum number of concurrent batches for one server. A higher number only makes them smaller. */
 export const MAX_BATCHES_PER_SERVER = 2;
 /**
- * A second batch beside one under way starts at once where no more commands than this are under
- * way: nobody waits for another while there are few.
+ * While at most this many commands are running, a second batch starts at once: a quiet server
+ * needs no batching.
  */
 export const FEW_COMMANDS = 8;
 /**
- * Else it starts when this many wait. What comes before shares the next batch: at 64 deposits in
- * flight a deposit costs all processes together a sixth less than in batches half as large, and
- * ends no later.
+ * Otherwise it starts when this many commands wait. Larger batches are cheaper: at 64 deposits in
+ * flight, a deposit costs all processes together a sixth less than with batches half as large, and
+ * takes no longer.
  */
-export const WORTH_A_BATCH_COMMANDS = 100;
+export const MIN_SECOND_BATCH_COMMANDS = 100;
 /**
- * Or when the oldest under way has lasted this long: a server that is slow to answer one batch
- * holds up no other.
+ * Or it starts when the oldest running batch has lasted this long: one slow batch must not delay
+ * the next.
  */
 export const SLOW_BATCH_MS = 250;
 /**
- * Least time between two fetches while commands come in numbers: what comes meanwhile shares an
- * insert and a batch.
+ * Minimum time between two fetches under load, so that more commands share an insert and a batch.
  */
 export const BUSY_INTERVAL_MS = 10;
-/** Commands of one partition and server kept in memory; the others wait in the inbox. */
-export const MAX_LOADED_PER_LANE = 4_000;
-/** Commands of one partition kept in memory, before every lane has its minimum. */
+/** Maximum number of commands of one partition and server in memory; the rest wait in the inbox. */
+export const MAX_LOADED_PER_SERVER = 4_000;
+/** Above this many commands of one partition in memory, each server may hold only its minimum. */
 export const MAX_LOADED_PER_PARTITION = 20_000;
-/** What a lane may always hold, so that one server's flood stops no other server. */
-export const MIN_LOADED_PER_LANE = 100;
+/** Each server may always hold this many, so that one busy server cannot block another. */
+export const MIN_LOADED_PER_SERVER = 100;
 
-/** How long a fence holds without renewal (decisions, 3.2). */
+/** How long a lease lasts without renewal (decisions, 3.2). */
 export const LEASE_MS = 30_000;
 export const LEASE_RENEWAL_MS = 10_000;
-/** Pause before a lost or unobtainable lease is taken again. */
+/** Pause before a process tries to acquire a lost or unavailable lease again. */
 export const REOPEN_DELAY_MS = 1_000;
 
-/** An attempt that lasts longer is shown as `leased`. */
+/** A command whose attempt lasts longer gets the state `leased`. */
 export const LEASED_EVENT_AFTER_MS = 250;
-/** A command that applied is asked for again when its fact has not come by then. */
+/** A pending command is retried if its trading event is not booked within this time. */
 export const PENDING_TIMEOUT_MS = 5_000;
 /**
- * How often the rows of such commands are looked at meanwhile: another process may have booked the
- * fact.
+ * How often the rows of pending commands are polled: another process may have booked the event.
  */
-export const END_WATCH_INTERVAL_MS = 50;
+export const FINAL_STATE_POLL_INTERVAL_MS = 50;
 /**
- * Attempts that ended in an error nobody expected, before the command is settled and fails
- * INTERNAL.
+ * After this many attempts with an unexpected error, the command is settled and fails INTERNAL.
  */
-export const MAX_BROKEN_ATTEMPTS = 3;
-/** How often the heads behind an open breaker are looked at for their deadline. */
+export const MAX_UNEXPECTED_ERRORS = 3;
+/** How often the parked commands behind an open breaker are checked for their deadline. */
 export const EXPIRY_SWEEP_MS = 1_000;
 
 /**
- * Pauses before the tries of one transaction after the first, where the database says that only the
- * moment was bad: at once for what another transaction was faster with, and then long enough for a
- * database that is starting.
+ * Pauses before the retries of a transaction after a transient error. The first retry is immediate,
+ * for a conflict with another transaction; the later ones give a database time to start.
  */
 export const TRANSACTION_PAUSES_MS: readonly number[] = [0, 50, 250];
 
-/** How long a stopping worker waits for the batches under way. */
+/** How long a stopping worker waits for running batches. */
 export const DRAIN_DEADLINE_MS = 10_000;

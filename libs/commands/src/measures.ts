@@ -1,6 +1,5 @@
 /**
- * What the machinery of commands tells about itself: how long commands take, what waits, and which
- * servers are away.
+ * Metrics of the command worker: the duration of commands, the inbox and outbox, and the breakers.
  */
 import type { CommandHeader } from "@kapi/contracts";
 import type { Clock } from "@kapi/kernel";
@@ -17,14 +16,14 @@ const duration = histogram(
   "commands",
 );
 
-/** A command ended; told after the commit. */
-export function measureEnd(worker: string, message: CommandHeader, status: string, clock: Clock): void {
+/** Records a final command. Called after the commit. */
+export function measureFinalState(worker: string, message: CommandHeader, status: string, clock: Clock): void {
   if (!isMeasuring()) return;
   const seconds = Math.max(0, clock.nowMs() - Date.parse(message.createdAt)) / MS_PER_SECOND;
   duration.record(seconds, { worker, operation: message.operation, status });
 }
 
-/** Lets the outbox be looked at; returns what ends that. */
+/** Registers the outbox metric; returns a function that removes it. */
 export function measureOutbox(worker: string, database: Database): () => void {
   return observed(
     "commands.outbox.age",
@@ -34,16 +33,16 @@ export function measureOutbox(worker: string, database: Database): () => void {
   );
 }
 
-/** What of a worker is looked at. */
+/** The parts of a worker that its metrics read. */
 export interface MeasuredWorker {
   readonly partitions: { oldestMs(): number | null; loaded(): number };
   readonly scheduler: { servers(): readonly { readonly serverId: string; readonly parked: boolean }[] };
   readonly clock: Clock;
 }
 
-/** Lets a worker's queue be looked at; returns what ends that. */
+/** Registers the metrics of a worker; returns a function that removes them. */
 export function measureWorker(worker: string, { partitions, scheduler, clock }: MeasuredWorker): () => void {
-  const endings = [
+  const stops = [
     observed(
       "commands.inbox.age",
       "How long ago the oldest open command was accepted that this process holds, by `worker`",
@@ -69,6 +68,6 @@ export function measureWorker(worker: string, { partitions, scheduler, clock }: 
     ),
   ];
   return () => {
-    for (const end of endings) end();
+    for (const stop of stops) stop();
   };
 }

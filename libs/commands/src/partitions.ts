@@ -1,16 +1,16 @@
 /**
- * The partitions that Kafka's group gave to this process, their fences and their commands. A fence
- * that expired while the partition is still ours (a long database outage) is taken again after a
- * pause; references make it safe to run a command twice. If the group has assigned the partition to
- * another process and this process does not know yet, the other process keeps the fence, because
- * its generation is higher.
+ * The partitions that the consumer group assigned to this process, with their leases and commands.
+ * If a lease expires while the partition is still assigned (a long database outage), it is acquired
+ * again after a pause; references make it safe to run a command twice. If the group has already
+ * assigned the partition to another process, that process keeps the lease: its generation is
+ * higher.
  */
 import { delay } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 
 import { type Incoming, storedMessage } from "./decode.ts";
 import type { Entry } from "./entry.ts";
-import type { Lease, LeaseBook } from "./lease-book.ts";
+import type { Lease, PartitionLeases } from "./partition-leases.ts";
 import { LEASE_RENEWAL_MS, REOPEN_DELAY_MS } from "./limits.ts";
 import { PartitionQueue } from "./partition-queue.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -19,7 +19,7 @@ import type { CommandStore } from "./store.ts";
 
 export interface PartitionsOptions {
   readonly store: CommandStore;
-  readonly leases: LeaseBook;
+  readonly leases: PartitionLeases;
   readonly scheduler: Scheduler;
   readonly logger: Logger;
 }
@@ -31,7 +31,7 @@ export class Partitions {
   readonly #stopping = new AbortController();
   readonly #opening = new Set<Promise<void>>();
   #assigned = false;
-  /** The group's generation that the last assignment came with. */
+  /** The generation of the consumer group at the last assignment. */
   #generation = 0;
   #wasOpen = false;
 
@@ -41,12 +41,12 @@ export class Partitions {
   }
 
   /**
-   * null, or why no commands run yet. Only until they do for the first time: partitions also come
-   * when another process ends, and who only asks this one must not be turned away for that.
+   * Returns why no commands run yet, or null. After the first time it is always null: a rebalance
+   * must not make a running process unready.
    */
   check(): string | null {
     if (this.#wasOpen) return null;
-    if (!this.#assigned) return "the consumer group has not given partitions yet";
+    if (!this.#assigned) return "the consumer group has not assigned partitions yet";
     const waiting = [...this.#queues.values()].filter(({ lease }) => lease === null);
     this.#wasOpen = waiting.length === 0;
     return this.#wasOpen ? null : `${waiting.length} partitions are not open yet`;
@@ -59,24 +59,24 @@ export class Partitions {
   }
 
   /**
-   * When the oldest command that is held here was accepted, in milliseconds since the epoch; null
-   * where none is.
+   * When the oldest command in memory was accepted, in milliseconds since the epoch; null if there
+   * is none.
    */
   oldestMs(): number | null {
     let oldest: Entry | null = null;
     for (const queue of this.#queues.values()) {
-      // All commands of a worker have the same time until their deadline.
+      // All commands of a worker have the same time to their deadline.
       for (const entry of queue.entries()) if (oldest === null || entry.deadlineMs < oldest.deadlineMs) oldest = entry;
     }
     return oldest === null ? null : Date.parse(oldest.message.createdAt);
   }
 
   /**
-   * Takes over a new assignment of the group: the partitions in it are ours, all others are not. A
-   * partition that was ours and is again may have been another process's in between, also where the
-   * fence is still ours: a process that was paused takes its fence back before it joins the group
-   * again. What that other process wrote to the inbox is read now: its offsets are committed, so
-   * the topic does not bring it again.
+   * Applies a new assignment of the group: opens its partitions and closes all others. The inbox of
+   * a partition that stays assigned is read again. Another process may have held it in between,
+   * even if the lease is still ours: a paused process acquires its lease before it rejoins the
+   * group. The commands which that process wrote have committed offsets, so Kafka does not deliver
+   * them again.
    */
   async assign(partitions: readonly number[], generation: number): Promise<void> {
     this.#generation = generation;
@@ -97,29 +97,29 @@ export class Partitions {
     try {
       await queue.reload();
     } catch (error) {
-      this.#options.logger.warn({ err: error, partition: queue.partition }, "the inbox could not be read; again later");
+      this.#options.logger.warn({ err: error, partition: queue.partition }, "the inbox could not be read; retrying");
       this.#close(queue.partition);
       await this.#open(queue.partition);
     }
   }
 
-  /** Hands on commands that were just written to the inbox. */
+  /** Adds commands that were just written to the inbox. */
   add(partition: number, messages: readonly Incoming[]): void {
     this.#queues.get(partition)?.add(messages);
   }
 
-  /** Hands on repeats of commands, which may be open and unknown here. */
+  /** Adds repeated commands, which may be open and not in memory. */
   async addRepeats(partition: number, commandIds: readonly string[]): Promise<void> {
     await this.#queues.get(partition)?.addRepeats(commandIds);
   }
 
-  /** The command is final. */
-  end(entry: Entry): void {
+  /** Removes a final command. */
+  remove(entry: Entry): void {
     this.#options.scheduler.drop(entry);
     entry.partition.remove(entry);
   }
 
-  /** A command that is held here. */
+  /** Returns a command that is in memory. */
   find(commandId: string): Entry | undefined {
     for (const queue of this.#queues.values()) {
       const entry = queue.get(commandId);
@@ -128,27 +128,27 @@ export class Partitions {
     return undefined;
   }
 
-  /** Commands are final by whatever path; those held here are let go. */
-  endAll(commandIds: readonly string[]): void {
+  /** Removes final commands, whichever path made them final. */
+  removeAll(commandIds: readonly string[]): void {
     for (const commandId of commandIds) {
       const entry = this.find(commandId);
-      if (entry !== undefined) this.end(entry);
+      if (entry !== undefined) this.remove(entry);
     }
   }
 
   /**
-   * The fence is another's: drops the partition's commands, and takes it again if it is still ours
-   * to take.
+   * Another process holds the lease: drops the partition's commands, and tries to acquire the lease
+   * again.
    */
-  lose({ partition, token }: Lease): void {
+  handleLeaseLost({ partition, token }: Lease): void {
     if (this.#queues.get(partition)?.lease?.token !== token) return;
-    this.#options.logger.warn({ partition }, "the fence of a partition was lost");
+    this.#options.logger.warn({ partition }, "the lease of a partition was lost");
     this.#close(partition);
     const queue = this.#makeQueue(partition);
-    this.#openLater(queue);
+    this.#reopenLater(queue);
   }
 
-  #openLater(queue: PartitionQueue): void {
+  #reopenLater(queue: PartitionQueue): void {
     void this.#track(delay(REOPEN_DELAY_MS, this.#stopping.signal).then(() => this.#openUntilDone(queue)));
   }
 
@@ -169,7 +169,7 @@ export class Partitions {
     const queue = new PartitionQueue(partition, {
       database: store.database,
       schedule: (entry) => scheduler.add(entry),
-      onReadError: (error) => logger.warn({ err: error, partition }, "the inbox could not be read; again later"),
+      onReadError: (error) => logger.warn({ err: error, partition }, "the inbox could not be read; retrying"),
     });
     this.#queues.set(partition, queue);
     return queue;
@@ -182,15 +182,19 @@ export class Partitions {
   }
 
   /**
-   * Takes the fence and reads the open commands; retries until both succeed or the partition is
-   * gone. If a member of a later generation has the fence, it returns and retries in the
-   * background: the next assignment waits until this one has been handled.
+   * Acquires the lease and reads the open commands; retries until both succeed or the partition is
+   * closed. If a member of a later generation holds the lease, it returns and retries in the
+   * background, because the next assignment waits for this one.
    */
   async #openUntilDone(queue: PartitionQueue): Promise<void> {
     while (!queue.closed && !this.#stopping.signal.aborted) {
       try {
-        const lease = await this.#options.leases.take(this.#options.store.database, queue.partition, this.#generation);
-        if (lease === null) return this.#openLater(queue);
+        const lease = await this.#options.leases.acquire(
+          this.#options.store.database,
+          queue.partition,
+          this.#generation,
+        );
+        if (lease === null) return this.#reopenLater(queue);
         await this.#requeueLeased(queue.partition, lease);
         await queue.open(lease);
         return;
@@ -201,10 +205,10 @@ export class Partitions {
     }
   }
 
-  /** What an earlier holder had under way goes back to the queue (decisions, 3.1). */
+  /** Requeues the commands that an earlier holder left as leased (decisions, 3.1). */
   async #requeueLeased(partition: number, lease: Lease): Promise<void> {
     await this.#options.store.transact(async (unit) => {
-      const held = await this.#options.leases.check(unit, [lease]);
+      const held = await this.#options.leases.lockHeld(unit, [lease]);
       if (!held.has(partition)) return;
       const rows = await unit.query(LOCK_LEASED, [partition]);
       unit.change(
@@ -232,9 +236,9 @@ export class Partitions {
     const leases = [...this.#queues.values()].flatMap(({ lease }) => (lease === null ? [] : [lease]));
     try {
       const held = await this.#options.leases.renew(this.#options.store.database, leases);
-      for (const lease of leases) if (!held.has(lease.partition)) this.lose(lease);
+      for (const lease of leases) if (!held.has(lease.partition)) this.handleLeaseLost(lease);
     } catch (error) {
-      this.#options.logger.warn({ err: error }, "fences could not be renewed");
+      this.#options.logger.warn({ err: error }, "leases could not be renewed");
     }
   }
 }

@@ -1,7 +1,6 @@
 /**
- * Runs batches: asks the executor, turns its outcomes into verdicts, and writes those under the
- * fence. A command becomes final here, or through a settled fact that another part of the service
- * books.
+ * Runs batches: calls the executor, resolves its outcomes, and writes them under the lease of the
+ * partition. A command becomes final here, or when another part of the service books its event.
  */
 import { assert, type Clock } from "@kapi/kernel";
 import { isTransient } from "@kapi/postgres";
@@ -9,11 +8,11 @@ import { faultPoint, inBatchSpan, type Logger } from "@kapi/runtime";
 
 import { column } from "./columns.ts";
 import { mayMove } from "./command-state.ts";
-import { EndWatch } from "./end-watch.ts";
-import { isMarked } from "./decode.ts";
+import { FinalStatePoller } from "./final-state-poller.ts";
+import { isUnreadable } from "./decode.ts";
 import type { Entry } from "./entry.ts";
 import type { CommandExecutor, CommandOutcome, LeasedCommand } from "./executor.ts";
-import type { Lease, LeaseBook } from "./lease-book.ts";
+import type { Lease, PartitionLeases } from "./partition-leases.ts";
 import { LEASED_EVENT_AFTER_MS, PENDING_TIMEOUT_MS } from "./limits.ts";
 import type { BatchMode, ServerAnswer } from "./scheduler.ts";
 import { AttemptSpans } from "./attempt-spans.ts";
@@ -21,44 +20,44 @@ import { READ_OPEN } from "./statements.ts";
 import type { CommandStore } from "./store.ts";
 import type { StateChange, Unit } from "./unit.ts";
 import type { OpenCommand } from "./work.ts";
-import { type FinalVerdict, Judge, type Verdict } from "./verdict.ts";
+import { type FinalResolution, OutcomeResolver, type Resolution } from "./outcome-resolver.ts";
 
 export interface RunnerOptions<Effect> {
   readonly worker: string;
   readonly store: CommandStore;
-  readonly leases: LeaseBook;
+  readonly leases: PartitionLeases;
   readonly executor: CommandExecutor<Effect>;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
   /** The command is final. */
-  readonly onEnd: (entry: Entry) => void;
-  /** The command has to run again after `delayMs`, unless it ends before by another path. */
-  readonly onAgain: (entry: Entry, delayMs: number) => void;
-  /** The fence of a partition is no longer ours. */
-  readonly onLost: (lease: Lease) => void;
+  readonly onFinal: (entry: Entry) => void;
+  /** The command is retried after `delayMs`, unless it becomes final by another path. */
+  readonly onRetry: (entry: Entry, delayMs: number) => void;
+  /** Another process holds the lease of the partition. */
+  readonly onLeaseLost: (lease: Lease) => void;
 }
 
 export class Runner<Effect> {
   readonly #options: RunnerOptions<Effect>;
-  readonly #judge: Judge<Effect>;
-  readonly #endWatch: EndWatch;
+  readonly #resolver: OutcomeResolver<Effect>;
+  readonly #finalStatePoller: FinalStatePoller;
 
   constructor(options: RunnerOptions<Effect>) {
     this.#options = options;
-    this.#judge = new Judge(options);
-    this.#endWatch = new EndWatch({
+    this.#resolver = new OutcomeResolver(options);
+    this.#finalStatePoller = new FinalStatePoller({
       database: options.store.database,
-      onEnd: options.onEnd,
-      onError: (error) => options.logger.warn({ err: error }, "pending commands could not be looked at"),
+      onFinal: options.onFinal,
+      onError: (error) => options.logger.warn({ err: error }, "pending commands could not be polled"),
     });
   }
 
   stop(): void {
-    this.#endWatch.stop();
+    this.#finalStatePoller.stop();
   }
 
-  /** Runs one batch of one server to its verdicts. Never rejects. */
+  /** Runs one batch of one server and writes its outcomes. Never rejects. */
   async run(serverId: string, mode: BatchMode, batch: readonly Entry[]): Promise<ServerAnswer> {
     const spans = AttemptSpans.start(serverId, mode, batch);
     if (spans === null) return this.#run(serverId, mode, batch, null);
@@ -77,20 +76,20 @@ export class Runner<Effect> {
     const timer =
       mode === "execute" ? setTimeout(() => void this.#showLeased(batch, attempt), LEASED_EVENT_AFTER_MS) : null;
     if (mode === "execute") for (const entry of batch) entry.attempts += 1;
-    let verdicts: Verdict<Effect>[];
+    let resolutions: Resolution<Effect>[];
     let answer: ServerAnswer = "unused";
     try {
       const outcomes = await this.#ask(serverId, mode, batch);
       answer = answerOf(mode, outcomes);
-      verdicts = batch.map((entry, index) => this.#judge.outcome(entry, outcomes[index], mode));
+      resolutions = batch.map((entry, index) => this.#resolver.resolve(entry, outcomes[index], mode));
     } catch (error) {
       if (this.#options.executor.isUnreachable(error)) answer = "unreachable";
-      verdicts = batch.map((entry) => this.#judge.failure(entry, error, mode));
+      resolutions = batch.map((entry) => this.#resolver.resolveFailure(entry, error, mode));
     }
     attempt.ended = true;
-    spans?.conclude(verdicts);
+    spans?.recordOutcomes(resolutions);
     if (timer !== null) clearTimeout(timer);
-    await this.#settleVerdicts(verdicts.filter(({ entry }) => !entry.gone));
+    await this.#writeResolutions(resolutions.filter(({ entry }) => !entry.dropped));
     return answer;
   }
 
@@ -106,69 +105,69 @@ export class Runner<Effect> {
             batch.map(({ message }) => ({ message })),
           );
     if (mode === "execute") faultPoint(`${worker}.after-execute`);
-    assert(outcomes.length === batch.length, "an executor answers one outcome for each command");
+    assert(outcomes.length === batch.length, "an executor returns one outcome for each command");
     return outcomes;
   }
 
-  async #settleVerdicts(verdicts: readonly Verdict<Effect>[]): Promise<void> {
-    const written = verdicts.filter((verdict) => verdict.kind === "final" || verdict.requeue);
+  async #writeResolutions(resolutions: readonly Resolution<Effect>[]): Promise<void> {
+    const written = resolutions.filter((resolution) => resolution.kind === "final" || resolution.requeue);
     let putBack: ReadonlySet<Entry> = new Set();
     try {
       if (written.length > 0) putBack = await this.#write(written);
     } catch (error) {
       this.#options.logger.error(
         { err: error, commands: written.length },
-        "verdicts could not be written; again later",
+        "the outcomes of commands could not be written; retrying",
       );
-      for (const verdict of written) {
-        if (!isTransient(error)) verdict.entry.broken += 1;
-        this.#options.onAgain(verdict.entry, this.#judge.pauseMs(verdict.entry));
+      for (const resolution of written) {
+        if (!isTransient(error)) resolution.entry.unexpectedErrors += 1;
+        this.#options.onRetry(resolution.entry, this.#resolver.pauseMs(resolution.entry));
       }
-      return this.#proceed(verdicts.filter((verdict) => !written.includes(verdict)));
+      return this.#proceed(resolutions.filter((resolution) => !written.includes(resolution)));
     }
-    for (const entry of putBack) if (!entry.gone) this.#options.onAgain(entry, 0);
-    this.#proceed(verdicts.filter(({ entry }) => !putBack.has(entry)));
+    for (const entry of putBack) if (!entry.dropped) this.#options.onRetry(entry, 0);
+    this.#proceed(resolutions.filter(({ entry }) => !putBack.has(entry)));
   }
 
-  #proceed(verdicts: readonly Verdict<Effect>[]): void {
-    for (const verdict of verdicts) {
-      if (verdict.entry.gone) continue;
-      if (verdict.kind === "pending") {
-        this.#options.onAgain(verdict.entry, PENDING_TIMEOUT_MS);
-        this.#endWatch.add(verdict.entry);
-      } else if (verdict.kind === "again") this.#options.onAgain(verdict.entry, verdict.delayMs);
-      else this.#options.onEnd(verdict.entry);
+  #proceed(resolutions: readonly Resolution<Effect>[]): void {
+    for (const resolution of resolutions) {
+      if (resolution.entry.dropped) continue;
+      if (resolution.kind === "pending") {
+        this.#options.onRetry(resolution.entry, PENDING_TIMEOUT_MS);
+        this.#finalStatePoller.add(resolution.entry);
+      } else if (resolution.kind === "again") this.#options.onRetry(resolution.entry, resolution.delayMs);
+      else this.#options.onFinal(resolution.entry);
     }
   }
 
   /**
-   * One transaction: fence, what is open, effects of the service, new states, events. Returns the
-   * commands that went back to the queue instead of ending: only a queued command expires, and one
-   * may still be leased where an earlier write failed.
+   * One transaction: leases, open commands, effects of the service, new states, events. Returns the
+   * commands that were requeued instead of made final: only a queued command expires, and a command
+   * may still be leased after a failed write.
    */
-  async #write(verdicts: readonly Verdict<Effect>[]): Promise<ReadonlySet<Entry>> {
+  async #write(resolutions: readonly Resolution<Effect>[]): Promise<ReadonlySet<Entry>> {
     let putBack: ReadonlySet<Entry> = new Set();
-    await this.#underFence(
-      verdicts.map(({ entry }) => entry),
+    await this.#withLeases(
+      resolutions.map(({ entry }) => entry),
       async (unit, open) => {
-        const locked = verdicts.filter(({ entry }) => open.has(entry));
-        const finals = locked.filter((verdict) => verdict.kind === "final");
-        putBack = new Set(finals.filter((verdict) => !mayEnd(verdict, open)).map(({ entry }) => entry));
-        const ending = finals.filter(({ entry }) => !putBack.has(entry));
-        const applied = ending.map(({ entry, outcome }) => ({ message: entry.message, outcome }));
-        const results = ending.length === 0 ? null : await this.#options.executor.apply(unit, applied);
-        unit.change(locked.flatMap((verdict) => changeOf(verdict, open, results, putBack)));
+        const locked = resolutions.filter(({ entry }) => open.has(entry));
+        const finals = locked.filter((resolution) => resolution.kind === "final");
+        putBack = new Set(finals.filter((resolution) => !mayBecomeFinal(resolution, open)).map(({ entry }) => entry));
+        const finishing = finals.filter(({ entry }) => !putBack.has(entry));
+        const applied = finishing.map(({ entry, outcome }) => ({ message: entry.message, outcome }));
+        const results = finishing.length === 0 ? null : await this.#options.executor.apply(unit, applied);
+        unit.change(locked.flatMap((resolution) => changeOf(resolution, open, results, putBack)));
       },
     );
     return putBack;
   }
 
-  /** Shows an attempt that lasts. Best effort: the attempt goes on whatever becomes of this. */
+  /** Sets long-running commands to `leased`. Best effort: the attempt does not depend on it. */
   async #showLeased(batch: readonly Entry[], attempt: { readonly ended: boolean }): Promise<void> {
     try {
-      await this.#underFence(batch, async (unit, open) => {
-        // The end of the attempt was faster and has told its own state; where it comes meanwhile,
-        // one of us does its work again.
+      await this.#withLeases(batch, async (unit, open) => {
+        // The attempt has ended and writes its own state. If it ends from here on, the versions
+        // conflict and one of the two transactions is retried.
         if (attempt.ended) return;
         const queued = [...open].filter(([, command]) => command.status === "queued");
         unit.change(queued.map(([entry, command]) => moveTo("leased", entry, command)));
@@ -178,25 +177,25 @@ export class Runner<Effect> {
     }
   }
 
-  /** Runs `work` with those commands whose fence holds and that are not final. */
-  async #underFence(
+  /** Runs `work` with the open commands whose partition is still leased by this process. */
+  async #withLeases(
     entries: readonly Entry[],
     work: (unit: Unit, open: ReadonlyMap<Entry, OpenCommand>) => Promise<void>,
   ): Promise<void> {
     const leases = new Map<number, Lease>();
-    for (const { partition, gone } of entries) {
-      if (partition.lease !== null && !gone) leases.set(partition.partition, partition.lease);
+    for (const { partition, dropped } of entries) {
+      if (partition.lease !== null && !dropped) leases.set(partition.partition, partition.lease);
     }
     if (leases.size === 0) return;
     const { lost, final } = await this.#options.store.transact(async (unit) => {
-      const ids = entries.flatMap(({ message, gone }) => (gone ? [] : [message.commandId]));
+      const ids = entries.flatMap(({ message, dropped }) => (dropped ? [] : [message.commandId]));
       const [held, rows] = await Promise.all([
-        this.#options.leases.check(unit, [...leases.values()]),
+        this.#options.leases.lockHeld(unit, [...leases.values()]),
         unit.query(READ_OPEN, [column(ids)]),
       ]);
       const mine = new Map(
         entries
-          .filter(({ partition, gone }) => !gone && held.has(partition.partition))
+          .filter(({ partition, dropped }) => !dropped && held.has(partition.partition))
           .map((entry) => [entry.message.commandId, entry]),
       );
       const open = new Map<Entry, OpenCommand>();
@@ -210,14 +209,14 @@ export class Runner<Effect> {
         final: [...mine.values()].filter((entry) => !open.has(entry)),
       };
     });
-    for (const lease of lost) this.#options.onLost(lease);
-    // Made final by another path while they were under way.
-    for (const entry of final) this.#options.onEnd(entry);
+    for (const lease of lost) this.#options.onLeaseLost(lease);
+    // Another path made these final during the attempt.
+    for (const entry of final) this.#options.onFinal(entry);
   }
 }
 
 function leasedCommandOf({ message, attempts }: Entry): LeasedCommand {
-  assert(!isMarked(message), "a message that cannot be read is never carried out");
+  assert(!isUnreadable(message), "an unreadable message is never carried out");
   return { message, attempt: attempts };
 }
 
@@ -228,20 +227,23 @@ function answerOf(mode: BatchMode, outcomes: readonly { readonly kind: string }[
 }
 
 function changeOf<Effect>(
-  verdict: Verdict<Effect>,
+  resolution: Resolution<Effect>,
   open: ReadonlyMap<Entry, OpenCommand>,
   results: ReadonlyMap<string, Record<string, unknown>> | null,
   putBack: ReadonlySet<Entry>,
 ): StateChange[] {
-  const { entry } = verdict;
+  const { entry } = resolution;
   const command = open.get(entry);
-  if (command === undefined || verdict.kind === "ended" || verdict.kind === "pending") return [];
-  if (verdict.kind === "again" || putBack.has(entry)) return [moveTo("queued", entry, command)];
-  return [finalChange(verdict, command, results?.get(entry.message.commandId))];
+  if (command === undefined || resolution.kind === "ended" || resolution.kind === "pending") return [];
+  if (resolution.kind === "again" || putBack.has(entry)) return [moveTo("queued", entry, command)];
+  return [finalChange(resolution, command, results?.get(entry.message.commandId))];
 }
 
-/** Whether the state in which the command was read may become the final one. */
-function mayEnd<Effect>({ entry, outcome }: FinalVerdict<Effect>, open: ReadonlyMap<Entry, OpenCommand>): boolean {
+/** Whether the command's current state allows this final state. */
+function mayBecomeFinal<Effect>(
+  { entry, outcome }: FinalResolution<Effect>,
+  open: ReadonlyMap<Entry, OpenCommand>,
+): boolean {
   const command = open.get(entry);
   return command !== undefined && mayMove(command.status, outcome.kind === "closed" ? outcome.status : outcome.kind);
 }
@@ -251,12 +253,12 @@ function moveTo(status: "queued" | "leased", entry: Entry, command: OpenCommand)
 }
 
 function finalChange<Effect>(
-  verdict: FinalVerdict<Effect>,
+  resolution: FinalResolution<Effect>,
   command: OpenCommand,
   result: Record<string, unknown> | undefined,
 ): StateChange {
-  const { attempts } = verdict.entry;
-  const { outcome } = verdict;
+  const { attempts } = resolution.entry;
+  const { outcome } = resolution;
   switch (outcome.kind) {
     case "succeeded":
       return {

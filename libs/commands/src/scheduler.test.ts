@@ -4,13 +4,13 @@ import { type CommandHeader, CommandMessage } from "@kapi/contracts";
 import { backOffMs } from "@kapi/kernel";
 import { commandMessage, TestClock } from "@kapi/testkit";
 
-import { type Entry, type Home, orderKeyOf } from "./entry.ts";
+import { type Entry, type CommandPartition, orderKeyOf } from "./entry.ts";
 import {
   FEW_COMMANDS,
   MAX_BATCH_COMMANDS,
   MAX_BATCHES_PER_SERVER,
   SLOW_BATCH_MS,
-  WORTH_A_BATCH_COMMANDS,
+  MIN_SECOND_BATCH_COMMANDS,
 } from "./limits.ts";
 import { type BatchMode, Scheduler, type ServerAnswer } from "./scheduler.ts";
 
@@ -44,12 +44,12 @@ function setUp() {
   return { clock, batches, breakers, scheduler };
 }
 
-/** Lets everything that is ready in this turn run. */
+/** Runs all pending microtasks and due timers. */
 function flush(): Promise<void> {
   return vi.advanceTimersByTimeAsync(0).then(() => undefined);
 }
 
-const partition: Home = { partition: 0, lease: null, remove: () => undefined };
+const partition: CommandPartition = { partition: 0, lease: null, remove: () => undefined };
 
 let nextOffset = 0;
 function entry(accountNumber: string, overrides: Partial<CommandHeader & { maybeSent: boolean }> = {}): Entry {
@@ -57,7 +57,7 @@ function entry(accountNumber: string, overrides: Partial<CommandHeader & { maybe
   const full = CommandMessage.parse(commandMessage({ serverId: SERVER, accountNumber, ...message }));
   const deadlineMs = Date.parse(full.deadlineAt);
   nextOffset += 1;
-  const state = { attempts: 0, maybeSent, refusal: null, broken: 0, gone: false };
+  const state = { attempts: 0, maybeSent, rejection: null, unexpectedErrors: 0, dropped: false };
   return { message: full, orderKey: orderKeyOf(full), offset: nextOffset, partition, deadlineMs, ...state };
 }
 
@@ -83,12 +83,12 @@ describe("the scheduler", () => {
     scheduler.add(second);
     await flush();
     expect(batches.map(({ entries }) => entries)).toEqual([[first]]);
-    scheduler.done(first);
+    scheduler.complete(first);
     await at(batches, 0).end("answered");
     expect(batches.map(({ entries }) => entries)).toEqual([[first], [second]]);
   });
 
-  it("puts a command that comes late before those of its account with a higher offset", async () => {
+  it("runs a late command before the commands of its account with a higher offset", async () => {
     const { batches, scheduler } = setUp();
     const [running, early, late] = [entry("1001"), entry("1001"), entry("1001")];
     scheduler.add(running);
@@ -97,12 +97,12 @@ describe("the scheduler", () => {
     scheduler.add(early);
     for (const [index, expected] of [running, early, late].entries()) {
       expect(at(batches, index).entries).toEqual([expected]);
-      scheduler.done(expected);
+      scheduler.complete(expected);
       await at(batches, index).end("answered");
     }
   });
 
-  it("gathers different accounts into one batch, and keeps several batches of a server under way", async () => {
+  it("gathers accounts into one batch, and runs several batches of a server at once", async () => {
     const { batches, scheduler } = setUp();
     const count = MAX_BATCH_COMMANDS * (MAX_BATCHES_PER_SERVER + 1);
     for (let index = 0; index < count; index += 1) scheduler.add(entry(`2${String(index).padStart(4, "0")}`));
@@ -110,12 +110,12 @@ describe("the scheduler", () => {
     expect(batches).toHaveLength(MAX_BATCHES_PER_SERVER);
     expect(batches.map(({ entries }) => entries.length)).toEqual(Array(MAX_BATCHES_PER_SERVER).fill(200));
     const first = at(batches, 0);
-    for (const done of first.entries) scheduler.done(done);
+    for (const done of first.entries) scheduler.complete(done);
     await first.end("answered");
     expect(batches).toHaveLength(MAX_BATCHES_PER_SERVER + 1);
   });
 
-  describe("beside a batch under way starts another", () => {
+  describe("starts a second batch", () => {
     async function withUnderWay(count: number) {
       const set = setUp();
       const add = async (prefix: string, added: number): Promise<void> => {
@@ -126,13 +126,13 @@ describe("the scheduler", () => {
       return { ...set, add, sizes: () => set.batches.map(({ entries }) => entries.length) };
     }
 
-    it("at once where few commands are under way", async () => {
+    it("at once while few commands are running", async () => {
       const { add, sizes } = await withUnderWay(FEW_COMMANDS);
       await add("2-", 1);
       expect(sizes()).toEqual([FEW_COMMANDS, 1]);
     });
 
-    it("else at its end, with all that came till then", async () => {
+    it("otherwise when the first ends, with all commands that arrived until then", async () => {
       const { add, sizes, batches } = await withUnderWay(FEW_COMMANDS + 1);
       await add("2-", 1);
       await add("3-", 2);
@@ -141,15 +141,15 @@ describe("the scheduler", () => {
       expect(sizes()).toEqual([FEW_COMMANDS + 1, 3]);
     });
 
-    it("before that where many wait", async () => {
+    it("before that if many commands wait", async () => {
       const { add, sizes } = await withUnderWay(FEW_COMMANDS + 1);
-      await add("2-", WORTH_A_BATCH_COMMANDS - 1);
+      await add("2-", MIN_SECOND_BATCH_COMMANDS - 1);
       expect(sizes()).toHaveLength(1);
       await add("3-", 1);
-      expect(sizes()).toEqual([FEW_COMMANDS + 1, WORTH_A_BATCH_COMMANDS]);
+      expect(sizes()).toEqual([FEW_COMMANDS + 1, MIN_SECOND_BATCH_COMMANDS]);
     });
 
-    it("or where it is slow: nobody waits for a server's late answer to others", async () => {
+    it("or if the first is slow", async () => {
       const { add, sizes, clock } = await withUnderWay(FEW_COMMANDS + 1);
       await add("2-", 1);
       clock.advance(SLOW_BATCH_MS - 1);
@@ -160,7 +160,7 @@ describe("the scheduler", () => {
       expect(sizes()).toEqual([FEW_COMMANDS + 1, 1]);
     });
 
-    it("and at once, one after the other, for as long as it stays without an answer", async () => {
+    it("and at once, one after the other, as long as the first gets no answer", async () => {
       const { add, sizes, batches, clock } = await withUnderWay(FEW_COMMANDS + 1);
       clock.advance(SLOW_BATCH_MS);
       await add("2-", 1);
@@ -170,13 +170,13 @@ describe("the scheduler", () => {
     });
   });
 
-  it("tries a command again after its pause, and not before, keeping its account behind it", async () => {
+  it("retries a command after its pause, not before, and holds back its account", async () => {
     const { batches, scheduler } = setUp();
     const [first, second] = [entry("1001"), entry("1001")];
     scheduler.add(first);
     scheduler.add(second);
     await flush();
-    scheduler.again(first, 1_000);
+    scheduler.retry(first, 1_000);
     await at(batches, 0).end("answered");
     await vi.advanceTimersByTimeAsync(999);
     expect(batches).toHaveLength(1);
@@ -184,13 +184,13 @@ describe("the scheduler", () => {
     expect(at(batches, 1).entries).toEqual([first]);
   });
 
-  it("parks only the commands of an unreachable server, probes with one, and goes on when it answers", async () => {
+  it("parks only the commands of an unreachable server, probes with one, and resumes when it answers", async () => {
     const { batches, breakers, clock, scheduler } = setUp();
     const entries = ["1001", "1002", "1003", "1004"].map((number) => entry(number));
     for (const [index, one] of entries.slice(0, 3).entries()) {
       scheduler.add(one);
       await flush();
-      scheduler.again(one, 60_000);
+      scheduler.retry(one, 60_000);
       await at(batches, index).end("unreachable");
     }
     expect(breakers).toEqual([{ serverId: SERVER, open: true }]);
@@ -205,13 +205,13 @@ describe("the scheduler", () => {
     clock.advance(1_000);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(at(batches, 4).entries).toEqual([at(entries, 3)]);
-    scheduler.again(at(entries, 3), 60_000);
+    scheduler.retry(at(entries, 3), 60_000);
     await at(batches, 4).end("unreachable");
     clock.advance(59_000);
     await vi.advanceTimersByTimeAsync(59_000);
     expect(batches).toHaveLength(6);
     expect(at(batches, 5).entries).toHaveLength(1);
-    scheduler.done(at(at(batches, 5).entries, 0));
+    scheduler.complete(at(at(batches, 5).entries, 0));
     await at(batches, 5).end("answered");
     expect(breakers).toEqual([
       { serverId: SERVER, open: true },
@@ -223,18 +223,18 @@ describe("the scheduler", () => {
     ]);
   });
 
-  it("probes also where the wait ends in the very moment in which it looks", async () => {
+  it("probes even if the wait ends at the moment it is checked", async () => {
     for (let leftMs = 0; leftMs <= 5; leftMs += 1) {
       const { batches, clock, scheduler } = setUp();
       for (const [index, number] of ["1001", "1002", "1003"].entries()) {
         const one = entry(number);
         scheduler.add(one);
         await flush();
-        scheduler.again(one, 60_000);
+        scheduler.retry(one, 60_000);
         await at(batches, index).end("unreachable");
       }
       clock.advance(backOffMs(1, () => 0) - leftMs);
-      // A millisecond passes between two looks at the time.
+      // One millisecond passes between two reads of the clock.
       const nowMs = vi.spyOn(clock, "nowMs").mockImplementation(() => {
         clock.advance(1);
         return TestClock.prototype.nowMs.call(clock);
@@ -248,7 +248,7 @@ describe("the scheduler", () => {
     }
   });
 
-  it("settles a command past its deadline if it may have been sent, and expires it if it never was", async () => {
+  it("settles a command past its deadline if it may have been sent, and expires it otherwise", async () => {
     const { batches, clock, scheduler } = setUp();
     const sent = entry("1001", { maybeSent: true });
     const never = entry("1002");
@@ -261,12 +261,12 @@ describe("the scheduler", () => {
     expect(modes.get("expire")).toEqual([never]);
   });
 
-  it("expires a command that was never sent in time, though its server is parked", async () => {
+  it("expires an unsent command in time, even if its server is parked", async () => {
     const { batches, clock, scheduler } = setUp();
     for (const [index, one] of ["1001", "1002", "1003"].map((number) => entry(number)).entries()) {
       scheduler.add(one);
       await flush();
-      scheduler.again(one, 3_600_000);
+      scheduler.retry(one, 3_600_000);
       await at(batches, index).end("unreachable");
     }
     const parked = entry("1009");
@@ -278,29 +278,29 @@ describe("the scheduler", () => {
     expect(batches.slice(3).map(({ mode, entries }) => [mode, entries])).toContainEqual(["expire", [parked]]);
   });
 
-  it("lets the next command of an account run when the first ends by another path", async () => {
+  it("runs the next command of an account when another path makes the first final", async () => {
     const { batches, scheduler } = setUp();
     const [first, second] = [entry("1001"), entry("1001")];
     scheduler.add(first);
     scheduler.add(second);
     await flush();
-    scheduler.again(first, 5_000);
+    scheduler.retry(first, 5_000);
     await at(batches, 0).end("answered");
     scheduler.drop(first);
     await flush();
-    expect(first.gone).toBe(true);
+    expect(first.dropped).toBe(true);
     expect(at(batches, 1).entries).toEqual([second]);
   });
 
-  it("runs a command that broke in a batch of its own", async () => {
+  it("runs a command with an unexpected error in its own batch", async () => {
     const { batches, scheduler } = setUp();
-    const broken = entry("1001");
-    broken.broken = 1;
-    scheduler.add(broken);
+    const unexpectedErrors = entry("1001");
+    unexpectedErrors.unexpectedErrors = 1;
+    scheduler.add(unexpectedErrors);
     scheduler.add(entry("1002"));
     scheduler.add(entry("1003"));
     await flush();
     expect(batches.map(({ entries }) => entries.length).toSorted((a, b) => a - b)).toEqual([1, 2]);
-    expect(batches.find(({ entries }) => entries.length === 1)?.entries).toEqual([broken]);
+    expect(batches.find(({ entries }) => entries.length === 1)?.entries).toEqual([unexpectedErrors]);
   });
 });

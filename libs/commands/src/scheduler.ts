@@ -1,11 +1,10 @@
 /**
- * Which command runs when. Commands of one account wait in a queue in log order and run one at a
- * time; the heads of all queues of a server are gathered into batches, of which a second one goes
- * beside the first where it is worth it. A server whose breaker is open keeps its own commands
- * parked and nothing else.
+ * Decides when a command runs. Commands of one account queue in log order and run one at a time.
+ * The heads of a server's queues are gathered into batches; under load, two batches run at once. A
+ * server with an open breaker parks its own commands and no others.
  *
- * Invariants: of an account at most one command is under way; a command leaves its queue only by
- * `done` or `drop`.
+ * Invariants: at most one command of an account runs at a time; a command leaves its queue only by
+ * `complete` or `drop`.
  */
 import { Breaker, type Clock } from "@kapi/kernel";
 
@@ -16,17 +15,16 @@ import {
   MAX_BATCH_COMMANDS,
   MAX_BATCHES_PER_SERVER,
   SLOW_BATCH_MS,
-  WORTH_A_BATCH_COMMANDS,
+  MIN_SECOND_BATCH_COMMANDS,
 } from "./limits.ts";
 
 /**
- * What is done with a batch: `execute` carries it out, `settle` learns what became of it and closes
- * what did not happen, `expire` ends commands that were never sent, by their deadline or their
- * refusal.
+ * `execute` carries a batch out. `settle` gets its outcomes and closes references without one.
+ * `expire` makes commands final that were never sent, because of their deadline or a rejection.
  */
 export type BatchMode = "execute" | "settle" | "expire";
 
-/** How the trading server behaved in a batch. */
+/** Whether the trading server answered a batch. */
 export type ServerAnswer = "answered" | "unreachable" | "unused";
 
 export interface SchedulerOptions {
@@ -34,12 +32,11 @@ export interface SchedulerOptions {
   /** Between 0 and 1; for jitter. */
   readonly random: () => number;
   /**
-   * Runs a batch; settles its entries through `done`, `again` or `hold` before it resolves. Never
-   * rejects.
+   * Runs a batch; calls `complete` or `retry` for each entry before it resolves. Never rejects.
    */
   readonly run: (serverId: string, mode: BatchMode, batch: readonly Entry[]) => Promise<ServerAnswer>;
   readonly onBreaker: (serverId: string, open: boolean) => void;
-  /** Most commands in one batch; never above {@link MAX_BATCH_COMMANDS}, which is the default. */
+  /** Maximum number of commands in one batch. Default and upper limit: {@link MAX_BATCH_COMMANDS}. */
   readonly maxBatchCommands?: number;
 }
 
@@ -47,14 +44,14 @@ interface AccountQueue {
   readonly key: string;
   readonly server: ServerQueue;
   readonly entries: Entry[];
-  /** Its head is under way, held or backing off. */
+  /** Its head is running or backing off. */
   blocked: boolean;
   timer: NodeJS.Timeout | null;
 }
 
 interface BatchUnderWay {
   readonly commands: number;
-  /** From when on nobody waits for its end any more. */
+  /** From this time on, the next batch does not wait for this one. */
   readonly slowFromMs: number;
 }
 
@@ -84,7 +81,7 @@ export class Scheduler {
     this.#sweep = setInterval(() => this.#expireParked(), EXPIRY_SWEEP_MS);
   }
 
-  /** Queues a command behind those of its account with a lower offset. */
+  /** Queues a command behind the commands of its account with a lower offset. */
   add(entry: Entry): void {
     const account = this.#accountOf(entry);
     const { entries } = account;
@@ -95,13 +92,13 @@ export class Scheduler {
     if (!account.blocked) this.#makeReady(account);
   }
 
-  /** The command is final: the next of its account may run. */
-  done(entry: Entry): void {
+  /** The command is final: the next command of its account may run. */
+  complete(entry: Entry): void {
     this.#remove(entry);
   }
 
-  /** The command has to run again, after `delayMs`. */
-  again(entry: Entry, delayMs: number): void {
+  /** Runs the command again after `delayMs`. */
+  retry(entry: Entry, delayMs: number): void {
     const account = this.#findAccount(entry);
     if (account?.entries[0] !== entry) return;
     if (account.timer !== null) clearTimeout(account.timer);
@@ -113,13 +110,13 @@ export class Scheduler {
     }, delayMs);
   }
 
-  /** Takes a command out, whether it waits or is under way; what its batch brings is ignored. */
+  /** Removes a waiting or running command; the outcome of its batch is ignored. */
   drop(entry: Entry): void {
-    entry.gone = true;
+    entry.dropped = true;
     this.#remove(entry);
   }
 
-  /** The servers that there ever were commands for, and whether those are parked now. */
+  /** All servers that ever had commands, and whether their commands are parked now. */
   servers(): { serverId: string; parked: boolean }[] {
     return Array.from(this.#seen, (serverId) => ({
       serverId,
@@ -127,7 +124,7 @@ export class Scheduler {
     }));
   }
 
-  /** Starts nothing more; resolves when the batches under way have ended. */
+  /** Starts no more batches; resolves when the running ones have ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#sweep);
@@ -178,7 +175,7 @@ export class Scheduler {
     return this.#servers.get(entry.message.serverId)?.accounts.get(entry.orderKey);
   }
 
-  /** A server without commands is forgotten, unless its breaker still has something to remember. */
+  /** Deletes a server without commands, unless its breaker is open. */
   #forget(server: ServerQueue): void {
     const idle = server.accounts.size === 0 && server.underWay.size === 0 && !server.breaker.open;
     if (idle) this.#servers.delete(server.serverId);
@@ -191,7 +188,7 @@ export class Scheduler {
   }
 
   /**
-   * Dispatches after the current synchronous work, so that what comes together goes out together.
+   * Dispatches after the current synchronous work, so that commands added together share a batch.
    */
   #wake(server: ServerQueue): void {
     if (server.woken) return;
@@ -206,7 +203,7 @@ export class Scheduler {
     while (!this.#stopped && server.ready.size > 0 && server.underWay.size < MAX_BATCHES_PER_SERVER) {
       const allowance = Math.min(this.#options.maxBatchCommands ?? MAX_BATCH_COMMANDS, server.breaker.allowance());
       if (allowance === 0) return this.#probeLater(server);
-      const waitMs = this.#companyWaitMs(server, allowance);
+      const waitMs = this.#batchingWaitMs(server, allowance);
       if (waitMs > 0) return this.#dispatchLater(server, waitMs);
       const { mode, batch } = this.#take(server, allowance);
       if (mode !== "expire") server.breaker.sent();
@@ -216,20 +213,20 @@ export class Scheduler {
   }
 
   /**
-   * How long what waits should wait at most for the end of what is under way, to share the next
-   * batch with what comes till then.
+   * How long the ready commands wait for a running batch to end, so that later commands share their
+   * batch.
    */
-  #companyWaitMs(server: ServerQueue, allowance: number): number {
+  #batchingWaitMs(server: ServerQueue, allowance: number): number {
     const [oldest] = server.underWay;
-    if (oldest === undefined || server.ready.size >= Math.min(WORTH_A_BATCH_COMMANDS, allowance)) return 0;
+    if (oldest === undefined || server.ready.size >= Math.min(MIN_SECOND_BATCH_COMMANDS, allowance)) return 0;
     const commands = [...server.underWay].reduce((sum, batch) => sum + batch.commands, 0);
     if (commands <= FEW_COMMANDS) return 0;
     const leftMs = oldest.slowFromMs - this.#options.clock.nowMs();
-    // Nor where the machine's clock was set back.
+    // Larger than the maximum only if the clock was set back: do not wait.
     return leftMs > SLOW_BATCH_MS ? 0 : leftMs;
   }
 
-  /** The end of a batch wakes the server; if that is late, a timer does. */
+  /** Wakes the server by a timer, if no batch ends before. */
   #dispatchLater(server: ServerQueue, waitMs: number): void {
     if (server.slowTimer !== null) return;
     server.slowTimer = setTimeout(() => {
@@ -238,7 +235,7 @@ export class Scheduler {
     }, waitMs);
   }
 
-  /** The heads that have waited longest and need the same thing done. */
+  /** Takes the heads that have waited longest and need the same mode. */
   #take(server: ServerQueue, limit: number): { mode: BatchMode; batch: Entry[] } {
     const nowMs = this.#options.clock.nowMs();
     let mode: BatchMode | null = null;
@@ -247,12 +244,12 @@ export class Scheduler {
       const head = account.entries[0];
       if (head === undefined) continue;
       const needed = modeOf(head, nowMs);
-      if (mode !== null && (needed !== mode || head.broken > 0)) continue;
+      if (mode !== null && (needed !== mode || head.unexpectedErrors > 0)) continue;
       mode = needed;
       account.blocked = true;
       server.ready.delete(account);
       batch.push(head);
-      if (batch.length >= limit || head.broken > 0) break;
+      if (batch.length >= limit || head.unexpectedErrors > 0) break;
     }
     return { mode: mode ?? "execute", batch };
   }
@@ -274,8 +271,8 @@ export class Scheduler {
   }
 
   /**
-   * A probe under way wakes the server at its end; else a timer does, also where the wait ended
-   * just now.
+   * A running probe wakes the server when it ends. Otherwise a timer does, even if the wait is
+   * already over.
    */
   #probeLater(server: ServerQueue): void {
     if (server.probeTimer !== null || server.breaker.probing) return;
@@ -287,8 +284,7 @@ export class Scheduler {
   }
 
   /**
-   * Behind an open breaker a command that was never sent still expires in time: nothing has to be
-   * asked for that.
+   * Expires parked commands that were never sent. This needs no call to the trading server.
    */
   #expireParked(): void {
     const nowMs = this.#options.clock.nowMs();
@@ -311,7 +307,7 @@ export class Scheduler {
 }
 
 function modeOf(entry: Entry, nowMs: number): BatchMode {
-  if (entry.refusal !== null) return entry.maybeSent ? "settle" : "expire";
+  if (entry.rejection !== null) return entry.maybeSent ? "settle" : "expire";
   if (nowMs < entry.deadlineMs) return "execute";
   return entry.maybeSent ? "settle" : "expire";
 }

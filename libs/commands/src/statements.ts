@@ -1,8 +1,8 @@
-/** The SQL of inbox and leases: one statement a function's worth, each over many rows. */
+/** The SQL of inbox and leases. Each statement handles many rows. */
 import { type Statement, statement } from "@kapi/postgres";
 import type { CommandStatus } from "@kapi/contracts";
 
-/** A row of the inbox that is not final, with what is needed to run it. */
+/** An open row of the inbox, with the columns needed to run it. */
 export interface OpenRow {
   readonly command_id: string;
   readonly log_offset: number;
@@ -11,7 +11,7 @@ export interface OpenRow {
   readonly attempts: number;
 }
 
-/** What a transaction has to know about a command that it changes. */
+/** The state of a command that a transaction changes. */
 export interface OpenState {
   readonly command_id: string;
   readonly status: CommandStatus;
@@ -20,16 +20,16 @@ export interface OpenState {
 }
 
 /**
- * Whether a row found by its command id is open; a check of the table keeps it the same as
- * `status in ('queued', 'leased')`. In those words the planner, which knows the index of open
- * commands as nearly empty, reads all of it for each command id: with thousands waiting a statement
- * took seconds.
+ * Whether a row found by its command id is open. A check constraint keeps it equivalent to
+ * `status in ('queued', 'leased')`. With that condition the planner would use the index of open
+ * commands, which its statistics show as nearly empty, and read all of it for each command id: with
+ * thousands waiting a statement took seconds.
  */
 export const OPEN_BY_KEY = "completed_at is null";
 
 /**
- * Columns: partition, command id, offset, server, message and sealed password as lines of JSON.
- * Returns those not known before.
+ * Columns: partition, command id, offset, server; message and sealed password as lines of JSON.
+ * Returns the commands that are new.
  */
 export const INSERT_INBOX: Statement<{ command_id: string }> = statement(
   "commands_insert_inbox",
@@ -48,7 +48,7 @@ export const LOAD_OPEN: Statement<OpenRow> = statement(
    order by log_offset limit $4`,
 );
 
-/** $1 partition, $2 command ids: those of them that are open. */
+/** $1 partition, $2 command ids. Returns the open commands. */
 export const LOAD_OPEN_BY_ID: Statement<OpenRow> = statement(
   "commands_load_open_by_id",
   `select command_id, log_offset, message, sealed_password, attempts from command_inbox
@@ -56,15 +56,14 @@ export const LOAD_OPEN_BY_ID: Statement<OpenRow> = statement(
    order by log_offset`,
 );
 
-/** $1 partition: the servers that have open commands in it. */
+/** $1 partition. Returns the servers with open commands. */
 export const OPEN_SERVERS: Statement<{ server_id: string }> = statement(
   "commands_open_servers",
   `select distinct server_id from command_inbox where partition = $1 and status in ('queued', 'leased')`,
 );
 
 /**
- * Those that are open, as they are now. Nothing is locked: the write at the end finds out whether
- * they still are.
+ * Returns the open commands of $1. Locks nothing: `WRITE_UNIT` detects a changed row by its version.
  */
 export const READ_OPEN: Statement<OpenState> = statement(
   "commands_read_open",
@@ -72,7 +71,7 @@ export const READ_OPEN: Statement<OpenState> = statement(
    where command_id = any($1::uuid[]) and ${OPEN_BY_KEY}`,
 );
 
-/** Those that are final. */
+/** Returns the final commands of $1. */
 export const READ_FINAL: Statement<{ command_id: string }> = statement(
   "commands_read_final",
   `select command_id from command_inbox where command_id = any($1::uuid[]) and completed_at is not null`,
@@ -84,7 +83,7 @@ export const MESSAGES: Statement<{ command_id: string; message: string }> = stat
   `select command_id, message from command_inbox where command_id = any($1::uuid[]) and ${OPEN_BY_KEY}`,
 );
 
-/** $1 partition: what an earlier holder left as leased, locked. */
+/** $1 partition. Locks and returns the commands that an earlier holder left as leased. */
 export const LOCK_LEASED: Statement<OpenState & { message: string }> = statement(
   "commands_lock_leased",
   `select command_id, status, version, attempts, message from command_inbox
@@ -93,11 +92,11 @@ export const LOCK_LEASED: Statement<OpenState & { message: string }> = statement
 );
 
 /**
- * New states of open commands, and in the same statement all messages of the unit. Columns $1-$7:
- * command id, status, version, attempts, error code, error message, completed at; $8: the messages
- * as lines. The statement fails where a command is no longer as it was read: a row that another
- * transaction has moved on has another version by the time its lock is ours. Of a final command
- * only what recognizes a repeat is kept for good. Its message and result are in command-status.
+ * Writes new states of open commands, and all messages of the unit. Columns $1-$7: command id,
+ * status, version, attempts, error code, error message, completed at; $8: the messages as lines.
+ * The statement fails if another transaction has changed a command since it was read: the row then
+ * has another version once it is locked. A final row keeps only the columns that recognize a
+ * repeat. Its message and result are in command-status.
  */
 export const WRITE_UNIT: Statement<{ id: number }> = statement(
   "commands_write_unit_without_result",
@@ -118,8 +117,8 @@ export const WRITE_UNIT: Statement<{ id: number }> = statement(
 );
 
 /**
- * $1 topic, $2 partition, $3 holder, $4 lease in ms, $5 generation of the group. Whoever had it is
- * fenced off from here on; no row where a member of a later generation has it.
+ * $1 topic, $2 partition, $3 holder, $4 lease in ms, $5 generation of the group. The token of the
+ * former holder becomes invalid. Returns no row if a member of a later generation holds the lease.
  */
 export const TAKE_LEASE: Statement<{ partition: number; token: number }> = statement(
   "commands_take_lease",
@@ -131,7 +130,7 @@ export const TAKE_LEASE: Statement<{ partition: number; token: number }> = state
    returning partition, token`,
 );
 
-/** $1 topic, $2 partitions, $3 tokens, $4 lease in ms. Returns what is still held. */
+/** $1 topic, $2 partitions, $3 tokens, $4 lease in ms. Returns the partitions still held. */
 export const RENEW_LEASES: Statement<{ partition: number }> = statement(
   "commands_renew_leases",
   `update partition_lease l set expires_at = clock_timestamp() + $4 * interval '1 millisecond'
@@ -141,8 +140,8 @@ export const RENEW_LEASES: Statement<{ partition: number }> = statement(
 );
 
 /**
- * $1 topic, $2 partitions, $3 tokens. The fence: returns what is held and not expired, and keeps
- * others from taking it until this transaction ends.
+ * $1 topic, $2 partitions, $3 tokens. The fencing check: returns the partitions that are held and
+ * not expired, and locks their leases until the transaction ends.
  */
 export const CHECK_LEASES: Statement<{ partition: number }> = statement(
   "commands_check_leases",

@@ -1,7 +1,7 @@
 /**
- * The commands and the outbox of one service in its own schema. A unit of work is one transaction:
- * effects, states of commands and what is to be published are written together; the process that
- * committed publishes at once.
+ * The commands and the outbox of one service, in its own schema. A unit of work is one transaction:
+ * it writes effects, states of commands and messages together. The process that commits publishes
+ * at once.
  */
 import { type Clock, delay } from "@kapi/kernel";
 import type { Producer } from "@kapi/kafka";
@@ -10,11 +10,11 @@ import { type Database, isTransient } from "@kapi/postgres";
 import { faultPoint, type Logger, type Started } from "@kapi/runtime";
 
 import { TRANSACTION_PAUSES_MS } from "./limits.ts";
-import { measureEnd, measureOutbox } from "./measures.ts";
+import { measureFinalState, measureOutbox } from "./measures.ts";
 import { type MessageLookup, Unit } from "./unit.ts";
 
 export interface CommandStoreOptions {
-  /** Name of the service; part of the fault points' names. */
+  /** Name of the service; prefix of the fault points. */
   readonly worker: string;
   readonly database: Database;
   readonly producer: Producer;
@@ -22,33 +22,32 @@ export interface CommandStoreOptions {
   readonly logger: Logger;
 }
 
-/** What a store wants from the worker of its commands. */
+/** The worker that runs the commands of a store. */
 export interface AttachedWorker {
   /** The message of a command that is in memory. */
   readonly messageOf: MessageLookup;
-  /** Commands were made final by whatever path of this process; told after the commit. */
+  /** This process made commands final, by any path. Called after the commit. */
   readonly onFinal: (commandIds: readonly string[]) => void;
 }
 
-/** What {@link createCommandStore} gives. */
+/** Made by {@link createCommandStore}. */
 export interface CommandStore {
   readonly database: Database;
   /**
-   * Runs `work` in one transaction, and again where the database says that only the moment was bad
-   * (deadlock, connection lost, a command moved on by somebody else), so `work` must find by itself
-   * what an unanswered commit may have done. Resolves after the commit; publishing goes on behind
-   * it.
+   * Runs `work` in one transaction, and again after a transient error (deadlock, lost connection, a
+   * command changed by another transaction). So `work` must tolerate that an earlier run was
+   * committed and its reply lost. Resolves after the commit; publishing continues in the background.
    */
   transact<T>(work: (transaction: Unit) => Promise<T>): Promise<T>;
   /** For the worker that runs the commands of this store. */
   attach(worker: AttachedWorker): void;
 }
 
-/** Starts the outbox of the service's schema. `stop` publishes and deletes what is under way. */
+/** Starts the outbox of the service's schema. `stop` waits for messages that are being published. */
 export function createCommandStore(options: CommandStoreOptions): Started<CommandStore> {
   const { database, worker, producer, clock, logger } = options;
   const outbox = startOutbox({ service: worker, database, rows: ROW_PER_TRANSACTION, producer, logger });
-  const endMeasures = measureOutbox(worker, database);
+  const stopMeasuring = measureOutbox(worker, database);
   let attached: AttachedWorker = { messageOf: () => undefined, onFinal: () => undefined };
 
   const once = async <T>(work: (transaction: Unit) => Promise<T>) =>
@@ -56,7 +55,7 @@ export function createCommandStore(options: CommandStoreOptions): Started<Comman
       const unit = new Unit(transaction, clock, attached.messageOf);
       const value = await work(unit);
       if (unit.finalIds.length > 0) faultPoint(`${worker}.in-transaction`);
-      // Not waited for: the commit goes out right behind it, and tells of its failure.
+      // Not awaited: the commit follows on the same connection, and fails if this statement fails.
       const written = unit.write();
       written.catch(() => undefined);
       return { value, unit, written };
@@ -66,19 +65,19 @@ export function createCommandStore(options: CommandStoreOptions): Started<Comman
       try {
         const { value, unit, written } = await once(work);
         const outboxId = await written;
-        const endsCommands = unit.finalIds.length > 0;
-        if (endsCommands) faultPoint(`${worker}.after-commit`);
+        const makesCommandsFinal = unit.finalIds.length > 0;
+        if (makesCommandsFinal) faultPoint(`${worker}.after-commit`);
         if (outboxId !== null) {
           const published = outbox.value.publish([outboxId], unit.messages);
-          if (endsCommands) void published.then((done) => done && faultPoint(`${worker}.after-publish`));
+          if (makesCommandsFinal) void published.then((done) => done && faultPoint(`${worker}.after-publish`));
         }
-        if (endsCommands) attached.onFinal(unit.finalIds);
-        for (const { message, status } of unit.ends()) measureEnd(worker, message, status, clock);
+        if (makesCommandsFinal) attached.onFinal(unit.finalIds);
+        for (const { message, status } of unit.finalCommands()) measureFinalState(worker, message, status, clock);
         return value;
       } catch (error) {
         const pauseMs = TRANSACTION_PAUSES_MS[attempt];
         if (pauseMs === undefined || !isTransient(error)) throw error;
-        logger.warn({ err: error, attempt: attempt + 1 }, "a unit of work is tried again");
+        logger.warn({ err: error, attempt: attempt + 1 }, "a unit of work is retried");
         if (pauseMs > 0) await delay(pauseMs);
       }
     }
@@ -87,12 +86,12 @@ export function createCommandStore(options: CommandStoreOptions): Started<Comman
     value: {
       database,
       transact,
-      attach: (attachedNow) => {
-        attached = attachedNow;
+      attach: (attachedWorker) => {
+        attached = attachedWorker;
       },
     },
     stop: () => {
-      endMeasures();
+      stopMeasuring();
       return outbox.stop();
     },
   };

@@ -1,5 +1,5 @@
 /**
- * One transaction's worth of work: collects state changes and messages, and writes them in one
+ * The work of one transaction: collects state changes and messages, and writes them in one
  * statement.
  */
 import {
@@ -21,7 +21,7 @@ import { storedMessage } from "./decode.ts";
 import { MESSAGES, type OpenState, READ_OPEN, WRITE_UNIT } from "./statements.ts";
 import type { FinalState, OpenCommand, WorkTransaction } from "./work.ts";
 
-/** A move of one command along the table of `command-state.ts`. */
+/** One change of a command's state, allowed by `command-state.ts`. */
 export interface StateChange {
   readonly command: OpenCommand;
   readonly status: CommandStatus;
@@ -31,7 +31,7 @@ export interface StateChange {
   readonly errorMessage: string | null;
 }
 
-/** The message of a command that this process holds in memory. */
+/** Returns the message of a command in memory. */
 export type MessageLookup = (commandId: string) => StoredCommandMessage | undefined;
 
 export class Unit implements WorkTransaction {
@@ -66,8 +66,7 @@ export class Unit implements WorkTransaction {
     const messages = await this.#messagesOf(rows);
     return rows.flatMap(({ command_id: commandId, status, version, attempts }) => {
       const message = messages.get(commandId);
-      // Another transaction made the command final between the two statements, and wiped its
-      // message.
+      // Missing if another transaction made the command final between the two statements.
       return message === undefined ? [] : [{ message, status, version, attempts }];
     });
   }
@@ -76,7 +75,7 @@ export class Unit implements WorkTransaction {
     this.change(finals.map((final) => ({ ...final, attempts: final.attempts ?? Math.max(final.command.attempts, 1) })));
   }
 
-  /** Moves open commands on, each at most once a unit, and enqueues their events. */
+  /** Changes the state of open commands, each at most once in a unit, and enqueues their events. */
   change(changes: readonly StateChange[]): void {
     for (const change of changes) {
       const { commandId, traceparent } = change.command.message;
@@ -89,14 +88,14 @@ export class Unit implements WorkTransaction {
     }
   }
 
-  /** The commands that it made final, and how. */
-  *ends(): Generator<{ message: CommandHeader; status: CommandStatus }> {
+  /** The commands that the unit makes final, with their final states. */
+  *finalCommands(): Generator<{ message: CommandHeader; status: CommandStatus }> {
     for (const { command, status } of this.#changes.values()) {
       if (isFinal(status)) yield { message: command.message, status };
     }
   }
 
-  /** From memory what is there, the others from the inbox. */
+  /** Returns messages from memory, and reads the missing ones from the inbox. */
   async #messagesOf(rows: readonly OpenState[]): Promise<ReadonlyMap<string, StoredCommandMessage>> {
     const messages = new Map<string, StoredCommandMessage>();
     const unknown: string[] = [];
@@ -113,14 +112,13 @@ export class Unit implements WorkTransaction {
   }
 
   /**
-   * Writes everything collected; nothing may be added afterwards. Gives the row of the outbox that
-   * holds all messages, null where there are none. Rejects, as something that may be tried again,
-   * where another transaction has moved on a command since this one read it. What is wrong with the
-   * values is thrown at once.
+   * Writes everything collected; nothing may be added afterwards. Resolves to the outbox row that
+   * holds all messages, or null if there are none. Rejects with a transient error if another
+   * transaction has changed a command since this one read it. Throws at once if a value is invalid.
    */
   write(): Promise<number | null> {
     if (this.messages.length === 0) return Promise.resolve(null);
-    // In the order of their ids, so that two transactions cannot wait for each other.
+    // Lock order: by command id, so that two transactions cannot deadlock.
     const changes = [...this.#changes.values()].sort((a, b) => (commandIdOf(a) < commandIdOf(b) ? -1 : 1));
     const written = this.query(WRITE_UNIT, [
       column(changes.map(({ command }) => command.message.commandId)),

@@ -1,10 +1,10 @@
-/** What a unit of work is made of: messages, commands that are open, and how they end. */
+/** The interface of a unit of work: open commands, their final states, and messages. */
 import type { CommandErrorCode, CommandStatus, StoredCommandMessage } from "@kapi/contracts";
 import type { OutboxTransaction } from "@kapi/outbox";
 
 /**
- * A command that was not final when the transaction read it; the version tells whether it still is
- * at its end.
+ * A command that was open when the transaction read it. A changed `version` at the commit means
+ * that another transaction has changed it.
  */
 export interface OpenCommand {
   readonly message: StoredCommandMessage;
@@ -13,28 +13,27 @@ export interface OpenCommand {
   readonly attempts: number;
 }
 
-/** How a command ends. */
+/** The final state of a command. */
 export interface FinalState {
   readonly command: OpenCommand;
   readonly status: "succeeded" | "failed" | "expired";
   readonly result: Record<string, unknown> | null;
   readonly errorCode: CommandErrorCode | null;
   readonly errorMessage: string | null;
-  /** Attempts made; by default what the row knows, and at least one. */
+  /** Attempts made. Default: the row's count, at least 1. */
   readonly attempts?: number;
 }
 
-/** A transaction that may end commands and publish messages with it. */
+/** A transaction that can make commands final and publish messages. */
 export interface WorkTransaction extends OutboxTransaction {
   /**
-   * Those of `commandIds` that this service has taken in and that are not final; in no particular
+   * Returns the open commands of `commandIds` that are in this service's inbox, in no particular
    * order.
    */
   readOpen(commandIds: readonly string[]): Promise<readonly OpenCommand[]>;
   /**
-   * Ends commands that `readOpen` of this transaction gave; their events are enqueued with it.
-   * Where another transaction was faster with one of them, this one is rolled back and its work
-   * done again.
+   * Makes commands final that `readOpen` of this transaction returned, and enqueues their events.
+   * If another transaction has changed one of them, this transaction is rolled back and retried.
    */
   finish(finals: readonly FinalState[]): void;
 }

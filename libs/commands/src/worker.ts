@@ -1,11 +1,13 @@
 /**
  * The worker of one command topic: Kafka → inbox → memory → executor → final state.
  *
- * Life: joins the consumer group; takes the fence of each partition it is given and reads what is
- * open from the inbox; writes every new message there before its offset is committed; runs commands
- * until the partition is taken away. Invariants: a command is in the inbox before it is sent
- * anywhere; it is changed only under the fence of its partition, or by a settled fact; what is in
- * memory is always in the inbox too, so a crash loses nothing.
+ * It joins the consumer group, acquires the lease of each assigned partition and reads the open
+ * commands from the inbox. It writes every new message to the inbox before it commits the offset,
+ * and runs commands until the partition is revoked.
+ *
+ * Invariants: a command is in the inbox before it is sent anywhere. A command changes only under
+ * the lease of its partition, or when its event is booked. Every command in memory is also in the
+ * inbox, so a crash loses nothing.
  */
 import { hostname } from "node:os";
 
@@ -26,10 +28,10 @@ import { faultPoint, type Health, type Logger, type Started } from "@kapi/runtim
 import { column, jsonLines } from "./columns.ts";
 import { decode, type Incoming } from "./decode.ts";
 import type { CommandExecutor } from "./executor.ts";
-import { BUSY_INTERVAL_MS, DRAIN_DEADLINE_MS, MAX_INBOX_BATCH, MAX_PARTITIONS_TOGETHER } from "./limits.ts";
+import { BUSY_INTERVAL_MS, DRAIN_DEADLINE_MS, MAX_INBOX_BATCH, MAX_PARTITIONS_PER_INSERT } from "./limits.ts";
 import { Partitions } from "./partitions.ts";
 import { Runner } from "./runner.ts";
-import { LeaseBook } from "./lease-book.ts";
+import { PartitionLeases } from "./partition-leases.ts";
 import { measureWorker } from "./measures.ts";
 import { Scheduler } from "./scheduler.ts";
 import { INSERT_INBOX } from "./statements.ts";
@@ -46,7 +48,7 @@ export interface CommandWorkerOptions<Effect> {
   readonly logger: Logger;
   readonly health: Health;
   readonly fatal: (error: Error) => void;
-  /** Most commands in one call of the executor, where their results are large. Default 200. */
+  /** Maximum number of commands in one executor call; lower for large results. Default 200. */
   readonly maxBatchCommands?: number;
   /** For jitter. Default Math.random. */
   readonly random?: () => number;
@@ -58,14 +60,14 @@ export interface CommandWorker {
 }
 
 /**
- * Starts the worker; it runs until `stop`, which lets the batches under way end within a deadline.
+ * Starts the worker. `stop` waits for running batches, up to a deadline.
  */
 export async function createCommandWorker<Effect>(
   options: CommandWorkerOptions<Effect>,
 ): Promise<Started<CommandWorker>> {
   const { worker, topic, store, clock, logger, health } = options;
   const random = options.random ?? Math.random;
-  const leases = new LeaseBook(topic, `${hostname()}/${process.pid}`);
+  const leases = new PartitionLeases(topic, `${hostname()}/${process.pid}`);
   const scheduler = new Scheduler({
     clock,
     random,
@@ -74,7 +76,7 @@ export async function createCommandWorker<Effect>(
     onBreaker: (serverId, open) =>
       logger.warn(
         { serverId },
-        open ? "trading server unreachable: its commands are parked" : "trading server is back",
+        open ? "trading server unreachable: its commands are parked" : "trading server reachable again",
       ),
   });
   const insert = inboxWriter(store);
@@ -83,13 +85,13 @@ export async function createCommandWorker<Effect>(
     ...options,
     leases,
     random,
-    onEnd: (entry) => partitions.end(entry),
-    onAgain: (entry, delayMs) => scheduler.again(entry, delayMs),
-    onLost: (lease) => partitions.lose(lease),
+    onFinal: (entry) => partitions.remove(entry),
+    onRetry: (entry, delayMs) => scheduler.retry(entry, delayMs),
+    onLeaseLost: (lease) => partitions.handleLeaseLost(lease),
   });
   store.attach({
     messageOf: (commandId) => partitions.find(commandId)?.message,
-    onFinal: (commandIds) => partitions.endAll(commandIds),
+    onFinal: (commandIds) => partitions.removeAll(commandIds),
   });
 
   let consumer: Started<Consumer> | null = null;
@@ -116,11 +118,11 @@ export async function createCommandWorker<Effect>(
     throw error;
   }
   const running = consumer;
-  const endMeasures = measureWorker(worker, { partitions, scheduler, clock });
+  const stopMeasuring = measureWorker(worker, { partitions, scheduler, clock });
   return {
     value: { loaded: () => partitions.loaded() },
     stop: async () => {
-      endMeasures();
+      stopMeasuring();
       await running.stop();
       await Promise.race([scheduler.stop(), delay(DRAIN_DEADLINE_MS)]);
       runner.stop();
@@ -130,8 +132,8 @@ export async function createCommandWorker<Effect>(
 }
 
 /**
- * Writes rows to the inbox and tells which are new. Partitions that are taken in at the same time
- * share one statement.
+ * Writes rows to the inbox and returns the ids of the new ones. Partitions that arrive at the same
+ * time share one statement.
  */
 function inboxWriter({ database }: CommandStore): (rows: readonly Incoming[]) => Promise<ReadonlySet<string>> {
   return batcher({
@@ -140,12 +142,12 @@ function inboxWriter({ database }: CommandStore): (rows: readonly Incoming[]) =>
       const fresh = new Set(inserted.map(({ command_id: commandId }) => commandId));
       return parts.map(() => fresh);
     },
-    maxBatchSize: MAX_PARTITIONS_TOGETHER,
+    maxBatchSize: MAX_PARTITIONS_PER_INSERT,
     maxConcurrentBatches: 1,
   });
 }
 
-/** Writes a batch of messages to the inbox, and hands the new ones on. */
+/** Writes a batch of messages to the inbox, and adds the new commands to their partition. */
 async function takeIn(
   { worker, logger }: Pick<CommandWorkerOptions<never>, "worker" | "logger">,
   partitions: Partitions,

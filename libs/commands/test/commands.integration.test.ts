@@ -8,7 +8,7 @@ import { toLines } from "@kapi/outbox";
 import { statement } from "@kapi/postgres";
 import { anyAccountNumber, commandMessage, eventually } from "@kapi/testkit";
 
-import { MAX_LOADED_PER_LANE } from "../src/limits.ts";
+import { MAX_LOADED_PER_SERVER } from "../src/limits.ts";
 import { Harness } from "./harness.ts";
 
 const STEAL_LEASE = statement<never>(
@@ -31,12 +31,12 @@ const REFUSE_REQUEUE = statement<never>(
   `create function refuse_requeue() returns trigger language plpgsql as $$
    begin raise exception 'the database is starting up' using errcode = '57P03'; end $$`,
 );
-const ADD_REFUSAL = statement<never>(
+const ADD_REQUEUE_TRIGGER = statement<never>(
   "test_add_refusal",
   `create trigger refuse_requeue before update on command_inbox for each row
    when (new.status = 'queued' and old.status = 'leased') execute function refuse_requeue()`,
 );
-const DROP_REFUSAL = statement<never>("test_drop_refusal", "drop trigger refuse_requeue on command_inbox");
+const DROP_REQUEUE_TRIGGER = statement<never>("test_drop_refusal", "drop trigger refuse_requeue on command_inbox");
 
 describe("commands", () => {
   let harness: Harness;
@@ -48,7 +48,7 @@ describe("commands", () => {
     await harness.stop();
   });
 
-  it("acts once and tells one final state, however often the message comes", async () => {
+  it("applies once and publishes one final state, however often the message arrives", async () => {
     const message = commandMessage();
     await harness.publish(message, message);
     await harness.until(message.commandId, "succeeded");
@@ -56,7 +56,7 @@ describe("commands", () => {
     const last = commandMessage({ serverId: message.serverId, accountNumber: message.accountNumber });
     await harness.publish(last);
     await harness.until(last.commandId, "succeeded");
-    expect(harness.book.applied.filter((id) => id === message.commandId)).toHaveLength(1);
+    expect(harness.tradingServer.applied.filter((id) => id === message.commandId)).toHaveLength(1);
     const [event, ...others] = harness.eventsOf(message.commandId);
     expect(others).toEqual([]);
     expect(event).toMatchObject({
@@ -67,9 +67,9 @@ describe("commands", () => {
     });
   });
 
-  it("tells a refusal of the trading server as a failure, and charges for it", async () => {
+  it("reports a rejection by the trading server as failed, and charges for it", async () => {
     const message = commandMessage();
-    harness.book.behave(message.accountNumber ?? "", "refuse");
+    harness.tradingServer.behave(message.accountNumber ?? "", "refuse");
     await harness.publish(message);
     expect(await harness.until(message.commandId, "failed")).toMatchObject({
       errorCode: "INSUFFICIENT_FUNDS",
@@ -77,44 +77,43 @@ describe("commands", () => {
     });
   });
 
-  it("acts once though the answer was lost, and shows the command as queued in between", async () => {
+  it("applies once though the answer was lost, and reports the command as queued in between", async () => {
     const message = commandMessage();
-    harness.book.behave(message.accountNumber ?? "", "drop-answer");
+    harness.tradingServer.behave(message.accountNumber ?? "", "drop-answer");
     await harness.publish(message);
     expect(await harness.until(message.commandId, "queued")).toMatchObject({ attempts: 1, settlement: null });
-    harness.book.behave(message.accountNumber ?? "", "apply");
+    harness.tradingServer.behave(message.accountNumber ?? "", "apply");
     expect(await harness.until(message.commandId, "succeeded")).toMatchObject({ attempts: 2 });
-    expect(harness.book.applied.filter((id) => id === message.commandId)).toHaveLength(1);
+    expect(harness.tradingServer.applied.filter((id) => id === message.commandId)).toHaveLength(1);
     const versions = harness.eventsOf(message.commandId).map(({ version }) => version);
     expect(versions).toEqual(versions.toSorted((a, b) => a - b));
     expect(new Set(versions).size).toBe(versions.length);
   });
 
-  it("shows an attempt that lasts as leased", async () => {
+  it("reports a long attempt as leased", async () => {
     const message = commandMessage();
-    harness.book.behave(message.accountNumber ?? "", "hang");
+    harness.tradingServer.behave(message.accountNumber ?? "", "hang");
     await harness.publish(message);
     expect(await harness.until(message.commandId, "leased")).toMatchObject({ version: 1, attempts: 1 });
-    harness.book.release();
+    harness.tradingServer.release();
     expect(await harness.until(message.commandId, "succeeded")).toMatchObject({ version: 2, attempts: 1 });
   });
 
-  it("lets a holder whose fence is gone change nothing, and acts once all the same", async () => {
+  it("lets a holder without a valid token change nothing, and applies once", async () => {
     const message = commandMessage();
-    harness.book.behave(message.accountNumber ?? "", "hang");
+    harness.tradingServer.behave(message.accountNumber ?? "", "hang");
     await harness.publish(message);
     await harness.until(message.commandId, "leased");
     await harness.database.query(STEAL_LEASE, [harness.partitionOf(message)]);
-    harness.book.behave(message.accountNumber ?? "", "apply");
-    harness.book.release();
-    // The worker still has the partition by Kafka's word, so it takes the fence again and starts
-    // over.
+    harness.tradingServer.behave(message.accountNumber ?? "", "apply");
+    harness.tradingServer.release();
+    // The partition is still assigned to the worker, so it acquires the lease again and retries.
     expect(await harness.until(message.commandId, "succeeded")).toMatchObject({ version: 3 });
     expect(harness.eventsOf(message.commandId).map(({ status }) => status)).toEqual(["leased", "queued", "succeeded"]);
-    expect(harness.book.applied.filter((id) => id === message.commandId)).toHaveLength(1);
+    expect(harness.tradingServer.applied.filter((id) => id === message.commandId)).toHaveLength(1);
   });
 
-  it("takes over what an earlier holder left open, in log order", async () => {
+  it("runs the commands that an earlier holder left open, in log order", async () => {
     await harness.stopWorker();
     const accountNumber = anyAccountNumber();
     const first = commandMessage({ accountNumber });
@@ -140,23 +139,23 @@ describe("commands", () => {
       ["queued", 2],
       ["succeeded", 3],
     ]);
-    const order = harness.book.applied.filter((id) => id === first.commandId || id === second.commandId);
+    const order = harness.tradingServer.applied.filter((id) => id === first.commandId || id === second.commandId);
     expect(order).toEqual([first.commandId, second.commandId]);
   });
 
-  it("runs a command that an earlier holder wrote down after this one had looked, when its message comes again", async () => {
+  it("runs a command that an earlier holder inserted after the inbox was read, when its message repeats", async () => {
     const message = commandMessage();
     const values = [message.commandId, harness.partitionOf(message), 0, message.serverId, JSON.stringify(message)];
     await harness.database.query(INSERT_OPEN, [...values, "queued", 0, 0]);
     await harness.publish(message);
     await harness.until(message.commandId, "succeeded");
-    expect(harness.book.applied.filter((id) => id === message.commandId)).toHaveLength(1);
+    expect(harness.tradingServer.applied.filter((id) => id === message.commandId)).toHaveLength(1);
   });
 
   it("runs every command once while partitions move between two workers", async () => {
     const serverId = randomUUID();
     const messages = Array.from({ length: 3_000 }, () => commandMessage({ serverId }));
-    const before = harness.book.applied.length;
+    const before = harness.tradingServer.applied.length;
     const publishing = (async () => {
       for (let index = 0; index < messages.length; index += 100) {
         await harness.publish(...messages.slice(index, index + 100));
@@ -166,27 +165,27 @@ describe("commands", () => {
     const another = await harness.startAnother();
     await publishing;
     await another.stop();
-    await eventually(() => harness.book.applied.length - before >= messages.length, { timeoutMs: 30_000 });
+    await eventually(() => harness.tradingServer.applied.length - before >= messages.length, { timeoutMs: 30_000 });
     await eventually(
       () => {
-        const told = new Set(harness.events.filter(({ settlement }) => settlement !== null).map((e) => e.commandId));
-        return messages.every(({ commandId }) => told.has(commandId));
+        const final = new Set(harness.events.filter(({ settlement }) => settlement !== null).map((e) => e.commandId));
+        return messages.every(({ commandId }) => final.has(commandId));
       },
       { timeoutMs: 30_000 },
     );
     const finals = harness.events.filter((event) => event.serverId === serverId && event.settlement !== null);
     expect(finals).toHaveLength(messages.length);
-    expect(harness.book.applied.length - before).toBe(messages.length);
+    expect(harness.tradingServer.applied.length - before).toBe(messages.length);
   });
 
-  it("goes on with an account when another process has made its command final, without asking again", async () => {
+  it("runs the account's next command when another process makes the first final, without a retry", async () => {
     const message = commandMessage();
     const { serverId, accountNumber } = message;
     const next = commandMessage({ serverId, accountNumber });
-    harness.book.behave(accountNumber ?? "", "pending");
+    harness.tradingServer.behave(accountNumber ?? "", "pending");
     await harness.publish(message);
-    await eventually(() => harness.book.executed.includes(message.commandId));
-    harness.book.behave(accountNumber ?? "", "apply");
+    await eventually(() => harness.tradingServer.executed.includes(message.commandId));
+    harness.tradingServer.behave(accountNumber ?? "", "apply");
     await harness.publish(next);
     const other = harness.startStore();
     await other.value.transact(async (unit) => {
@@ -196,24 +195,24 @@ describe("commands", () => {
     });
     await harness.until(next.commandId, "succeeded");
     await other.stop();
-    expect(harness.book.executed.filter((id) => id === message.commandId)).toHaveLength(1);
+    expect(harness.tradingServer.executed.filter((id) => id === message.commandId)).toHaveLength(1);
   });
 
-  it("expires a command past its deadline that was never sent, and releases its credits", async () => {
+  it("expires an unsent command past its deadline, and releases its credits", async () => {
     const message = commandMessage({ deadlineAt: toIso(Date.now() - 1_000) });
     await harness.publish(message);
     expect(await harness.until(message.commandId, "expired")).toMatchObject({
       attempts: 0,
       settlement: { action: "release" },
     });
-    expect(harness.book.applied).not.toContain(message.commandId);
+    expect(harness.tradingServer.applied).not.toContain(message.commandId);
   });
 
-  it("keeps a sent command queued past its deadline while nobody can tell, and believes what settling says", async () => {
+  it("keeps a sent command queued past its deadline until settling gives its outcome", async () => {
     const [applied, closed] = [1, 2].map(() => commandMessage({ deadlineAt: toIso(Date.now() + 5_000) }));
     if (applied === undefined || closed === undefined) throw new Error("two commands");
-    harness.book.settles = false;
-    for (const { accountNumber } of [applied, closed]) harness.book.behave(accountNumber ?? "", "unreachable");
+    harness.tradingServer.settles = false;
+    for (const { accountNumber } of [applied, closed]) harness.tradingServer.behave(accountNumber ?? "", "unreachable");
     await harness.publish(applied, closed);
     await harness.until(applied.commandId, "queued");
     await harness.until(closed.commandId, "queued");
@@ -221,48 +220,48 @@ describe("commands", () => {
     for (const { commandId } of [applied, closed]) {
       expect((await harness.row(commandId))?.status).toBe("queued");
     }
-    // The first attempt of one applies only now: late, but before anything was settled.
-    harness.book.applyLate(applied.commandId);
-    harness.book.settles = true;
+    // The first attempt of one command applies late, but before it is settled.
+    harness.tradingServer.applyLate(applied.commandId);
+    harness.tradingServer.settles = true;
     await harness.until(applied.commandId, "succeeded", 30_000);
     await harness.until(closed.commandId, "expired", 30_000);
-    harness.book.applyLate(closed.commandId);
-    expect(harness.book.applied).not.toContain(closed.commandId);
+    harness.tradingServer.applyLate(closed.commandId);
+    expect(harness.tradingServer.applied).not.toContain(closed.commandId);
   });
 
-  it("expires a command that is shown as leased where going back to the queue could not be written in time", async () => {
+  it("expires a leased command if requeueing it could not be written in time", async () => {
     const message = commandMessage({ deadlineAt: toIso(Date.now() + 3_000) });
     const { serverId, accountNumber } = message;
     const next = commandMessage({ serverId, accountNumber });
     await harness.database.query(REFUSE_REQUEUE, []);
-    harness.book.behave(accountNumber ?? "", "unreachable");
-    const openGate = harness.book.closeGate();
+    harness.tradingServer.behave(accountNumber ?? "", "unreachable");
+    const openGate = harness.tradingServer.closeGate();
     await harness.publish(message);
     await harness.until(message.commandId, "leased");
-    await harness.database.query(ADD_REFUSAL, []);
+    await harness.database.query(ADD_REQUEUE_TRIGGER, []);
     openGate();
     await eventually(() => Date.now() > Date.parse(message.deadlineAt) + 1_000, { timeoutMs: 15_000 });
-    await harness.database.query(DROP_REFUSAL, []);
+    await harness.database.query(DROP_REQUEUE_TRIGGER, []);
     await harness.until(message.commandId, "expired", 20_000);
     expect(harness.eventsOf(message.commandId).map(({ status }) => status)).toEqual(["leased", "queued", "expired"]);
-    harness.book.behave(accountNumber ?? "", "apply");
+    harness.tradingServer.behave(accountNumber ?? "", "apply");
     await harness.publish(next);
     await harness.until(next.commandId, "succeeded");
   });
 
-  it("fails a command that cannot be processed, alone, and only after settling it", async () => {
+  it("fails only the command that cannot be processed, after settling it", async () => {
     const serverId = randomUUID();
     const broken = commandMessage({ serverId });
     const others = Array.from({ length: 5 }, () => commandMessage({ serverId }));
-    harness.book.behave(broken.accountNumber ?? "", "throw");
+    harness.tradingServer.behave(broken.accountNumber ?? "", "throw");
     await harness.publish(broken, ...others);
     for (const { commandId } of others) await harness.until(commandId, "succeeded");
     expect(await harness.until(broken.commandId, "failed", 30_000)).toMatchObject({ errorCode: "INTERNAL" });
-    harness.book.applyLate(broken.commandId);
-    expect(harness.book.applied).not.toContain(broken.commandId);
+    harness.tradingServer.applyLate(broken.commandId);
+    expect(harness.tradingServer.applied).not.toContain(broken.commandId);
   });
 
-  it("fails a command whose message cannot be read, and says so; its account goes on", async () => {
+  it("fails a command with an unreadable message, and runs the next one of its account", async () => {
     const message = commandMessage();
     const { serverId, accountNumber } = message;
     const next = commandMessage({ serverId, accountNumber });
@@ -278,24 +277,24 @@ describe("commands", () => {
       settlement: { chargeId: message.commandId, credits: message.reservedCredits },
     });
     await harness.until(next.commandId, "succeeded");
-    expect(harness.book.executed).not.toContain(message.commandId);
+    expect(harness.tradingServer.executed).not.toContain(message.commandId);
     expect(JSON.stringify(await harness.row(message.commandId))).not.toContain(secret);
   });
 
-  it("settles a command whose fingerprint is damaged, also where it is read back from the inbox", async () => {
+  it("settles a command with a damaged fingerprint, also when it is read back from the inbox", async () => {
     const before = commandMessage();
     const { serverId, accountNumber } = before;
     const damaged = commandMessage({ serverId, accountNumber, fingerprint: "damaged" });
-    harness.book.behave(accountNumber ?? "", "hang");
+    harness.tradingServer.behave(accountNumber ?? "", "hang");
     await harness.publish(before, damaged);
     await harness.until(before.commandId, "leased");
     expect(await eventually(() => harness.row(damaged.commandId))).toMatchObject({ status: "queued" });
     await harness.database.query(STEAL_LEASE, [harness.partitionOf(before)]);
-    harness.book.behave(accountNumber ?? "", "apply");
-    harness.book.release();
+    harness.tradingServer.behave(accountNumber ?? "", "apply");
+    harness.tradingServer.release();
     await harness.until(before.commandId, "succeeded");
     expect(await harness.until(damaged.commandId, "failed")).toMatchObject({ errorCode: "INTERNAL" });
-    expect(harness.book.executed).not.toContain(damaged.commandId);
+    expect(harness.tradingServer.executed).not.toContain(damaged.commandId);
   });
 
   it.each([
@@ -311,7 +310,7 @@ describe("commands", () => {
     expect(await harness.until(message.commandId, "failed")).toMatchObject({ errorCode: "INTERNAL" });
   });
 
-  it("settles a command whose message cannot be read where an earlier holder left it open", async () => {
+  it("settles a command with an unreadable message that an earlier holder left open", async () => {
     const message = commandMessage();
     await harness.stopWorker();
     const text = JSON.stringify({ ...message, unreadable: true });
@@ -319,11 +318,11 @@ describe("commands", () => {
     await harness.database.query(INSERT_OPEN, [...values, "queued", 0, 0]);
     await harness.startWorker();
     expect(await harness.until(message.commandId, "failed")).toMatchObject({ errorCode: "INTERNAL" });
-    harness.book.applyLate(message.commandId);
-    expect(harness.book.applied).not.toContain(message.commandId);
+    harness.tradingServer.applyLate(message.commandId);
+    expect(harness.tradingServer.applied).not.toContain(message.commandId);
   });
 
-  it("puts what is no command aside, without its content, and goes on behind it", async () => {
+  it("writes a message that names no command to the dead letters without its content, and continues", async () => {
     const message = commandMessage();
     const secret = "sealed-text-of-a-password";
     await harness.publishRaw(
@@ -341,16 +340,16 @@ describe("commands", () => {
   it("wipes a sealed password when the command is final", async () => {
     const sealedPassword = { keyId: "k1", iv: "aXY", ciphertext: "Y2lwaGVy", tag: "dGFn" };
     const message = commandMessage({ sealedPassword });
-    harness.book.behave(message.accountNumber ?? "", "hang");
+    harness.tradingServer.behave(message.accountNumber ?? "", "hang");
     await harness.publish(message);
     await harness.until(message.commandId, "leased");
     expect((await harness.row(message.commandId))?.sealed_password).toContain("Y2lwaGVy");
-    harness.book.release();
+    harness.tradingServer.release();
     await harness.until(message.commandId, "succeeded");
     expect((await harness.row(message.commandId))?.sealed_password).toBeNull();
   });
 
-  it("publishes what a process that died had committed, in its order", async () => {
+  it("publishes the messages that a crashed process had committed, in order", async () => {
     const message = commandMessage();
     await harness.publish(message);
     const event = await harness.until(message.commandId, "succeeded");
@@ -361,7 +360,7 @@ describe("commands", () => {
       { ...event, commandId: last },
     ];
     const lines = toLines(
-      left.map((told) => ({ topic: TOPICS.commandEvents, key: told.commandId, value: JSON.stringify(told) })),
+      left.map((one) => ({ topic: TOPICS.commandEvents, key: one.commandId, value: JSON.stringify(one) })),
     );
     await harness.database.query(INSERT_OUTBOX, [lines]);
     await eventually(() => harness.eventsOf(commandId).length > 1 && harness.eventsOf(last).length > 0);
@@ -370,7 +369,7 @@ describe("commands", () => {
     expect(harness.eventsOf(last)).toHaveLength(1);
   });
 
-  it("runs more commands than it keeps in memory, each once and in the order of its account", async () => {
+  it("runs more commands than fit in memory, each once and in the order of its account", async () => {
     const serverId = randomUUID();
     const organizationId = randomUUID();
     const accounts = Array.from({ length: 300 }, () => anyAccountNumber());
@@ -378,14 +377,14 @@ describe("commands", () => {
       const accountNumber = accounts[index % accounts.length] ?? "";
       return commandMessage({ serverId, organizationId, accountNumber });
     });
-    const before = harness.book.applied.length;
-    const openGate = harness.book.closeGate();
+    const before = harness.tradingServer.applied.length;
+    const openGate = harness.tradingServer.closeGate();
     await harness.publish(...messages);
     await eventually(async () => (await harness.countOf(serverId)) === messages.length, { timeoutMs: 30_000 });
-    expect(harness.worker?.loaded()).toBeLessThanOrEqual(2 * MAX_LOADED_PER_LANE);
+    expect(harness.worker?.loaded()).toBeLessThanOrEqual(2 * MAX_LOADED_PER_SERVER);
     openGate();
-    await eventually(() => harness.book.applied.length - before >= messages.length, { timeoutMs: 50_000 });
-    const position = new Map(harness.book.applied.slice(before).map((commandId, index) => [commandId, index]));
+    await eventually(() => harness.tradingServer.applied.length - before >= messages.length, { timeoutMs: 50_000 });
+    const position = new Map(harness.tradingServer.applied.slice(before).map((commandId, index) => [commandId, index]));
     expect(position.size).toBe(messages.length);
     for (let index = accounts.length; index < messages.length; index += 1) {
       const earlier = position.get(messages[index - accounts.length]?.commandId ?? "");

@@ -13,7 +13,7 @@ import {
   createCommandWorker,
 } from "../src/index.ts";
 import { orderKeyOf } from "../src/entry.ts";
-import { ReferenceBook } from "./reference-book.ts";
+import { FakeTradingServer } from "./fake-trading-server.ts";
 
 const SCHEMA = "worker";
 const WORKER = "worker";
@@ -37,11 +37,10 @@ const COUNT_OF_SERVER = statement<{ count: number }>(
 );
 
 /**
- * Real Kafka and PostgreSQL, one worker at a time, and a counterpart that keeps outcomes by
- * reference.
+ * Real Kafka and PostgreSQL, one worker at a time, and a fake trading server.
  */
 export class Harness {
-  readonly book = new ReferenceBook();
+  readonly tradingServer = new FakeTradingServer();
   readonly events: CommandEvent[] = [];
   readonly deadLetters: Message[] = [];
   readonly logger: Logger = createLogger({ service: "test", level: "silent" });
@@ -77,7 +76,7 @@ export class Harness {
     return harness;
   }
 
-  /** Starts the worker under test; ends the one before it. */
+  /** Stops the current worker and starts a new one. */
   async startWorker(): Promise<void> {
     await this.stopWorker();
     this.#workerScope = await this.startAnother();
@@ -97,7 +96,7 @@ export class Harness {
         topic: TOPIC,
         store,
         kafka: this.#kafka,
-        executor: this.book.executor,
+        executor: this.tradingServer.executor,
         clock: systemClock,
         logger,
         health,
@@ -122,7 +121,7 @@ export class Harness {
   }
 
   async stop(): Promise<void> {
-    this.book.release();
+    this.tradingServer.release();
     await this.stopWorker();
     await this.#scope.stop();
   }
@@ -163,7 +162,7 @@ export class Harness {
     return this.events.filter((event) => event.commandId === commandId);
   }
 
-  /** Waits until a command was told to be `status`; returns that event. */
+  /** Waits for the event in which a command has `status`. */
   until(commandId: string, status: CommandEvent["status"], timeoutMs = 15_000): Promise<CommandEvent> {
     return eventually(
       () => {

@@ -5,7 +5,7 @@ import { commandMessage, eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import type { Entry } from "../src/entry.ts";
-import { LeaseBook } from "../src/lease-book.ts";
+import { PartitionLeases } from "../src/partition-leases.ts";
 import { REOPEN_DELAY_MS } from "../src/limits.ts";
 import { Partitions } from "../src/partitions.ts";
 import type { Scheduler } from "../src/scheduler.ts";
@@ -34,16 +34,16 @@ const IDLE: Pick<Scheduler, "add" | "drop"> = { add: () => undefined, drop: () =
 
 function partitionsOf(
   holder: string,
-  { store, leases, scheduler = IDLE }: { store: CommandStore; leases: LeaseBook; scheduler?: typeof IDLE },
+  { store, leases, scheduler = IDLE }: { store: CommandStore; leases: PartitionLeases; scheduler?: typeof IDLE },
 ): Partitions {
   const logger = harness.logger.child({ holder });
   return new Partitions({ store, leases, scheduler: scheduler as Scheduler, logger });
 }
 
-it("leaves a partition to the member that the group gave it to later, however often a former owner looks again", async () => {
+it("leaves a partition to the member of the later generation, however often the former owner retries", async () => {
   const store = harness.startStore();
   const [formerLeases, laterLeases] = ["former", "later"].map(
-    (holder) => new LeaseBook(TOPICS.commandsAccount, holder),
+    (holder) => new PartitionLeases(TOPICS.commandsAccount, holder),
   );
   const former = partitionsOf("former", { store: store.value, leases: assertDefined(formerLeases, "former") });
   const later = partitionsOf("later", { store: store.value, leases: assertDefined(laterLeases, "later") });
@@ -56,16 +56,16 @@ it("leaves a partition to the member that the group gave it to later, however of
   await later.assign([PARTITION], 8);
   await eventually(async () => expect(await token()).toBe(2));
 
-  former.lose({ partition: PARTITION, token: 1 });
+  former.handleLeaseLost({ partition: PARTITION, token: 1 });
   await delay(2 * REOPEN_DELAY_MS);
   expect(await token()).toBe(2);
 
-  // A late assignment of the former generation does not wait for the fence either: the next
-  // assignment is handled after it.
+  // A late assignment of the former generation does not wait for the lease: the next assignment is
+  // handled after it.
   await former.assign([PARTITION], 7);
   expect(await token()).toBe(2);
 
-  // Its owner ends without a word; the group, made anew meanwhile, counts from the beginning.
+  // The owner stops without releasing its lease. The group is recreated and restarts at 1.
   await later.stop();
   await harness.database.query(EXPIRE, [TOPICS.commandsAccount.name]);
   await former.assign([PARTITION], 1);
@@ -74,25 +74,25 @@ it("leaves a partition to the member that the group gave it to later, however of
   await store.stop();
 });
 
-it("runs what another process took in while the partition was its own, though the fence never changed hands since", async () => {
+it("runs commands that another process inserted while it held the partition, even if the lease is ours again", async () => {
   const store = harness.startStore();
   const scheduled: string[] = [];
   const scheduler: Pick<Scheduler, "add" | "drop"> = {
     add: (entry: Entry) => void scheduled.push(entry.message.commandId),
     drop: () => undefined,
   };
-  const leases = new LeaseBook(TOPICS.commandsFinance, "paused");
+  const leases = new PartitionLeases(TOPICS.commandsFinance, "paused");
   const partitions = partitionsOf("paused", { store: store.value, leases, scheduler });
-  const takeInElsewhere = async (offset: number): Promise<string> => {
+  const insertElsewhere = async (offset: number): Promise<string> => {
     const message = commandMessage();
     await harness.database.query(INSERT, [message.commandId, offset, message.serverId, JSON.stringify(message)]);
     return message.commandId;
   };
-  const first = await takeInElsewhere(1);
+  const first = await insertElsewhere(1);
   await partitions.assign([PARTITION], 1);
   await eventually(() => expect(scheduled).toEqual([first]));
 
-  const second = await takeInElsewhere(2);
+  const second = await insertElsewhere(2);
   await partitions.assign([PARTITION], 1);
   await eventually(() => expect(scheduled).toEqual([first, second]));
   await partitions.stop();

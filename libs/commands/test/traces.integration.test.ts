@@ -28,14 +28,14 @@ describe("the trace of a command", () => {
   const spansOf = (traceId: string, name: string): KeptSpan[] =>
     recorder.spans.filter((span) => span.traceId === traceId && span.name === name);
 
-  it("goes on in the process that takes the command over from one that stopped", async () => {
+  it("continues in the process that takes the command over from a stopped one", async () => {
     const traceId = "1".repeat(32);
     const message = commandMessage();
-    harness.book.behave(message.accountNumber ?? "", "unreachable");
+    harness.tradingServer.behave(message.accountNumber ?? "", "unreachable");
     await harness.publishIn(inTrace(traceId), message);
     await harness.until(message.commandId, "queued");
     await harness.stopWorker();
-    harness.book.behave(message.accountNumber ?? "", "apply");
+    harness.tradingServer.behave(message.accountNumber ?? "", "apply");
     await harness.startWorker();
     await harness.until(message.commandId, "succeeded");
 
@@ -46,15 +46,15 @@ describe("the trace of a command", () => {
     expect(taken?.parentId).toBe(sent?.spanId);
     expect(attempts.length).toBeGreaterThanOrEqual(2);
     for (const attempt of attempts) expect(attempt).toMatchObject({ parentId: taken?.spanId, ended: true });
-    // The event of an end stands under the attempt that made it.
+    // The final event is a child of the attempt that made it.
     await eventually(() =>
       expect(spansOf(traceId, "send command.events").at(-1)?.parentId).toBe(attempts.at(-1)?.spanId),
     );
   });
 
-  it("is its own in a batch with others, and none for a command without one", async () => {
-    const opened = harness.book.closeGate();
-    // What is under way fills both places of the server; the others gather behind it.
+  it("stays separate in a batch with other commands, and is absent for an untraced command", async () => {
+    const opened = harness.tradingServer.closeGate();
+    // Two running batches are the server's maximum; the other commands gather for the next one.
     const [one, two, three] = ["2", "3", "4"].map((digit) => digit.repeat(32)) as [string, string, string];
     const { serverId } = commandMessage();
     const command = (): AnyCommandMessage => commandMessage({ serverId });

@@ -11,7 +11,7 @@ const INSERT_QUEUED = statement<never>(
   `insert into command_inbox (command_id, partition, log_offset, server_id, message) values ($1, 0, 0, $2, $3)`,
 );
 
-/** What PostgreSQL knows of a worker that has kept up so far: nearly nothing is open. */
+/** Gives PostgreSQL the statistics of a worker without a backlog: nearly no command is open. */
 const KNOWN_AS_IDLE = [
   statement<never>(
     "test_insert_ended",
@@ -21,7 +21,7 @@ const KNOWN_AS_IDLE = [
   statement<never>("test_analyze", "analyze command_inbox"),
 ];
 
-/** The plan of a statement that every later use of it on the connection has. */
+/** The generic plan of a statement. */
 function lastingPlanOf(
   database: Database,
   { name, text }: { readonly name: string; readonly text: string },
@@ -53,7 +53,7 @@ describe("a unit of work", () => {
     await harness.stop();
   });
 
-  it("that another was faster than does its work again and finds the command final: it ends once", async () => {
+  it("is retried if another transaction was faster, and then finds the command final", async () => {
     const message = commandMessage();
     const { commandId, serverId } = message;
     await harness.database.query(INSERT_QUEUED, [commandId, serverId, JSON.stringify(message)]);
@@ -79,7 +79,7 @@ describe("a unit of work", () => {
     expect(await harness.row(commandId)).toMatchObject({ status: "succeeded", version: 1 });
   });
 
-  it("keeps of a final command what recognizes a repeat, and neither its message nor its result", async () => {
+  it("keeps what recognizes a repeat of a final command, but neither its message nor its result", async () => {
     const message = commandMessage();
     const { commandId, serverId } = message;
     await harness.database.query(INSERT_QUEUED, [commandId, serverId, JSON.stringify(message)]);
@@ -93,9 +93,8 @@ describe("a unit of work", () => {
     expect(await harness.row(commandId)).toMatchObject({ status: "succeeded", version: 1 });
   });
 
-  // A plan that reads all that is open for each command that ends makes a backlog slower the longer
-  // it is.
-  it("finds the commands that it ends by their ids alone, however many others wait", async () => {
+  // A plan that reads all open commands for each final one gets slower with the backlog.
+  it("finds its commands by their ids alone, however many others wait", async () => {
     for (const step of KNOWN_AS_IDLE) await harness.database.query(step, []);
     for (const byKey of [LOAD_OPEN_BY_ID, READ_OPEN, WRITE_UNIT]) {
       const plan = await lastingPlanOf(harness.database, byKey);

@@ -31,13 +31,13 @@ export const configSchema = z.object({
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
   ...connectionFields.redis,
   /**
-   * Most usage entries of a wallet shard that wait in Redis while the ledger is away; beyond them
-   * its requests are answered 500.
+   * Maximum number of usage entries of a wallet shard in Redis while the ledger is unavailable;
+   * above it, requests of the shard return 500.
    */
   USAGE_STREAM_LIMIT: configFields.integer(100, 100_000_000).default(USAGE_STREAM_LIMIT),
-  /** Proves this service to those that it calls. */
+  /** Authenticates this service to the services that it calls. */
   SERVICE_TOKEN: configFields.serviceToken,
-  /** Those that may call this service: INTERNAL_CALLS says what. */
+  /** The services that may call this one. INTERNAL_CALLS lists their routes. */
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
   /**
    * Shared with services of 0.1.0, both ways, while such services run; deleted in the release after
@@ -45,16 +45,16 @@ export const configSchema = z.object({
    */
   INTERNAL_TOKEN: configFields.internalToken.optional(),
   ACCOUNT_URL: configFields.serviceUrl,
-  /** What this process does: give sequences, serve sockets, or both. */
+  /** What this process does: number samples, serve sockets, or both. */
   ROLES: roles.default([...ROLES]),
   /**
-   * Least time between two samples of an account that only prices have moved, in milliseconds; 0:
-   * none.
+   * Minimum time between two samples of an account if only prices change, in milliseconds; 0: no
+   * minimum.
    */
   COALESCE_MS: coalesceMs.default(1_000),
   /**
-   * How often changed accounts are written to `metrics.latest`, in milliseconds: what a restart
-   * reads again.
+   * How often changed accounts are written to `metrics.latest`, in milliseconds. A restart reads
+   * the samples since then again.
    */
   CHECKPOINT_INTERVAL_MS: configFields.integer(100, 60_000).default(5_000),
   /**
@@ -62,16 +62,16 @@ export const configSchema = z.object({
    * others are only counted in `metrics.valuations.rejected`.
    */
   REJECTED_SAMPLES_PER_MINUTE: configFields.integer(0, 100_000).default(10),
-  /** Memory for replay windows, in MiB: above it the oldest samples go first. */
+  /** Memory for replay windows, in MiB; above it the oldest samples are dropped. */
   WINDOW_BUDGET_MIB: configFields.integer(8, 65_536).default(512),
   /** Open sockets of one organization on this process. */
   MAX_SOCKETS_PER_ORGANIZATION: configFields.integer(1, 1_000_000).default(1_000),
   MAX_SUBSCRIPTIONS_PER_SOCKET: configFields.integer(1, 100_000).default(2_000),
   /** Above it a socket is read more slowly. */
   MAX_MESSAGES_PER_SECOND: configFields.integer(1, 1_000_000).default(1_000),
-  /** Bytes that may wait for one socket's network before nothing more is sent to it. */
+  /** Maximum number of unsent bytes of one socket; above it nothing more is written. */
   MAX_BUFFERED_BYTES: configFields.integer(128 * 1_024, 64 * MIB).default(256 * 1_024),
-  /** How long a socket may stay full before it is closed with 4408, in milliseconds. */
+  /** How long a socket may stay stalled before it is closed with 4408, in milliseconds. */
   STUCK_TIMEOUT_MS: configFields.integer(100, 3_600_000).default(30_000),
   KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
 });

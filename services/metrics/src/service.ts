@@ -38,13 +38,13 @@ import { SampleWindows } from "./domain/sample-windows.ts";
 import { installAccountMetrics } from "./inbound/http/account-metrics.ts";
 import { installLatestSamples } from "./inbound/http/latest-samples.ts";
 import { installLiveLoad } from "./inbound/http/live-load.ts";
-import { readAccountFacts } from "./inbound/kafka/account-facts.ts";
+import { readAccountDeletions } from "./inbound/kafka/account-deletions.ts";
 import { consumeAccountStatuses } from "./inbound/kafka/account-statuses.ts";
 import { readSamples } from "./inbound/kafka/samples.ts";
 import { watchTopics } from "./inbound/kafka/watched-topics.ts";
 import { consumeSamples } from "./inbound/kafka/snapshot-samples.ts";
 import { consumeValuations, SEQUENCER_GROUP } from "./inbound/kafka/valuations.ts";
-import { FanOut } from "./inbound/ws/fan-out.ts";
+import { SubscriptionHub } from "./inbound/ws/subscription-hub.ts";
 import { measureLiveLoad } from "./inbound/ws/live-measures.ts";
 import { listenForUpgrades } from "./inbound/ws/live-port.ts";
 import { type LiveServer, startLiveServer } from "./inbound/ws/live-server.ts";
@@ -121,11 +121,11 @@ export async function startMetrics(main: Context): Promise<void> {
   // Samples carry the time of the machine that wrote them.
   const log = new SampleLog({ windows, clock: main.clock });
   const unreadable = new UnreadableRecords({ clock: main.clock, logger });
-  const fanOut = new FanOut({ log, clock });
-  log.listen(fanOut);
-  log.listen({ gone: (key) => existence.forget(key) });
-  for await (const gone of stored.store.deleted()) {
-    for (const { serverId, accountNumber, deletedAtMs } of gone)
+  const hub = new SubscriptionHub({ log, clock });
+  log.listen(hub);
+  log.listen({ deleted: (key) => existence.forget(key) });
+  for await (const accounts of stored.store.deleted()) {
+    for (const { serverId, accountNumber, deletedAtMs } of accounts)
       log.remove(accountKey(serverId, accountNumber), deletedAtMs);
   }
   const watch = await watchTopics({
@@ -136,8 +136,8 @@ export async function startMetrics(main: Context): Promise<void> {
     logger,
     fatal,
   });
-  const facts = await scope.start("account facts", () => readAccountFacts({ kafka, log, logger, fatal }));
-  await facts.caughtUp;
+  const deletions = await scope.start("account deletions", () => readAccountDeletions({ kafka, log, logger, fatal }));
+  await deletions.caughtUp;
   await scope.start("window expiry", () => every(EXPIRE_INTERVAL_MS, () => log.expire()));
 
   const sequencing = config.ROLES.includes("sequencer");
@@ -185,7 +185,7 @@ export async function startMetrics(main: Context): Promise<void> {
   });
   const http = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
   logger.info({ url: http.url, roles: config.ROLES }, "listening");
-  if (config.ROLES.includes("stream")) live = await startStream(context, app.server, log, fanOut, directory, existence);
+  if (config.ROLES.includes("stream")) live = await startStream(context, app.server, log, hub, directory, existence);
   // Joining the groups can take as long as a member that crashed is waited for; clients that come
   // back need not wait too.
   if (sequencer !== null) await sequencer.start(samples.progress);
@@ -219,13 +219,13 @@ async function prepareSequencer(
   // One of its own: no sample waits behind thousands of checkpoints.
   const background = await scope.start("checkpoint producer", () => createProducer(kafka));
   const coalesceMs = config.COALESCE_MS;
-  let reading: SampleProgress | null = null;
+  let valuation: SampleProgress | null = null;
   const sequencer = new Sequencer({
     log,
     sink: createSampleSink(kafka, producer),
     progress: {
       reached: (partition, end, timeoutMs) =>
-        reading?.reached(partition, end, timeoutMs) ?? Promise.reject(new Error("the samples are not read yet")),
+        valuation?.reached(partition, end, timeoutMs) ?? Promise.reject(new Error("the samples are not read yet")),
     },
     existence,
     rejections: new Rejections({
@@ -263,7 +263,7 @@ async function prepareSequencer(
     await checkpoints.leave(recreated.length > 0 ? "all" : partitions());
   };
   const start = async (progress: SampleProgress): Promise<void> => {
-    reading = progress;
+    valuation = progress;
     await scope.start("checkpoint timer", () => {
       const timer = every(config.CHECKPOINT_INTERVAL_MS, () => void checkpoints.write());
       return {
@@ -338,7 +338,7 @@ async function startStream(
   context: Context,
   server: Server,
   log: SampleLog,
-  fanOut: FanOut,
+  hub: SubscriptionHub,
   directory: Directory,
   existence: AccountExistence,
 ): Promise<LiveServer> {
@@ -362,7 +362,7 @@ async function startStream(
     startLiveServer({
       server: upgrades,
       log,
-      fanOut,
+      hub,
       directory,
       existence,
       admission,

@@ -16,13 +16,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventIdOf } from "../src/domain/sample.ts";
 import { createSnapshotStore } from "../src/outbound/postgres/snapshot-store.ts";
 import { LiveClient } from "./live-client.ts";
-import { type MetricsProcess, World } from "./world.ts";
+import { type MetricsProcess, Harness } from "./harness.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const STORED_MS = 15_000;
 
-let world: World;
+let harness: Harness;
 let metrics: MetricsProcess;
 let database: Database;
 const clients: LiveClient[] = [];
@@ -35,22 +35,22 @@ const past = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - 10 * MINUTE_MS;
 const baseMs = past < today && past + 9 * MINUTE_MS >= today ? today - 20 * MINUTE_MS : past;
 
 beforeAll(async () => {
-  world = await World.start();
-  metrics = await world.metrics();
+  harness = await Harness.start();
+  metrics = await harness.metrics();
   const logger = createLogger({ service: "test", level: "error" });
-  const connectionString = world.environment.postgresUrl;
-  database = await world.scope.start("database", () =>
+  const connectionString = harness.environment.postgresUrl;
+  database = await harness.scope.start("database", () =>
     createPool({ connectionString, schema: "metrics", applicationName: "test", logger }),
   );
 });
 
 afterAll(async () => {
   for (const client of clients) client.close();
-  await world.scope.stop();
+  await harness.scope.stop();
 });
 
 async function connect(to: MetricsProcess): Promise<LiveClient> {
-  const client = await LiveClient.connect(to.wsUrl, world.managementKey);
+  const client = await LiveClient.connect(to.wsUrl, harness.managementKey);
   clients.push(client);
   return client;
 }
@@ -58,17 +58,17 @@ async function connect(to: MetricsProcess): Promise<LiveClient> {
 /** A valuation `seconds` after the base minute. */
 function value(account: string, seconds: number, equity: number, change: Partial<Valuation> = {}): Promise<void> {
   const measuredAt = new Date(baseMs + seconds * 1_000).toISOString();
-  return world.value(account, [equity], { measuredAt, ...change });
+  return harness.value(account, [equity], { measuredAt, ...change });
 }
 
 function call(method: string, path: string, process = metrics): Promise<Response> {
   const whole = `/internal/servers/${path}`;
-  const headers = callerHeaders(world.environment.secrets, "metrics", method, whole);
+  const headers = callerHeaders(harness.environment.secrets, "metrics", method, whole);
   return fetch(process.url + whole, { method, headers });
 }
 
-async function list(query: Record<string, string>, serverId = world.serverId): Promise<AccountMetricSnapshot[]> {
-  const text = new URLSearchParams({ organizationId: world.organizationId, ...query }).toString();
+async function list(query: Record<string, string>, serverId = harness.serverId): Promise<AccountMetricSnapshot[]> {
+  const text = new URLSearchParams({ organizationId: harness.organizationId, ...query }).toString();
   const answer = await call("GET", `${serverId}/account-metrics?${text}`);
   expect(answer.status).toBe(200);
   return AccountMetricsAnswer.strict().parse(await answer.json()).snapshots;
@@ -86,7 +86,7 @@ function stored(accountNumber: string, count: number): Promise<AccountMetricSnap
 }
 
 async function remove(account: string, from = metrics): Promise<void> {
-  const answer = await call("DELETE", `${world.serverId}/accounts/${account}`, from);
+  const answer = await call("DELETE", `${harness.serverId}/accounts/${account}`, from);
   expect({ status: answer.status, body: await answer.json() }).toEqual({ status: 200, body: {} });
 }
 
@@ -96,7 +96,7 @@ function minuteAfter(minutes: number): string {
 
 describe("the stored snapshots of an account", () => {
   it("are one per minute in which it changed, each the minute's last sample, with its drawdowns", async () => {
-    const account = world.account();
+    const account = harness.account();
     await value(account, 5, 100_000);
     await value(account, 20, 90_000);
     await value(account, 59, 95_000, {
@@ -109,10 +109,10 @@ describe("the stored snapshots of an account", () => {
     const [newest, oldest] = await stored(account, 2);
     expect(oldest).toEqual({
       id: oldest?.id,
-      organizationId: world.organizationId,
-      serverId: world.serverId,
+      organizationId: harness.organizationId,
+      serverId: harness.serverId,
       accountNumber: account,
-      eventId: eventIdOf({ serverId: world.serverId, accountNumber: account }, 3),
+      eventId: eventIdOf({ serverId: harness.serverId, accountNumber: account }, 3),
       sequence: 3,
       balance: 1_000,
       equity: 950,
@@ -138,7 +138,7 @@ describe("the stored snapshots of an account", () => {
   });
 
   it("never change once they are stored: what comes late is in the next one's drawdown", async () => {
-    const account = world.account();
+    const account = harness.account();
     await value(account, 5, 100_000);
     const before = await stored(account, 1);
     await value(account, 30, 40_000);
@@ -149,21 +149,21 @@ describe("the stored snapshots of an account", () => {
   });
 
   it("are not there before their minute is over", async () => {
-    const [running, over] = [world.account(), world.account()];
+    const [running, over] = [harness.account(), harness.account()];
     const measuredAt = new Date(Date.now() + MINUTE_MS).toISOString();
-    await world.value(running, [100], { measuredAt });
+    await harness.value(running, [100], { measuredAt });
     await value(over, 5, 100);
     await stored(over, 1);
     expect(await list({ accountNumber: running })).toEqual([]);
   });
 
   it("show the status that the account's newest fact tells", async () => {
-    const account = world.account();
+    const account = harness.account();
     const fact = (version: number, status: "active" | "archived" | "disabled"): AccountFact => ({
       type: "account.updated",
       eventId: randomUUID(),
-      organizationId: world.organizationId,
-      serverId: world.serverId,
+      organizationId: harness.organizationId,
+      serverId: harness.serverId,
       accountNumber: account,
       occurredAt: new Date().toISOString(),
       accountSequence: version,
@@ -173,8 +173,8 @@ describe("the stored snapshots of an account", () => {
       status,
       leverage: 100,
     });
-    const key = accountKey(world.serverId, account);
-    const send = (one: AccountFact) => world.producer.send(TOPICS.accountEvents, { key, value: JSON.stringify(one) });
+    const key = accountKey(harness.serverId, account);
+    const send = (one: AccountFact) => harness.producer.send(TOPICS.accountEvents, { key, value: JSON.stringify(one) });
     await send(fact(3, "disabled"));
     await send(fact(2, "archived"));
     const status = statement<{ status: string }>(
@@ -189,11 +189,11 @@ describe("the stored snapshots of an account", () => {
 
 describe("the snapshots of a server", () => {
   it("come newest first and by account, from `since` to before `until`, `limit` of them", async () => {
-    const server = serverEntry({ organizationId: world.organizationId });
-    await world.putDirectory(server);
+    const server = serverEntry({ organizationId: harness.organizationId });
+    await harness.putDirectory(server);
     const { serverId } = server;
     const accounts = ["account-a", "account-b", "account-c"];
-    for (const account of accounts) world.accounts.add(accountKey(serverId, account));
+    for (const account of accounts) harness.accounts.add(accountKey(serverId, account));
     const sent = accounts.flatMap((accountNumber) =>
       [0, 1, 2].map((minute) => ({ accountNumber, measuredAt: minuteAfter(minute) })),
     );
@@ -210,7 +210,7 @@ describe("the snapshots of a server", () => {
       };
       const body: Valuation = { ...one, marginLevel: 0, unrealizedProfitMinor: equityMinor - 1, openPositionCount: 0 };
       const key = accountKey(serverId, accountNumber);
-      await world.producer.send(TOPICS.tradingValuations, { key, value: JSON.stringify(body) });
+      await harness.producer.send(TOPICS.tradingValuations, { key, value: JSON.stringify(body) });
     }
     const shown = (snapshots: AccountMetricSnapshot[]) =>
       snapshots.map(({ accountNumber, measuredAt }) => ({ accountNumber, measuredAt }));
@@ -222,24 +222,24 @@ describe("the snapshots of a server", () => {
     expect(shown(await list({ ...between, limit: "2" }, serverId))).toEqual(expected.slice(3, 5));
     expect(await list({ accountNumber: "nobody" }, serverId)).toEqual([]);
     expect(await list({ organizationId: randomUUID() }, serverId)).toEqual([]);
-    const bad = await call("GET", `${serverId}/account-metrics?organizationId=${world.organizationId}&limit=1001`);
+    const bad = await call("GET", `${serverId}/account-metrics?organizationId=${harness.organizationId}&limit=1001`);
     expect(bad.status).toBe(400);
   });
 });
 
 describe("a metrics process", () => {
   it("that is killed before a snapshot was stored stores it after its restart, and none twice", async () => {
-    const account = world.account();
+    const account = harness.account();
     await value(account, 5, 100_000);
     const [first] = await stored(account, 1);
     const block = await blockSnapshots();
     await value(account, 65, 50_000);
     await value(account, 70, 80_000);
     await value(account, 130, 90_000);
-    await eventually(async () => expect(await world.samplesOf(account)).toHaveLength(4), { timeoutMs: STORED_MS });
+    await eventually(async () => expect(await harness.samplesOf(account)).toHaveLength(4), { timeoutMs: STORED_MS });
     await metrics.kill();
     await block.release();
-    metrics = await world.metrics();
+    metrics = await harness.metrics();
     const snapshots = await eventually(
       async () => {
         const found = await list({ accountNumber: account });
@@ -256,9 +256,9 @@ describe("a metrics process", () => {
   });
 
   it("goes on with the live stream while the database takes no snapshots, and stores them afterwards", async () => {
-    const account = world.account();
+    const account = harness.account();
     const client = await connect(metrics);
-    client.subscribe(world.serverId, account, 0);
+    client.subscribe(harness.serverId, account, 0);
     const block = await blockSnapshots();
     for (let seconds = 0; seconds < 300; seconds += 30) await value(account, seconds, 100_000 + seconds);
     await client.until(() => client.last(account) === 10);
@@ -295,11 +295,11 @@ async function blockSnapshots(): Promise<{ release(): Promise<void> }> {
 
 describe("a deleted account", () => {
   it("has no snapshots, its subscribers are told in every process, and what comes later changes nothing", async () => {
-    const account = world.account();
-    const other = await world.metrics({ ROLES: "stream" });
+    const account = harness.account();
+    const other = await harness.metrics({ ROLES: "stream" });
     const here = await connect(metrics);
     const there = await connect(other);
-    for (const client of [here, there]) client.subscribe(world.serverId, account, 0);
+    for (const client of [here, there]) client.subscribe(harness.serverId, account, 0);
     await value(account, 5, 100);
     await value(account, 65, 200);
     await stored(account, 2);
@@ -310,23 +310,23 @@ describe("a deleted account", () => {
     for (const client of [here, there]) {
       await client.until(() => client.frames("account.deleted").length === 1);
       expect(client.frames("account.deleted")).toEqual([
-        { type: "account.deleted", serverId: world.serverId, accountNumber: account },
+        { type: "account.deleted", serverId: harness.serverId, accountNumber: account },
       ]);
-      client.subscribe(world.serverId, account);
+      client.subscribe(harness.serverId, account);
       await client.until(() => client.frames("error").length === 1);
       expect(client.frames("error")).toMatchObject([{ code: "ACCOUNT_NOT_FOUND" }]);
     }
 
-    const staying = world.account();
+    const staying = harness.account();
     await value(account, 120, 300);
     await value(staying, 125, 300);
     await stored(staying, 1);
-    const key = accountKey(world.serverId, account);
+    const key = accountKey(harness.serverId, account);
     await eventually(async () => {
-      const letters = (await world.readAll(TOPICS.deadLetter)).filter(({ message }) => message.key === key);
+      const letters = (await harness.readAll(TOPICS.deadLetter)).filter(({ message }) => message.key === key);
       expect(letters.map(({ message }) => message.headers["reason"])).toEqual(["the account was deleted"]);
     });
-    const samples = (await world.samplesOf(account)).filter(({ message }) => message.value.length > 0);
+    const samples = (await harness.samplesOf(account)).filter(({ message }) => message.value.length > 0);
     expect(samples).toHaveLength(2);
     await remove(account);
     expect(await list({ accountNumber: account })).toEqual([]);
@@ -334,22 +334,22 @@ describe("a deleted account", () => {
   });
 
   it("stays deleted over a restart, also one without samples, and one whose deletion ended after its first step", async () => {
-    const [known, unseen, halfway] = [world.account(), world.account(), world.account()];
+    const [known, unseen, halfway] = [harness.account(), harness.account(), harness.account()];
     await value(known, 5, 100);
     await stored(known, 1);
     await remove(known);
     await remove(unseen);
-    await createSnapshotStore(database).forget({ serverId: world.serverId, accountNumber: halfway });
-    const key = accountKey(world.serverId, known);
-    const latest = (await world.readAll(TOPICS.metricsLatest)).findLast(({ message }) => message.key === key);
+    await createSnapshotStore(database).forget({ serverId: harness.serverId, accountNumber: halfway });
+    const key = accountKey(harness.serverId, known);
+    const latest = (await harness.readAll(TOPICS.metricsLatest)).findLast(({ message }) => message.key === key);
     expect(latest?.message.value.length).toBe(0);
     await metrics.kill();
-    metrics = await world.metrics();
+    metrics = await harness.metrics();
     const client = await connect(metrics);
-    for (const account of [known, unseen, halfway]) client.subscribe(world.serverId, account, 0);
+    for (const account of [known, unseen, halfway]) client.subscribe(harness.serverId, account, 0);
     await client.until(() => client.frames("error").length === 3);
     for (const account of [known, unseen, halfway]) await value(account, 70, 100);
-    const staying = world.account();
+    const staying = harness.account();
     await value(staying, 70, 100);
     await eventually(async () => expect(await list({ accountNumber: staying })).toHaveLength(1), { timeoutMs: 60_000 });
     for (const accountNumber of [known, unseen, halfway]) expect(await list({ accountNumber })).toEqual([]);

@@ -6,24 +6,24 @@ import { anyAccountNumber, eventually, onWrongClock, serverEntry, valuation } fr
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { LiveClient } from "./live-client.ts";
-import { World } from "./world.ts";
+import { Harness } from "./harness.ts";
 
 const PARTITIONS = 4;
 const HOUR_MS = 3_600_000;
 const UNUSED_SERVER = randomUUID();
 
-let world: World;
+let harness: Harness;
 let client: LiveClient;
 
 beforeAll(async () => {
-  world = await World.start({ partitions: PARTITIONS });
-  const { wsUrl } = await world.metrics({ REJECTED_SAMPLES_PER_MINUTE: "1000", ...onWrongClock("behind") });
-  client = await LiveClient.connect(wsUrl, world.managementKey);
+  harness = await Harness.start({ partitions: PARTITIONS });
+  const { wsUrl } = await harness.metrics({ REJECTED_SAMPLES_PER_MINUTE: "1000", ...onWrongClock("behind") });
+  client = await LiveClient.connect(wsUrl, harness.managementKey);
 });
 
 afterAll(async () => {
   client.close();
-  await world.scope.stop();
+  await harness.scope.stop();
 });
 
 /** A record of `trading.valuations` that cannot be used. */
@@ -36,7 +36,7 @@ interface Bad {
 }
 
 function body(account: string, change: object = {}): string {
-  return JSON.stringify({ ...valuation({ serverId: world.serverId, accountNumber: account }), ...change });
+  return JSON.stringify({ ...valuation({ serverId: harness.serverId, accountNumber: account }), ...change });
 }
 
 /**
@@ -44,13 +44,13 @@ function body(account: string, change: object = {}): string {
  * bad one is.
  */
 async function publishBetweenGoodOnes(account: string, { value, key, astray = 0 }: Bad): Promise<Position> {
-  const own = accountKey(world.serverId, account);
-  const partition = (world.producer.partitionOf(TOPICS.tradingValuations, own) + astray) % PARTITIONS;
+  const own = accountKey(harness.serverId, account);
+  const partition = (harness.producer.partitionOf(TOPICS.tradingValuations, own) + astray) % PARTITIONS;
   // As large as Kafka takes it.
   const topic = { ...TOPICS.tradingValuations, maxMessageBytes: 1_000_000 };
-  const before = world.value(account, [10_000]);
-  const bad = world.producer.send(topic, { key: key ?? own, value, partition });
-  await Promise.all([before, world.value(account, [20_000])]);
+  const before = harness.value(account, [10_000]);
+  const bad = harness.producer.send(topic, { key: key ?? own, value, partition });
+  await Promise.all([before, harness.value(account, [20_000])]);
   return bad;
 }
 
@@ -58,7 +58,7 @@ async function publishBetweenGoodOnes(account: string, { value, key, astray = 0 
 function lettersOf(positions: readonly Position[]): Promise<Message[]> {
   return eventually(
     async () => {
-      const letters = await world.readAll(TOPICS.deadLetter);
+      const letters = await harness.readAll(TOPICS.deadLetter);
       const byOrigin = new Map(letters.map(({ message }) => [originOf(message.headers), message]));
       return positions.map(({ partition, offset }) => {
         const found = byOrigin.get(originOf({ partition: String(partition), offset: String(offset) }));
@@ -79,14 +79,14 @@ function originOf(headers: Readonly<Record<string, string>>): string {
  * with its reason.
  */
 async function expectPassedOver(cases: readonly { account: string; bad: Bad; reason: RegExp }[]): Promise<void> {
-  for (const { account } of cases) client.subscribe(world.serverId, account, 0);
+  for (const { account } of cases) client.subscribe(harness.serverId, account, 0);
   const positions = await Promise.all(cases.map(({ account, bad }) => publishBetweenGoodOnes(account, bad)));
   await client.until(() => cases.every(({ account }) => client.last(account) === 2));
   const letters = await lettersOf(positions);
   for (const [index, { account, bad, reason }] of cases.entries()) {
     expect(client.samples(account).map(({ equity }) => equity)).toEqual([100, 200]);
     const letter = letters[index];
-    expect(letter?.key).toBe(bad.key ?? accountKey(world.serverId, account));
+    expect(letter?.key).toBe(bad.key ?? accountKey(harness.serverId, account));
     // Of a valuation that waited for the account service only the place is known.
     expect([Buffer.from(bad.value), Buffer.alloc(0)]).toContainEqual(letter?.value);
     expect(letter?.headers).toEqual({
@@ -107,11 +107,13 @@ describe("a valuation that cannot be used is a dead letter that says why and whe
     ["no text", Buffer.from([0xff, 0xfe, 0x00])],
     ["nearly a megabyte of it", "x".repeat(950_000)],
   ])("no JSON: %s", async (_name, value) => {
-    await expectPassedOver([{ account: world.account(), bad: { value }, reason: /^the valuation is not JSON: ./ }]);
+    await expectPassedOver([{ account: harness.account(), bad: { value }, reason: /^the valuation is not JSON: ./ }]);
   });
 
   it.each(["null", "5", "[]"])("no object: %s", async (value) => {
-    await expectPassedOver([{ account: world.account(), bad: { value }, reason: /^the valuation is malformed: : ./ }]);
+    await expectPassedOver([
+      { account: harness.account(), bad: { value }, reason: /^the valuation is malformed: : ./ },
+    ]);
   });
 
   const amounts = ["balanceMinor", "equityMinor", "marginMinor", "freeMarginMinor", "unrealizedProfitMinor"];
@@ -147,7 +149,7 @@ describe("a valuation that cannot be used is a dead letter that says why and whe
   it("a field that is missing or wrong, each in each way", async () => {
     await expectPassedOver(
       wrong.map(([field, value]) => {
-        const account = world.account();
+        const account = harness.account();
         const reason = new RegExp(`^the valuation is malformed: ${field}: .`);
         return { account, bad: { value: body(account, { [field]: value }) }, reason };
       }),
@@ -155,7 +157,7 @@ describe("a valuation that cannot be used is a dead letter that says why and whe
   });
 
   it("an account number that is no UTF-8", async () => {
-    const account = world.account();
+    const account = harness.account();
     const [before, behind] = body(account).split(account);
     const value = Buffer.concat([
       Buffer.from(before ?? ""),
@@ -166,33 +168,33 @@ describe("a valuation that cannot be used is a dead letter that says why and whe
   });
 
   it("under a key that is not its account's, or none", async () => {
-    const [account, keyless, other] = [world.account(), world.account(), world.account()];
+    const [account, keyless, other] = [harness.account(), harness.account(), harness.account()];
     const reason = /^the key is not that of the account$/;
     await expectPassedOver([
-      { account, bad: { value: body(account), key: accountKey(world.serverId, other) }, reason },
+      { account, bad: { value: body(account), key: accountKey(harness.serverId, other) }, reason },
       { account: keyless, bad: { value: body(keyless), key: "" }, reason },
     ]);
   });
 
   it("on another partition than its account's, also before the account has a sample", async () => {
-    const account = world.account();
+    const account = harness.account();
     const reason = /^the partition is not that of the key$/;
     await expectPassedOver([{ account, bad: { value: body(account), astray: 1 }, reason }]);
-    const fresh = world.account();
-    const key = accountKey(world.serverId, fresh);
-    const partition = (world.producer.partitionOf(TOPICS.tradingValuations, key) + 2) % PARTITIONS;
-    const position = await world.producer.send(TOPICS.tradingValuations, { key, value: body(fresh), partition });
+    const fresh = harness.account();
+    const key = accountKey(harness.serverId, fresh);
+    const partition = (harness.producer.partitionOf(TOPICS.tradingValuations, key) + 2) % PARTITIONS;
+    const position = await harness.producer.send(TOPICS.tradingValuations, { key, value: body(fresh), partition });
     expect((await lettersOf([position]))[0]?.headers["reason"]).toMatch(reason);
-    client.subscribe(world.serverId, fresh, 0);
-    await world.value(fresh, [100, 200]);
+    client.subscribe(harness.serverId, fresh, 0);
+    await harness.value(fresh, [100, 200]);
     await client.until(() => client.last(fresh) === 2);
   });
 
   it("of an account or a server that nobody knows, or that was removed", async () => {
-    const removed = serverEntry({ organizationId: world.organizationId, status: "removed" });
-    await world.putDirectory(removed);
+    const removed = serverEntry({ organizationId: harness.organizationId, status: "removed" });
+    await harness.putDirectory(removed);
     const unknown: [string, RegExp][] = [
-      [world.serverId, /^the account is unknown$/],
+      [harness.serverId, /^the account is unknown$/],
       [UNUSED_SERVER, /^the server is unknown$/],
       [removed.serverId, /^the server is unknown$/],
     ];
@@ -200,13 +202,13 @@ describe("a valuation that cannot be used is a dead letter that says why and whe
       const accountNumber = anyAccountNumber();
       const key = accountKey(serverId, accountNumber);
       const value = JSON.stringify(valuation({ serverId, accountNumber }));
-      const position = await world.producer.send(TOPICS.tradingValuations, { key, value });
+      const position = await harness.producer.send(TOPICS.tradingValuations, { key, value });
       expect((await lettersOf([position]))[0]?.headers["reason"]).toMatch(reason);
     }
   });
 
   it("measured long before the one before it, or ahead of all clocks by more than a clock may be", async () => {
-    const [early, ahead, far] = [world.account(), world.account(), world.account()];
+    const [early, ahead, far] = [harness.account(), harness.account(), harness.account()];
     const old = body(early, { measuredAt: new Date(Date.now() - HOUR_MS).toISOString() });
     const tomorrow = body(ahead, { measuredAt: new Date(Date.now() + 23 * HOUR_MS).toISOString() });
     const reason = /^measuredAt is more than 5 minutes ahead of the database's and of this machine's clock$/;
@@ -223,41 +225,41 @@ describe("a valuation that cannot be used is a dead letter that says why and whe
 });
 
 it("a valuation that is sent again, behind later ones, is no dead letter", async () => {
-  const account = world.account();
-  const key = accountKey(world.serverId, account);
-  client.subscribe(world.serverId, account, 0);
+  const account = harness.account();
+  const key = accountKey(harness.serverId, account);
+  client.subscribe(harness.serverId, account, 0);
   const nowMs = Date.now();
   const values = [100, 200, 300].map((equityMinor, index) =>
     body(account, { equityMinor, measuredAt: new Date(nowMs + index).toISOString() }),
   );
   // As a trading server does that got no answer to its produce request: all of it once more.
-  for (const value of [...values, ...values]) await world.producer.send(TOPICS.tradingValuations, { key, value });
-  await world.value(account, [400]);
+  for (const value of [...values, ...values]) await harness.producer.send(TOPICS.tradingValuations, { key, value });
+  await harness.value(account, [400]);
   await client.until(() => client.last(account) === 4);
   expect(client.samples(account).map(({ equity }) => equity)).toEqual([1, 2, 3, 4]);
-  const letters = (await world.readAll(TOPICS.deadLetter)).filter(({ message }) => message.key === key);
+  const letters = (await harness.readAll(TOPICS.deadLetter)).filter(({ message }) => message.key === key);
   expect(letters).toEqual([]);
 });
 
 describe("an unusual valuation that is right", () => {
   it.each<[string, (account: string) => Partial<Valuation> & Record<string, unknown>]>([
     ["with fields that nobody knows", () => ({ comment: "x".repeat(500_000), nested: [{}] })],
-    ["with its server's id in capitals", () => ({ serverId: world.serverId.toUpperCase() })],
+    ["with its server's id in capitals", () => ({ serverId: harness.serverId.toUpperCase() })],
     ["to the nanosecond", () => ({ measuredAt: "2026-01-01T00:00:00.123456789Z" })],
     [
       "with the largest amounts",
       () => ({ equityMinor: Number.MAX_SAFE_INTEGER, balanceMinor: -Number.MAX_SAFE_INTEGER }),
     ],
   ])("%s is a sample", async (_name, change) => {
-    const account = world.account();
-    client.subscribe(world.serverId, account, 0);
+    const account = harness.account();
+    client.subscribe(harness.serverId, account, 0);
     const value = body(account, change(account));
-    const key = accountKey(world.serverId, account);
-    await world.producer.send(TOPICS.tradingValuations, { key, value });
+    const key = accountKey(harness.serverId, account);
+    await harness.producer.send(TOPICS.tradingValuations, { key, value });
     await client.until(() => client.last(account) === 1);
     const [sample] = client.samples(account);
-    expect(AccountMetricsFrame.parse(sample)).toMatchObject({ serverId: world.serverId, accountNumber: account });
-    await world.value(account, [100]);
+    expect(AccountMetricsFrame.parse(sample)).toMatchObject({ serverId: harness.serverId, accountNumber: account });
+    await harness.value(account, [100]);
     await client.until(() => client.last(account) === 2);
   });
 });

@@ -4,34 +4,34 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { LiveClient } from "./live-client.ts";
 import { clientFrame, OPCODES, RawClient } from "./raw-client.ts";
-import { type MetricsProcess, World } from "./world.ts";
+import { type MetricsProcess, Harness } from "./harness.ts";
 
 const MAX_SUBSCRIPTIONS = 2_000;
 /** Calls in which the account service may be asked for as many accounts, some hundreds in each. */
 const FEW_CALLS = 100;
 
-let world: World;
+let harness: Harness;
 let metrics: MetricsProcess;
 const clients: (LiveClient | RawClient)[] = [];
 
 beforeAll(async () => {
-  world = await World.start();
-  metrics = await world.metrics();
+  harness = await Harness.start();
+  metrics = await harness.metrics();
 });
 
 afterAll(async () => {
   for (const client of clients) client.close();
-  await world.scope.stop();
+  await harness.scope.stop();
 });
 
 async function connect(to = metrics): Promise<LiveClient> {
-  const client = await LiveClient.connect(to.wsUrl, world.managementKey);
+  const client = await LiveClient.connect(to.wsUrl, harness.managementKey);
   clients.push(client);
   return client;
 }
 
 async function connectRaw(to = metrics): Promise<RawClient> {
-  const client = await RawClient.open(to.wsUrl, world.managementKey);
+  const client = await RawClient.open(to.wsUrl, harness.managementKey);
   clients.push(client);
   return client;
 }
@@ -44,8 +44,11 @@ function numbers(count: number): string[] {
 async function sequencesOf(accountNumbers: readonly string[]): Promise<(number | undefined)[]> {
   const answer = await fetch(`${metrics.url}/internal/samples/latest`, {
     method: "POST",
-    headers: { "content-type": "application/json", "x-service-token": world.environment.secrets.serviceTokens.account },
-    body: JSON.stringify({ serverId: world.serverId, accountNumbers }),
+    headers: {
+      "content-type": "application/json",
+      "x-service-token": harness.environment.secrets.serviceTokens.account,
+    },
+    body: JSON.stringify({ serverId: harness.serverId, accountNumbers }),
   });
   const { samples } = (await answer.json()) as { samples: ({ sequence: number } | null)[] };
   return samples.map((sample) => sample?.sequence);
@@ -67,9 +70,9 @@ describe("10,000 messages in a second", () => {
       return (JSON.parse(text) as { accountNumber: string }).accountNumber;
     });
     expect(told).toEqual(numbers(10_000));
-    const account = world.account();
-    flood.send(clientFrame(JSON.stringify({ type: "subscribe", serverId: world.serverId, accountNumber: account })));
-    await world.value(account, [100]);
+    const account = harness.account();
+    flood.send(clientFrame(JSON.stringify({ type: "subscribe", serverId: harness.serverId, accountNumber: account })));
+    await harness.value(account, [100]);
     await flood.until(() => flood.texts.length === 10_002);
     expect(flood.closeCode).toBeNull();
   });
@@ -88,16 +91,16 @@ describe("10,000 messages in a second", () => {
 
 describe("2,000 subscribes at once", () => {
   it("are all served, each with its own account's latest sample", async () => {
-    const accounts = numbers(MAX_SUBSCRIPTIONS).map(() => world.account());
-    const before = world.asked.length;
+    const accounts = numbers(MAX_SUBSCRIPTIONS).map(() => harness.account());
+    const before = harness.asked.length;
     const equityOf = (index: number): number => 10_000 + index;
-    await Promise.all(accounts.map((account, index) => world.value(account, [1, equityOf(index)])));
+    await Promise.all(accounts.map((account, index) => harness.value(account, [1, equityOf(index)])));
     for (const half of [accounts.slice(0, 1_000), accounts.slice(1_000)]) {
       await eventually(async () => expect(await sequencesOf(half)).toEqual(half.map(() => 2)), { timeoutMs: 30_000 });
     }
-    expect(world.asked.length - before).toBeLessThan(FEW_CALLS);
+    expect(harness.asked.length - before).toBeLessThan(FEW_CALLS);
     const client = await connect();
-    for (const account of accounts) client.subscribe(world.serverId, account);
+    for (const account of accounts) client.subscribe(harness.serverId, account);
     await client.until(() => client.texts.length === 1 + MAX_SUBSCRIPTIONS);
     const samples = client.frames("account.metrics").map((frame) => AccountMetricsFrame.parse(frame));
     const told = samples.map(({ accountNumber, sequence, equity }) => [accountNumber, sequence, equity]);
@@ -105,22 +108,22 @@ describe("2,000 subscribes at once", () => {
   });
 
   it("are all served while nothing is known of their accounts, which are asked for in batches; the 2,001st is refused", async () => {
-    const accounts = numbers(MAX_SUBSCRIPTIONS).map(() => world.account());
-    const before = world.asked.length;
+    const accounts = numbers(MAX_SUBSCRIPTIONS).map(() => harness.account());
+    const before = harness.asked.length;
     const client = await connect();
-    for (const account of accounts) client.subscribe(world.serverId, account, 0);
+    for (const account of accounts) client.subscribe(harness.serverId, account, 0);
     await client.until(() => client.texts.length === 1 + MAX_SUBSCRIPTIONS);
     const told = client.frames("account.metrics.replay").map(({ accountNumber }) => accountNumber);
     expect(new Set(told)).toEqual(new Set(accounts));
-    const asked = world.asked.slice(before);
+    const asked = harness.asked.slice(before);
     expect(new Set(asked.flat())).toEqual(new Set(accounts));
     expect(asked.length).toBeLessThan(FEW_CALLS);
 
     const [first = ""] = accounts;
-    const oneMore = world.account();
-    client.subscribe(world.serverId, oneMore, 0);
+    const oneMore = harness.account();
+    client.subscribe(harness.serverId, oneMore, 0);
     await client.until(() => client.frames("error").length === 1);
-    const { serverId } = world;
+    const { serverId } = harness;
     expect(client.frames("error")).toEqual([
       {
         type: "error",
@@ -135,7 +138,7 @@ describe("2,000 subscribes at once", () => {
     await client.until(() => client.frames("account.metrics.replay").length === MAX_SUBSCRIPTIONS + 1);
     client.send({ type: "unsubscribe", serverId, accountNumber: first });
     client.subscribe(serverId, oneMore, 0);
-    await world.value(oneMore, [100]);
+    await harness.value(oneMore, [100]);
     await client.until(() => client.last(oneMore) === 1);
     expect(client.frames("error")).toHaveLength(1);
   });
@@ -143,11 +146,11 @@ describe("2,000 subscribes at once", () => {
 
 describe("messages that wait for the account service", () => {
   it("are kept up to a number; the socket is read no further until they are answered", async () => {
-    const narrow = await world.metrics({ MAX_SUBSCRIPTIONS_PER_SOCKET: "10", ROLES: "stream" });
-    const account = world.account();
-    const { serverId } = world;
+    const narrow = await harness.metrics({ MAX_SUBSCRIPTIONS_PER_SOCKET: "10", ROLES: "stream" });
+    const account = harness.account();
+    const { serverId } = harness;
     const client = await connectRaw(narrow);
-    await world.stopAccountService();
+    await harness.stopAccountService();
     const subscribe = JSON.stringify({ type: "subscribe", serverId, accountNumber: account, afterSequence: 0 });
     client.send(...numbers(20).map(() => clientFrame(subscribe)), clientFrame("ping"));
     await client.until(() => client.texts.at(-1) === "pong");
@@ -156,7 +159,7 @@ describe("messages that wait for the account service", () => {
     other.send(clientFrame("ping"));
     await other.until(() => other.texts.at(-1) === "pong");
     expect(client.texts.slice(1)).toEqual(["pong"]);
-    await world.startAccountService();
+    await harness.startAccountService();
     await client.until(() => client.texts.length === 23);
     const kinds = client.texts.map((text) => (text === "pong" ? text : (JSON.parse(text) as { type: string }).type));
     const notices = numbers(20).map(() => "account.metrics.replay");

@@ -6,13 +6,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { type Frame, LiveClient } from "./live-client.ts";
 import { clientFrame, OPCODES, RawClient } from "./raw-client.ts";
-import { type MetricsProcess, World } from "./world.ts";
+import { type MetricsProcess, Harness } from "./harness.ts";
 
 const KIB = 1_024;
 const MAX_MESSAGE_BYTES = 16 * KIB;
 const NO_JSON = "The message is not valid JSON";
 
-let world: World;
+let harness: Harness;
 let metrics: MetricsProcess;
 /** An account with one sample, and the one socket to which every wrong message is sent. */
 let account: string;
@@ -20,34 +20,34 @@ let client: LiveClient;
 const clients: (LiveClient | RawClient)[] = [];
 
 beforeAll(async () => {
-  world = await World.start();
-  metrics = await world.metrics();
-  account = world.account();
+  harness = await Harness.start();
+  metrics = await harness.metrics();
+  account = harness.account();
   client = await connect();
-  client.subscribe(world.serverId, account, 0);
-  await world.value(account, [100]);
+  client.subscribe(harness.serverId, account, 0);
+  await harness.value(account, [100]);
   await client.until(() => client.last(account) === 1);
 });
 
 afterAll(async () => {
   for (const one of clients) one.close();
-  await world.scope.stop();
+  await harness.scope.stop();
 });
 
-async function connect(managementKey = world.managementKey): Promise<LiveClient> {
+async function connect(managementKey = harness.managementKey): Promise<LiveClient> {
   const one = await LiveClient.connect(metrics.wsUrl, managementKey);
   clients.push(one);
   return one;
 }
 
 async function connectRaw(): Promise<RawClient> {
-  const one = await RawClient.open(metrics.wsUrl, world.managementKey);
+  const one = await RawClient.open(metrics.wsUrl, harness.managementKey);
   clients.push(one);
   return one;
 }
 
 function message(change: object = {}): string {
-  return JSON.stringify({ type: "subscribe", serverId: world.serverId, accountNumber: account, ...change });
+  return JSON.stringify({ type: "subscribe", serverId: harness.serverId, accountNumber: account, ...change });
 }
 
 /** A subscription that is padded, in a field that says nothing, to exactly `bytes`. */
@@ -70,9 +70,9 @@ async function answersTo(text: string | Buffer, to = client): Promise<Frame[]> {
 
 /** Subscribes to an account of its own and gets a live sample of it. */
 async function expectServed(one: LiveClient): Promise<void> {
-  const fresh = world.account();
-  one.subscribe(world.serverId, fresh, 0);
-  await world.value(fresh, [100]);
+  const fresh = harness.account();
+  one.subscribe(harness.serverId, fresh, 0);
+  await harness.value(fresh, [100]);
   await one.until(() => one.last(fresh) === 1);
   expect(one.closeCode).toBeNull();
 }
@@ -123,7 +123,7 @@ describe("a text that is no message is answered INVALID_MESSAGE, once, and the s
       Object.entries(wrong).flatMap(([field, values]) => values.map((value) => [type, field, value] as const)),
     ),
   )("%s with a wrong %s: %j; what else it named is repeated", async (type, field, value) => {
-    const named = { serverId: world.serverId, accountNumber: account, [field]: value };
+    const named = { serverId: harness.serverId, accountNumber: account, [field]: value };
     const repeated = Object.fromEntries(Object.entries(named).filter(([, one]) => typeof one === "string"));
     const error = expect.stringMatching(new RegExp(`^Invalid message: ${field}: .`)) as string;
     const answers = await answersTo(JSON.stringify({ type, ...named }));
@@ -134,7 +134,7 @@ describe("a text that is no message is answered INVALID_MESSAGE, once, and the s
     "subscribe after sequence %s",
     async (literal) => {
       const error = expect.stringMatching(/^Invalid message: afterSequence: ./) as string;
-      const { serverId } = world;
+      const { serverId } = harness;
       const repeated = { serverId, accountNumber: account };
       expect(await answersTo(after(literal)())).toEqual([
         { type: "error", code: "INVALID_MESSAGE", error, ...repeated },
@@ -154,11 +154,11 @@ describe("a text that is no message is answered INVALID_MESSAGE, once, and the s
 describe("a message that names what its key does not reach", () => {
   it("is answered SERVER_ACCESS_DENIED for a server that is unknown, another organization's, removed or not in the key's list", async () => {
     const others = serverEntry();
-    const removed = serverEntry({ organizationId: world.organizationId, status: "removed" });
-    const unlisted = serverEntry({ organizationId: world.organizationId });
-    const narrow = keyEntry({ organizationId: world.organizationId, serverIds: [world.serverId] });
-    for (const entry of [others, removed, unlisted, narrow.entry]) await world.putDirectory(entry);
-    for (const { serverId } of [others, removed, unlisted]) world.accounts.add(accountKey(serverId, account));
+    const removed = serverEntry({ organizationId: harness.organizationId, status: "removed" });
+    const unlisted = serverEntry({ organizationId: harness.organizationId });
+    const narrow = keyEntry({ organizationId: harness.organizationId, serverIds: [harness.serverId] });
+    for (const entry of [others, removed, unlisted, narrow.entry]) await harness.putDirectory(entry);
+    for (const { serverId } of [others, removed, unlisted]) harness.accounts.add(accountKey(serverId, account));
     const limited = await eventually(() => connect(narrow.managementKey));
     const servers = [randomUUID(), others.serverId, removed.serverId, unlisted.serverId];
     for (const serverId of servers) {
@@ -177,23 +177,23 @@ describe("a message that names what its key does not reach", () => {
   });
 
   it("is answered ACCOUNT_NOT_FOUND for an account that does not exist, every time, until it does", async () => {
-    const later = world.account();
-    world.accounts.delete(accountKey(world.serverId, later));
+    const later = harness.account();
+    harness.accounts.delete(accountKey(harness.serverId, later));
     const one = await connect();
     for (let count = 1; count <= 2; count += 1) {
-      one.subscribe(world.serverId, later, 0);
+      one.subscribe(harness.serverId, later, 0);
       await one.until(() => one.frames("error").length === count);
       expect(one.frames("error").at(-1)).toEqual({
         type: "error",
         code: "ACCOUNT_NOT_FOUND",
         error: "Trading account not found",
-        serverId: world.serverId,
+        serverId: harness.serverId,
         accountNumber: later,
       });
     }
-    world.accounts.add(accountKey(world.serverId, later));
-    one.subscribe(world.serverId, later, 0);
-    await world.value(later, [100]);
+    harness.accounts.add(accountKey(harness.serverId, later));
+    one.subscribe(harness.serverId, later, 0);
+    await harness.value(later, [100]);
     await one.until(() => one.last(later) === 1);
   });
 });
@@ -204,28 +204,32 @@ describe("an unusual message that is right", () => {
 
   it.each<[string, () => string]>([
     ["with fields that nobody knows", () => message({ afterSequence: 1, channel: "a", nested: { type: ["dance"] } })],
-    ["with the server's id in capitals", () => after("1", { serverId: world.serverId.toUpperCase() })],
+    ["with the server's id in capitals", () => after("1", { serverId: harness.serverId.toUpperCase() })],
     ["with a zero below zero", () => after("-0")],
     ["with a sequence in another notation", () => after("1.0e0")],
     ["with the highest sequence there is", () => after(String(Number.MAX_SAFE_INTEGER))],
   ])("%s is served", async (_name, text) => {
     const [notice, ...more] = await answersTo(text());
-    expect(notice).toMatchObject({ type: "account.metrics.replay", serverId: world.serverId, accountNumber: account });
+    expect(notice).toMatchObject({
+      type: "account.metrics.replay",
+      serverId: harness.serverId,
+      accountNumber: account,
+    });
     expect(more.map(({ sequence }) => sequence)).toEqual(text().endsWith(":-0}") ? [1] : []);
   });
 
   it("that ends what was never begun is not answered; one that begins again begins again", async () => {
-    const fresh = world.account();
+    const fresh = harness.account();
     const end = message({ type: "unsubscribe", accountNumber: fresh });
     expect(await answersTo(end)).toEqual([]);
-    await world.value(fresh, [1, 2, 3]);
-    client.subscribe(world.serverId, fresh, 0);
+    await harness.value(fresh, [1, 2, 3]);
+    client.subscribe(harness.serverId, fresh, 0);
     await client.until(() => client.last(fresh) === 3);
     const again = await answersTo(message({ accountNumber: fresh, afterSequence: 1 }));
     expect(again.map(({ type, sequence }) => sequence ?? type)).toEqual(["account.metrics.replay", 2, 3]);
     const latest = await answersTo(message({ accountNumber: fresh }));
     expect(latest.map(({ sequence }) => sequence)).toEqual([3]);
-    await world.value(fresh, [4]);
+    await harness.value(fresh, [4]);
     await client.until(() => client.last(fresh) === 4);
     expect(client.sequences(fresh)).toEqual([1, 2, 3, 2, 3, 3, 4]);
     expect(await answersTo(end)).toEqual([]);

@@ -7,27 +7,27 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { LiveClient } from "./live-client.ts";
 import { RawClient } from "./raw-client.ts";
-import { type MetricsProcess, World } from "./world.ts";
+import { type MetricsProcess, Harness } from "./harness.ts";
 
 const BACK_MS = 20_000;
 const MINUTE_MS = 60_000;
 
-let world: World;
+let harness: Harness;
 let metrics: MetricsProcess;
 let database: Gate;
 const clients: (LiveClient | RawClient)[] = [];
 
 beforeAll(async () => {
-  world = await World.start();
-  const url = new URL(world.environment.postgresUrl);
+  harness = await Harness.start();
+  const url = new URL(harness.environment.postgresUrl);
   database = new Gate(url.hostname, Number(url.port));
   url.host = `127.0.0.1:${await database.open()}`;
-  metrics = await world.metrics({ POSTGRES_URL: url.toString() });
+  metrics = await harness.metrics({ POSTGRES_URL: url.toString() });
 });
 
 afterAll(async () => {
   for (const client of clients) client.close();
-  await world.scope.stop();
+  await harness.scope.stop();
   await database.close();
 });
 
@@ -76,7 +76,7 @@ class Gate {
 }
 
 async function connect(): Promise<LiveClient> {
-  const client = await LiveClient.connect(metrics.wsUrl, world.managementKey);
+  const client = await LiveClient.connect(metrics.wsUrl, harness.managementKey);
   clients.push(client);
   return client;
 }
@@ -84,52 +84,52 @@ async function connect(): Promise<LiveClient> {
 /** A new account on this partition. */
 function accountOn(partition: number): string {
   for (;;) {
-    const account = world.account();
-    const key = accountKey(world.serverId, account);
-    if (world.producer.partitionOf(TOPICS.tradingValuations, key) === partition) return account;
+    const account = harness.account();
+    const key = accountKey(harness.serverId, account);
+    if (harness.producer.partitionOf(TOPICS.tradingValuations, key) === partition) return account;
   }
 }
 
 it("while the account service is unavailable, unknown accounts are parked and their partition goes on", async () => {
-  const known = world.account();
-  const partition = world.producer.partitionOf(TOPICS.tradingValuations, accountKey(world.serverId, known));
-  const [valued, subscribed] = [accountOn(partition), world.account()];
+  const known = harness.account();
+  const partition = harness.producer.partitionOf(TOPICS.tradingValuations, accountKey(harness.serverId, known));
+  const [valued, subscribed] = [accountOn(partition), harness.account()];
   const client = await connect();
-  client.subscribe(world.serverId, known, 0);
-  await world.value(known, [100]);
+  client.subscribe(harness.serverId, known, 0);
+  await harness.value(known, [100]);
   await client.until(() => client.last(known) === 1);
 
-  await world.stopAccountService();
-  await world.value(valued, [500, 100, 300]);
-  client.subscribe(world.serverId, subscribed, 0);
-  client.subscribe(world.serverId, known, 0);
-  await world.value(known, [200]);
+  await harness.stopAccountService();
+  await harness.value(valued, [500, 100, 300]);
+  client.subscribe(harness.serverId, subscribed, 0);
+  client.subscribe(harness.serverId, known, 0);
+  await harness.value(known, [200]);
   await client.until(() => client.sequences(known).join() === "1,1,2");
   const other = await connect();
-  other.subscribe(world.serverId, known);
+  other.subscribe(harness.serverId, known);
   await other.until(() => other.last(known) === 2);
   expect(client.frames("account.metrics.replay").map(({ accountNumber }) => accountNumber)).toEqual([known, known]);
-  expect(await world.samplesOf(valued)).toEqual([]);
+  expect(await harness.samplesOf(valued)).toEqual([]);
 
-  await world.startAccountService();
-  client.subscribe(world.serverId, valued, 0);
-  await world.value(subscribed, [300]);
+  await harness.startAccountService();
+  client.subscribe(harness.serverId, valued, 0);
+  await harness.value(subscribed, [300]);
   await client.until(() => client.last(valued) === 3 && client.last(subscribed) === 1);
   expect(client.samples(valued).map(({ equity }) => equity)).toEqual([5, 1, 3]);
   expect(client.frames("error")).toEqual([]);
-  const refused = (await world.readAll(TOPICS.deadLetter)).map(({ message }) => message.key);
+  const refused = (await harness.readAll(TOPICS.deadLetter)).map(({ message }) => message.key);
   expect(refused).toEqual([]);
 });
 
 it("while Redis is away nobody new is let in, and is told to come again; whoever is in goes on", async () => {
-  const [before, meanwhile] = [world.account(), world.account()];
+  const [before, meanwhile] = [harness.account(), harness.account()];
   const client = await connect();
-  client.subscribe(world.serverId, before, 0);
-  await world.value(before, [100]);
+  client.subscribe(harness.serverId, before, 0);
+  await harness.value(before, [100]);
   await client.until(() => client.last(before) === 1);
 
-  await world.environment.redis.crash();
-  const { client: refused, answer } = await RawClient.handshake(metrics.wsUrl, world.managementKey);
+  await harness.environment.redis.crash();
+  const { client: refused, answer } = await RawClient.handshake(metrics.wsUrl, harness.managementKey);
   clients.push(refused);
   expect(answer).toMatchObject({
     status: 500,
@@ -138,29 +138,29 @@ it("while Redis is away nobody new is let in, and is told to come again; whoever
   });
   await eventually(async () => expect((await fetch(`${metrics.url}/readyz`)).ok).toBe(false), { timeoutMs: BACK_MS });
   expect((await fetch(`${metrics.url}/livez`)).ok).toBe(true);
-  client.subscribe(world.serverId, meanwhile, 0);
-  for (const account of [before, meanwhile]) await world.value(account, [200]);
+  client.subscribe(harness.serverId, meanwhile, 0);
+  for (const account of [before, meanwhile]) await harness.value(account, [200]);
   await client.until(() => client.last(before) === 2 && client.last(meanwhile) === 1);
 
-  await world.environment.redis.restart();
-  await eventually(() => world.buy(world.organizationId, 10), { timeoutMs: BACK_MS });
+  await harness.environment.redis.restart();
+  await eventually(() => harness.buy(harness.organizationId, 10), { timeoutMs: BACK_MS });
   const back = await eventually(() => connect(), { timeoutMs: BACK_MS });
-  back.subscribe(world.serverId, before);
+  back.subscribe(harness.serverId, before);
   await back.until(() => back.last(before) === 2);
   await eventually(async () => expect((await fetch(`${metrics.url}/readyz`)).ok).toBe(true), { timeoutMs: BACK_MS });
 });
 
 it("while PostgreSQL is away the live stream goes on; what was not stored then is stored afterwards", async () => {
-  const [before, meanwhile] = [world.account(), world.account()];
+  const [before, meanwhile] = [harness.account(), harness.account()];
   const pastMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - 10 * MINUTE_MS;
   const client = await connect();
-  for (const account of [before, meanwhile]) client.subscribe(world.serverId, account, 0);
+  for (const account of [before, meanwhile]) client.subscribe(harness.serverId, account, 0);
   const valueAt = (account: string, minute: number): Promise<void> =>
-    world.value(account, [minute * 100], { measuredAt: new Date(pastMs + minute * MINUTE_MS).toISOString() });
-  const path = `${metrics.url}/internal/servers/${world.serverId}`;
-  const { gateway, account: owner } = world.environment.secrets.serviceTokens;
+    harness.value(account, [minute * 100], { measuredAt: new Date(pastMs + minute * MINUTE_MS).toISOString() });
+  const path = `${metrics.url}/internal/servers/${harness.serverId}`;
+  const { gateway, account: owner } = harness.environment.secrets.serviceTokens;
   const list = (account: string): Promise<Response> => {
-    const query = new URLSearchParams({ organizationId: world.organizationId, accountNumber: account }).toString();
+    const query = new URLSearchParams({ organizationId: harness.organizationId, accountNumber: account }).toString();
     return fetch(`${path}/account-metrics?${query}`, { headers: { "x-service-token": gateway } });
   };
   const stored = async (account: string): Promise<number[]> =>

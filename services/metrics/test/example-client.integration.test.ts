@@ -16,7 +16,7 @@ import { createLogger, Health, type Started } from "@kapi/runtime";
 import { eventually, keyEntry, TcpProxy } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import { type MetricsProcess, World } from "./world.ts";
+import { type MetricsProcess, Harness } from "./harness.ts";
 
 const EXAMPLE = path.resolve(import.meta.dirname, "../../../docs/examples/live-metrics-client.ts");
 const ACCOUNT_PATH = "/api/v1/management/servers/:serverId/accounts/:accountNumber";
@@ -30,7 +30,7 @@ interface Entry {
   readonly reconciled?: { readonly account: object; readonly open: readonly object[] };
 }
 
-let world: World;
+let harness: Harness;
 let metrics: MetricsProcess;
 let proxy: TcpProxy;
 let gatewayUrl: string;
@@ -39,72 +39,72 @@ const folder = mkdtempSync(path.join(tmpdir(), "kapi-example-"));
 const clients = new Set<ChildProcess>();
 
 beforeAll(async () => {
-  world = await World.start();
-  metrics = await world.metrics();
-  proxy = await world.scope.start("proxy", async () => {
+  harness = await Harness.start();
+  metrics = await harness.metrics();
+  proxy = await harness.scope.start("proxy", async () => {
     const value = await TcpProxy.open({ host: "127.0.0.1", port: Number(new URL(metrics.url).port) });
     return { value, stop: () => value.close() };
   });
-  gatewayUrl = await world.scope.start("gateway's two routes", startGatewayRoutes);
+  gatewayUrl = await harness.scope.start("gateway's two routes", startGatewayRoutes);
 });
 
 afterAll(async () => {
   for (const client of clients) client.kill("SIGKILL");
-  await world.scope.stop();
+  await harness.scope.stop();
   rmSync(folder, { recursive: true });
 });
 
 it("the example has every sample once, across cuts, its own death and samples that are gone for good", async () => {
-  const account = world.account();
-  await world.value(account, [100_000]);
+  const account = harness.account();
+  await harness.value(account, [100_000]);
   await told(account, 1);
-  const client = run(account, world.managementKey);
+  const client = run(account, harness.managementKey);
   await seen(account, 1);
 
-  await world.value(account, range(100_001, 100_010));
+  await harness.value(account, range(100_001, 100_010));
   await seen(account, 11);
   await proxy.refuse();
-  await world.value(account, range(100_011, 100_020));
+  await harness.value(account, range(100_011, 100_020));
   await proxy.pass();
   await seen(account, 21);
 
   client.kill("SIGKILL");
   await once(client, "exit");
-  await world.value(account, range(100_021, 100_030));
-  run(account, world.managementKey);
+  await harness.value(account, range(100_021, 100_030));
+  run(account, harness.managementKey);
   await seen(account, 31);
   expect(journal(account).map(({ sequence }) => sequence)).toEqual(range(1, 31));
   expect(asked).toEqual([]);
 
   await proxy.refuse();
-  await world.value(account, range(200_001, 200_350));
+  await harness.value(account, range(200_001, 200_350));
   await told(account, 381);
   await proxy.pass();
   await seen(account, 381);
   const [reconciled, ...after] = journal(account).slice(31);
   expect(reconciled).toMatchObject({ sequence: 81, reconciled: { account: { openPositionCount: 1 }, open: [{}] } });
   expect(after.map(({ sample }) => sample?.sequence)).toEqual(range(82, 381));
-  const shown = ACCOUNT_PATH.replace(":serverId", world.serverId).replace(":accountNumber", account);
+  const shown = ACCOUNT_PATH.replace(":serverId", harness.serverId).replace(":accountNumber", account);
   // The first answer was a failure: it came back at its old place, and was told again.
   expect(asked).toEqual([shown, shown, `${shown}/positions?status=open&limit=100&page=1`]);
   expect(readFileSync(journalOf(account), "utf8")).not.toContain("tradingPasswordSet");
 });
 
 it("the example ends when its key is revoked, and does not come back with it", async () => {
-  const key = keyEntry({ organizationId: world.organizationId });
-  await world.putDirectory(key.entry);
-  const account = world.account();
-  await world.value(account, [1]);
+  const key = keyEntry({ organizationId: harness.organizationId });
+  await harness.putDirectory(key.entry);
+  const account = harness.account();
+  await harness.value(account, [1]);
   const client = run(account, key.managementKey);
   const ended = once(client, "exit");
   await seen(account, 1);
-  await world.putDirectory({ ...key.entry, version: 2, status: "revoked" });
+  await harness.putDirectory({ ...key.entry, version: 2, status: "revoked" });
   expect(await ended).toEqual([1, null]);
   expect(await once(run(account, key.managementKey), "exit")).toEqual([1, null]);
 });
 
 function run(account: string, managementKey: string): ChildProcess {
-  const client = spawn(process.execPath, [EXAMPLE, `${world.serverId}/${account}`], {
+  const client = spawn(process.execPath, [EXAMPLE, `${harness.serverId}/${account}`], {
     env: {
       ...process.env,
       KAPI_URL: gatewayUrl,
@@ -142,9 +142,9 @@ async function told(account: string, sequence: number): Promise<void> {
       method: "POST",
       headers: {
         "content-type": "application/json",
-        "x-service-token": world.environment.secrets.serviceTokens.account,
+        "x-service-token": harness.environment.secrets.serviceTokens.account,
       },
-      body: JSON.stringify({ serverId: world.serverId, accountNumbers: [account] }),
+      body: JSON.stringify({ serverId: harness.serverId, accountNumbers: [account] }),
     });
     expect(await answer.json()).toMatchObject({ samples: [{ sequence }] });
   });
@@ -165,7 +165,7 @@ async function startGatewayRoutes(): Promise<Started<string>> {
   };
   for (const [route, answer] of Object.entries(answers)) {
     app.get(route, (request, reply) => {
-      expect(request.headers.authorization).toBe(`Management ${world.managementKey}`);
+      expect(request.headers.authorization).toBe(`Management ${harness.managementKey}`);
       return asked.push(request.url) === 1 ? reply.code(500).send({ error: "Internal server error" }) : answer;
     });
   }

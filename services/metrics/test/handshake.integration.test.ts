@@ -4,25 +4,25 @@ import { eventually, keyEntry } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { clientFrame, type HandshakeAnswer, type HandshakeParts, RawClient } from "./raw-client.ts";
-import { type MetricsProcess, World } from "./world.ts";
+import { type MetricsProcess, Harness } from "./harness.ts";
 
-let world: World;
+let harness: Harness;
 let metrics: MetricsProcess;
 const clients: RawClient[] = [];
 
 beforeAll(async () => {
-  world = await World.start();
-  metrics = await world.metrics();
+  harness = await Harness.start();
+  metrics = await harness.metrics();
 });
 
 afterAll(async () => {
   for (const client of clients) client.close();
-  await world.scope.stop();
+  await harness.scope.stop();
 });
 
 async function shake(
   parts: HandshakeParts = {},
-  managementKey: string | null = world.managementKey,
+  managementKey: string | null = harness.managementKey,
 ): Promise<HandshakeAnswer> {
   const { client, answer } = await RawClient.handshake(metrics.wsUrl, managementKey, parts);
   clients.push(client);
@@ -32,8 +32,8 @@ async function shake(
 
 /** A key of this organization that every metrics process knows by now. */
 async function known(change: Parameters<typeof keyEntry>[0] = {}): Promise<string> {
-  const { entry, managementKey } = keyEntry({ organizationId: world.organizationId, ...change });
-  await world.putDirectory(entry);
+  const { entry, managementKey } = keyEntry({ organizationId: harness.organizationId, ...change });
+  await harness.putDirectory(entry);
   // No handshake, so that nothing is charged.
   await eventually(async () => expect((await shake({ method: "POST" }, managementKey)).status).not.toBe(401));
   return managementKey;
@@ -42,7 +42,7 @@ async function known(change: Parameters<typeof keyEntry>[0] = {}): Promise<strin
 describe("a handshake", () => {
   it("is accepted with a query that nobody knows, and what its client sends with it is read", async () => {
     const path = `${LIVE_METRICS_PATH}?since=1&since=2`;
-    const { client, answer } = await RawClient.handshake(metrics.wsUrl, world.managementKey, {
+    const { client, answer } = await RawClient.handshake(metrics.wsUrl, harness.managementKey, {
       path,
       headers: { "x-request-id": "mine-1", upgrade: "WebSocket" },
       behind: Buffer.concat([clientFrame("ping"), clientFrame("{")]),
@@ -88,17 +88,17 @@ describe("a handshake", () => {
   });
 
   it("with no key, or one that is unknown, wrong, revoked or expired, is the same 401", async () => {
-    const expired = keyEntry({ organizationId: world.organizationId, expiresAt: "2020-01-01T00:00:00.000Z" });
-    const revoked = keyEntry({ organizationId: world.organizationId, status: "revoked" });
-    for (const { entry } of [expired, revoked]) await world.putDirectory(entry);
+    const expired = keyEntry({ organizationId: harness.organizationId, expiresAt: "2020-01-01T00:00:00.000Z" });
+    const revoked = keyEntry({ organizationId: harness.organizationId, status: "revoked" });
+    for (const { entry } of [expired, revoked]) await harness.putDirectory(entry);
     // Redis refuses this one already, the directory does not tell of it yet.
     const revokedNow = await known();
-    await revokeKey(world.redis, world.organizationId, revokedNow.split(".")[1] ?? "");
-    const wrong = `${world.managementKey.slice(0, -4)}AAAA`;
+    await revokeKey(harness.redis, harness.organizationId, revokedNow.split(".")[1] ?? "");
+    const wrong = `${harness.managementKey.slice(0, -4)}AAAA`;
     const keys = [null, "", "key", wrong, keyEntry().managementKey, expired.managementKey, revoked.managementKey];
     const answers = [];
     for (const key of [...keys, revokedNow]) answers.push(await shake({}, key));
-    answers.push(await shake({ headers: { authorization: `Bearer ${world.managementKey}` } }));
+    answers.push(await shake({ headers: { authorization: `Bearer ${harness.managementKey}` } }));
     for (const answer of answers) {
       expect(answer).toMatchObject({
         status: 401,
@@ -131,9 +131,9 @@ describe("a handshake", () => {
 
   it("that cannot be paid is 402, also for an organization without a wallet", async () => {
     const [poor, walletless] = [keyEntry(), keyEntry()];
-    for (const { entry } of [poor, walletless]) await world.putDirectory(entry);
-    await world.buy(poor.entry.organizationId, 1);
-    await syncShard(world.redis, shardOf(walletless.entry.organizationId), 1, []);
+    for (const { entry } of [poor, walletless]) await harness.putDirectory(entry);
+    await harness.buy(poor.entry.organizationId, 1);
+    await syncShard(harness.redis, shardOf(walletless.entry.organizationId), 1, []);
     for (const { managementKey } of [poor, walletless]) {
       await eventually(async () => expect((await shake({ method: "POST" }, managementKey)).status).toBe(400));
     }
@@ -175,20 +175,20 @@ describe("a handshake", () => {
   });
 
   it("is refused above the organization's number of sockets, until one of them is closed", async () => {
-    const narrow = await world.metrics({ MAX_SOCKETS_PER_ORGANIZATION: "2", ROLES: "stream" });
+    const narrow = await harness.metrics({ MAX_SOCKETS_PER_ORGANIZATION: "2", ROLES: "stream" });
     const open = [
-      await RawClient.open(narrow.wsUrl, world.managementKey),
-      await RawClient.open(narrow.wsUrl, world.managementKey),
+      await RawClient.open(narrow.wsUrl, harness.managementKey),
+      await RawClient.open(narrow.wsUrl, harness.managementKey),
     ];
     clients.push(...open);
-    const { answer } = await RawClient.handshake(narrow.wsUrl, world.managementKey);
+    const { answer } = await RawClient.handshake(narrow.wsUrl, harness.managementKey);
     expect(answer).toMatchObject({
       status: 403,
       headers: { "x-error-code": "TOO_MANY_CONNECTIONS" },
       body: { error: "Too many live connections for this organization" },
     });
     open[0]?.close();
-    await eventually(async () => void clients.push(await RawClient.open(narrow.wsUrl, world.managementKey)));
+    await eventually(async () => void clients.push(await RawClient.open(narrow.wsUrl, harness.managementKey)));
     await narrow.kill();
   });
 });

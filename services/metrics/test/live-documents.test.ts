@@ -33,7 +33,7 @@ describe("the documents of the live stream", () => {
     "show sample $sequence byte for byte, with its event id",
     (payload) => {
       const sample = {
-        span: { sequence: payload.sequence, from: 0, to: 1 },
+        range: { sequence: payload.sequence, from: 0, to: 1 },
         values: {
           balanceMinor: minor(payload.balance),
           equityMinor: minor(payload.equity),

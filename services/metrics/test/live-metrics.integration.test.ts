@@ -6,23 +6,23 @@ import { eventually, keyEntry, serverEntry } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { LiveClient } from "./live-client.ts";
-import { type MetricsProcess, World } from "./world.ts";
+import { type MetricsProcess, Harness } from "./harness.ts";
 
-let world: World;
+let harness: Harness;
 let metrics: MetricsProcess;
 const clients: LiveClient[] = [];
 
 beforeAll(async () => {
-  world = await World.start();
-  metrics = await world.metrics();
+  harness = await Harness.start();
+  metrics = await harness.metrics();
 });
 
 afterAll(async () => {
   for (const client of clients) client.close();
-  await world.scope.stop();
+  await harness.scope.stop();
 });
 
-async function connect(managementKey = world.managementKey): Promise<LiveClient> {
+async function connect(managementKey = harness.managementKey): Promise<LiveClient> {
   const client = await LiveClient.connect(metrics.wsUrl, managementKey);
   clients.push(client);
   return client;
@@ -34,26 +34,26 @@ function range(first: number, last: number): number[] {
 
 describe("a valuation on its way to the client", () => {
   it("comes as a sample with the next sequence, the values in units and the interval's minimum", async () => {
-    const account = world.account();
+    const account = harness.account();
     const client = await connect();
-    client.subscribe(world.serverId, account);
-    await world.value(account, [100_050, 99_000]);
+    client.subscribe(harness.serverId, account);
+    await harness.value(account, [100_050, 99_000]);
     await client.until(() => client.samples(account).length === 2);
     const [first, second] = client.samples(account).map((sample) => AccountMetricsFrame.parse(sample));
     expect(first).toMatchObject({ sequence: 1, balance: 1_000, equity: 1_000.5, intervalMinimumEquity: 1_000.5 });
     expect(second).toMatchObject({ sequence: 2, equity: 990, marginLevel: 0, openPositionCount: 0 });
-    expect(first?.eventId).toBe(uuidV5(world.serverId, `${account}/metrics/1`));
+    expect(first?.eventId).toBe(uuidV5(harness.serverId, `${account}/metrics/1`));
   });
 
   it("is in the log with consecutive sequences, on its valuation's partition, byte for byte what the client got", async () => {
-    const account = world.account();
+    const account = harness.account();
     const client = await connect();
-    client.subscribe(world.serverId, account, 0);
-    await world.value(account, range(90_001, 90_060));
+    client.subscribe(harness.serverId, account, 0);
+    await harness.value(account, range(90_001, 90_060));
     await client.until(() => client.samples(account).length === 60);
-    const logged = await world.samplesOf(account);
+    const logged = await harness.samplesOf(account);
     expect(logged.map(({ message }) => Number(message.headers["sequence"]))).toEqual(range(1, 60));
-    const partition = world.producer.partitionOf(TOPICS.tradingValuations, accountKey(world.serverId, account));
+    const partition = harness.producer.partitionOf(TOPICS.tradingValuations, accountKey(harness.serverId, account));
     expect(new Set(logged.map((one) => one.partition))).toEqual(new Set([partition]));
     const sent = client.texts.filter((text) => text.includes('"type":"account.metrics"'));
     expect(sent).toEqual(logged.map(({ message }) => message.value.toString()));
@@ -63,16 +63,16 @@ describe("a valuation on its way to the client", () => {
   });
 
   it("is told to every subscriber, and to none that has unsubscribed", async () => {
-    const account = world.account();
+    const account = harness.account();
     const [staying, leaving] = [await connect(), await connect()];
-    for (const client of [staying, leaving]) client.subscribe(world.serverId, account, 0);
-    await world.value(account, [1]);
+    for (const client of [staying, leaving]) client.subscribe(harness.serverId, account, 0);
+    await harness.value(account, [1]);
     await staying.until(() => staying.sequences(account).length === 1);
     await leaving.until(() => leaving.sequences(account).length === 1);
-    leaving.send({ type: "unsubscribe", serverId: world.serverId, accountNumber: account });
+    leaving.send({ type: "unsubscribe", serverId: harness.serverId, accountNumber: account });
     leaving.send("ping");
     await leaving.until(() => leaving.texts.includes("pong"));
-    await world.value(account, [2, 3]);
+    await harness.value(account, [2, 3]);
     await staying.until(() => staying.sequences(account).length === 3);
     expect(leaving.sequences(account)).toEqual([1]);
   });
@@ -80,27 +80,27 @@ describe("a valuation on its way to the client", () => {
 
 describe("a client that comes back", () => {
   it("gets the latest sample at once when it gives no afterSequence", async () => {
-    const account = world.account();
-    await world.value(account, [1, 2, 3]);
-    await eventually(async () => expect(await world.samplesOf(account)).toHaveLength(3));
+    const account = harness.account();
+    await harness.value(account, [1, 2, 3]);
+    await eventually(async () => expect(await harness.samplesOf(account)).toHaveLength(3));
     const client = await connect();
-    client.subscribe(world.serverId, account);
+    client.subscribe(harness.serverId, account);
     await client.until(() => client.sequences(account).length > 0);
     expect(client.sequences(account)).toEqual([3]);
     expect(client.frames("account.metrics.replay")).toEqual([]);
   });
 
   it("gets a notice and every sample above afterSequence, then the live ones: no gap, no repeat", async () => {
-    const account = world.account();
+    const account = harness.account();
     const first = await connect();
-    first.subscribe(world.serverId, account, 0);
-    await world.value(account, range(1, 5));
+    first.subscribe(harness.serverId, account, 0);
+    await harness.value(account, range(1, 5));
     await first.until(() => first.sequences(account).length === 5);
     first.close();
-    await world.value(account, range(6, 20));
+    await harness.value(account, range(6, 20));
     const second = await connect();
-    second.subscribe(world.serverId, account, 5);
-    await world.value(account, range(21, 30));
+    second.subscribe(harness.serverId, account, 5);
+    await harness.value(account, range(21, 30));
     await second.until(() => second.last(account) === 30);
     expect(second.sequences(account)).toEqual(range(6, 30));
     const [notice] = second.frames("account.metrics.replay");
@@ -108,9 +108,9 @@ describe("a client that comes back", () => {
   });
 
   it("is told that the replay is truncated when it asks beyond the last sample", async () => {
-    const account = world.account();
+    const account = harness.account();
     const client = await connect();
-    client.subscribe(world.serverId, account, 7);
+    client.subscribe(harness.serverId, account, 7);
     await client.until(() => client.frames("account.metrics.replay").length === 1);
     expect(client.frames("account.metrics.replay")[0]).toMatchObject({
       firstAvailableSequence: 1,
@@ -118,19 +118,19 @@ describe("a client that comes back", () => {
       replayTruncated: true,
       replayCount: 0,
     });
-    await world.value(account, [1]);
+    await harness.value(account, [1]);
     await client.until(() => client.sequences(account).length === 1);
   });
 
   it("gets only the last 300 samples, and is told so", async () => {
-    const account = world.account();
-    await world.value(account, range(1, 450));
+    const account = harness.account();
+    await harness.value(account, range(1, 450));
     // What another client is told, the process knows; in the log it may stand before that.
     const other = await connect();
-    other.subscribe(world.serverId, account);
+    other.subscribe(harness.serverId, account);
     await other.until(() => other.last(account) === 450);
     const client = await connect();
-    client.subscribe(world.serverId, account, 10);
+    client.subscribe(harness.serverId, account, 10);
     await client.until(() => client.sequences(account).length === 300);
     expect(client.sequences(account)).toEqual(range(151, 450));
     const notice = { firstAvailableSequence: 151, lastAvailableSequence: 450, replayTruncated: true, replayCount: 300 };
@@ -140,10 +140,10 @@ describe("a client that comes back", () => {
 
 describe("the end of a connection", () => {
   it("comes with 4401 within two seconds when the key is revoked", async () => {
-    const key = keyEntry({ organizationId: world.organizationId });
-    await world.putDirectory(key.entry);
+    const key = keyEntry({ organizationId: harness.organizationId });
+    await harness.putDirectory(key.entry);
     const client = await eventually(() => connect(key.managementKey));
-    await world.putDirectory({ ...key.entry, version: 2, status: "revoked" });
+    await harness.putDirectory({ ...key.entry, version: 2, status: "revoked" });
     const revokedMs = Date.now();
     await client.until(() => client.closeCode !== null);
     expect(client.closeCode).toBe(4401);
@@ -151,16 +151,16 @@ describe("the end of a connection", () => {
   });
 
   it("ends only the subscription when the account is deleted, and the account is not found any more", async () => {
-    const account = world.account();
+    const account = harness.account();
     const client = await connect();
-    client.subscribe(world.serverId, account, 0);
-    await world.value(account, [1]);
+    client.subscribe(harness.serverId, account, 0);
+    await harness.value(account, [1]);
     await client.until(() => client.sequences(account).length === 1);
     const fact = {
       type: "account.deleted",
       eventId: randomUUID(),
-      organizationId: world.organizationId,
-      serverId: world.serverId,
+      organizationId: harness.organizationId,
+      serverId: harness.serverId,
       accountNumber: account,
       occurredAt: new Date().toISOString(),
       accountSequence: 2,
@@ -170,18 +170,18 @@ describe("the end of a connection", () => {
       status: "deleting",
       leverage: 100,
     };
-    const key = accountKey(world.serverId, account);
-    await world.producer.send(TOPICS.accountEvents, { key, value: JSON.stringify(fact) });
+    const key = accountKey(harness.serverId, account);
+    await harness.producer.send(TOPICS.accountEvents, { key, value: JSON.stringify(fact) });
     await client.until(() => client.frames("account.deleted").length === 1);
-    client.subscribe(world.serverId, account, 0);
+    client.subscribe(harness.serverId, account, 0);
     await client.until(() => client.frames("error").length === 1);
     expect(client.frames("error")[0]).toMatchObject({ code: "ACCOUNT_NOT_FOUND" });
   });
 
   it("tells a client whose server is taken away", async () => {
-    const server = serverEntry({ organizationId: world.organizationId });
-    await world.putDirectory(server);
-    world.accounts.add(accountKey(server.serverId, "account-1"));
+    const server = serverEntry({ organizationId: harness.organizationId });
+    await harness.putDirectory(server);
+    harness.accounts.add(accountKey(server.serverId, "account-1"));
     const client = await connect();
     await eventually(async () => {
       const refused = client.frames("error").length;
@@ -193,7 +193,7 @@ describe("the end of a connection", () => {
       return client.frames("account.metrics.replay").length > 0;
     });
     const before = client.frames("error").length;
-    await world.putDirectory({ ...server, version: 2, status: "removed" });
+    await harness.putDirectory({ ...server, version: 2, status: "removed" });
     await client.until(() => client.frames("error").length > before);
     expect(client.frames("error").at(-1)).toMatchObject({ code: "SERVER_ACCESS_DENIED" });
   });
@@ -201,10 +201,10 @@ describe("the end of a connection", () => {
 
 describe("the newest samples, for other services", () => {
   it("are answered in the order asked, with null where there is none, and only to who knows the token", async () => {
-    const account = world.account();
-    await world.value(account, [4_200]);
-    await eventually(async () => expect(await world.samplesOf(account)).toHaveLength(1));
-    const { serverId } = world;
+    const account = harness.account();
+    await harness.value(account, [4_200]);
+    await eventually(async () => expect(await harness.samplesOf(account)).toHaveLength(1));
+    const { serverId } = harness;
     const ask = (token: string, body: object) =>
       fetch(`${metrics.url}/internal/samples/latest`, {
         method: "POST",
@@ -213,11 +213,11 @@ describe("the newest samples, for other services", () => {
       });
     const ofOneServer = { serverId, accountNumbers: ["nobody", account] };
     const ofSeveral = { accounts: ["nobody", account].map((accountNumber) => ({ serverId, accountNumber })) };
-    for (const token of ["wrong", world.environment.secrets.serviceTokens.gateway])
+    for (const token of ["wrong", harness.environment.secrets.serviceTokens.gateway])
       expect((await ask(token, ofOneServer)).status).toBe(401);
     for (const body of [ofOneServer, ofSeveral]) {
       await eventually(async () => {
-        const answer = await ask(world.environment.secrets.serviceTokens.account, body);
+        const answer = await ask(harness.environment.secrets.serviceTokens.account, body);
         const { samples } = (await answer.json()) as { samples: unknown[] };
         expect(samples).toMatchObject([null, { sequence: 1, equity: 42 }]);
       });

@@ -5,7 +5,7 @@ import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { LiveClient } from "./live-client.ts";
-import { type MetricsProcess, World } from "./world.ts";
+import { type MetricsProcess, Harness } from "./harness.ts";
 
 /** What a broker looks at every few minutes it looks at several times a second. */
 const OWN_KAFKA = {
@@ -25,24 +25,24 @@ const PARTITION = 0;
 const BROKER_MS = 30_000;
 const MINUTE_MS = 60_000;
 
-let world: World;
+let harness: Harness;
 let metrics: MetricsProcess;
 const clients: LiveClient[] = [];
 const pastMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - 60 * MINUTE_MS;
 
 beforeAll(async () => {
   const topics = { "metrics.latest": { configs: LATEST } };
-  world = await World.start({ partitions: 1, ownKafka: OWN_KAFKA, topics });
-  metrics = await world.metrics();
+  harness = await Harness.start({ partitions: 1, ownKafka: OWN_KAFKA, topics });
+  metrics = await harness.metrics();
 });
 
 afterAll(async () => {
   for (const client of clients) client.close();
-  await world.scope.stop();
+  await harness.scope.stop();
 });
 
 async function connect(): Promise<LiveClient> {
-  const client = await LiveClient.connect(metrics.wsUrl, world.managementKey);
+  const client = await LiveClient.connect(metrics.wsUrl, harness.managementKey);
   clients.push(client);
   return client;
 }
@@ -59,7 +59,7 @@ function textsOf(client: LiveClient, account: string): string[] {
 /** What `metrics.latest` holds now, by account number, in its order. */
 async function checkpoints(): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>();
-  for (const { message } of await world.readAll(TOPICS.metricsLatest)) {
+  for (const { message } of await harness.readAll(TOPICS.metricsLatest)) {
     const account = message.key.split("/")[1] ?? "";
     found.set(account, [...(found.get(account) ?? []), message.value.toString()]);
   }
@@ -95,66 +95,66 @@ async function compactedTo(wanted: ReadonlyMap<string, string>, write: () => Pro
 
 /** Has the broker delete everything that the topics hold, and then keep what comes. */
 async function emptied(...topics: readonly TopicContract[]): Promise<void> {
-  for (const topic of topics) await alterTopic(world.kafka, topic, { "retention.ms": "1", "segment.ms": "100" });
+  for (const topic of topics) await alterTopic(harness.kafka, topic, { "retention.ms": "1", "segment.ms": "100" });
   for (const topic of topics) {
     await eventually(
       async () => {
-        const [begins, ends] = [await beginOffsets(world.kafka, topic), await endOffsets(world.kafka, topic)];
+        const [begins, ends] = [await beginOffsets(harness.kafka, topic), await endOffsets(harness.kafka, topic)];
         expect(begins.get(PARTITION)).toBe(ends.get(PARTITION));
         expect(begins.get(PARTITION)).toBeGreaterThan(0n);
       },
       { timeoutMs: BROKER_MS, intervalMs: 200 },
     );
-    await alterTopic(world.kafka, topic, { "retention.ms": "3600000" });
+    await alterTopic(harness.kafka, topic, { "retention.ms": "3600000" });
   }
 }
 
 describe("a metrics.latest that the broker has compacted", () => {
   it("brings every sequence and window back, also where only a stale checkpoint is left of an account", async () => {
-    const accounts = [world.account(), world.account(), world.account()];
+    const accounts = [harness.account(), harness.account(), harness.account()];
     const [, stale = "", alsoStale = ""] = accounts;
-    const [gone, busy] = [world.account(), world.account()];
+    const [gone, busy] = [harness.account(), harness.account()];
     const first = await connect();
-    for (const account of [...accounts, gone]) first.subscribe(world.serverId, account, 0);
-    await world.value(gone, [1]);
+    for (const account of [...accounts, gone]) first.subscribe(harness.serverId, account, 0);
+    await harness.value(gone, [1]);
     const old = new Map<string, string>();
     for (const last of [10, 20, 30]) {
-      for (const account of accounts) await world.value(account, range(last - 9, last));
+      for (const account of accounts) await harness.value(account, range(last - 9, last));
       for (const account of accounts) {
         const text = await checkpointed(account, last);
         if (last === 10) old.set(account, text);
       }
     }
     await checkpointed(gone, 1);
-    const answer = await fetch(`${metrics.url}/internal/servers/${world.serverId}/accounts/${gone}`, {
+    const answer = await fetch(`${metrics.url}/internal/servers/${harness.serverId}/accounts/${gone}`, {
       method: "DELETE",
-      headers: { "x-service-token": world.environment.secrets.serviceTokens.account },
+      headers: { "x-service-token": harness.environment.secrets.serviceTokens.account },
     });
     expect(answer.status).toBe(200);
     const newest = new Map([[gone, ""]]);
     for (const account of accounts) newest.set(account, await checkpointed(account, 30));
     let equity = 0;
-    await compactedTo(newest, () => world.value(busy, [(equity += 1)]));
+    await compactedTo(newest, () => harness.value(busy, [(equity += 1)]));
 
     // While no process runs, one that had lost the partition long ago gets its old checkpoints
     // through.
     await metrics.kill();
     const write = (account: string): Promise<unknown> => {
-      const [key, value] = [accountKey(world.serverId, account), old.get(account) ?? ""];
-      return world.producer.send(TOPICS.metricsLatest, { key, value, partition: PARTITION });
+      const [key, value] = [accountKey(harness.serverId, account), old.get(account) ?? ""];
+      return harness.producer.send(TOPICS.metricsLatest, { key, value, partition: PARTITION });
     };
     await write(stale);
     await compactedTo(new Map([[stale, old.get(stale) ?? ""]]), () => write(alsoStale));
-    metrics = await world.metrics();
+    metrics = await harness.metrics();
 
     const second = await connect();
-    for (const account of [...accounts, gone]) second.subscribe(world.serverId, account, 0);
-    for (const account of accounts) await world.value(account, range(31, 35));
+    for (const account of [...accounts, gone]) second.subscribe(harness.serverId, account, 0);
+    for (const account of accounts) await harness.value(account, range(31, 35));
     await second.until(() => accounts.every((account) => second.last(account) === 35));
     for (const account of accounts) {
       expect(second.sequences(account)).toEqual(range(1, 35));
       expect(textsOf(second, account).slice(0, 30)).toEqual(textsOf(first, account));
-      const logged = (await world.samplesOf(account)).map(({ message }) => Number(message.headers["sequence"]));
+      const logged = (await harness.samplesOf(account)).map(({ message }) => Number(message.headers["sequence"]));
       expect(logged).toEqual(range(1, 35));
     }
     expect(second.frames("error")).toMatchObject([{ code: "ACCOUNT_NOT_FOUND", accountNumber: gone }]);
@@ -165,12 +165,12 @@ describe("a metrics.latest that the broker has compacted", () => {
 describe("logs whose old segments the broker has deleted", () => {
   /** A valuation of a known moment, the `n`th of its account; they are five seconds apart. */
   const valueAt = (account: string, n: number): Promise<void> =>
-    world.value(account, [n * 100], { measuredAt: new Date(pastMs + n * 5_000).toISOString() });
+    harness.value(account, [n * 100], { measuredAt: new Date(pastMs + n * 5_000).toISOString() });
 
   it("leave every account its latest sample and its next sequence, and no valuation is waited for that is gone", async () => {
-    const [idle, busy] = [world.account(), world.account()];
+    const [idle, busy] = [harness.account(), harness.account()];
     const first = await connect();
-    for (const account of [idle, busy]) first.subscribe(world.serverId, account, 0);
+    for (const account of [idle, busy]) first.subscribe(harness.serverId, account, 0);
     for (const n of range(1, 3)) await valueAt(idle, n);
     for (const n of range(1, 20)) await valueAt(busy, n);
     await checkpointed(idle, 3);
@@ -180,15 +180,15 @@ describe("logs whose old segments the broker has deleted", () => {
     for (const n of range(21, 30)) await valueAt(busy, n);
     await emptied(TOPICS.tradingValuations, TOPICS.metricsSamples);
     for (const n of range(31, 33)) await valueAt(busy, n);
-    metrics = await world.metrics({ COALESCE_MS: "1000" });
+    metrics = await harness.metrics({ COALESCE_MS: "1000" });
 
     const resumed = await connect();
-    resumed.subscribe(world.serverId, busy, 20);
+    resumed.subscribe(harness.serverId, busy, 20);
     await resumed.until(() => resumed.samples(busy).at(-1)?.equity === 33);
     expect(resumed.sequences(busy)).toEqual(range(21, resumed.last(busy)));
     expect(resumed.frames("account.metrics.replay")).toMatchObject([{ replayTruncated: false }]);
     const late = await connect();
-    late.subscribe(world.serverId, busy, 5);
+    late.subscribe(harness.serverId, busy, 5);
     await late.until(() => late.last(busy) === resumed.last(busy));
     // The 20th is known from its checkpoint alone, and only for as long as it is the newest.
     const [notice] = late.frames("account.metrics.replay");
@@ -207,25 +207,25 @@ describe("logs whose old segments the broker has deleted", () => {
     ];
     for (const [afterSequence, notices, samples] of asked) {
       const client = await connect();
-      client.subscribe(world.serverId, idle, afterSequence);
+      client.subscribe(harness.serverId, idle, afterSequence);
       client.send("ping");
       await client.until(() => client.texts.includes("pong"));
       expect(client.frames("account.metrics.replay")).toMatchObject(notices);
       expect(textsOf(client, idle)).toEqual(samples);
     }
-    late.subscribe(world.serverId, idle, 3);
+    late.subscribe(harness.serverId, idle, 3);
     await valueAt(idle, 4);
     await late.until(() => late.last(idle) === 4);
   });
 
   it("leave the snapshots going on from what there is", async () => {
-    const account = world.account();
+    const account = harness.account();
     await valueAt(account, 1);
-    const query = new URLSearchParams({ organizationId: world.organizationId, accountNumber: account }).toString();
+    const query = new URLSearchParams({ organizationId: harness.organizationId, accountNumber: account }).toString();
     await eventually(
       async () => {
-        const headers = { "x-service-token": world.environment.secrets.serviceTokens.gateway };
-        const url = `${metrics.url}/internal/servers/${world.serverId}/account-metrics?${query}`;
+        const headers = { "x-service-token": harness.environment.secrets.serviceTokens.gateway };
+        const url = `${metrics.url}/internal/servers/${harness.serverId}/account-metrics?${query}`;
         const { snapshots } = AccountMetricsAnswer.parse(await (await fetch(url, { headers })).json());
         expect(snapshots).toMatchObject([{ sequence: 1, equity: 1 }]);
       },
@@ -236,23 +236,23 @@ describe("logs whose old segments the broker has deleted", () => {
 
 describe("a Kafka that hangs for longer than anybody waits", () => {
   it("costs the clients nothing but time: sockets stay, no sequence is missing or told twice", async () => {
-    const account = world.account();
+    const account = harness.account();
     const client = await connect();
-    client.subscribe(world.serverId, account, 0);
-    await world.value(account, [100]);
+    client.subscribe(harness.serverId, account, 0);
+    await harness.value(account, [100]);
     await client.until(() => client.last(account) === 1);
     // It waits for the coalescing interval, and is a sample when Kafka hangs.
-    await world.value(account, [200]);
+    await harness.value(account, [200]);
     try {
-      await world.environment.kafka.pause();
-      await expect(world.value(account, [300])).rejects.toThrow("not acknowledged");
+      await harness.environment.kafka.pause();
+      await expect(harness.value(account, [300])).rejects.toThrow("not acknowledged");
       client.send("ping");
       await client.until(() => client.texts.includes("pong"));
       expect((await fetch(`${metrics.url}/livez`)).status).toBe(200);
     } finally {
-      world.environment.kafka.resume();
+      harness.environment.kafka.resume();
     }
-    await eventually(() => world.value(account, [400]), { timeoutMs: BROKER_MS });
+    await eventually(() => harness.value(account, [400]), { timeoutMs: BROKER_MS });
     try {
       await eventually(() => client.samples(account).at(-1)?.equity === 4, { timeoutMs: BROKER_MS });
     } catch (error) {
@@ -261,7 +261,7 @@ describe("a Kafka that hangs for longer than anybody waits", () => {
     }
     expect(client.sequences(account)).toEqual(range(1, client.last(account)));
     const other = await connect();
-    other.subscribe(world.serverId, account, 0);
+    other.subscribe(harness.serverId, account, 0);
     await other.until(() => other.last(account) === client.last(account));
     expect(textsOf(other, account)).toEqual(textsOf(client, account));
   });

@@ -4,7 +4,7 @@ import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { LiveClient } from "./live-client.ts";
-import { type MetricsProcess, World } from "./world.ts";
+import { type MetricsProcess, Harness } from "./harness.ts";
 
 const PARTITIONS = 4;
 const DEADLINE_MS = 30_000;
@@ -14,54 +14,54 @@ const ALL = [TOPICS.tradingValuations, TOPICS.metricsSamples, TOPICS.metricsLate
 /** `RECREATED_TOPIC=metrics.samples` looks at one of them alone. */
 const RECREATED = ALL.filter(({ name }) => (process.env["RECREATED_TOPIC"] ?? name) === name);
 
-let world: World;
+let harness: Harness;
 let metrics: MetricsProcess;
 const clients: LiveClient[] = [];
 
 beforeAll(async () => {
-  world = await World.start({ partitions: PARTITIONS });
-  metrics = await world.metrics();
+  harness = await Harness.start({ partitions: PARTITIONS });
+  metrics = await harness.metrics();
 });
 
 afterAll(async () => {
   for (const client of clients) client.close();
-  await world.scope.stop();
+  await harness.scope.stop();
 });
 
 async function recreate(topics: readonly TopicContract[]): Promise<void> {
-  const admin = world.kafka.client().admin();
+  const admin = harness.kafka.client().admin();
   await admin.connect();
-  await admin.deleteTopics({ topics: topics.map((topic) => world.kafka.topicName(topic)) });
+  await admin.deleteTopics({ topics: topics.map((topic) => harness.kafka.topicName(topic)) });
   await admin.disconnect();
-  await eventually(async () => expect(new Set(await topicIds(world.kafka, topics))).toEqual(new Set([null])));
-  await createTopics(world.kafka, { partitions: PARTITIONS, replicationFactor: 1, minInsyncReplicas: 1 });
+  await eventually(async () => expect(new Set(await topicIds(harness.kafka, topics))).toEqual(new Set([null])));
+  await createTopics(harness.kafka, { partitions: PARTITIONS, replicationFactor: 1, minInsyncReplicas: 1 });
 }
 
 async function follow(account: string, afterSequence: number): Promise<LiveClient> {
-  const client = await LiveClient.connect(metrics.wsUrl, world.managementKey);
+  const client = await LiveClient.connect(metrics.wsUrl, harness.managementKey);
   clients.push(client);
-  client.subscribe(world.serverId, account, afterSequence);
+  client.subscribe(harness.serverId, account, afterSequence);
   return client;
 }
 
 it(
   `${RECREATED.map(({ name }) => name).join(", ")} deleted and made again: the stream goes on or the process ends, and its next start continues every sequence`,
   async () => {
-    const busy = world.account();
-    let idle = world.account();
+    const busy = harness.account();
+    let idle = harness.account();
     // On a partition of its own: there the new offsets stay below the old ones.
-    while (partitionOf(idle) === partitionOf(busy)) idle = world.account();
+    while (partitionOf(idle) === partitionOf(busy)) idle = harness.account();
     for (const account of [busy, idle]) {
       const client = await follow(account, 0);
-      await world.value(account, [100, 200, 300, 400, 500]);
+      await harness.value(account, [100, 200, 300, 400, 500]);
       await client.until(() => client.last(account) === 5);
     }
     // Of `idle` nothing comes to the next process: it has not written that partition, and its
     // samples must outlive it too.
     await metrics.kill("SIGTERM");
-    metrics = await world.metrics();
+    metrics = await harness.metrics();
     const watcher = await follow(busy, 5);
-    await world.value(busy, [550]);
+    await harness.value(busy, [550]);
     await watcher.until(() => watcher.last(busy) === 6);
 
     await recreate(RECREATED);
@@ -70,19 +70,19 @@ it(
       ended = true;
     });
     const isNoticed = async (): Promise<boolean> => {
-      if (!ended) await world.value(busy, [600]);
+      if (!ended) await harness.value(busy, [600]);
       return ended || watcher.last(busy) > 6;
     };
     await eventually(isNoticed, { timeoutMs: DEADLINE_MS });
     await metrics.kill("SIGTERM");
-    metrics = await world.metrics();
+    metrics = await harness.metrics();
 
     for (const [account, last] of [
       [busy, 6],
       [idle, 5],
     ] as const) {
       const client = await follow(account, last);
-      await world.value(account, [700, 800]);
+      await harness.value(account, [700, 800]);
       await client.until(() => client.samples(account).at(-1)?.equity === 8);
       expect(client.sequences(account)).toEqual(range(last + 1, client.last(account)));
       expect(client.frames("account.metrics.replay")).toMatchObject([{ replayTruncated: false }]);
@@ -93,13 +93,13 @@ it(
 );
 
 function partitionOf(account: string): number {
-  return world.producer.partitionOf(TOPICS.tradingValuations, accountKey(world.serverId, account));
+  return harness.producer.partitionOf(TOPICS.tradingValuations, accountKey(harness.serverId, account));
 }
 
 /** The account's newest checkpoint. */
 async function checkpointOf(account: string): Promise<SampleCheckpoint> {
-  const key = accountKey(world.serverId, account);
-  const found = (await world.readAll(TOPICS.metricsLatest)).findLast(({ message }) => message.key === key);
+  const key = accountKey(harness.serverId, account);
+  const found = (await harness.readAll(TOPICS.metricsLatest)).findLast(({ message }) => message.key === key);
   return SampleCheckpoint.parse(JSON.parse(found?.message.value.toString() ?? "{}"));
 }
 

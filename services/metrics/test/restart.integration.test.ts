@@ -5,38 +5,38 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
 import { LiveClient } from "./live-client.ts";
 import { RawClient } from "./raw-client.ts";
-import { World } from "./world.ts";
+import { Harness } from "./harness.ts";
 
-let world: World;
+let harness: Harness;
 
 beforeAll(async () => {
-  world = await World.start();
+  harness = await Harness.start();
 });
 
 afterEach(async () => {
-  await world.endProcesses();
+  await harness.endProcesses();
 });
 
 afterAll(async () => {
-  await world.scope.stop();
+  await harness.scope.stop();
 });
 
 function range(first: number, last: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }
 
-async function waitForSamples(account: string, count: number): Promise<Awaited<ReturnType<World["samplesOf"]>>> {
-  await eventually(async () => expect((await world.samplesOf(account)).length).toBeGreaterThanOrEqual(count), {
+async function waitForSamples(account: string, count: number): Promise<Awaited<ReturnType<Harness["samplesOf"]>>> {
+  await eventually(async () => expect((await harness.samplesOf(account)).length).toBeGreaterThanOrEqual(count), {
     timeoutMs: 30_000,
   });
-  return world.samplesOf(account);
+  return harness.samplesOf(account);
 }
 
 async function waitForCheckpoint(account: string, sequence: number): Promise<SampleCheckpoint> {
-  const key = accountKey(world.serverId, account);
+  const key = accountKey(harness.serverId, account);
   return eventually(
     async () => {
-      const found = (await world.readAll(TOPICS.metricsLatest)).findLast(({ message }) => message.key === key);
+      const found = (await harness.readAll(TOPICS.metricsLatest)).findLast(({ message }) => message.key === key);
       const checkpoint = JSON.parse(found?.message.value.toString() ?? "{}") as SampleCheckpoint;
       expect(checkpoint.sequence).toBe(sequence);
       return checkpoint;
@@ -47,8 +47,8 @@ async function waitForCheckpoint(account: string, sequence: number): Promise<Sam
 
 /** What a client that begins at 0 is told, in order, once it has `count` samples. */
 async function replayed(wsUrl: string, account: string, count: number): Promise<string[]> {
-  const client = await LiveClient.connect(wsUrl, world.managementKey);
-  client.subscribe(world.serverId, account, 0);
+  const client = await LiveClient.connect(wsUrl, harness.managementKey);
+  client.subscribe(harness.serverId, account, 0);
   await client.until(() => client.samples(account).length >= count);
   const texts = client.texts.filter((text) => text.includes('"type":"account.metrics"'));
   client.close();
@@ -57,19 +57,19 @@ async function replayed(wsUrl: string, account: string, count: number): Promise<
 
 describe("a metrics process that is killed", () => {
   it("continues every sequence after its restart, with the same bytes for the same sequence and no gap", async () => {
-    const accounts = [world.account(), world.account(), world.account()];
-    const first = await world.metrics();
-    const live = await LiveClient.connect(first.wsUrl, world.managementKey);
-    for (const account of accounts) live.subscribe(world.serverId, account, 0);
-    for (const account of accounts) await world.value(account, range(1, 40));
+    const accounts = [harness.account(), harness.account(), harness.account()];
+    const first = await harness.metrics();
+    const live = await LiveClient.connect(first.wsUrl, harness.managementKey);
+    for (const account of accounts) live.subscribe(harness.serverId, account, 0);
+    for (const account of accounts) await harness.value(account, range(1, 40));
     await live.until(() => accounts.every((account) => live.sequences(account).length === 40));
     const feeding = (async () => {
       for (const start of [41, 61, 81])
-        for (const account of accounts) await world.value(account, range(start, start + 19));
+        for (const account of accounts) await harness.value(account, range(start, start + 19));
     })();
     await first.kill();
     await feeding;
-    const second = await world.metrics();
+    const second = await harness.metrics();
     for (const account of accounts) {
       await waitForSamples(account, 100);
       const texts = await replayed(second.wsUrl, account, 100);
@@ -82,15 +82,15 @@ describe("a metrics process that is killed", () => {
   });
 
   it("loses no low: the lowest equity of valuations that no sample had comes in the next one", async () => {
-    const account = world.account();
+    const account = harness.account();
     const slow = { COALESCE_MS: "5000" };
-    const first = await world.metrics(slow);
-    await world.value(account, [100_00]);
+    const first = await harness.metrics(slow);
+    await harness.value(account, [100_00]);
     await waitForSamples(account, 1);
-    await world.value(account, [100_01, 50_00, 100_02]);
+    await harness.value(account, [100_01, 50_00, 100_02]);
     await delay(500);
     await first.kill();
-    await world.metrics(slow);
+    await harness.metrics(slow);
     const samples = await waitForSamples(account, 3);
     const told = samples.map(({ message }) => JSON.parse(message.value.toString()) as Record<string, number>);
     expect(told.map((sample) => sample["sequence"])).toEqual([1, 2, 3]);
@@ -98,19 +98,19 @@ describe("a metrics process that is killed", () => {
   });
 
   it("has its partitions taken over by another process, to whose clients nothing is missing or repeated", async () => {
-    const account = world.account();
-    const sequencer = await world.metrics({ ROLES: "sequencer" });
-    const stream = await world.metrics({ ROLES: "stream" });
-    const client = await LiveClient.connect(stream.wsUrl, world.managementKey);
-    client.subscribe(world.serverId, account, 0);
-    await world.value(account, range(1, 30));
+    const account = harness.account();
+    const sequencer = await harness.metrics({ ROLES: "sequencer" });
+    const stream = await harness.metrics({ ROLES: "stream" });
+    const client = await LiveClient.connect(stream.wsUrl, harness.managementKey);
+    client.subscribe(harness.serverId, account, 0);
+    await harness.value(account, range(1, 30));
     await client.until(() => client.sequences(account).length === 30);
     sequencer.signal("SIGSTOP");
-    const other = await world.metrics({ ROLES: "sequencer" });
-    await world.value(account, range(31, 60));
+    const other = await harness.metrics({ ROLES: "sequencer" });
+    await harness.value(account, range(31, 60));
     await client.until(() => client.sequences(account).length === 60);
     sequencer.signal("SIGCONT");
-    await world.value(account, range(61, 90));
+    await harness.value(account, range(61, 90));
     await client.until(() => client.sequences(account).length >= 90);
     expect(client.sequences(account)).toEqual(range(1, 90));
     client.close();
@@ -120,21 +120,21 @@ describe("a metrics process that is killed", () => {
 
 describe("a sample that does not follow the last one", () => {
   it("is refused by every process, and the account's stream goes on", async () => {
-    const account = world.account();
-    const key = accountKey(world.serverId, account);
-    const both = await world.metrics();
-    const stream = await world.metrics({ ROLES: "stream" });
-    await world.value(account, range(1, 10));
+    const account = harness.account();
+    const key = accountKey(harness.serverId, account);
+    const both = await harness.metrics();
+    const stream = await harness.metrics({ ROLES: "stream" });
+    await harness.value(account, range(1, 10));
     const samples = await waitForSamples(account, 10);
     const { partition, message } = samples[4] ?? { partition: 0, message: undefined };
     const forged = (headers: Record<string, string>): Promise<unknown> =>
-      world.producer.send(TOPICS.metricsSamples, { key, value: `{"forged":true}`, headers, partition });
+      harness.producer.send(TOPICS.metricsSamples, { key, value: `{"forged":true}`, headers, partition });
     const last = samples[9]?.message.headers["to"] ?? "";
     await forged({ ...message?.headers });
     await forged({ sequence: "11", from: "-1", to: last });
     await forged({ sequence: "12", from: last, to: String(Number(last) + 1) });
     await forged({ sequence: "eleven", from: last, to: last });
-    await world.value(account, range(11, 20));
+    await harness.value(account, range(11, 20));
     for (const { wsUrl } of [both, stream]) {
       const texts = await replayed(wsUrl, account, 20);
       expect(texts.map((text) => (JSON.parse(text) as { sequence?: number }).sequence)).toEqual(range(1, 20));
@@ -142,16 +142,16 @@ describe("a sample that does not follow the last one", () => {
   });
 
   it("that another writer got in first is the log's word: the sequencer goes on behind it and loses no valuation", async () => {
-    const account = world.account();
-    const key = accountKey(world.serverId, account);
-    const metrics = await world.metrics({ COALESCE_MS: "2000" });
-    await world.value(account, [100_00]);
+    const account = harness.account();
+    const key = accountKey(harness.serverId, account);
+    const metrics = await harness.metrics({ COALESCE_MS: "2000" });
+    await harness.value(account, [100_00]);
     const [first] = await waitForSamples(account, 1);
-    await world.value(account, [90_00, 95_00]);
+    await harness.value(account, [90_00, 95_00]);
     const to = Number(first?.message.headers["to"]);
     // Another writer covers the low; ours must go on behind it with the rest.
     const frame = { ...(JSON.parse(first?.message.value.toString() ?? "{}") as object), sequence: 2, equity: 90 };
-    await world.producer.send(TOPICS.metricsSamples, {
+    await harness.producer.send(TOPICS.metricsSamples, {
       key,
       value: JSON.stringify(frame),
       headers: { sequence: "2", from: String(to), to: String(to + 1) },
@@ -167,74 +167,74 @@ describe("a sample that does not follow the last one", () => {
 
 describe("a checkpoint", () => {
   it("brings the whole window back after a restart", async () => {
-    const account = world.account();
-    const first = await world.metrics();
-    await world.value(account, range(1, 400));
+    const account = harness.account();
+    const first = await harness.metrics();
+    await harness.value(account, range(1, 400));
     const before = await waitForSamples(account, 400);
     await waitForCheckpoint(account, 400);
     await first.kill();
-    const second = await world.metrics();
+    const second = await harness.metrics();
     const texts = await replayed(second.wsUrl, account, 300);
     expect(texts).toEqual(before.slice(100).map(({ message }) => message.value.toString()));
   });
 
   it("that is stale harms nothing, whether it comes while a process runs or while none does", async () => {
-    const account = world.account();
-    const key = accountKey(world.serverId, account);
-    const first = await world.metrics();
-    await world.value(account, range(1, 5));
+    const account = harness.account();
+    const key = accountKey(harness.serverId, account);
+    const first = await harness.metrics();
+    await harness.value(account, range(1, 5));
     const stale = await waitForCheckpoint(account, 5);
-    await world.value(account, range(6, 20));
+    await harness.value(account, range(6, 20));
     const fresh = await waitForCheckpoint(account, 20);
-    const [{ partition } = { partition: 0 }] = await world.samplesOf(account);
+    const [{ partition } = { partition: 0 }] = await harness.samplesOf(account);
     const writeStale = (): Promise<unknown> =>
-      world.producer.send(TOPICS.metricsLatest, { key, value: JSON.stringify(stale), partition });
+      harness.producer.send(TOPICS.metricsLatest, { key, value: JSON.stringify(stale), partition });
     await writeStale();
     // The partition's sequencer writes over it.
     expect(await waitForCheckpoint(account, 20)).toMatchObject({ sequence: 20, offset: fresh.offset });
     await first.kill();
     await writeStale();
-    const second = await world.metrics();
-    await world.value(account, range(21, 30));
+    const second = await harness.metrics();
+    await harness.value(account, range(21, 30));
     const texts = await replayed(second.wsUrl, account, 30);
     expect(texts.map((text) => (JSON.parse(text) as { sequence: number }).sequence)).toEqual(range(1, 30));
-    const counted = (await world.samplesOf(account)).map(({ message }) => Number(message.headers["sequence"]));
+    const counted = (await harness.samplesOf(account)).map(({ message }) => Number(message.headers["sequence"]));
     expect(counted).toEqual(range(1, 30));
   });
 
-  it("that is missing or unreadable only costs reading", async () => {
-    const account = world.account();
-    const first = await world.metrics({ CHECKPOINT_INTERVAL_MS: "60000" });
-    await world.value(account, range(1, 25));
+  it("that is missing or unreadable only costs valuation", async () => {
+    const account = harness.account();
+    const first = await harness.metrics({ CHECKPOINT_INTERVAL_MS: "60000" });
+    await harness.value(account, range(1, 25));
     const samples = await waitForSamples(account, 25);
     await first.kill();
     const partition = samples[0]?.partition ?? 0;
-    const key = accountKey(world.serverId, account);
-    await world.producer.send(TOPICS.metricsLatest, { key, value: "{", partition });
-    const second = await world.metrics();
-    await world.value(account, range(26, 30));
+    const key = accountKey(harness.serverId, account);
+    await harness.producer.send(TOPICS.metricsLatest, { key, value: "{", partition });
+    const second = await harness.metrics();
+    await harness.value(account, range(26, 30));
     expect(await replayed(second.wsUrl, account, 30)).toHaveLength(30);
   });
 });
 
 describe("stopping and being slow", () => {
   it("closes its sockets with 1012 when it is told to stop", async () => {
-    const metrics = await world.metrics();
-    const client = await LiveClient.connect(metrics.wsUrl, world.managementKey);
+    const metrics = await harness.metrics();
+    const client = await LiveClient.connect(metrics.wsUrl, harness.managementKey);
     await metrics.kill("SIGTERM");
     await client.until(() => client.closeCode !== null);
     expect(client.closeCode).toBe(1012);
   });
 
   it("spreads the closing of many, serves each until its turn, and refuses new ones meanwhile", async () => {
-    const metrics = await world.metrics();
+    const metrics = await harness.metrics();
     const clients = await Promise.all(
-      Array.from({ length: 60 }, () => LiveClient.connect(metrics.wsUrl, world.managementKey)),
+      Array.from({ length: 60 }, () => LiveClient.connect(metrics.wsUrl, harness.managementKey)),
     );
     const closed = (): LiveClient[] => clients.filter(({ closeCode }) => closeCode !== null);
     const gone = metrics.kill("SIGTERM");
     await eventually(() => closed().length > 0, { timeoutMs: 20_000 });
-    const { answer } = await RawClient.handshake(metrics.wsUrl, world.managementKey);
+    const { answer } = await RawClient.handshake(metrics.wsUrl, harness.managementKey);
     expect(answer).toMatchObject({
       status: 500,
       headers: { "x-error-code": "DEPENDENCY_UNAVAILABLE", "retry-after": "1" },
@@ -248,16 +248,16 @@ describe("stopping and being slow", () => {
   });
 
   it("sends a reader that was slow everything, or a notice of what fell out, and never an untold gap", async () => {
-    const metrics = await world.metrics({ STUCK_TIMEOUT_MS: "60000" });
-    const accounts = Array.from({ length: 40 }, () => world.account());
-    const client = await LiveClient.connect(metrics.wsUrl, world.managementKey);
-    const other = await LiveClient.connect(metrics.wsUrl, world.managementKey);
-    for (const account of accounts) for (const one of [client, other]) one.subscribe(world.serverId, account, 0);
+    const metrics = await harness.metrics({ STUCK_TIMEOUT_MS: "60000" });
+    const accounts = Array.from({ length: 40 }, () => harness.account());
+    const client = await LiveClient.connect(metrics.wsUrl, harness.managementKey);
+    const other = await LiveClient.connect(metrics.wsUrl, harness.managementKey);
+    for (const account of accounts) for (const one of [client, other]) one.subscribe(harness.serverId, account, 0);
     await client.until(() => client.frames("account.metrics.replay").length === accounts.length);
     client.ws.pause();
     // More than the network's buffers, the socket's limit and the windows hold together.
     for (let round = 0; round < 12; round += 1) {
-      for (const account of accounts) await world.value(account, range(round * 50 + 1, round * 50 + 50));
+      for (const account of accounts) await harness.value(account, range(round * 50 + 1, round * 50 + 50));
     }
     await other.until(() => accounts.every((account) => other.last(account) === 600));
     other.close();
@@ -283,17 +283,17 @@ describe("stopping and being slow", () => {
   });
 
   it("closes a reader that stays stuck with 4408, and serves the others meanwhile", async () => {
-    const metrics = await world.metrics({ STUCK_TIMEOUT_MS: "1500" });
-    const accounts = Array.from({ length: 40 }, () => world.account());
+    const metrics = await harness.metrics({ STUCK_TIMEOUT_MS: "1500" });
+    const accounts = Array.from({ length: 40 }, () => harness.account());
     const [stuck, other] = [
-      await LiveClient.connect(metrics.wsUrl, world.managementKey),
-      await LiveClient.connect(metrics.wsUrl, world.managementKey),
+      await LiveClient.connect(metrics.wsUrl, harness.managementKey),
+      await LiveClient.connect(metrics.wsUrl, harness.managementKey),
     ];
-    for (const account of accounts) for (const client of [stuck, other]) client.subscribe(world.serverId, account, 0);
+    for (const account of accounts) for (const client of [stuck, other]) client.subscribe(harness.serverId, account, 0);
     await stuck.until(() => stuck.frames("account.metrics.replay").length === accounts.length);
     stuck.ws.pause();
     for (let round = 0; round < 12; round += 1) {
-      for (const account of accounts) await world.value(account, range(round * 50 + 1, round * 50 + 50));
+      for (const account of accounts) await harness.value(account, range(round * 50 + 1, round * 50 + 50));
     }
     await other.until(() => accounts.every((account) => other.last(account) === 600));
     await delay(3_000);

@@ -1,13 +1,13 @@
 import type { SampleCheckpoint } from "@kapi/contracts";
 
-import type { LogState } from "./judge.ts";
+import type { LogState } from "./acceptance-rule.ts";
 import type { SampleWindow } from "./sample-windows.ts";
 
-/** `from` of a sample that was taken from a checkpoint, which does not tell it. */
+/** `from` of a sample that was restored from a checkpoint, which does not store it. */
 export const FROM_UNKNOWN = -2;
 
 /**
- * One account's stream of judged samples, as this process has read it. Only `SampleLog` changes it.
+ * One account's accepted samples, as read by this process. Only `SampleLog` changes it.
  */
 export interface AccountStream extends LogState {
   /** serverId/accountNumber. */
@@ -15,17 +15,15 @@ export interface AccountStream extends LogState {
   readonly serverId: string;
   readonly accountNumber: string;
   readonly partition: number;
-  /** Offset in `metrics.samples` of the newest sample that counted. */
+  /** Offset in `metrics.samples` of the newest accepted sample. */
   readonly offset: number;
   readonly window: SampleWindow;
   /**
-   * The window start of the checkpoint it was restored from, while no sample read from the log
-   * takes its place.
+   * The window start of its checkpoint, until a sample is read from the log.
    */
   readonly anchor: SampleCheckpoint["window"] | null;
   /**
-   * Sequence of the checkpoint it was restored from: samples up to it need no new one. 0 without a
-   * checkpoint.
+   * Sequence of its checkpoint; 0 without one. Samples up to it need no new checkpoint.
    */
   readonly checkpointed: number;
 }

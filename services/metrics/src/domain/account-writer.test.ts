@@ -3,15 +3,21 @@ import { describe, expect, it } from "vitest";
 
 import { AccountWriter } from "./account-writer.ts";
 import { decodeSampleHeaders, encodeSampleHeaders } from "./codec/sample-headers.ts";
-import { BEFORE_FIRST, counts, type LogState, sameSpan, type Span } from "./judge.ts";
-import type { Reading } from "./reading.ts";
-import { MAX_CLOCK_DIFFERENCE_MS, MAX_REPEAT_AGE_MS, MEASURED_AHEAD, MEASURED_BEFORE, REPEATED } from "./rejection.ts";
+import { BEFORE_FIRST, acceptSample, type LogState, sameRange, type SampleRange } from "./acceptance-rule.ts";
+import type { ValuationRecord } from "./valuation-record.ts";
+import {
+  MAX_CLOCK_DIFFERENCE_MS,
+  MAX_DUPLICATE_AGE_MS,
+  MEASURED_AHEAD,
+  MEASURED_BEFORE,
+  DUPLICATE,
+} from "./rejection.ts";
 import type { Sample } from "./sample.ts";
 
 const ACCOUNT = { key: "s/1001", serverId: "s", accountNumber: "1001" };
 const COALESCE_MS = 1_000;
 
-function reading(offset: number, change: Partial<Reading> = {}): Reading {
+function valuation(offset: number, change: Partial<ValuationRecord> = {}): ValuationRecord {
   return {
     offset,
     measuredAt: new Date(offset).toISOString(),
@@ -28,29 +34,29 @@ function reading(offset: number, change: Partial<Reading> = {}): Reading {
 
 function writerAfterFirst(): AccountWriter {
   const writer = new AccountWriter(ACCOUNT, BEFORE_FIRST, null);
-  expect(writer.take(reading(10), 0, COALESCE_MS)).toBe("due");
-  const { span } = writer.cut(0);
-  expect(writer.judged(span, () => null)).toBe("ours");
+  expect(writer.take(valuation(10), 0, COALESCE_MS)).toBe("due");
+  const { range } = writer.cut(0);
+  expect(writer.accept(range, () => null)).toBe("own");
   return writer;
 }
 
 describe("the judge", () => {
   it("counts only the last sequence + 1 whose source begins where the last one ended", () => {
     const state = { sequence: 4, to: 70 };
-    expect(counts(state, { sequence: 5, from: 70, to: 71 }, 10)).toBe(true);
-    expect(counts(state, { sequence: 4, from: 70, to: 71 }, 10)).toBe(false);
-    expect(counts(state, { sequence: 6, from: 70, to: 71 }, 10)).toBe(false);
-    expect(counts(state, { sequence: 5, from: 69, to: 71 }, 10)).toBe(false);
-    expect(counts(state, { sequence: 5, from: 70, to: 70 }, 10)).toBe(false);
-    expect(counts(state, { sequence: 5, from: 70, to: 71 }, 0)).toBe(false);
-    expect(counts(state, { sequence: 5, from: 70, to: 71 }, 5_000)).toBe(false);
+    expect(acceptSample(state, { sequence: 5, from: 70, to: 71 }, 10)).toBe(true);
+    expect(acceptSample(state, { sequence: 4, from: 70, to: 71 }, 10)).toBe(false);
+    expect(acceptSample(state, { sequence: 6, from: 70, to: 71 }, 10)).toBe(false);
+    expect(acceptSample(state, { sequence: 5, from: 69, to: 71 }, 10)).toBe(false);
+    expect(acceptSample(state, { sequence: 5, from: 70, to: 70 }, 10)).toBe(false);
+    expect(acceptSample(state, { sequence: 5, from: 70, to: 71 }, 0)).toBe(false);
+    expect(acceptSample(state, { sequence: 5, from: 70, to: 71 }, 5_000)).toBe(false);
   });
 
   it("reads the headers that it writes, and nothing that is no whole number", () => {
-    const span = { sequence: 1, from: -1, to: 0 };
-    expect(decodeSampleHeaders(encodeSampleHeaders(span))).toEqual(span);
+    const range = { sequence: 1, from: -1, to: 0 };
+    expect(decodeSampleHeaders(encodeSampleHeaders(range))).toEqual(range);
     for (const bad of ["", "1.5", "-2", "01", "1e3", "9".repeat(17), " 1"]) {
-      expect(decodeSampleHeaders({ ...encodeSampleHeaders(span), sequence: bad })).toBeNull();
+      expect(decodeSampleHeaders({ ...encodeSampleHeaders(range), sequence: bad })).toBeNull();
     }
     expect(decodeSampleHeaders({ sequence: "1", from: "0" })).toBeNull();
   });
@@ -59,7 +65,7 @@ describe("the judge", () => {
 describe("a writer of one account", () => {
   it("publishes the first valuation at once and the next one only after the interval", () => {
     const writer = writerAfterFirst();
-    expect(writer.take(reading(11, { equityMinor: 99_00 }), 400, COALESCE_MS)).toBe("waits");
+    expect(writer.take(valuation(11, { equityMinor: 99_00 }), 400, COALESCE_MS)).toBe("waits");
     expect(writer.isDue(999, COALESCE_MS)).toBe(false);
     expect(writer.isDue(1_000, COALESCE_MS)).toBe(true);
     // The clock was set back.
@@ -69,74 +75,76 @@ describe("a writer of one account", () => {
   it("publishes at once when the balance or the number of open positions changes", () => {
     for (const change of [{ balanceMinor: 1 }, { openPositionCount: 2 }]) {
       const writer = writerAfterFirst();
-      expect(writer.take(reading(11, { equityMinor: 99_00 }), 1, COALESCE_MS)).toBe("waits");
-      expect(writer.take(reading(12, { equityMinor: 99_00, ...change }), 2, COALESCE_MS)).toBe("due");
+      expect(writer.take(valuation(11, { equityMinor: 99_00 }), 1, COALESCE_MS)).toBe("waits");
+      expect(writer.take(valuation(12, { equityMinor: 99_00, ...change }), 2, COALESCE_MS)).toBe("due");
     }
   });
 
   it("tells the lowest equity of the interval and when it was, and the newest values", () => {
     const writer = writerAfterFirst();
-    writer.take(reading(11, { equityMinor: 90_00 }), 1, COALESCE_MS);
-    writer.take(reading(12, { equityMinor: 80_00 }), 2, COALESCE_MS);
-    writer.take(reading(13, { equityMinor: 95_00 }), 3, COALESCE_MS);
+    writer.take(valuation(11, { equityMinor: 90_00 }), 1, COALESCE_MS);
+    writer.take(valuation(12, { equityMinor: 80_00 }), 2, COALESCE_MS);
+    writer.take(valuation(13, { equityMinor: 95_00 }), 3, COALESCE_MS);
     const sample = writer.cut(1_000);
     expect(sample.values.equityMinor).toBe(95_00);
-    expect(sample.minimum).toMatchObject({ equityMinor: 80_00, measuredAt: reading(12).measuredAt });
-    expect(sample.span).toEqual({ sequence: 2, from: 10, to: 13 });
+    expect(sample.minimum).toMatchObject({ equityMinor: 80_00, measuredAt: valuation(12).measuredAt });
+    expect(sample.range).toEqual({ sequence: 2, from: 10, to: 13 });
   });
 
   it("drops a valuation that says what the last sample said, but not while another waits", () => {
     const writer = writerAfterFirst();
-    expect(writer.take(reading(11), 1, COALESCE_MS)).toBe("unchanged");
+    expect(writer.take(valuation(11), 1, COALESCE_MS)).toBe("unchanged");
     expect(writer.waits).toBe(false);
-    writer.take(reading(12, { equityMinor: 120_00 }), 2, COALESCE_MS);
-    expect(writer.cut(1_000).minimum).toMatchObject({ equityMinor: 100_00, measuredAt: reading(10).measuredAt });
-    writer.take(reading(13, { equityMinor: 90_00 }), 3, COALESCE_MS);
-    expect(writer.take(reading(14, { equityMinor: 120_00 }), 4, COALESCE_MS)).toBe("waits");
-    expect(writer.cut(2_000)).toMatchObject({ span: { to: 14 }, minimum: { equityMinor: 90_00 } });
+    writer.take(valuation(12, { equityMinor: 120_00 }), 2, COALESCE_MS);
+    expect(writer.cut(1_000).minimum).toMatchObject({ equityMinor: 100_00, measuredAt: valuation(10).measuredAt });
+    writer.take(valuation(13, { equityMinor: 90_00 }), 3, COALESCE_MS);
+    expect(writer.take(valuation(14, { equityMinor: 120_00 }), 4, COALESCE_MS)).toBe("waits");
+    expect(writer.cut(2_000)).toMatchObject({ range: { to: 14 }, minimum: { equityMinor: 90_00 } });
   });
 
   it("rejects a valuation measured before the last one, and passes over one that it has had", () => {
     const writer = writerAfterFirst();
-    expect(writer.take(reading(11, { measuredAtMs: 9 }), 1, COALESCE_MS)).toBe(REPEATED);
-    expect(writer.take(reading(11, { measuredAtMs: 10 - MAX_REPEAT_AGE_MS }), 1, COALESCE_MS)).toBe(REPEATED);
-    expect(writer.take(reading(11, { measuredAtMs: 9 - MAX_REPEAT_AGE_MS }), 1, COALESCE_MS)).toBe(MEASURED_BEFORE);
-    expect(writer.take(reading(10), 1, COALESCE_MS)).toBe("covered");
-    const takenOver = new AccountWriter(ACCOUNT, { sequence: 7, to: 50 }, { ...reading(50), measuredAtMs: 50 });
-    expect(takenOver.take(reading(50), 1, COALESCE_MS)).toBe("covered");
-    expect(takenOver.take(reading(51), 1, COALESCE_MS)).toBe("unchanged");
-    expect(takenOver.take(reading(52, { measuredAtMs: 49 }), 1, COALESCE_MS)).toBe(REPEATED);
+    expect(writer.take(valuation(11, { measuredAtMs: 9 }), 1, COALESCE_MS)).toBe(DUPLICATE);
+    expect(writer.take(valuation(11, { measuredAtMs: 10 - MAX_DUPLICATE_AGE_MS }), 1, COALESCE_MS)).toBe(DUPLICATE);
+    expect(writer.take(valuation(11, { measuredAtMs: 9 - MAX_DUPLICATE_AGE_MS }), 1, COALESCE_MS)).toBe(
+      MEASURED_BEFORE,
+    );
+    expect(writer.take(valuation(10), 1, COALESCE_MS)).toBe("covered");
+    const takenOver = new AccountWriter(ACCOUNT, { sequence: 7, to: 50 }, { ...valuation(50), measuredAtMs: 50 });
+    expect(takenOver.take(valuation(50), 1, COALESCE_MS)).toBe("covered");
+    expect(takenOver.take(valuation(51), 1, COALESCE_MS)).toBe("unchanged");
+    expect(takenOver.take(valuation(52, { measuredAtMs: 49 }), 1, COALESCE_MS)).toBe(DUPLICATE);
   });
 
   it("rejects a valuation from too far ahead, and takes the next one", () => {
     const writer = writerAfterFirst();
     const ahead = { measuredAtMs: 20 + MAX_CLOCK_DIFFERENCE_MS, equityMinor: 1 };
-    expect(writer.take(reading(11, ahead), 19, 0)).toBe(MEASURED_AHEAD);
-    expect(writer.take(reading(12, ahead), 20, 0)).toBe("due");
-    expect(writer.take(reading(13, { measuredAtMs: 20 }), 20, 0)).toBe(REPEATED);
-    const frozen = { ...reading(10), measuredAtMs: 23 * 3_600_000 };
+    expect(writer.take(valuation(11, ahead), 19, 0)).toBe(MEASURED_AHEAD);
+    expect(writer.take(valuation(12, ahead), 20, 0)).toBe("due");
+    expect(writer.take(valuation(13, { measuredAtMs: 20 }), 20, 0)).toBe(DUPLICATE);
+    const frozen = { ...valuation(10), measuredAtMs: 23 * 3_600_000 };
     const successor = new AccountWriter(ACCOUNT, { sequence: 1, to: 10 }, frozen);
-    expect(successor.take(reading(11, { equityMinor: 1 }), 20, 0)).toBe("due");
-    expect(successor.take(reading(12, { measuredAtMs: 9 }), 20, 0)).toBe(REPEATED);
+    expect(successor.take(valuation(11, { equityMinor: 1 }), 20, 0)).toBe("due");
+    expect(successor.take(valuation(12, { measuredAtMs: 9 }), 20, 0)).toBe(DUPLICATE);
   });
 
   it("holds the committed offset below what no judged sample has", () => {
     const writer = writerAfterFirst();
     expect(writer.firstOpenOffset).toBeNull();
-    writer.take(reading(11, { equityMinor: 1 }), 1, COALESCE_MS);
+    writer.take(valuation(11, { equityMinor: 1 }), 1, COALESCE_MS);
     const first = writer.cut(1);
-    writer.take(reading(12, { equityMinor: 2 }), 2, COALESCE_MS);
+    writer.take(valuation(12, { equityMinor: 2 }), 2, COALESCE_MS);
     expect(writer.firstOpenOffset).toBe(11);
-    writer.judged(first.span, () => null);
+    writer.accept(first.range, () => null);
     expect(writer.firstOpenOffset).toBe(12);
   });
 
   it("begins an interval with what the newest sample says, also as the successor of another writer", () => {
-    const newest = { ...reading(10), measuredAtMs: 10 };
+    const newest = { ...valuation(10), measuredAtMs: 10 };
     for (const writer of [writerAfterFirst(), new AccountWriter(ACCOUNT, { sequence: 1, to: 10 }, newest)]) {
-      writer.take(reading(13, { equityMinor: 120_00 }), 3, COALESCE_MS);
+      writer.take(valuation(13, { equityMinor: 120_00 }), 3, COALESCE_MS);
       expect(writer.cut(3)).toMatchObject({
-        span: { sequence: 2, from: 10, to: 13 },
+        range: { sequence: 2, from: 10, to: 13 },
         minimum: { equityMinor: 100_00, measuredAt: newest.measuredAt },
       });
     }
@@ -144,37 +152,37 @@ describe("a writer of one account", () => {
 
   it("takes the log's word when another's sample counts, and folds the rest of its own into the next", () => {
     const writer = writerAfterFirst();
-    writer.take(reading(11, { equityMinor: 50_00 }), 1, COALESCE_MS);
-    writer.take(reading(12, { equityMinor: 90_00 }), 2, COALESCE_MS);
-    expect(writer.cut(1_000).span).toEqual({ sequence: 2, from: 10, to: 12 });
+    writer.take(valuation(11, { equityMinor: 50_00 }), 1, COALESCE_MS);
+    writer.take(valuation(12, { equityMinor: 90_00 }), 2, COALESCE_MS);
+    expect(writer.cut(1_000).range).toEqual({ sequence: 2, from: 10, to: 12 });
     const another = { sequence: 2, from: 10, to: 11 };
-    expect(writer.judged(another, () => ({ ...reading(11), measuredAtMs: 11 }))).toBe("another's");
+    expect(writer.accept(another, () => ({ ...valuation(11), measuredAtMs: 11 }))).toBe("foreign");
     expect(writer.firstOpenOffset).toBe(12);
     expect(writer.isDue(1_000, COALESCE_MS)).toBe(true);
     const next = writer.cut(1_000);
-    expect(next.span).toEqual({ sequence: 3, from: 11, to: 12 });
+    expect(next.range).toEqual({ sequence: 3, from: 11, to: 12 });
     expect(next.minimum.equityMinor).toBe(90_00);
   });
 
   it("writes again what an unacknowledged sample had, from the log's state", () => {
     const writer = writerAfterFirst();
-    writer.take(reading(11, { equityMinor: 50_00 }), 1, 0);
+    writer.take(valuation(11, { equityMinor: 50_00 }), 1, 0);
     writer.cut(1);
     writer.abandon(() => null);
-    expect(writer.cut(2)).toMatchObject({ span: { sequence: 2, from: 10, to: 11 }, minimum: { equityMinor: 50_00 } });
+    expect(writer.cut(2)).toMatchObject({ range: { sequence: 2, from: 10, to: 11 }, minimum: { equityMinor: 50_00 } });
   });
 });
 
 /**
  * Two writers that both believe they have the account, a log that takes their samples in any order
  * or loses them, restarts that read again only what was not committed, and the judge. Whatever
- * happens: sequences have no gap, every valuation that changed something is in exactly one counted
+ * happens: sequences have no gap, every valuation that changed something is in exactly one accepted
  * sample, and each one's minimum is the lowest of the sample before and its own valuations.
  */
 describe("two writers of one account", () => {
-  interface World {
+  interface Simulation {
     log: LogState;
-    counted: Sample[];
+    accepted: Sample[];
     queue: { sample: Sample }[];
     writers: AccountWriter[];
     /** Offset of the first valuation that a new writer reads. */
@@ -193,90 +201,91 @@ describe("two writers of one account", () => {
   it("never fork or repeat a sequence and never lose a valuation", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const world = newWorld();
-        const readings: Reading[] = [];
+        const simulation = newWorld();
+        const readings: ValuationRecord[] = [];
         for (const action of steps) {
           if (action.kind === "value") {
-            const next = reading(readings.length, { equityMinor: action.equity });
+            const next = valuation(readings.length, { equityMinor: action.equity });
             readings.push(next);
-            for (const writer of world.writers) writer.take(next, 0, 0);
+            for (const writer of simulation.writers) writer.take(next, 0, 0);
           } else if (action.kind === "cut") {
-            const writer = world.writers[action.writer];
-            if (writer?.waits === true) world.queue.push({ sample: writer.cut(0) });
+            const writer = simulation.writers[action.writer];
+            if (writer?.waits === true) simulation.queue.push({ sample: writer.cut(0) });
           } else if (action.kind === "append") {
-            appendOne(world, action.pick, readings);
+            appendOne(simulation, action.pick, readings);
           } else if (action.kind === "lose") {
-            world.queue.length = 0;
-            for (const writer of world.writers) writer.abandon(() => judgedValues(world));
+            simulation.queue.length = 0;
+            for (const writer of simulation.writers) writer.abandon(() => judgedValues(simulation));
           } else if (action.kind === "commit") {
-            const open = world.writers[action.writer]?.firstOpenOffset ?? readings.length;
-            world.committed = Math.max(world.committed, open);
+            const open = simulation.writers[action.writer]?.firstOpenOffset ?? readings.length;
+            simulation.committed = Math.max(simulation.committed, open);
           } else {
-            world.writers[action.writer] = takenOver(world, readings);
+            simulation.writers[action.writer] = takenOver(simulation, readings);
           }
         }
-        drain(world, readings);
-        checkAgainst(world, readings);
+        drain(simulation, readings);
+        checkAgainst(simulation, readings);
       }),
       { numRuns: 500 },
     );
   });
 
-  function newWorld(): World {
+  function newWorld(): Simulation {
     return {
       log: BEFORE_FIRST,
-      counted: [],
+      accepted: [],
       queue: [],
       writers: [new AccountWriter(ACCOUNT, BEFORE_FIRST, null), new AccountWriter(ACCOUNT, BEFORE_FIRST, null)],
       committed: 0,
     };
   }
 
-  function judgedValues(world: World): (Reading & { measuredAtMs: number }) | null {
-    const last = world.counted.at(-1);
-    return last === undefined ? null : (last.values as Reading);
+  function judgedValues(simulation: Simulation): (ValuationRecord & { measuredAtMs: number }) | null {
+    const last = simulation.accepted.at(-1);
+    return last === undefined ? null : (last.values as ValuationRecord);
   }
 
-  function takenOver(world: World, readings: readonly Reading[]): AccountWriter {
-    const writer = new AccountWriter(ACCOUNT, world.log, judgedValues(world));
-    for (const one of readings.slice(world.committed)) writer.take(one, 0, 0);
+  function takenOver(simulation: Simulation, readings: readonly ValuationRecord[]): AccountWriter {
+    const writer = new AccountWriter(ACCOUNT, simulation.log, judgedValues(simulation));
+    for (const one of readings.slice(simulation.committed)) writer.take(one, 0, 0);
     return writer;
   }
 
-  function appendOne(world: World, pick: number, readings: readonly Reading[]): void {
-    const [entry] = world.queue.splice(pick % Math.max(1, world.queue.length), 1);
-    if (entry === undefined || !counts(world.log, entry.sample.span, 1)) return;
-    world.log = entry.sample.span;
-    world.counted.push(entry.sample);
-    for (const writer of world.writers) writer.judged(entry.sample.span, () => readings[entry.sample.span.to] ?? null);
+  function appendOne(simulation: Simulation, pick: number, readings: readonly ValuationRecord[]): void {
+    const [entry] = simulation.queue.splice(pick % Math.max(1, simulation.queue.length), 1);
+    if (entry === undefined || !acceptSample(simulation.log, entry.sample.range, 1)) return;
+    simulation.log = entry.sample.range;
+    simulation.accepted.push(entry.sample);
+    for (const writer of simulation.writers)
+      writer.accept(entry.sample.range, () => readings[entry.sample.range.to] ?? null);
   }
 
-  function drain(world: World, readings: readonly Reading[]): void {
+  function drain(simulation: Simulation, readings: readonly ValuationRecord[]): void {
     for (let round = 0; round < 200; round += 1) {
-      while (world.queue.length > 0) appendOne(world, 0, readings);
-      for (const writer of world.writers) if (writer.waits) world.queue.push({ sample: writer.cut(0) });
-      if (world.queue.length === 0) break;
+      while (simulation.queue.length > 0) appendOne(simulation, 0, readings);
+      for (const writer of simulation.writers) if (writer.waits) simulation.queue.push({ sample: writer.cut(0) });
+      if (simulation.queue.length === 0) break;
     }
     // A sample refused because it came out of order is found missing by the recovery of its writer.
-    for (const writer of world.writers) writer.abandon(() => judgedValues(world));
-    for (const writer of world.writers) if (writer.waits) world.queue.push({ sample: writer.cut(0) });
-    while (world.queue.length > 0) appendOne(world, 0, readings);
+    for (const writer of simulation.writers) writer.abandon(() => judgedValues(simulation));
+    for (const writer of simulation.writers) if (writer.waits) simulation.queue.push({ sample: writer.cut(0) });
+    while (simulation.queue.length > 0) appendOne(simulation, 0, readings);
   }
 
-  function checkAgainst(world: World, readings: readonly Reading[]): void {
-    let last: Span = { sequence: 0, from: -1, to: -1 };
-    for (const { span, minimum, values } of world.counted) {
-      expect(span.sequence).toBe(last.sequence + 1);
-      expect(span.from).toBe(last.to);
-      const covered = readings.slice(span.from + 1, span.to + 1);
+  function checkAgainst(simulation: Simulation, readings: readonly ValuationRecord[]): void {
+    let last: SampleRange = { sequence: 0, from: -1, to: -1 };
+    for (const { range, minimum, values } of simulation.accepted) {
+      expect(range.sequence).toBe(last.sequence + 1);
+      expect(range.from).toBe(last.to);
+      const covered = readings.slice(range.from + 1, range.to + 1);
       // What the sample before says held when the interval began.
-      const observed = readings.slice(Math.max(0, span.from), span.to + 1);
+      const observed = readings.slice(Math.max(0, range.from), range.to + 1);
       const lowest = Math.min(...observed.map((one) => one.equityMinor));
       const earliest = observed.find((one) => one.equityMinor === lowest);
       expect(minimum).toMatchObject({ equityMinor: lowest, measuredAt: earliest?.measuredAt });
       expect(values.equityMinor).toBe(covered.at(-1)?.equityMinor);
-      expect(sameSpan(span, last)).toBe(false);
-      last = span;
+      expect(sameRange(range, last)).toBe(false);
+      last = range;
     }
     // What no sample covers says what the newest sample says.
     const newest = readings[last.to];

@@ -1,39 +1,38 @@
 import { assert, assertDefined } from "@kapi/kernel";
 
 import { IntervalLows } from "./interval.ts";
-import { type LogState, sameSpan, type Span } from "./judge.ts";
-import { type MeasuredValues, type Reading, sameValues, type Values } from "./reading.ts";
+import { type LogState, sameRange, type SampleRange } from "./acceptance-rule.ts";
+import { type MeasuredValues, type ValuationRecord, sameValues, type Values } from "./valuation-record.ts";
 import {
   MAX_CLOCK_DIFFERENCE_MS,
-  MAX_REPEAT_AGE_MS,
+  MAX_DUPLICATE_AGE_MS,
   MEASURED_AHEAD,
   MEASURED_BEFORE,
   type Rejection,
-  REPEATED,
+  DUPLICATE,
 } from "./rejection.ts";
 import type { Minimum, Sample } from "./sample.ts";
 
 /**
- * What became of a valuation. `covered`: a sample in the log has it already. `unchanged`: says what
- * the last sample said. `waits`: part of the next sample. `due`: a sample is to be cut now.
+ * The outcome for a valuation. `covered`: a sample already includes it. `unchanged`: it equals the
+ * last sample. `waits`: it becomes part of the next sample. `due`: cut a sample now.
  */
 export type Taken = "covered" | "unchanged" | "waits" | "due" | Rejection;
 
 interface WrittenSample {
-  readonly span: Span;
-  /** Offset of the first valuation that it takes in and that a successor would need. */
+  readonly range: SampleRange;
+  /** Offset of its first valuation, from which a new writer would have to read. */
   readonly first: number;
 }
 
 /**
- * The writer's side of one account: coalesces its valuations, gives sequences ahead of the log, and
- * goes back to the log's word when that is another.
+ * The writer of one account: coalesces its valuations and numbers samples ahead of the log. If the
+ * log accepts a foreign sample, the writer resets to the log.
  *
- * Invariants: the written samples that the log has not shown yet follow `log` and each other
- * without a gap; `head` is the end of that chain; every valuation behind `log.to` that changed
- * something is still in `#lows`, so none is lost when the chain is dropped. A valuation that
- * repeats the newest sample is not kept: that sample's equity held when the next interval began, so
- * it is part of that interval's minimum in any case.
+ * Invariants: the written samples that are not accepted yet follow `log` and each other without a
+ * gap; `head` is the end of that chain. Every valuation after `log.to` that changed something is
+ * still in `#lows`, so none is lost when the chain is dropped. A valuation that equals the newest
+ * sample is not kept: that sample's equity is part of the next interval's minimum in any case.
  */
 export class AccountWriter {
   readonly serverId: string;
@@ -43,11 +42,11 @@ export class AccountWriter {
   #head: LogState;
   readonly #written: WrittenSample[] = [];
   readonly #lows = new IntervalLows();
-  #latest: Reading | null = null;
+  #latest: ValuationRecord | null = null;
   #latestMeasuredAtMs: number;
   /** Offset of the first valuation of the next sample; null when nothing waits. */
   #waitsFrom: number | null = null;
-  /** What the newest written or judged sample says; null when that is not known. */
+  /** The values of the newest written or accepted sample; null if unknown. */
   #published: MeasuredValues | null;
   #publishedAtMs = Number.NEGATIVE_INFINITY;
   #urgent = false;
@@ -71,34 +70,33 @@ export class AccountWriter {
     return this.#waitsFrom !== null;
   }
 
-  /** When the newest sample was cut. */
+  /** Time of the newest cut. */
   get publishedAtMs(): number {
     return this.#publishedAtMs;
   }
 
-  /** Offset of the first valuation that no judged sample has yet; null when all are durable. */
+  /** Offset of the first valuation without an accepted sample; null if all are durable. */
   get firstOpenOffset(): number | null {
     return this.#written[0]?.first ?? this.#waitsFrom;
   }
 
   /**
-   * Takes in a valuation; `coalesceMs` is the least time between two samples that only prices have
-   * moved.
+   * Adds a valuation; `coalesceMs` is the minimum time between two samples if only prices change.
    */
-  take(reading: Reading, nowMs: number, coalesceMs: number): Taken {
-    if (reading.offset <= this.#head.to || reading.offset <= (this.#latest?.offset ?? -1)) return "covered";
-    const rejection = this.#rejectionOf(reading.measuredAtMs, nowMs);
+  take(valuation: ValuationRecord, nowMs: number, coalesceMs: number): Taken {
+    if (valuation.offset <= this.#head.to || valuation.offset <= (this.#latest?.offset ?? -1)) return "covered";
+    const rejection = this.#rejectionOf(valuation.measuredAtMs, nowMs);
     if (rejection !== null) return rejection;
-    this.#latestMeasuredAtMs = reading.measuredAtMs;
-    if (!this.waits && this.#published !== null && sameValues(this.#published, reading)) return "unchanged";
+    this.#latestMeasuredAtMs = valuation.measuredAtMs;
+    if (!this.waits && this.#published !== null && sameValues(this.#published, valuation)) return "unchanged";
     const before: Values | null = this.waits ? this.#latest : this.#published;
     this.#urgent ||=
       before === null ||
-      before.balanceMinor !== reading.balanceMinor ||
-      before.openPositionCount !== reading.openPositionCount;
-    this.#latest = reading;
-    this.#waitsFrom ??= reading.offset;
-    this.#lows.add(reading.offset, reading.equityMinor, reading.measuredAt);
+      before.balanceMinor !== valuation.balanceMinor ||
+      before.openPositionCount !== valuation.openPositionCount;
+    this.#latest = valuation;
+    this.#waitsFrom ??= valuation.offset;
+    this.#lows.add(valuation.offset, valuation.equityMinor, valuation.measuredAt);
     return this.isDue(nowMs, coalesceMs) ? "due" : "waits";
   }
 
@@ -107,44 +105,44 @@ export class AccountWriter {
     return this.waits && (this.#urgent || Math.abs(nowMs - this.#publishedAtMs) >= coalesceMs);
   }
 
-  /** Makes the next sample of everything that waits; something must. */
+  /** Cuts the next sample from all waiting valuations; at least one must wait. */
   cut(nowMs: number): Sample {
-    assert(this.#waitsFrom !== null, "a sample is cut only of valuations that wait");
+    assert(this.#waitsFrom !== null, "a sample is cut only from waiting valuations");
     const latest = assertDefined(this.#latest, "the latest valuation");
     const minimum = this.#minimum();
-    const span = { sequence: this.#head.sequence + 1, from: this.#head.to, to: latest.offset };
-    this.#written.push({ span, first: this.#waitsFrom });
-    this.#head = span;
+    const range = { sequence: this.#head.sequence + 1, from: this.#head.to, to: latest.offset };
+    this.#written.push({ range, first: this.#waitsFrom });
+    this.#head = range;
     this.#published = latest;
     this.#publishedAtMs = nowMs;
     this.#waitsFrom = null;
     this.#urgent = false;
-    return { span, values: latest, measuredAt: latest.measuredAt, minimum };
+    return { range, values: latest, measuredAt: latest.measuredAt, minimum };
   }
 
   /**
-   * The log has shown the account's next sample. Ours: it is durable now. Another's: the log's word
-   * counts; what ours had taken in beyond it waits for the next sample. `valuesOf` reads what that
-   * other sample says.
+   * Applies the account's next accepted sample. An own sample is durable now. A foreign one
+   * replaces the writer's own samples; their valuations after it wait for the next sample.
+   * `valuesOf` decodes the foreign sample.
    */
-  judged(span: Span, valuesOf: () => MeasuredValues | null): "ours" | "another's" {
+  accept(range: SampleRange, valuesOf: () => MeasuredValues | null): "own" | "foreign" {
     const ours = this.#written[0];
-    this.#log = span;
-    this.#lows.forgetUpTo(span.to);
-    if (ours !== undefined && sameSpan(ours.span, span)) {
+    this.#log = range;
+    this.#lows.forgetUpTo(range.to);
+    if (ours !== undefined && sameRange(ours.range, range)) {
       this.#written.shift();
-      return "ours";
+      return "own";
     }
-    this.#goBack(valuesOf());
-    return "another's";
+    this.#resetToLog(valuesOf());
+    return "foreign";
   }
 
   /**
-   * Gives up the written samples that the log will not show any more; their valuations wait for the
-   * next one.
+   * Drops written samples that will not be accepted any more; their valuations wait for the next
+   * sample.
    */
   abandon(valuesOf: () => MeasuredValues | null): void {
-    if (this.#written.length > 0) this.#goBack(valuesOf());
+    if (this.#written.length > 0) this.#resetToLog(valuesOf());
   }
 
   #rejectionOf(measuredAtMs: number, nowMs: number): Rejection | null {
@@ -153,12 +151,11 @@ export class AccountWriter {
     // A sample of an earlier version, or of before a clock was set back, must not hold the account
     // up.
     if (this.#latestMeasuredAtMs > latestAllowedMs || measuredAtMs >= this.#latestMeasuredAtMs) return null;
-    return this.#latestMeasuredAtMs - measuredAtMs <= MAX_REPEAT_AGE_MS ? REPEATED : MEASURED_BEFORE;
+    return this.#latestMeasuredAtMs - measuredAtMs <= MAX_DUPLICATE_AGE_MS ? DUPLICATE : MEASURED_BEFORE;
   }
 
   /**
-   * The lowest equity since the newest sample, whose own equity held at first. Of equal ones the
-   * earliest counts.
+   * The lowest equity since the newest sample, including that sample's equity. The earliest wins.
    */
   #minimum(): Minimum {
     const low = assertDefined(this.#lows.lowestAfter(this.#head.to), "the lowest equity of the interval");
@@ -167,7 +164,7 @@ export class AccountWriter {
     return { equityMinor: held.equityMinor, measuredAt: held.measuredAt };
   }
 
-  #goBack(published: MeasuredValues | null): void {
+  #resetToLog(published: MeasuredValues | null): void {
     const open = this.firstOpenOffset;
     this.#written.length = 0;
     this.#head = this.#log;

@@ -3,27 +3,26 @@ import type { ReplayFrame } from "@kapi/contracts";
 import type { AccountId } from "./sample.ts";
 
 /**
- * The sequences of an account that can be had: [first, last]; `first = last + 1` when none is kept.
+ * The sequences of an account that can be replayed: [first, last]; `first = last + 1` if none.
  */
 export interface Kept {
   readonly first: number;
   readonly last: number;
 }
 
-/** What a replay notice says beside the account. */
+/** The content of a replay notice, without the account. */
 export type Replay = Omit<ReplayFrame, "type" | "serverId" | "accountNumber">;
 
-/** Where a subscriber goes on: the next sequence to send, after the notice if there is one. */
+/** The position of a subscriber: the next sequence to send, after the notice if there is one. */
 export interface Cursor {
   readonly next: number;
   readonly replay: Replay | null;
 }
 
 /**
- * Where a subscription begins (decisions, 10.1). Without `afterSequence`: at the newest sample, no
- * notice. With it: a notice, then every kept sample above it. It is truncated when samples after it
- * are gone, or when it is beyond the last one known; the live samples then follow the last one
- * known.
+ * The start of a subscription (decisions, 10.1). Without `afterSequence`: the newest sample, no
+ * notice. With it: a notice, then every kept sample above it. The replay is truncated if samples
+ * above it are no longer kept, or if it is above the last sequence; live samples then follow.
  */
 export function openCursor(kept: Kept, afterSequence: number | undefined): Cursor {
   if (afterSequence === undefined) return { next: kept.first <= kept.last ? kept.last : kept.last + 1, replay: null };
@@ -33,9 +32,8 @@ export function openCursor(kept: Kept, afterSequence: number | undefined): Curso
 }
 
 /**
- * Where a subscriber goes on that could not be sent to for a while: where it was, or, when that is
- * no longer kept, at the first sample that is, after a notice that tells of the gap
- * (decisions, 10.4).
+ * Resumes a subscriber after a stall: at its sequence, or, if that is no longer kept, at the first
+ * kept sample after a notice of the gap (decisions, 10.4).
  */
 export function resumeCursor(kept: Kept, next: number): Cursor {
   if (next >= kept.first) return { next, replay: null };

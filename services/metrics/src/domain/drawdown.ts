@@ -1,10 +1,10 @@
 /**
- * Drawdowns (decisions, 9): how far the equity fell from its value at the start of the server's
- * day, and from its highest value ever, in percent. Samples say when their interval's lowest equity
- * was measured, so that a low counts for its own day.
+ * Drawdowns (decisions, 9), in percent: the loss of equity since the start of the server's day, and
+ * since its highest value. A sample has the time of its interval's lowest equity, so that a low
+ * counts for its own day.
  */
 
-/** What one sample says of the equity; minor units. */
+/** The equity values of one sample; minor units. */
 export interface EquityObserved {
   readonly equityMinor: number;
   readonly measuredAtMs: number;
@@ -12,7 +12,7 @@ export interface EquityObserved {
   readonly minimumAtMs: number;
 }
 
-/** What the next drawdown is reckoned from. */
+/** The state from which the next drawdown is computed. */
 export interface DrawdownState {
   /** Of the newest sample. */
   readonly equityMinor: number;
@@ -31,18 +31,16 @@ const PERCENT = 100;
 const PRECISION = 10_000;
 
 /**
- * The state after a sample. Before an account's first sample its day began with that sample's
- * equity.
+ * Returns the state after a sample. An account's first day starts with its first sample's equity.
  */
 export function observe(state: DrawdownState | null, seen: EquityObserved): DrawdownState {
   const dayMs = startOfDay(seen.measuredAtMs);
   const newDay = state === null || dayMs > state.dayMs;
-  // An account that nothing has changed still has the equity of its last sample when the day
-  // begins.
+  // Without a change, the day starts with the equity of the last sample before it.
   const dayStartMinor = newDay ? (state?.equityMinor ?? seen.equityMinor) : state.dayStartMinor;
   const lowest = Math.min(seen.equityMinor, seen.minimumMinor);
   const lowestToday = startOfDay(seen.minimumAtMs) < dayMs ? seen.equityMinor : lowest;
-  // The interval's minimum was measured before this sample: a new peak leaves it behind.
+  // The interval's minimum was measured before this sample, so a new peak resets it.
   const isPeak = state === null || seen.equityMinor > state.peakMinor;
   return {
     equityMinor: seen.equityMinor,
@@ -64,7 +62,7 @@ export function totalDrawdown(state: DrawdownState): number {
   return percentLost(state.peakMinor, state.lowMinor);
 }
 
-/** 0 where there was nothing to lose. */
+/** 0 if the start was not positive. */
 function percentLost(fromMinor: number, lowMinor: number): number {
   if (fromMinor <= 0) return 0;
   const percent = ((fromMinor - lowMinor) / fromMinor) * PERCENT;

@@ -1,8 +1,7 @@
 import type { Minimum } from "./sample.ts";
 
 /**
- * Lows kept of one account's interval. More merge the oldest two, which keeps the lower equity for
- * both.
+ * Maximum number of lows of one account. Above it the oldest two are merged to the lower equity.
  */
 const MAX_LOWS = 128;
 
@@ -11,17 +10,16 @@ interface Low extends Minimum {
 }
 
 /**
- * The lowest equity of any tail of an account's latest valuations, in little memory: it keeps only
- * the valuations that are lower than all after them. The lowest since offset x is then the first
- * one behind x.
+ * The lowest equity since any offset of an account's latest valuations. It keeps only valuations
+ * that are lower than all later ones, so the lowest since offset x is the first one after x.
  *
- * A writer needs tails, not only the whole: when the log refuses its sample because another one
- * took in a part of the same valuations, the next sample's minimum is that of the rest.
+ * A writer needs this for any offset: if a foreign sample already includes some of its valuations,
+ * the next sample's minimum is that of the rest.
  */
 export class IntervalLows {
   readonly #lows: Low[] = [];
 
-  /** Takes in the next valuation. Of equal lows the earliest is kept. */
+  /** Adds the next valuation. Of equal lows the earliest is kept. */
   add(offset: number, equityMinor: number, measuredAt: string): void {
     for (let last = this.#lows.at(-1); last !== undefined && last.equityMinor > equityMinor; last = this.#lows.at(-1)) {
       this.#lows.pop();
@@ -33,7 +31,7 @@ export class IntervalLows {
     this.#lows.splice(0, 2, { ...first, offset: second.offset });
   }
 
-  /** The lowest of the valuations behind `offset`; null if there is none. */
+  /** The lowest valuation after `offset`; null if there is none. */
   lowestAfter(offset: number): Minimum | null {
     return this.#lows.find((low) => low.offset > offset) ?? null;
   }

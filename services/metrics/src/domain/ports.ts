@@ -1,32 +1,32 @@
 import type { AccountMetricSnapshot } from "@kapi/contracts";
 
-import type { BookState, ClosedMinute } from "./account-book.ts";
+import type { AggregatorState, ClosedMinute } from "./minute-aggregator.ts";
 import type { AccountId } from "./sample.ts";
-import type { Span } from "./judge.ts";
+import type { SampleRange } from "./acceptance-rule.ts";
 
 /** Writes samples to the log, and knows where the log ends. */
 export interface SampleSink {
-  /** Resolves when the sample is in the log; rejects where that is not known. */
-  write(partition: number, key: string, span: Span, frame: Buffer): Promise<void>;
+  /** Resolves when the sample is in the log; rejects if that is unknown. */
+  write(partition: number, key: string, range: SampleRange, frame: Buffer): Promise<void>;
   /** The offset after the last sample of a partition. */
   endOf(partition: number): Promise<bigint>;
 }
 
-/** How far this process itself has read the samples. */
+/** How far this process has read the samples. */
 export interface SampleProgress {
   /**
-   * Resolves when every sample of `partition` before `end` has been judged here; rejects after
+   * Resolves when this process has applied every sample of `partition` before `end`; rejects after
    * `timeoutMs`.
    */
   reached(partition: number, end: bigint, timeoutMs: number): Promise<void>;
 }
 
-/** Keeps checkpoints: per key the last value counts. */
+/** Writes checkpoints; the last value of a key wins. */
 export interface CheckpointSink {
   write(partition: number, key: string, value: string): Promise<void>;
 }
 
-/** Where some of the rejected valuations are kept for people to look at. */
+/** Keeps some of the rejected valuations for inspection. */
 export interface RejectedValuationSink {
   write(
     partition: number,
@@ -35,7 +35,7 @@ export interface RejectedValuationSink {
   ): Promise<void>;
 }
 
-/** A topic of some name: the how-manieth it is, from 0, and how long it has been known. */
+/** The generation of a topic: how often it was recreated, and how long this one is known. */
 export interface TopicGeneration {
   readonly generation: number;
   readonly ageMs: number;
@@ -43,47 +43,47 @@ export interface TopicGeneration {
 
 /** The generations of topics. */
 export interface TopicGenerationStore {
-  /** The generation of the topic with this id; the next one if it was never seen. */
+  /** Returns the generation of the topic with this id; a new id gets the next number. */
   register(topic: string, topicId: string): Promise<TopicGeneration>;
 }
 
 /** Whether accounts exist. */
 export interface AccountExistence {
-  /** One answer per account, in order. Rejects when it cannot be told now. */
+  /** Returns one answer per account, in order. Rejects if it cannot be determined now. */
   exist(accounts: readonly AccountId[]): Promise<readonly boolean[]>;
-  /** An account was deleted: that it existed is not remembered any more. */
+  /** Removes a deleted account from the cache. */
   forget(key: string): void;
 }
 
-/** What `account.events` says of an account's status, as of a version of it. */
+/** The status of an account from `account.events`, with its version. */
 export interface AccountStatusAt {
   readonly account: AccountId;
   readonly version: number;
   readonly status: string;
 }
 
-/** Stored snapshots, the states they are reckoned from, and which accounts are gone for good. */
+/** Stored snapshots, the aggregation states, and the deleted accounts. */
 export interface SnapshotStore {
-  /** What is stored of these accounts, by key; those without a snapshot are not in it. */
-  states(accounts: readonly AccountId[]): Promise<ReadonlyMap<string, BookState>>;
+  /** Returns the stored states by account key; accounts without a snapshot are missing. */
+  states(accounts: readonly AccountId[]): Promise<ReadonlyMap<string, AggregatorState>>;
   /**
-   * Stores the states, in parts, and the snapshots measured within `kept` with them. Repeating it
-   * changes nothing; deleted accounts are left out.
+   * Stores the states, in parts, with the snapshots measured within `kept`. Idempotent; skips
+   * deleted accounts.
    */
   write(minutes: readonly ClosedMinute[], kept: { readonly firstMs: number; readonly beforeMs: number }): Promise<void>;
-  /** Makes room for the days from `firstMs` to `lastMs` (beginnings of days, UTC). */
+  /** Creates the partitions of the days from `firstMs` to `lastMs` (starts of days, UTC). */
   keepDays(firstMs: number, lastMs: number): Promise<void>;
-  /** Drops whole days; returns how many. */
+  /** Drops the partitions of older days; returns how many. */
   dropDaysBefore(firstKeptMs: number): Promise<number>;
-  /** Of each account the highest version counts; one per account at most. */
+  /** Stores statuses, at most one per account. The highest version of an account wins. */
   takeStatuses(statuses: readonly AccountStatusAt[]): Promise<void>;
-  /** Deletes all that is stored of an account, and remembers that it is gone. Repeatable. */
+  /** Deletes all rows of an account, and records the deletion. Idempotent. */
   forget(account: AccountId): Promise<void>;
-  /** Every account that is gone, and since when. */
+  /** All deleted accounts, with the time of their deletion. */
   deleted(): AsyncIterable<readonly (AccountId & { readonly deletedAtMs: number })[]>;
 }
 
-/** Which snapshots are asked for: `sinceMs` inclusive, `untilMs` exclusive. */
+/** A query of snapshots: `sinceMs` inclusive, `untilMs` exclusive. */
 export interface SnapshotQuery {
   readonly organizationId: string;
   readonly serverId: string;
@@ -94,12 +94,12 @@ export interface SnapshotQuery {
 }
 
 export interface SnapshotLists {
-  /** Newest first, those of one minute by account number. */
+  /** Newest first; snapshots of one minute are ordered by account number. */
   list(query: SnapshotQuery): Promise<AccountMetricSnapshot[]>;
 }
 
-/** Tells every metrics process, through the log of samples, that an account is gone. */
+/** Publishes the deletion of an account to every metrics process, through `metrics.samples`. */
 export interface DeletionSink {
-  /** Resolves with the place behind the record. */
-  tell(key: string): Promise<{ readonly partition: number; readonly end: bigint }>;
+  /** Resolves with the offset after the record. */
+  publish(key: string): Promise<{ readonly partition: number; readonly end: bigint }>;
 }

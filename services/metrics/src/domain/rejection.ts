@@ -1,15 +1,14 @@
 const MINUTE_MS = 60_000;
 /** Largest difference between the clocks of a trading server and of kapi, in minutes. */
 const MAX_CLOCK_DIFFERENCE_MINUTES = 5;
-/** How long after its measurement a valuation that is sent again may come, in minutes. */
-const MAX_REPEAT_AGE_MINUTES = 5;
+/** Maximum age of a duplicate valuation, in minutes. */
+const MAX_DUPLICATE_AGE_MINUTES = 5;
 export const MAX_CLOCK_DIFFERENCE_MS = MAX_CLOCK_DIFFERENCE_MINUTES * MINUTE_MS;
 /**
- * A valuation measured at most this long before the account's last one counts as sent again: a
- * trading server repeats what a produce request without an answer held, and the record has no id by
- * which it could be recognized.
+ * A valuation measured at most this long before the account's last one counts as a duplicate: a
+ * trading server resends a produce request without an answer, and a valuation has no id.
  */
-export const MAX_REPEAT_AGE_MS = MAX_REPEAT_AGE_MINUTES * MINUTE_MS;
+export const MAX_DUPLICATE_AGE_MS = MAX_DUPLICATE_AGE_MINUTES * MINUTE_MS;
 
 /** Why a valuation is not used: the attribute `reason` of `metrics.valuations.rejected`. */
 export type RejectionReason =
@@ -23,7 +22,7 @@ export type RejectionReason =
   | "measured_before"
   | "repeated";
 
-/** A valuation's rejection: the reason for the metric, and the same in words. */
+/** A valuation's rejection: the label for the metric, and a text. */
 export interface Rejection {
   readonly reason: RejectionReason;
   readonly fault: string;
@@ -43,10 +42,10 @@ export const MEASURED_AHEAD = {
 } as const;
 export const MEASURED_BEFORE = {
   reason: "measured_before",
-  fault: `measuredAt is more than ${MAX_REPEAT_AGE_MINUTES} minutes before that of the account's last valuation`,
+  fault: `measuredAt is more than ${MAX_DUPLICATE_AGE_MINUTES} minutes before that of the account's last valuation`,
 } as const;
-/** Expected after a Kafka outage: counted, and reported nowhere else. */
-export const REPEATED = {
+/** Expected after a Kafka outage: counted, but neither logged nor a dead letter. */
+export const DUPLICATE = {
   reason: "repeated",
   fault: "measuredAt is before that of the account's last valuation",
 } as const;

@@ -3,18 +3,17 @@ import { assert, assertDefined } from "@kapi/kernel";
 import { frameHeaderBytes, writeFrameHeader } from "./websocket-frame.ts";
 
 /**
- * The last samples of every account, in memory (decisions, 10.2): at most so many, at most so old,
- * all together within a budget, and always each account's newest one.
+ * The latest samples of every account, in memory (decisions, 10.2), limited by number, age and a
+ * memory budget. Each account always keeps its newest sample.
  *
- * The samples of all accounts lie one behind the other in slabs of raw memory, in the order of the
- * log, each with its WebSocket frame header before it; an account has only the places of its own.
- * So a sample costs its bytes, a record of 40 bytes and a place of 8, no object. The budget is kept
- * by giving up the oldest slab whole: every account then keeps the same stretch of time. What is an
- * account's newest sample there is first copied to the newest slab.
+ * Samples of all accounts are stored in slabs of raw memory in log order, each with its WebSocket
+ * frame header. A window has only the places of its samples. So a sample costs its bytes, a record
+ * of 40 bytes and a place of 8, but no object. Above the budget the oldest slab is freed as a
+ * whole, so that every account keeps the same period; accounts' newest samples in it are first
+ * copied to the newest slab.
  *
- * Invariants: the samples kept of an account are consecutive, [first, last]; the places of all of
- * them are in slabs that exist; a slab in which nothing is kept is given up at once, unless it is
- * the newest.
+ * Invariants: the samples kept of an account are consecutive, [first, last]; all their places are
+ * in existing slabs; a slab without kept samples is freed at once, unless it is the newest.
  */
 
 /** Record before each frame, as doubles: owner, frame bytes, time, from, offset. */
@@ -23,13 +22,13 @@ const RECORD_BYTES = RECORD_FIELDS * 8;
 const FIRST_PLACES = 4;
 
 export interface WindowLimits {
-  /** Most samples kept of an account. */
+  /** Maximum number of samples kept of an account. */
   readonly maxSamples: number;
-  /** Oldest sample kept beside the newest one. */
+  /** Maximum age of a kept sample, except the newest. */
   readonly maxAgeMs: number;
-  /** Memory for all samples; exceeded only if the newest sample of every account needs it. */
+  /** Memory for all samples; exceeded only if the accounts' newest samples need more. */
   readonly budgetBytes: number;
-  /** Size of the pieces in which memory is taken and given up. */
+  /** Size of the pieces in which memory is allocated and freed. */
   readonly slabBytes: number;
 }
 
@@ -59,7 +58,7 @@ class Window implements SampleWindow {
   readonly id: number;
   first = 1;
   last = 0;
-  /** Where the sample of a sequence lies: at index sequence modulo length. */
+  /** The place of each sample, at index sequence modulo length. */
   places = new Float64Array(FIRST_PLACES);
 
   constructor(id: number) {
@@ -112,7 +111,7 @@ export class SampleWindows {
     return window;
   }
 
-  /** Gives a window up with all its samples. */
+  /** Frees a window and all its samples. */
   close(given: SampleWindow): void {
     const window = owned(given);
     while (window.first <= window.last) this.#dropFirst(window);
@@ -121,7 +120,7 @@ export class SampleWindows {
   }
 
   /**
-   * Adds the account's next sample. One that does not follow the last one begins the window anew.
+   * Adds the account's next sample. A sample that does not follow the last one restarts the window.
    */
   append(given: SampleWindow, sample: LoggedSample, nowMs: number): void {
     const window = owned(given);
@@ -134,7 +133,7 @@ export class SampleWindows {
     const { payload } = sample;
     const headerBytes = frameHeaderBytes(payload.length);
     const { slab, at } = this.#reserve(headerBytes + payload.length, nowMs);
-    // Field by field: a list of them would be an object more for each sample.
+    // Field by field: a list would allocate one more object per sample.
     const { fields } = slab;
     const field = at / 8;
     fields[field] = window.id;
@@ -149,7 +148,7 @@ export class SampleWindows {
     this.#setPlace(window, sample.sequence, slab, at);
   }
 
-  /** Drops what is too old at `nowMs`, but for the newest sample. */
+  /** Drops samples that are too old at `nowMs`, except the newest. */
   trim(given: SampleWindow, nowMs: number): void {
     const window = owned(given);
     const oldestMs = nowMs - this.#limits.maxAgeMs;
@@ -160,7 +159,7 @@ export class SampleWindows {
     }
   }
 
-  /** Gives up the memory of samples that are too old at `nowMs`; to be called every few seconds. */
+  /** Frees the memory of samples that are too old at `nowMs`; called every few seconds. */
   expire(nowMs: number): void {
     for (const slab of this.#slabs.values()) {
       if (slab === this.#newest || slab.writtenAtMs > nowMs - this.#limits.maxAgeMs) return;
@@ -169,9 +168,8 @@ export class SampleWindows {
   }
 
   /**
-   * The frames from `fromSequence` on, as one piece of bytes ready for a socket: as many as fit
-   * into `maxBytes`, but at least one, and the sequence after the last of them. `fromSequence` must
-   * be kept.
+   * Returns the frames from `fromSequence` on, ready for a socket, and the sequence after them: as
+   * many as fit into `maxBytes`, but at least one. `fromSequence` must be kept.
    */
   frames(given: SampleWindow, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number } {
     const window = owned(given);
@@ -194,7 +192,7 @@ export class SampleWindows {
     return { bytes, next };
   }
 
-  /** The sample of a kept sequence as the log has it; its payload is a copy. */
+  /** Returns a kept sample; its payload is a copy. */
   sample(given: SampleWindow, sequence: number): LoggedSample {
     const { slab, at } = this.#find(owned(given), sequence);
     const field = at / 8;
@@ -227,8 +225,8 @@ export class SampleWindows {
   }
 
   /**
-   * One slab given up for one taken: if newest samples fill all of it, the budget is exceeded
-   * rather than they lost.
+   * Frees one slab for each new one. If newest samples fill it, the budget is exceeded: a newest
+   * sample is never dropped.
    */
   #makeRoom(nowMs: number): void {
     if (this.#makingRoom || this.bytes <= this.#limits.budgetBytes) return;
@@ -265,8 +263,7 @@ export class SampleWindows {
   #dropUpTo(window: Window, slab: Slab, at: number): void {
     for (let sequence = window.first; sequence <= window.last; sequence += 1) {
       const place = this.#placeOf(window, sequence);
-      // Later samples lie in later places, but for a newest one that was moved, and that is the
-      // last of its window.
+      // Later samples have higher places. A moved newest sample is the last of its window.
       if (place > slab.id * this.#limits.slabBytes + at) return;
       this.#dropFirst(window);
     }

@@ -1,8 +1,8 @@
 import { accountKey } from "@kapi/contracts";
 import { uuidV5 } from "@kapi/kernel";
 
-import type { Span } from "./judge.ts";
-import type { Values } from "./reading.ts";
+import type { SampleRange } from "./acceptance-rule.ts";
+import type { Values } from "./valuation-record.ts";
 
 /** The lowest equity of an interval, and when it was measured. */
 export interface Minimum {
@@ -10,26 +10,26 @@ export interface Minimum {
   readonly measuredAt: string;
 }
 
-/** One sample before it is a frame: what several valuations of an account come to. */
+/** One sample before it is encoded: several valuations of an account, coalesced. */
 export interface Sample {
-  readonly span: Span;
+  readonly range: SampleRange;
   readonly values: Values;
   readonly measuredAt: string;
   readonly minimum: Minimum;
 }
 
-/** The account that a sample or valuation is of. */
+/** The account of a sample or valuation. */
 export interface AccountId {
   readonly serverId: string;
   readonly accountNumber: string;
 }
 
-/** The id of a sample: the same for the same account and sequence, whoever makes it. */
+/** The id of a sample, derived from account and sequence, so every writer makes the same one. */
 export function eventIdOf(account: AccountId, sequence: number): string {
   return uuidV5(account.serverId, `${account.accountNumber}/metrics/${sequence}`);
 }
 
-/** `serverId/accountNumber`, taken apart; null where it is no such key. */
+/** Parses `serverId/accountNumber`; null if the key has another form. */
 export function accountOfKey(key: string): AccountId | null {
   const slash = key.indexOf("/");
   if (slash <= 0 || slash === key.length - 1) return null;

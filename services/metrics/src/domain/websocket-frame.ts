@@ -29,7 +29,7 @@ export function writeFrameHeader(target: Buffer, start: number, payloadBytes: nu
   }
 }
 
-/** `text` as a whole frame. */
+/** Encodes `text` as a frame. */
 export function textFrame(text: string): Buffer {
   const payloadBytes = Buffer.byteLength(text);
   const headerBytes = frameHeaderBytes(payloadBytes);
@@ -39,7 +39,7 @@ export function textFrame(text: string): Buffer {
   return frame;
 }
 
-/** The answer to a client's ping frame, which has at most 125 bytes (RFC 6455, 5.5). */
+/** The pong to a client's ping frame, which has at most 125 bytes (RFC 6455, 5.5). */
 export function pongFrame(payload: Buffer): Buffer {
   assert(payload.length < LENGTH_IN_16_BITS, "a control frame is short");
   return Buffer.concat([Buffer.from([FINAL_PONG, payload.length]), payload]);

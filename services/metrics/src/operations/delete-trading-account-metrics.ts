@@ -3,19 +3,18 @@ import { accountKey } from "@kapi/contracts";
 import type { CheckpointSink, DeletionSink, SampleProgress, SnapshotStore } from "../domain/ports.ts";
 import type { AccountId } from "../domain/sample.ts";
 
-/** How long this process may take to read what it has told the others. */
+/** Time limit for this process to read its own deletion record. */
 const REACHED_TIMEOUT_MS = 3_000;
-/** What stands in `metrics.latest` for an account that is gone for good. */
-const GONE = "";
+/** The value in `metrics.latest` for a deleted account. */
+const TOMBSTONE = "";
 
 /**
- * Deletes what metrics knows of an account, for good: its snapshots and states; then, by a record
- * in the log of samples which every process reads, its window, its subscriptions (they are told)
- * and its place in the sequencer; then its checkpoint. Whatever comes of it later counts nowhere.
- * Repeating it is safe, and completes what failed before.
+ * Deletes all data of an account: its snapshots and states; then, by a record in `metrics.samples`
+ * which every process reads, its window, subscriptions and writer; then its checkpoint. Later
+ * records of the account do not count. Idempotent: a repeat completes a failed deletion.
  */
 export async function deleteTradingAccountMetrics(
-  needs: {
+  dependencies: {
     readonly store: SnapshotStore;
     readonly deletions: DeletionSink;
     readonly checkpoints: CheckpointSink;
@@ -23,10 +22,10 @@ export async function deleteTradingAccountMetrics(
   },
   { serverId, accountNumber }: AccountId,
 ): Promise<void> {
-  const { store, deletions, checkpoints, progress } = needs;
+  const { store, deletions, checkpoints, progress } = dependencies;
   await store.forget({ serverId, accountNumber });
   const key = accountKey(serverId, accountNumber);
-  const { partition, end } = await deletions.tell(key);
+  const { partition, end } = await deletions.publish(key);
   await progress.reached(partition, end, REACHED_TIMEOUT_MS);
-  await checkpoints.write(partition, key, GONE);
+  await checkpoints.write(partition, key, TOMBSTONE);
 }

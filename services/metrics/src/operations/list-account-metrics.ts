@@ -7,12 +7,12 @@ import { KEPT_DAYS } from "./store-snapshots.ts";
 const DAY_MS = 86_400_000;
 
 /**
- * The body of listAccountMetrics: stored snapshots, newest first, those of one minute by account
- * number (decisions, 9). Nothing older than it is kept, also where its day is still there. Another
- * organization's server has none.
+ * Returns the body of listAccountMetrics: stored snapshots, newest first, within a minute by
+ * account number (decisions, 9). Omits snapshots past their retention, even if not dropped yet.
+ * Returns none for another organization's server.
  */
 export async function listAccountMetrics(
-  needs: {
+  dependencies: {
     readonly lists: SnapshotLists;
     readonly organizationOf: (serverId: string) => string | undefined;
     readonly clock: Clock;
@@ -20,9 +20,9 @@ export async function listAccountMetrics(
   query: ListAccountMetricsQuery & { readonly organizationId: string; readonly serverId: string },
 ): Promise<{ snapshots: AccountMetricSnapshot[] }> {
   const { organizationId, serverId, accountNumber, since, until, limit } = query;
-  if (needs.organizationOf(serverId) !== organizationId) return { snapshots: [] };
-  const firstKeptMs = needs.clock.nowMs() - KEPT_DAYS * DAY_MS;
-  const snapshots = await needs.lists.list({
+  if (dependencies.organizationOf(serverId) !== organizationId) return { snapshots: [] };
+  const firstKeptMs = dependencies.clock.nowMs() - KEPT_DAYS * DAY_MS;
+  const snapshots = await dependencies.lists.list({
     organizationId,
     serverId,
     accountNumber: accountNumber ?? null,

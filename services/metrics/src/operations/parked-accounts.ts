@@ -4,14 +4,14 @@ import { delay } from "@kapi/kernel";
 import { type Logger, observed } from "@kapi/runtime";
 
 import type { AccountExistence } from "../domain/ports.ts";
-import type { Reading } from "../domain/reading.ts";
+import type { ValuationRecord } from "../domain/valuation-record.ts";
 import type { AccountId } from "../domain/sample.ts";
 
-/** Accounts of one partition that are parked at once, at most; beyond it the partition waits. */
+/** Maximum number of parked accounts of one partition; above it the partition waits. */
 export const MAX_PARKED_ACCOUNTS = 1_000;
-/** Valuations that are kept of one parked account; beyond it they are coalesced into one sample. */
+/** Maximum number of valuations of one parked account; above it they become one sample. */
 export const MAX_PARKED_VALUATIONS = 500;
-/** The same of all parked accounts of a partition: about 200 bytes each. */
+/** The same limit for all parked accounts of a partition: about 200 bytes a valuation. */
 const MAX_PARKED_VALUATIONS_PER_PARTITION = 20_000;
 const RETRY_DELAY_MS = 500;
 
@@ -23,28 +23,28 @@ observed("metrics.accounts.parked", "Accounts whose valuations wait for the acco
 /** An account whose existence is not known yet. */
 export interface ParkedAccount extends AccountId {
   readonly key: string;
-  /** How many of its valuations were taken in. */
+  /** Number of valuations received. */
   valuations: number;
   /**
-   * Those behind the first one, in log order; null once there were too many, and all are coalesced.
+   * The valuations after the first one, in log order; null once there were too many.
    */
-  waiting: Reading[] | null;
-  /** Whether it exists: what waits is on its way to the log. */
+  waiting: ValuationRecord[] | null;
+  /** Whether it is known to exist; its valuations are then being sequenced. */
   exists: boolean;
 }
 
 export interface ParkedAccountsOptions {
   readonly existence: AccountExistence;
-  /** The account exists. Resolves when nothing of it waits any more. */
+  /** The account exists. Resolves when none of its valuations waits. */
   readonly exists: (account: ParkedAccount) => Promise<void>;
-  /** There is no such account; it is parked no more. */
+  /** The account does not exist; it is no longer parked. */
   readonly unknown: (account: ParkedAccount) => void;
   readonly logger: Logger;
 }
 
 /**
- * The accounts of a partition that the account service must be asked about. They are asked about in
- * the background, so that a slow or unavailable account service holds up only them.
+ * The accounts of a partition whose existence is unknown. The account service is asked in the
+ * background, so that a slow or unavailable account service delays only these accounts.
  */
 export class ParkedAccounts {
   readonly #options: ParkedAccountsOptions;
@@ -61,7 +61,7 @@ export class ParkedAccounts {
     return this.#accounts.get(key);
   }
 
-  /** Parks an account; false where there are as many as may be. */
+  /** Parks an account; returns false if the limit is reached. */
   add(key: string, { serverId, accountNumber }: AccountId): boolean {
     if (this.#accounts.size >= MAX_PARKED_ACCOUNTS) return false;
     this.#accounts.set(key, { key, serverId, accountNumber, valuations: 0, waiting: [], exists: false });
@@ -71,13 +71,13 @@ export class ParkedAccounts {
   }
 
   /**
-   * A valuation of a parked account.
-   * @returns the valuations that the account's writer must take in now: none while it may wait.
+   * Keeps a valuation of a parked account.
+   * @returns the valuations to pass to the account's writer now: none while they may wait.
    */
-  keep(account: ParkedAccount, reading: Reading): readonly Reading[] {
+  keep(account: ParkedAccount, valuation: ValuationRecord): readonly ValuationRecord[] {
     account.valuations += 1;
-    if (account.valuations === 1 || account.waiting === null) return [reading];
-    account.waiting.push(reading);
+    if (account.valuations === 1 || account.waiting === null) return [valuation];
+    account.waiting.push(valuation);
     this.#waiting += 1;
     const isRoom =
       account.waiting.length <= MAX_PARKED_VALUATIONS && this.#waiting <= MAX_PARKED_VALUATIONS_PER_PARTITION;
@@ -88,14 +88,14 @@ export class ParkedAccounts {
     return all;
   }
 
-  /** The next valuation that waits, in log order; undefined when none does. */
-  next(account: ParkedAccount): Reading | undefined {
-    const reading = account.waiting?.shift();
-    if (reading !== undefined) this.#waiting -= 1;
-    return reading;
+  /** Removes and returns the next waiting valuation, in log order. */
+  next(account: ParkedAccount): ValuationRecord | undefined {
+    const valuation = account.waiting?.shift();
+    if (valuation !== undefined) this.#waiting -= 1;
+    return valuation;
   }
 
-  /** The account is parked no more. */
+  /** Ends the parking of an account. */
   remove(account: ParkedAccount): void {
     if (!this.#accounts.delete(account.key)) return;
     this.#waiting -= account.waiting?.length ?? 0;
@@ -110,7 +110,7 @@ export class ParkedAccounts {
   async #askUntilNoneIsLeft(): Promise<void> {
     this.#isAsking = true;
     while (!this.#closed && this.#accounts.size > 0) {
-      // All accounts of a batch are asked about in one call.
+      // One call for all accounts of a batch.
       await setImmediate();
       const asked = [...this.#accounts.values()];
       const existing = await this.#ask(asked);
@@ -125,7 +125,7 @@ export class ParkedAccounts {
       return await this.#options.existence.exist(accounts);
     } catch (error) {
       const fields = { err: error, accounts: accounts.length };
-      this.#options.logger.warn(fields, "the account service could not be asked about accounts; asking again");
+      this.#options.logger.warn(fields, "the account service could not be asked about accounts; retrying");
       return null;
     }
   }

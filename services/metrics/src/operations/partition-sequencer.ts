@@ -3,41 +3,40 @@ import { RetryableError } from "@kapi/kafka";
 
 import { AccountWriter } from "../domain/account-writer.ts";
 import type { AccountStream } from "../domain/account-stream.ts";
-import { BEFORE_FIRST, type Span } from "../domain/judge.ts";
+import { BEFORE_FIRST, type SampleRange } from "../domain/acceptance-rule.ts";
 import { copyOf } from "../domain/codec/fields.ts";
 import { decodeLiveFrame, encodeLiveFrame } from "../domain/codec/live-frame.ts";
-import type { MeasuredValues, Reading } from "../domain/reading.ts";
+import type { MeasuredValues, ValuationRecord } from "../domain/valuation-record.ts";
 import { DELETED_ACCOUNT, type Rejection, UNKNOWN_ACCOUNT } from "../domain/rejection.ts";
 import type { AccountId } from "../domain/sample.ts";
 import { type ParkedAccount, ParkedAccounts } from "./parked-accounts.ts";
 import type { SequencerContext } from "./sequencer-context.ts";
 
-/** Longest wait for this process's reader to reach the end of a partition of `metrics.samples`. */
+/** Time limit for this process's reader to reach the end of a partition of `metrics.samples`. */
 const REACH_END_TIMEOUT_MS = 10_000;
 const RECOVERY_RETRY_MS = 500;
 
-/** A sample that was cut, and when. */
+/** The time at which an account's sample was cut. */
 interface Cut {
   readonly writer: AccountWriter;
   readonly atMs: number;
 }
 
 /**
- * The writer of one partition, from an assignment to the next. It writes only after this process's
- * own reader has reached the end that the partition had when it was assigned, so that it follows
- * whatever another writer left.
+ * The writer of one partition, for one assignment. It writes only after this process's reader has
+ * reached the end that the partition had at the assignment, so that it follows the samples of the
+ * former writer.
  */
 export class PartitionSequencer {
   readonly number: number;
   readonly #context: SequencerContext;
   readonly #accounts = new Map<string, AccountWriter>();
-  /** Accounts with valuations that no judged sample has yet. */
+  /** Accounts with valuations that no accepted sample includes yet. */
   readonly #open = new Set<AccountWriter>();
-  /** Accounts whose existence is not known yet: they take valuations in and write no sample. */
+  /** Accounts whose existence is unknown: they collect valuations and write no sample. */
   readonly #parked: ParkedAccounts;
   /**
-   * Samples in the order they were cut: which accounts the coalescing interval holds back, soonest
-   * first.
+   * The latest cuts in order of time: the accounts that the coalescing interval holds back.
    */
   #cuts: Cut[] = [];
   #firstCut = 0;
@@ -62,12 +61,12 @@ export class PartitionSequencer {
     });
   }
 
-  /** Whether it may write: this process knows all that is in the partition. */
+  /** Whether it may write: this process has read the partition to its end. */
   get ready(): boolean {
     return this.#ready && !this.#closed;
   }
 
-  /** Resolves when it may write. A failure is told, and the next call tries again. */
+  /** Resolves when it may write. Rejects on a failure; the next call tries again. */
   async prepare(): Promise<void> {
     if (this.#ready) return;
     this.#prepared ??= this.#reachEnd();
@@ -80,7 +79,7 @@ export class PartitionSequencer {
     }
   }
 
-  /** No sample is cut any more; what waits is read again by the partition's next writer. */
+  /** Stops cutting samples. The partition's next writer reads the waiting valuations again. */
   close(): void {
     this.#closed = true;
     this.#parked.close();
@@ -90,7 +89,7 @@ export class PartitionSequencer {
     return this.#accounts.has(key);
   }
 
-  /** Takes an account in from its stream. */
+  /** Adds an account that has samples. */
   add(key: string, stream: AccountStream): void {
     const { serverId, accountNumber, sequence, to } = stream;
     const newest = this.#newestOf(stream);
@@ -98,9 +97,9 @@ export class PartitionSequencer {
   }
 
   /**
-   * Takes an account in that has no samples. Its valuations wait until the account service says
-   * that it exists.
-   * @throws RetryableError while as many accounts are parked as may be.
+   * Adds an account without samples. Its valuations wait until the account service confirms that it
+   * exists.
+   * @throws RetryableError while the maximum number of accounts is parked.
    */
   park(key: string, account: AccountId): void {
     if (!this.#parked.add(key, account)) throw new RetryableError("too many accounts wait for the account service");
@@ -108,24 +107,24 @@ export class PartitionSequencer {
     this.#accounts.set(key, new AccountWriter({ key, serverId, accountNumber }, BEFORE_FIRST, null));
   }
 
-  /** Takes in a valuation; the answer is why it is rejected, or null. */
-  take(key: string, reading: Reading, nowMs: number): Rejection | null {
+  /** Adds a valuation; returns its rejection, or null. */
+  take(key: string, valuation: ValuationRecord, nowMs: number): Rejection | null {
     const writer = this.#accounts.get(key);
     if (writer === undefined) return DELETED_ACCOUNT;
     const parked = this.#parked.find(key);
-    if (parked === undefined) return this.#takeIn(writer, reading, nowMs);
-    for (const one of this.#parked.keep(parked, reading)) this.#takeParked(writer, one, nowMs);
+    if (parked === undefined) return this.#takeIn(writer, valuation, nowMs);
+    for (const one of this.#parked.keep(parked, valuation)) this.#takeParked(writer, one, nowMs);
     return null;
   }
 
-  #takeParked(writer: AccountWriter, reading: Reading, nowMs: number): void {
-    const rejection = this.#takeIn(writer, reading, nowMs);
-    const unread = { key: writer.key, value: null, offset: BigInt(reading.offset) };
+  #takeParked(writer: AccountWriter, valuation: ValuationRecord, nowMs: number): void {
+    const rejection = this.#takeIn(writer, valuation, nowMs);
+    const unread = { key: writer.key, value: null, offset: BigInt(valuation.offset) };
     if (rejection !== null) this.#context.rejections.reject(this.number, unread, rejection);
   }
 
-  #takeIn(writer: AccountWriter, reading: Reading, nowMs: number): Rejection | null {
-    const taken = writer.take(reading, nowMs, this.#context.coalesceMs);
+  #takeIn(writer: AccountWriter, valuation: ValuationRecord, nowMs: number): Rejection | null {
+    const taken = writer.take(valuation, nowMs, this.#context.coalesceMs);
     if (typeof taken === "object") return taken;
     if (taken !== "covered" && writer.firstOpenOffset !== null) this.#open.add(writer);
     if (taken === "due") this.#publish(writer, nowMs);
@@ -133,8 +132,7 @@ export class PartitionSequencer {
   }
 
   /**
-   * Cuts the samples that the coalescing interval has held back long enough, as far as there is
-   * room.
+   * Cuts the samples whose coalescing interval is over, as far as there is room.
    */
   sweep(nowMs: number, sweepMs: number): void {
     if (!this.#mayWrite()) return;
@@ -143,16 +141,16 @@ export class PartitionSequencer {
     while (this.#firstCut < this.#cuts.length && this.#context.hasRoom()) {
       const cut = this.#cuts[this.#firstCut];
       if (cut === undefined) break;
-      // What would fall due before the next sweep goes now: no valuation is held back longer than
-      // the interval.
+      // Also cut what is due before the next sweep, so that no valuation waits longer than the
+      // interval.
       const leftMs = cut.atMs + coalesceMs - (nowMs + sweepMs);
-      // More than the interval is left where the clock was set back.
+      // More than the interval is left only if the clock was set back.
       if (leftMs > 0 && leftMs <= coalesceMs) break;
       this.#firstCut += 1;
       const { writer, atMs } = cut;
       if (writer.publishedAtMs !== atMs || this.#accounts.get(writer.key) !== writer) continue;
       if (writer.waits) this.#publish(writer, nowMs);
-      // What comes until then is still held back by this cut.
+      // This cut still holds back later valuations.
       else if (atMs + coalesceMs > nowMs) kept.push(cut);
     }
     this.#cuts.splice(this.#firstCut - kept.length, kept.length, ...kept);
@@ -163,19 +161,19 @@ export class PartitionSequencer {
     }
   }
 
-  /** The log has shown the next sample of an account. */
-  counted(stream: AccountStream, span: Span): void {
+  /** Applies the next accepted sample of an account. */
+  accepted(stream: AccountStream, range: SampleRange): void {
     const writer = this.#accounts.get(stream.key);
     if (writer === undefined) return;
-    const whose = writer.judged(span, () => this.#newestOf(stream));
+    const whose = writer.accept(range, () => this.#newestOf(stream));
     const parked = this.#parked.find(stream.key);
     if (parked?.exists === false) void this.#unpark(parked);
-    if (whose === "another's") this.#context.takenByAnother();
-    if (whose === "another's" && writer.waits) this.#publish(writer, this.#context.clock.nowMs());
+    if (whose === "foreign") this.#context.foreignSamples();
+    if (whose === "foreign" && writer.waits) this.#publish(writer, this.#context.clock.nowMs());
     if (writer.firstOpenOffset === null) this.#open.delete(writer);
   }
 
-  /** The account was deleted. */
+  /** Removes a deleted account. */
   removed(key: string): void {
     const parked = this.#parked.find(key);
     if (parked !== undefined) this.#parked.remove(parked);
@@ -183,8 +181,8 @@ export class PartitionSequencer {
   }
 
   /**
-   * The offset to commit when everything before `next` has been taken in: below the lowest that is
-   * not durable yet.
+   * The offset to commit once every valuation before `next` has been added: the lowest that is not
+   * durable yet.
    */
   commitOffset(next: number): number {
     let lowest = next;
@@ -193,15 +191,15 @@ export class PartitionSequencer {
   }
 
   /**
-   * Resolves when what was sent has been judged, so that only what waits for its next sample is not
-   * durable.
+   * Resolves when this process has read all samples that it sent. Only waiting valuations are then
+   * not durable.
    */
-  async judged(): Promise<void> {
+  async awaitAcceptance(): Promise<void> {
     if (this.ready) await this.#reachEnd();
   }
 
   /**
-   * The account exists: what waits is taken in, in log order; what comes meanwhile waits behind it.
+   * The account exists: adds its waiting valuations in log order; new ones wait behind them.
    */
   async #unpark(parked: ParkedAccount): Promise<void> {
     parked.exists = true;
@@ -211,9 +209,9 @@ export class PartitionSequencer {
     for (;;) {
       await this.#context.room();
       if (this.#closed || this.#parked.find(parked.key) !== parked) return;
-      const reading = this.#parked.next(parked);
-      if (writer === undefined || reading === undefined) break;
-      this.#takeParked(writer, reading, clock.nowMs());
+      const valuation = this.#parked.next(parked);
+      if (writer === undefined || valuation === undefined) break;
+      this.#takeParked(writer, valuation, clock.nowMs());
     }
     this.#parked.remove(parked);
   }
@@ -236,16 +234,16 @@ export class PartitionSequencer {
     this.#context.send(
       this.number,
       writer.key,
-      sample.span,
+      sample.range,
       encodeLiveFrame(writer, sample),
       () => void this.#recover(),
     );
   }
 
   /**
-   * A sample's outcome is unknown. Nothing is guessed: once all this process sent to the partition
-   * is settled, its reader goes to the partition's end; what the log has shown by then stands, the
-   * rest waits for the next samples.
+   * Recovers from a send with an unknown outcome. Once all sends to the partition have ended, the
+   * reader reads to the partition's end. Samples that are in the log by then stand; the valuations
+   * of the others wait for the next samples.
    */
   async #recover(): Promise<void> {
     if (this.#recovering || this.#closed) return;
@@ -253,7 +251,7 @@ export class PartitionSequencer {
     await retry(() => this.#reachEnd(), {
       backOff: { firstMs: RECOVERY_RETRY_MS },
       onFailure: (error) =>
-        this.#context.logger.warn({ err: error, partition: this.number }, "the outcome of samples is not known yet"),
+        this.#context.logger.warn({ err: error, partition: this.number }, "the outcome of samples is still unknown"),
     });
     this.#recovering = false;
     if (this.#closed) return;
@@ -269,8 +267,7 @@ export class PartitionSequencer {
   }
 
   /**
-   * What the newest sample of an account says, for a writer that takes the account over; null if it
-   * cannot be read.
+   * The values of an account's newest sample; null if it cannot be decoded.
    */
   #newestOf(stream: AccountStream): MeasuredValues | null {
     const content = decodeLiveFrame(this.#context.log.newest(stream));

@@ -2,7 +2,7 @@ import { accountKey, AccountMetricsFrame } from "@kapi/contracts";
 
 import type { SampleLog } from "./sample-log.ts";
 
-/** The newest sample of each account as the log has it, in order; null where there is none. */
+/** Returns the newest sample of each account, in order; null for an account without samples. */
 export function readLatestSamples(
   log: SampleLog,
   accounts: readonly { readonly serverId: string; readonly accountNumber: string }[],

@@ -2,7 +2,7 @@ import type { Clock } from "@kapi/kernel";
 import { counter, type Logger } from "@kapi/runtime";
 
 import type { RejectedValuationSink } from "../domain/ports.ts";
-import { REPEATED, type Rejection } from "../domain/rejection.ts";
+import { DUPLICATE, type Rejection } from "../domain/rejection.ts";
 import { ReportLimit } from "./report-limit.ts";
 
 const rejected = counter("metrics.valuations.rejected", "Valuations that are not used, by `reason`", "{valuation}");
@@ -10,8 +10,8 @@ const rejected = counter("metrics.valuations.rejected", "Valuations that are not
 export interface RejectionsOptions {
   readonly sink: RejectedValuationSink;
   /**
-   * Rejected valuations of each reason that go to the log and the dead letters, at most; the others
-   * are only counted.
+   * Maximum number of rejected valuations of each reason in the log and the dead letters; the
+   * others are only counted.
    */
   readonly samplesPerMinute: number;
   readonly clock: Clock;
@@ -19,8 +19,8 @@ export interface RejectionsOptions {
 }
 
 /**
- * Counts rejected valuations, and reports a few of each reason: a faulty trading server sends them
- * at full rate.
+ * Counts rejected valuations, and reports a few of each reason: a faulty trading server may send
+ * them at full rate.
  */
 export class Rejections {
   readonly #options: RejectionsOptions;
@@ -31,7 +31,7 @@ export class Rejections {
     this.#limit = new ReportLimit(options.samplesPerMinute, options.clock);
   }
 
-  /** `valuations` of a key are not used; `record` is the first of them. */
+  /** Rejects `valuations` of a key; `record` is the first of them. */
   reject(
     partition: number,
     record: { readonly key: string; readonly value: Buffer | null; readonly offset: bigint },
@@ -40,7 +40,7 @@ export class Rejections {
   ): void {
     const { reason, fault } = rejection;
     rejected.add(valuations, { reason });
-    if (reason === REPEATED.reason || !this.#limit.allows(reason)) return;
+    if (reason === DUPLICATE.reason || !this.#limit.allows(reason)) return;
     const { sink, logger } = this.#options;
     const { key, offset } = record;
     logger.warn({ reason, fault, key, partition, offset: offset.toString() }, "a valuation was rejected");

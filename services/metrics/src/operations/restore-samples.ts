@@ -1,7 +1,7 @@
 import type { PartitionCheckpoint, SampleCheckpoint } from "@kapi/contracts";
 
 import { decodeCheckpoint, decodeMarker, sequenceOfCheckpoint } from "../domain/codec/checkpoint.ts";
-import { type Found, markerKey, type PartitionFinding, readStart, startingPoint } from "../domain/restore.ts";
+import { type CheckpointAt, markerKey, type RestoredPartition, readStart, startingPoint } from "../domain/restore.ts";
 import type { SampleLog } from "./sample-log.ts";
 import type { UnreadableRecords } from "./unreadable-records.ts";
 
@@ -12,59 +12,58 @@ export interface CheckpointRecord {
   readonly offset: bigint;
 }
 
-interface Finding {
-  marker: Found<PartitionCheckpoint> | null;
+interface PartitionRecords {
+  marker: CheckpointAt<PartitionCheckpoint> | null;
   /**
-   * Of each account the record with the highest sequence, not looked into before the topic's end is
-   * reached.
+   * The record with the highest sequence of each account; decoded only at the topic's end.
    */
-  readonly accounts: Map<string, Found<string>>;
-  /** Of each account whose newest record has a lower sequence, that record. */
+  readonly accounts: Map<string, CheckpointAt<string>>;
+  /** The newest record of each account whose sequence is not the highest. */
   readonly stale: Map<string, string>;
-  readonly gone: Set<string>;
+  readonly deleted: Set<string>;
 }
 
 /**
- * Reads `metrics.latest` to its end and takes every account up from it. A record that is no
- * checkpoint is passed over as if it were missing: that costs reading, never a sample.
+ * Reads `metrics.latest` to its end and restores every account. An undecodable record counts as
+ * missing: that costs a longer read, never a sample.
  */
 export class Restoration {
   readonly #unreadable: UnreadableRecords;
-  readonly #findings = new Map<number, Finding>();
+  readonly #partitions = new Map<number, PartitionRecords>();
 
   constructor(unreadable: UnreadableRecords) {
     this.#unreadable = unreadable;
   }
 
-  /** Takes in records of one partition of `metrics.latest`, in log order. */
+  /** Adds records of one partition of `metrics.latest`, in log order. */
   take(partition: number, records: readonly CheckpointRecord[]): void {
-    const finding: Finding = this.#findings.get(partition) ?? {
+    const latest: PartitionRecords = this.#partitions.get(partition) ?? {
       marker: null,
       accounts: new Map(),
       stale: new Map(),
-      gone: new Set(),
+      deleted: new Set(),
     };
-    this.#findings.set(partition, finding);
+    this.#partitions.set(partition, latest);
     for (const record of records) {
       const at = Number(record.offset);
       if (record.key === markerKey(partition)) {
         const marker = decodeMarker(record.value.toString("utf8"));
         if ("fault" in marker) this.#unreadable.report("marker", record.key, marker);
-        finding.marker = "fault" in marker ? null : { value: marker, at };
+        latest.marker = "fault" in marker ? null : { value: marker, at };
       } else if (record.value.length === 0) {
-        finding.accounts.delete(record.key);
-        finding.stale.delete(record.key);
-        finding.gone.add(record.key);
-      } else takeCheckpoint(finding, record.key, { value: record.value.toString("utf8"), at });
+        latest.accounts.delete(record.key);
+        latest.stale.delete(record.key);
+        latest.deleted.add(record.key);
+      } else takeCheckpoint(latest, record.key, { value: record.value.toString("utf8"), at });
     }
   }
 
   /**
-   * Puts the accounts into `log`.
+   * Restores the accounts in `log`.
    * @param begins the first offset kept of each partition of `metrics.samples`.
    * @param windowOffsets the offset of each partition at the beginning of the replay window.
-   * @returns from where each partition must be read; and the stale records, by account, that
-   * `metrics.latest` would be left with after its compaction.
+   * @returns the offset from which to read each partition, and the stale records, by account, that
+   * `metrics.latest` would keep after its compaction.
    */
   finish(
     log: SampleLog,
@@ -73,30 +72,30 @@ export class Restoration {
   ): { starts: Map<number, bigint>; stale: ReadonlyMap<string, string> } {
     const starts = new Map<number, bigint>();
     const stale = new Map<string, string>();
-    for (const finding of this.#findings.values()) for (const [key, value] of finding.stale) stale.set(key, value);
+    for (const latest of this.#partitions.values()) for (const [key, value] of latest.stale) stale.set(key, value);
     for (const [partition, begin] of begins) {
-      const { gone, ...finding } = this.#found(partition);
-      const wanted = readStart(finding, Number(windowOffsets.get(partition) ?? begin));
+      const { deleted, ...latest } = this.#found(partition);
+      const wanted = readStart(latest, Number(windowOffsets.get(partition) ?? begin));
       const start = Math.max(wanted, Number(begin));
-      for (const key of gone) log.remove(key);
-      for (const [key, { value }] of finding.accounts) log.restore(partition, key, value, startingPoint(value, start));
+      for (const key of deleted) log.remove(key);
+      for (const [key, { value }] of latest.accounts) log.restore(partition, key, value, startingPoint(value, start));
       log.begin(partition, start);
       starts.set(partition, BigInt(start));
     }
-    this.#findings.clear();
+    this.#partitions.clear();
     return { starts, stale };
   }
 
   /**
-   * What the records of a partition say. Where an account's newest one cannot be read, no marker
-   * speaks for the partition.
+   * Decodes the records of a partition. If an account's record cannot be decoded, the partition has
+   * no valid marker.
    */
-  #found(partition: number): PartitionFinding & { readonly gone: ReadonlySet<string> } {
-    const finding = this.#findings.get(partition);
-    const accounts = new Map<string, Found<SampleCheckpoint>>();
-    if (finding === undefined) return { marker: null, accounts, gone: new Set() };
-    let { marker } = finding;
-    for (const [key, { value, at }] of finding.accounts) {
+  #found(partition: number): RestoredPartition & { readonly deleted: ReadonlySet<string> } {
+    const latest = this.#partitions.get(partition);
+    const accounts = new Map<string, CheckpointAt<SampleCheckpoint>>();
+    if (latest === undefined) return { marker: null, accounts, deleted: new Set() };
+    let { marker } = latest;
+    for (const [key, { value, at }] of latest.accounts) {
       const checkpoint = decodeCheckpoint(value);
       if (!("fault" in checkpoint)) accounts.set(key, { value: checkpoint, at });
       else {
@@ -104,20 +103,19 @@ export class Restoration {
         marker = null;
       }
     }
-    return { marker, accounts, gone: finding.gone };
+    return { marker, accounts, deleted: latest.deleted };
   }
 }
 
 /**
- * A process that knew less may have written after one that knew more: the highest sequence counts,
- * not the newest record.
+ * A stale process may have written last, so the highest sequence wins, not the newest record.
  */
-function takeCheckpoint(finding: Finding, key: string, record: Found<string>): void {
-  const highest = finding.accounts.get(key);
+function takeCheckpoint(latest: PartitionRecords, key: string, record: CheckpointAt<string>): void {
+  const highest = latest.accounts.get(key);
   if (highest !== undefined && sequenceOfCheckpoint(record.value) < sequenceOfCheckpoint(highest.value)) {
-    finding.stale.set(key, record.value);
+    latest.stale.set(key, record.value);
     return;
   }
-  finding.accounts.set(key, record);
-  finding.stale.delete(key);
+  latest.accounts.set(key, record);
+  latest.stale.delete(key);
 }

@@ -7,7 +7,7 @@ import { DELETED_KEPT_MS, SampleLog, type SampleRecord } from "./sample-log.ts";
 
 const KEY = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f/10000001";
 
-function newLog(clock = new TestClock(0)): { log: SampleLog; counted: number[] } {
+function newLog(clock = new TestClock(0)): { log: SampleLog; accepted: number[] } {
   const windows = new SampleWindows({
     maxSamples: 300,
     maxAgeMs: 300_000,
@@ -15,9 +15,9 @@ function newLog(clock = new TestClock(0)): { log: SampleLog; counted: number[] }
     slabBytes: 64 * 1_024,
   });
   const log = new SampleLog({ windows, clock });
-  const counted: number[] = [];
-  log.listen({ counted: (_stream, span) => void counted.push(span.sequence) });
-  return { log, counted };
+  const accepted: number[] = [];
+  log.listen({ accepted: (_stream, range) => void accepted.push(range.sequence) });
+  return { log, accepted };
 }
 
 function record(offset: number, sequence: number, from: number, to: number): SampleRecord {
@@ -27,45 +27,45 @@ function record(offset: number, sequence: number, from: number, to: number): Sam
 
 describe("the samples as this process has read them", () => {
   it("are those that follow one another, whatever else is in the log", () => {
-    const { log, counted } = newLog();
+    const { log, accepted } = newLog();
     const good = [record(0, 1, -1, 4), record(3, 2, 4, 6), record(6, 3, 6, 9)];
     const bad = [record(1, 1, -1, 5), record(2, 3, 4, 6), record(4, 2, 4, 6), record(5, 3, 4, 7)];
     log.apply(
       0,
       [...good, ...bad].toSorted((left, right) => Number(left.offset - right.offset)),
     );
-    expect(counted).toEqual([1, 2, 3]);
+    expect(accepted).toEqual([1, 2, 3]);
     expect(log.refused).toBe(4);
     expect(log.find(KEY)).toMatchObject({ sequence: 3, to: 9, offset: 6, partition: 0 });
     expect(log.position(0)).toBe(7);
   });
 
   it("of an account on another partition than its own do not count", () => {
-    const { log, counted } = newLog();
+    const { log, accepted } = newLog();
     log.apply(0, [record(0, 1, -1, 4)]);
     log.apply(1, [record(0, 2, 4, 5)]);
-    expect(counted).toEqual([1]);
+    expect(accepted).toEqual([1]);
   });
 
   it("go on from a checkpoint: what is before it is passed over, its own sample is the newest", () => {
-    const { log, counted } = newLog();
+    const { log, accepted } = newLog();
     const checkpoint = { sequence: 7, to: 70, offset: 50, window: { sequence: 3, from: 20, offset: 10 }, frame: "{}" };
-    const point = { state: { sequence: 7, to: 70 }, judgeFrom: 51, takeFrame: true };
+    const point = { state: { sequence: 7, to: 70 }, acceptFrom: 51, takeFrame: true };
     log.restore(0, KEY, checkpoint, point);
     log.apply(0, [record(49, 8, 70, 71), record(51, 8, 70, 72)]);
-    expect(counted).toEqual([8]);
+    expect(accepted).toEqual([8]);
     const stream = log.find(KEY);
     expect(stream && log.anchorOf(stream)).toEqual({ sequence: 8, from: 70, offset: 51 });
   });
 
   it("of a deleted account are gone, and none counts again", () => {
-    const { log, counted } = newLog();
+    const { log, accepted } = newLog();
     log.apply(0, [record(0, 1, -1, 4)]);
     log.remove(KEY);
     log.apply(0, [record(1, 2, 4, 5), record(2, 1, -1, 4)]);
-    expect(counted).toEqual([1]);
+    expect(accepted).toEqual([1]);
     expect(log.find(KEY)).toBeUndefined();
-    expect(log.isGone(KEY)).toBe(true);
+    expect(log.isDeleted(KEY)).toBe(true);
   });
 
   it("of an account that was deleted longer ago than topics reach back need no memory", () => {
@@ -74,10 +74,10 @@ describe("the samples as this process has read them", () => {
     log.remove(KEY, 0);
     log.remove("another", 1);
     log.forgetDeleted();
-    expect(log.isGone(KEY)).toBe(true);
+    expect(log.isDeleted(KEY)).toBe(true);
     clock.set(DELETED_KEPT_MS + 1);
     log.remove(KEY);
     log.forgetDeleted();
-    expect([log.isGone(KEY), log.isGone("another")]).toEqual([false, true]);
+    expect([log.isDeleted(KEY), log.isDeleted("another")]).toEqual([false, true]);
   });
 });

@@ -4,20 +4,20 @@ import { counter } from "@kapi/runtime";
 
 import { type AccountStream, FROM_UNKNOWN } from "../domain/account-stream.ts";
 import { decodeSampleHeaders, isDeletion } from "../domain/codec/sample-headers.ts";
-import { counts, type LogState, type Span } from "../domain/judge.ts";
+import { acceptSample, type LogState, type SampleRange } from "../domain/acceptance-rule.ts";
 import { WITHOUT_CHECKPOINT, type StartingPoint } from "../domain/restore.ts";
 import { accountOfKey } from "../domain/sample.ts";
 import type { SampleWindows } from "../domain/sample-windows.ts";
 
-const refusals = counter(
+const rejectedSamples = counter(
   "metrics.samples.refused",
   "Samples that were read from the log and did not count",
   "{sample}",
 );
 
 /**
- * How long a process knows that an account was deleted: longer than any topic keeps what could
- * bring it back (7 days). Later valuations are those of an unknown account.
+ * How long a process remembers a deleted account: longer than any topic keeps records that could
+ * restore it (7 days). After that its valuations are those of an unknown account.
  */
 export const DELETED_KEPT_MS = 8 * 86_400_000;
 
@@ -30,33 +30,33 @@ export interface SampleRecord {
   readonly timestampMs: number;
 }
 
-/** Told of what the log says, in log order, in the turn in which it was read. */
+/** Called in log order, in the turn in which the record was read. */
 export interface SampleListener {
-  /** The account's next sample counts and is in its window. */
-  counted?(account: AccountStream, span: Span): void;
-  /** The account, which had samples, is gone for good. */
+  /** A sample was accepted and is in its account's window. */
+  accepted?(account: AccountStream, range: SampleRange): void;
+  /** An account with samples was deleted. */
   removed?(account: AccountStream): void;
-  /** An account is gone for good, whether it had samples or not; after `removed`. */
-  gone?(key: string): void;
+  /** An account was deleted, with or without samples; called after `removed`. */
+  deleted?(key: string): void;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 interface Stream extends Mutable<AccountStream> {
-  /** Records below it are passed over: they are in the state already. */
-  judgeFrom: number;
+  /** Records below this offset are skipped: the state includes them. */
+  acceptFrom: number;
 }
 
 /**
- * All judged samples, as this process reads them from the log: the state of every account and its
- * window. The one place where the judge is applied; the sequencer and the live stream listen to it.
+ * Applies the acceptance rule to every sample of the log, and keeps the state and window of every
+ * account. The sequencer and the live stream listen to it.
  */
 export class SampleLog {
   readonly #windows: SampleWindows;
   readonly #clock: Clock;
   readonly #streams = new Map<string, Stream>();
   /** When each account was deleted. */
-  readonly #gone = new Map<string, number>();
+  readonly #deleted = new Map<string, number>();
   readonly #positions = new Map<number, number>();
   readonly #listeners: SampleListener[] = [];
   #refused = 0;
@@ -66,12 +66,12 @@ export class SampleLog {
     this.#clock = options.clock;
   }
 
-  /** Samples that were read and did not count. */
+  /** Number of samples that were not accepted. */
   get refused(): number {
     return this.#refused;
   }
 
-  /** Accounts with samples. */
+  /** Number of accounts with samples. */
   get size(): number {
     return this.#streams.size;
   }
@@ -91,33 +91,33 @@ export class SampleLog {
   }
 
   /** Whether the account is known to have been deleted. */
-  isGone(key: string): boolean {
-    return this.#gone.has(key);
+  isDeleted(key: string): boolean {
+    return this.#deleted.has(key);
   }
 
   /**
-   * Whether the sample of this sequence that counts is the record at this offset; false also where
-   * it is not kept any more.
+   * Whether the accepted sample of this sequence is the record at this offset; false if it is no
+   * longer kept.
    */
-  counted(key: string, sequence: number, offset: number): boolean {
+  isAccepted(key: string, sequence: number, offset: number): boolean {
     const stream = this.#streams.get(key);
     if (stream === undefined || sequence < stream.window.first || sequence > stream.window.last) return false;
     return this.#windows.sample(stream.window, sequence).offset === offset;
   }
 
-  /** The offset before which every sample of `partition` has been judged. */
+  /** The offset before which every sample of `partition` has been applied. */
   position(partition: number): number {
     return this.#positions.get(partition) ?? 0;
   }
 
-  /** The samples kept of an account at this moment, by sequence. */
+  /** The sequences currently kept of an account. */
   kept(account: AccountStream): { first: number; last: number } {
     this.#windows.trim(account.window, this.#clock.nowMs());
     const { first, last } = account.window;
     return first <= last ? { first, last } : { first: account.sequence + 1, last: account.sequence };
   }
 
-  /** The newest sample's bytes as the log has them. */
+  /** The bytes of the newest sample. */
   newest(account: AccountStream): Buffer {
     return this.#windows.sample(account.window, account.window.last).payload;
   }
@@ -128,8 +128,7 @@ export class SampleLog {
   }
 
   /**
-   * Where judging can begin again for this account: its oldest kept sample of which everything is
-   * known.
+   * The sample from which this account can be restored: the oldest kept one with a known `from`.
    */
   anchorOf(account: AccountStream): SampleCheckpoint["window"] {
     const { first, last } = this.kept(account);
@@ -140,14 +139,14 @@ export class SampleLog {
     return account.anchor ?? { sequence: account.sequence, from: -1, offset: account.offset };
   }
 
-  /** Sets the place from which a partition is read; before any of its records. */
+  /** Sets the offset from which a partition is read; before any of its records. */
   begin(partition: number, offset: number): void {
     this.#positions.set(partition, offset);
   }
 
-  /** Takes an account up from its checkpoint. */
+  /** Restores an account from its checkpoint. */
   restore(partition: number, key: string, checkpoint: SampleCheckpoint, point: StartingPoint): void {
-    if (this.#gone.has(key)) return;
+    if (this.#deleted.has(key)) return;
     const stream = this.#open(partition, key, point);
     if (stream === null) return;
     stream.anchor = checkpoint.window;
@@ -159,64 +158,64 @@ export class SampleLog {
     this.#windows.append(stream.window, sample, this.#clock.nowMs());
   }
 
-  /** Judges records of a partition, in log order. */
+  /** Applies records of a partition, in log order. */
   apply(partition: number, records: readonly SampleRecord[]): void {
     const nowMs = this.#clock.nowMs();
-    for (const record of records) this.#judge(partition, record, nowMs);
+    for (const record of records) this.#applyRecord(partition, record, nowMs);
     const last = records.at(-1);
     if (last !== undefined) this.#positions.set(partition, Number(last.offset) + 1);
   }
 
-  /** An account was deleted: its samples go, and none of it ever counts again. */
+  /** Deletes an account: drops its samples; later ones are not accepted. */
   remove(key: string, deletedAtMs = this.#clock.nowMs()): void {
-    if (!this.#gone.has(key)) this.#gone.set(key, deletedAtMs);
+    if (!this.#deleted.has(key)) this.#deleted.set(key, deletedAtMs);
     const stream = this.#streams.get(key);
     if (stream !== undefined) {
       this.#streams.delete(key);
       for (const listener of this.#listeners) listener.removed?.(stream);
       this.#windows.close(stream.window);
     }
-    for (const listener of this.#listeners) listener.gone?.(key);
+    for (const listener of this.#listeners) listener.deleted?.(key);
   }
 
-  /** Gives up memory of samples that are too old; to be called every few seconds. */
+  /** Frees the memory of samples that are too old; called every few seconds. */
   expire(): void {
     this.#windows.expire(this.#clock.nowMs());
   }
 
   /**
-   * Gives up memory of accounts that were deleted so long ago that no topic holds anything of them.
+   * Forgets accounts that were deleted so long ago that no topic has records of them.
    */
   forgetDeleted(): void {
     const beforeMs = this.#clock.nowMs() - DELETED_KEPT_MS;
-    for (const [key, deletedAtMs] of this.#gone) if (deletedAtMs < beforeMs) this.#gone.delete(key);
+    for (const [key, deletedAtMs] of this.#deleted) if (deletedAtMs < beforeMs) this.#deleted.delete(key);
   }
 
-  #judge(partition: number, record: SampleRecord, nowMs: number): void {
+  #applyRecord(partition: number, record: SampleRecord, nowMs: number): void {
     if (isDeletion(record.headers)) return this.remove(record.key);
     const offset = Number(record.offset);
-    const span = decodeSampleHeaders(record.headers);
+    const range = decodeSampleHeaders(record.headers);
     const known = this.#streams.get(record.key);
-    if (known !== undefined && (offset < known.judgeFrom || known.partition !== partition)) return;
+    if (known !== undefined && (offset < known.acceptFrom || known.partition !== partition)) return;
     const state: LogState = known ?? WITHOUT_CHECKPOINT.state;
-    if (span === null || this.#gone.has(record.key) || !counts(state, span, record.value.length)) {
+    if (range === null || this.#deleted.has(record.key) || !acceptSample(state, range, record.value.length)) {
       this.#refused += 1;
-      refusals.add(1);
+      rejectedSamples.add(1);
       return;
     }
     const stream = known ?? this.#open(partition, record.key, WITHOUT_CHECKPOINT);
     if (stream === null) return;
-    const { sequence, from } = span;
+    const { sequence, from } = range;
     this.#windows.append(
       stream.window,
       { sequence, from, offset, atMs: record.timestampMs, payload: record.value },
       nowMs,
     );
     stream.sequence = sequence;
-    stream.to = span.to;
+    stream.to = range.to;
     stream.offset = offset;
     stream.anchor = null;
-    for (const listener of this.#listeners) listener.counted?.(stream, span);
+    for (const listener of this.#listeners) listener.accepted?.(stream, range);
   }
 
   #open(partition: number, key: string, point: StartingPoint): Stream | null {
@@ -232,7 +231,7 @@ export class SampleLog {
       window: this.#windows.open(),
       anchor: null,
       checkpointed: 0,
-      judgeFrom: point.judgeFrom,
+      acceptFrom: point.acceptFrom,
     };
     this.#streams.set(key, stream);
     return stream;

@@ -10,7 +10,7 @@ import { SampleWindows } from "../domain/sample-windows.ts";
 import { MAX_PARKED_ACCOUNTS, MAX_PARKED_VALUATIONS } from "./parked-accounts.ts";
 import { Rejections } from "./rejections.ts";
 import { SampleLog, type SampleRecord } from "./sample-log.ts";
-import { Sequencer, type ValuationRecord } from "./sequence-valuations.ts";
+import { Sequencer, type RawValuation } from "./sequence-valuations.ts";
 import { UnreadableRecords } from "./unreadable-records.ts";
 
 const SERVER = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f";
@@ -26,7 +26,7 @@ type Fate = "acknowledged" | "unknown" | "lost";
 /** One partition of a log, the reader of it, and the sequencer that writes to it. */
 class Partition {
   readonly records: SampleRecord[] = [];
-  readonly counted: { key: string; sequence: number; to: number; equity: number; low: number }[] = [];
+  readonly accepted: { key: string; sequence: number; to: number; equity: number; low: number }[] = [];
   /** Keys of accounts whose place is on another partition. */
   readonly elsewhere = new Set<string>();
   readonly rejected: { key: string; offset: bigint; reason: string }[] = [];
@@ -46,11 +46,11 @@ class Partition {
     const limits = { maxSamples: 300, maxAgeMs: 300_000, budgetBytes: 8 * 1_024 * 1_024, slabBytes: 1_024 * 1_024 };
     this.#log = new SampleLog({ windows: new SampleWindows(limits), clock });
     const sink: SampleSink = {
-      write: async (_partition, key, span, frame) => {
+      write: async (_partition, key, range, frame) => {
         const fate = this.#fates.shift() ?? "acknowledged";
         await Promise.resolve();
         if (fate !== "lost") {
-          const headers = encodeSampleHeaders(span);
+          const headers = encodeSampleHeaders(range);
           this.records.push({ key, value: frame, headers, offset: BigInt(this.records.length), timestampMs: 0 });
           setImmediate(() => this.read());
         }
@@ -89,10 +89,10 @@ class Partition {
       logger,
     });
     this.#log.listen({
-      counted: (stream, span) => {
+      accepted: (stream, range) => {
         const frame = JSON.parse(this.#log.newest(stream).toString()) as Record<string, number>;
         const { equity = 0, intervalMinimumEquity: low = 0 } = frame;
-        this.counted.push({ key: stream.key, sequence: span.sequence, to: span.to, equity, low });
+        this.accepted.push({ key: stream.key, sequence: range.sequence, to: range.to, equity, low });
       },
     });
     this.#log.listen(this.sequencer);
@@ -107,7 +107,7 @@ class Partition {
   }
 }
 
-function records(equities: readonly number[], firstOffset = 0): ValuationRecord[] {
+function records(equities: readonly number[], firstOffset = 0): RawValuation[] {
   return equities.map((equityMinor, index) => {
     const offset = firstOffset + index;
     const accountNumber = ACCOUNTS[offset % ACCOUNTS.length] ?? "";
@@ -133,7 +133,7 @@ describe("the sequencer", () => {
           expect(Number(commitOffset())).toBe(all.length);
         }, POLLED_OFTEN);
         for (const account of ACCOUNTS) {
-          const told = partition.counted.filter(({ key }) => key.endsWith(account));
+          const told = partition.accepted.filter(({ key }) => key.endsWith(account));
           const own = values.filter((_, offset) => ACCOUNTS[offset % ACCOUNTS.length] === account);
           expect(told.map(({ sequence }) => sequence)).toEqual(told.map((_, index) => index + 1));
           expect(told.at(-1)?.equity).toBe(own.length === 0 ? undefined : (own.at(-1) ?? 0) / 100);
@@ -148,7 +148,7 @@ describe("the sequencer", () => {
     const clock = new TestClock(0);
     const partition = new Partition([], 1_000, clock);
     await partition.sequencer.take(PARTITION, records([1, 2, 3]));
-    await eventually(() => partition.counted.length === 3);
+    await eventually(() => partition.accepted.length === 3);
     await partition.sequencer.take(PARTITION, records([4, 5, 6], 3));
     clock.set(900);
     partition.sequencer.sweep(50);
@@ -156,14 +156,14 @@ describe("the sequencer", () => {
     clock.set(950);
     partition.sequencer.sweep(50);
     expect(partition.sequencer.counts.samples).toBe(6);
-    await eventually(() => partition.counted.length === 6);
+    await eventually(() => partition.accepted.length === 6);
   });
 
   it("shows what comes last and just before the interval is over, though nothing comes after it", async () => {
     const clock = new TestClock(0);
     const partition = new Partition([], 1_000, clock);
     await partition.sequencer.take(PARTITION, records([1, 2, 3]));
-    await eventually(() => partition.counted.length === 3);
+    await eventually(() => partition.accepted.length === 3);
     clock.set(970);
     partition.sequencer.sweep(50);
     clock.set(990);
@@ -172,26 +172,26 @@ describe("the sequencer", () => {
     clock.set(1_020);
     partition.sequencer.sweep(50);
     expect(partition.sequencer.counts.samples).toBe(6);
-    await eventually(() => partition.counted.length === 6);
+    await eventually(() => partition.accepted.length === 6);
   });
 
   it("holds nothing back for longer where the clock is set back", async () => {
     const clock = new TestClock(600_000);
     const partition = new Partition([], 1_000, clock);
     await partition.sequencer.take(PARTITION, records([1, 2, 3]));
-    await eventually(() => partition.counted.length === 3);
+    await eventually(() => partition.accepted.length === 3);
     await partition.sequencer.take(PARTITION, records([4, 5, 6], 3));
     clock.set(0);
     partition.sequencer.sweep(50);
     expect(partition.sequencer.counts.samples).toBe(6);
-    await eventually(() => partition.counted.length === 6);
+    await eventually(() => partition.accepted.length === 6);
   });
 
   it("shows what comes soon after the clock was set back a little", async () => {
     const clock = new TestClock(600_000);
     const partition = new Partition([], 1_000, clock);
     await partition.sequencer.take(PARTITION, records([1, 2, 3]));
-    await eventually(() => partition.counted.length === 3);
+    await eventually(() => partition.accepted.length === 3);
     clock.set(599_880);
     partition.sequencer.sweep(50);
     clock.set(600_030);
@@ -202,7 +202,7 @@ describe("the sequencer", () => {
       partition.sequencer.sweep(50);
     }
     expect(partition.sequencer.counts.samples).toBe(6);
-    await eventually(() => partition.counted.length === 6);
+    await eventually(() => partition.accepted.length === 6);
   });
 
   it("rejects what is on another partition than its account's, and goes on", async () => {
@@ -211,16 +211,16 @@ describe("the sequencer", () => {
     const all = records([1, 2]);
     await partition.sequencer.take(PARTITION, all);
     expect(partition.rejected).toEqual([{ key: all[0]?.key, offset: 0n, reason: WRONG_PARTITION.fault }]);
-    await eventually(() => partition.counted.some(({ key }) => key === all[1]?.key));
+    await eventually(() => partition.accepted.some(({ key }) => key === all[1]?.key));
     expect((await partition.sequencer.take(PARTITION, all)).commitOffset()).toBe(2n);
-    expect(partition.counted).toHaveLength(1);
+    expect(partition.accepted).toHaveLength(1);
   });
 
   it("commits nothing that no judged sample has or repeats", async () => {
     const clock = new TestClock(0);
     const partition = new Partition([], 1_000, clock);
     await partition.sequencer.take(PARTITION, records([1, 2, 3]));
-    await eventually(() => partition.counted.length === 3);
+    await eventually(() => partition.accepted.length === 3);
     // The first and the last repeat what their accounts' samples say; the second waits.
     expect((await partition.sequencer.take(PARTITION, records([1, 7, 3], 3))).commitOffset()).toBe(4n);
   });
@@ -248,16 +248,16 @@ describe("accounts that the account service cannot be asked about", () => {
   it("are parked: no valuation is lost, lows among them, nothing of them is committed, and the others go on", async () => {
     const partition = new Partition([]);
     await partition.sequencer.take(PARTITION, records([1, 2], 0));
-    await eventually(() => partition.counted.length === 2);
+    await eventually(() => partition.accepted.length === 2);
     partition.unavailable = true;
     const parked = `${SERVER}/${ACCOUNTS[2]}`;
     const { commitOffset } = await partition.sequencer.take(PARTITION, records([900, 4, 5, 300, 6, 7, 500], 2));
-    await eventually(() => partition.counted.length === 6 && partition.asked.length > 1);
-    expect(partition.counted.filter(({ key }) => key === parked)).toEqual([]);
+    await eventually(() => partition.accepted.length === 6 && partition.asked.length > 1);
+    expect(partition.accepted.filter(({ key }) => key === parked)).toEqual([]);
     expect(commitOffset()).toBe(2n);
     partition.unavailable = false;
     await eventually(() => commitOffset() === 9n);
-    const [, , ...rest] = partition.counted;
+    const [, , ...rest] = partition.accepted;
     const told = rest
       .filter(({ key }) => key === parked)
       .map(({ sequence, to, equity, low }) => [sequence, to, equity, low]);
@@ -280,7 +280,7 @@ describe("accounts that the account service cannot be asked about", () => {
     ]);
     partition.unknown.clear();
     await partition.sequencer.take(PARTITION, records([5], 6));
-    await eventually(() => partition.counted.some(({ key, to }) => key.endsWith(first) && to === 6));
+    await eventually(() => partition.accepted.some(({ key, to }) => key.endsWith(first) && to === 6));
   });
 
   it("keep so many valuations each; more are one sample, with its lowest equity", async () => {
@@ -302,7 +302,7 @@ describe("accounts that the account service cannot be asked about", () => {
     expect(commitOffset()).toBe(0n);
     partition.unavailable = false;
     await eventually(() => commitOffset() === BigInt(all.length));
-    expect(partition.counted).toMatchObject([{ sequence: 1, to: all.length - 1, low: 1 }]);
+    expect(partition.accepted).toMatchObject([{ sequence: 1, to: all.length - 1, low: 1 }]);
   });
 
   it("are so many at most; then the partition waits, and nothing is lost", async () => {
@@ -319,6 +319,6 @@ describe("accounts that the account service cannot be asked about", () => {
       const { commitOffset } = await partition.sequencer.take(PARTITION, all);
       expect(commitOffset()).toBe(BigInt(all.length));
     });
-    expect(partition.counted.map(({ sequence }) => sequence)).toEqual(all.map(() => 1));
+    expect(partition.accepted.map(({ sequence }) => sequence)).toEqual(all.map(() => 1));
   });
 });

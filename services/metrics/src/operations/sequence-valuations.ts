@@ -4,7 +4,7 @@ import { counter } from "@kapi/runtime";
 
 import type { AccountStream } from "../domain/account-stream.ts";
 import { decodeValuation } from "../domain/codec/valuation.ts";
-import type { Span } from "../domain/judge.ts";
+import type { SampleRange } from "../domain/acceptance-rule.ts";
 import { DELETED_ACCOUNT, type Rejection, UNKNOWN_SERVER, WRONG_PARTITION } from "../domain/rejection.ts";
 import type { AccountId } from "../domain/sample.ts";
 import { PartitionSequencer } from "./partition-sequencer.ts";
@@ -12,7 +12,7 @@ import type { SampleListener } from "./sample-log.ts";
 import type { SequencerContext, SequencerOptions } from "./sequencer-context.ts";
 
 /**
- * Samples that may be on their way to the log at once; more valuations are not taken in meanwhile.
+ * Maximum number of unacknowledged samples; at the limit no more valuations are added.
  */
 const MAX_SENDS_IN_FLIGHT = 5_000;
 
@@ -24,27 +24,26 @@ const taken = counter(
 const sequenced = counter("metrics.samples.sequenced", "Samples that were numbered and sent to the log", "{sample}");
 
 /** A record of `trading.valuations`. */
-export interface ValuationRecord {
+export interface RawValuation {
   readonly key: string;
   readonly value: Buffer;
   readonly offset: bigint;
 }
 
-/** What the sequencer has done since the start. */
+/** Counts since the start. */
 export interface SequencerCounts {
   valuations: number;
   samples: number;
   lostSends: number;
-  takenByAnother: number;
+  foreignSamples: number;
 }
 
 /**
- * Valuations → samples: coalesces them per account and writes consecutive samples, for the
- * partitions that the group has given to this process. What counts is decided by the log alone
- * ({@link SampleLog}, of which this is a listener).
+ * Coalesces valuations per account and writes consecutive samples, for the partitions assigned to
+ * this process. It listens to {@link SampleLog}, which alone decides which samples count.
  */
 export class Sequencer implements SampleListener {
-  readonly counts: SequencerCounts = { valuations: 0, samples: 0, lostSends: 0, takenByAnother: 0 };
+  readonly counts: SequencerCounts = { valuations: 0, samples: 0, lostSends: 0, foreignSamples: 0 };
   readonly #context: SequencerContext;
   readonly #sends = new Map<number, Set<Promise<void>>>();
   #partitions = new Map<number, PartitionSequencer>();
@@ -56,10 +55,10 @@ export class Sequencer implements SampleListener {
       ...options,
       hasRoom: () => this.#inFlight < MAX_SENDS_IN_FLIGHT,
       room: () => this.#roomForMore(),
-      send: (partition, key, span, frame, lost) => this.#send(partition, key, span, frame, lost),
+      send: (partition, key, range, frame, lost) => this.#send(partition, key, range, frame, lost),
       settled: async (partition) => void (await Promise.all(this.#sends.get(partition) ?? new Set<Promise<void>>())),
-      takenByAnother: () => {
-        this.counts.takenByAnother += 1;
+      foreignSamples: () => {
+        this.counts.foreignSamples += 1;
       },
     };
   }
@@ -69,24 +68,24 @@ export class Sequencer implements SampleListener {
     return [...this.#partitions.values()].filter(({ ready }) => ready).map(({ number }) => number);
   }
 
-  /** Begins anew with these partitions; valuations that no judged sample has are read again. */
+  /** Restarts with these partitions; valuations without an accepted sample are read again. */
   assign(partitions: readonly number[]): void {
     for (const partition of this.#partitions.values()) partition.close();
     this.#partitions = new Map(partitions.map((number) => [number, new PartitionSequencer(number, this.#context)]));
   }
 
-  /** Gives all partitions up. */
+  /** Releases all partitions. */
   stop(): void {
     this.assign([]);
   }
 
   /**
-   * Takes in valuations of one partition, in log order.
-   * @returns what tells the offset below which everything is durable by then.
-   * @throws RetryableError while it cannot be told whether the partition may be written, or too
-   * many accounts are parked.
+   * Adds valuations of one partition, in log order.
+   * @returns a function that returns the offset below which everything is durable when called.
+   * @throws RetryableError until the partition may be written, or while too many accounts are
+   * parked.
    */
-  async take(number: number, messages: readonly ValuationRecord[]): Promise<{ commitOffset: () => bigint }> {
+  async take(number: number, messages: readonly RawValuation[]): Promise<{ commitOffset: () => bigint }> {
     const partition = this.#partitions.get(number);
     if (partition === undefined) throw new RetryableError(`partition ${number} is not assigned`);
     await retryable("the end of the samples was not reached", () => partition.prepare());
@@ -102,43 +101,43 @@ export class Sequencer implements SampleListener {
   }
 
   /**
-   * Resolves when all samples sent so far have been judged; rejects where the log cannot be read to
-   * its end in time.
+   * Resolves when this process has read all samples sent so far; rejects if the log cannot be read
+   * to its end in time.
    */
-  async judged(): Promise<void> {
-    await Promise.all([...this.#partitions.values()].map((partition) => partition.judged()));
+  async awaitAcceptance(): Promise<void> {
+    await Promise.all([...this.#partitions.values()].map((partition) => partition.awaitAcceptance()));
   }
 
-  /** Cuts what is due; to be called every `sweepMs`. */
+  /** Cuts the samples that are due; called every `sweepMs`. */
   sweep(sweepMs: number): void {
     const nowMs = this.#context.clock.nowMs();
     for (const partition of this.#partitions.values()) partition.sweep(nowMs, sweepMs);
   }
 
-  counted(stream: AccountStream, span: Span): void {
-    this.#partitions.get(stream.partition)?.counted(stream, span);
+  accepted(stream: AccountStream, range: SampleRange): void {
+    this.#partitions.get(stream.partition)?.accepted(stream, range);
   }
 
-  gone(key: string): void {
+  deleted(key: string): void {
     for (const partition of this.#partitions.values()) partition.removed(key);
   }
 
-  #takeOne(partition: PartitionSequencer, message: ValuationRecord): Rejection | null {
+  #takeOne(partition: PartitionSequencer, message: RawValuation): Rejection | null {
     const found = decodeValuation(message.key, message.value, Number(message.offset));
     if ("fault" in found) return found;
     return (
       this.#admit(partition, message.key, found) ??
-      partition.take(message.key, found.reading, this.#context.clock.nowMs())
+      partition.take(message.key, found.valuation, this.#context.clock.nowMs())
     );
   }
 
-  /** Takes an account in that is new here; the answer is why it is rejected, or null. */
+  /** Adds a new account; returns its rejection, or null. */
   #admit(partition: PartitionSequencer, key: string, account: AccountId): Rejection | null {
     if (partition.has(key)) return null;
     const { log, isServer, partitionOf } = this.#context;
     // Samples of one account on two partitions would have no order among each other.
     if (partitionOf(key) !== partition.number) return WRONG_PARTITION;
-    if (log.isGone(key)) return DELETED_ACCOUNT;
+    if (log.isDeleted(key)) return DELETED_ACCOUNT;
     const stream = log.find(key);
     if (stream !== undefined) partition.add(key, stream);
     else if (isServer(account.serverId)) partition.park(key, account);
@@ -146,16 +145,16 @@ export class Sequencer implements SampleListener {
     return null;
   }
 
-  #send(partition: number, key: string, span: Span, frame: Buffer, lost: () => void): void {
+  #send(partition: number, key: string, range: SampleRange, frame: Buffer, lost: () => void): void {
     const sends = this.#sends.get(partition) ?? new Set();
     this.#sends.set(partition, sends);
     this.#inFlight += 1;
     this.counts.samples += 1;
     sequenced.add(1);
-    const send = this.#context.sink.write(partition, key, span, frame).catch((error: unknown) => {
+    const send = this.#context.sink.write(partition, key, range, frame).catch((error: unknown) => {
       this.counts.lostSends += 1;
       this.#context.logger.warn({ err: error, partition }, "a sample was not acknowledged");
-      // After this turn, so that the failed send no longer counts as on its way.
+      // After this turn, so that the failed send is no longer in flight.
       setImmediate(lost);
     });
     sends.add(send);

@@ -1,13 +1,13 @@
 import type { Clock } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 
-import type { Span } from "../domain/judge.ts";
+import type { SampleRange } from "../domain/acceptance-rule.ts";
 import type { AccountExistence, SampleProgress, SampleSink } from "../domain/ports.ts";
 import type { Rejections } from "./rejections.ts";
 import type { SampleLog } from "./sample-log.ts";
 import type { UnreadableRecords } from "./unreadable-records.ts";
 
-/** What the sequencer needs. */
+/** The dependencies of the sequencer. */
 export interface SequencerOptions {
   readonly log: SampleLog;
   readonly sink: SampleSink;
@@ -16,24 +16,24 @@ export interface SequencerOptions {
   readonly rejections: Rejections;
   readonly unreadable: UnreadableRecords;
   readonly isServer: (serverId: string) => boolean;
-  /** The partition of `trading.valuations` on which everything of an account is. */
+  /** The partition of `trading.valuations` that has an account's records. */
   readonly partitionOf: (key: string) => number;
   /**
-   * Least time between two samples of an account that only prices have moved; 0: every valuation is
-   * a sample.
+   * Minimum time between two samples of an account if only prices change; 0: every valuation is a
+   * sample.
    */
   readonly coalesceMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** What the partitions share. */
+/** The context of all partitions. */
 export interface SequencerContext extends SequencerOptions {
   hasRoom(): boolean;
-  /** Resolves when there is room for more samples on their way to the log. */
+  /** Resolves when more samples may be sent. */
   room(): Promise<void>;
-  send(partition: number, key: string, span: Span, frame: Buffer, lost: () => void): void;
-  /** Resolves when nothing that was sent to the partition so far is on its way. */
+  send(partition: number, key: string, range: SampleRange, frame: Buffer, lost: () => void): void;
+  /** Resolves when all sends to the partition so far have ended. */
   settled(partition: number): Promise<void>;
-  takenByAnother(): void;
+  foreignSamples(): void;
 }

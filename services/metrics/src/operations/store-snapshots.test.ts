@@ -3,7 +3,7 @@ import { measurements, TestClock } from "@kapi/testkit";
 import { accountKey } from "@kapi/contracts";
 import { expect, test } from "vitest";
 
-import type { BookState, ClosedMinute } from "../domain/account-book.ts";
+import type { AggregatorState, ClosedMinute } from "../domain/minute-aggregator.ts";
 import { encodeSampleHeaders } from "../domain/codec/sample-headers.ts";
 import type { SnapshotStore } from "../domain/ports.ts";
 import { encodeLiveFrame } from "../domain/codec/live-frame.ts";
@@ -19,17 +19,17 @@ const measured = measurements();
 
 /** The sample of a sequence, at offset 10 times its sequence, written when it was measured. */
 function record(sequence: number, seconds: number): SampleRecord {
-  const span = { sequence, from: sequence - 2, to: sequence - 1 };
+  const range = { sequence, from: sequence - 2, to: sequence - 1 };
   const atMs = firstMs + seconds * 1_000;
   const measuredAt = new Date(atMs).toISOString();
   const numbers = { balanceMinor: 1, equityMinor: sequence, marginMinor: 0, freeMarginMinor: 1 };
   const values = { ...numbers, marginLevel: 0, openPositionCount: 0 };
-  const frame = encodeLiveFrame(account, { span, values, measuredAt, minimum: { equityMinor: sequence, measuredAt } });
+  const frame = encodeLiveFrame(account, { range, values, measuredAt, minimum: { equityMinor: sequence, measuredAt } });
   const key = accountKey(account.serverId, account.accountNumber);
-  return { key, value: frame, headers: encodeSampleHeaders(span), offset: BigInt(sequence * 10), timestampMs: atMs };
+  return { key, value: frame, headers: encodeSampleHeaders(range), offset: BigInt(sequence * 10), timestampMs: atMs };
 }
 
-function start(stored: BookState | null, clock = new TestClock(firstMs)) {
+function start(stored: AggregatorState | null, clock = new TestClock(firstMs)) {
   const written: ClosedMinute[] = [];
   const key = accountKey(account.serverId, account.accountNumber);
   const store: SnapshotStore = {
@@ -100,7 +100,7 @@ test("an account whose stored state does not reach up to the log goes on from th
   expect(written).toMatchObject([{ snapshot: { sequence: 4 }, fromOffset: 30 }]);
 });
 
-test("a sample that cannot be decoded is counted, reported a few times a minute, and the next one goes on", async () => {
+test("a sample that cannot be decoded is accepted, reported a few times a minute, and the next one goes on", async () => {
   const { snapshots, written, warnings, clock, ends } = start(null);
   const damaged = Array.from({ length: 30 }, (_, index) => ({ ...record(index + 1, 1), value: Buffer.from("{") }));
   await snapshots.take(0, [...damaged, record(31, 2)]);

@@ -4,7 +4,7 @@ import { RetryableError } from "@kapi/kafka";
 import type { Clock } from "@kapi/kernel";
 import { counter, type Logger } from "@kapi/runtime";
 
-import { AccountBook, type ClosedMinute } from "../domain/account-book.ts";
+import { MinuteAggregator, type ClosedMinute } from "../domain/minute-aggregator.ts";
 import { decodeLiveFrame } from "../domain/codec/live-frame.ts";
 import { decodeSampleHeaders } from "../domain/codec/sample-headers.ts";
 import type { SnapshotStore } from "../domain/ports.ts";
@@ -12,19 +12,19 @@ import { accountOfKey } from "../domain/sample.ts";
 import type { SampleListener, SampleLog, SampleRecord } from "./sample-log.ts";
 import type { UnreadableRecords } from "./unreadable-records.ts";
 
-/** Records taken in before the live stream gets its turn again. */
+/** Number of records before the live stream gets its turn. */
 const RECORDS_PER_TURN = 50;
-/** Snapshots that wait for the database; above it no more samples are taken in. */
+/** Maximum number of unwritten snapshots; above it no more samples are read. */
 const MAX_UNWRITTEN = 50_000;
-/** How long after a minute's end its last samples may come and still be in its snapshot. */
+/** How long after a minute's end its samples may still arrive for its snapshot. */
 export const MINUTE_GRACE_MS = 10_000;
-/** How often it is sought from where the log would have to be read again. */
+/** How often the offset to commit is computed. */
 const SEEK_INTERVAL_MS = 1_000;
 const DAY_MS = 86_400_000;
-/** Snapshots are kept so long (decisions, 9). */
+/** Retention of snapshots (decisions, 9). */
 export const KEPT_DAYS = 30;
 /**
- * Partitions stand ready so many days ahead; what is measured later than that has a wrong clock.
+ * How many days ahead partitions are created. A sample measured later has a wrong clock.
  */
 const DAYS_AHEAD = 2;
 
@@ -41,25 +41,24 @@ export interface SnapshotsOptions {
 }
 
 interface Partition {
-  readonly books: Map<string, AccountBook>;
+  readonly aggregators: Map<string, MinuteAggregator>;
   closed: ClosedMinute[];
-  /** The offset after the last record taken in, and when that was written. */
+  /** The offset after the last record, and that record's time. */
   next: number;
   lastRecordMs: number;
-  /** The lowest offset that has something which is not stored. */
+  /** The lowest offset that is not stored. */
   openFrom: number;
   soughtAtMs: number;
 }
 
 /**
- * Samples → snapshots, for the partitions of `metrics.samples` that the group gave to this process.
- * It reads the log for itself, behind the live stream and at its own pace, so that neither a slow
- * database nor a restart can lose a minute: offsets are committed below what is stored, and what is
- * stored tells which samples are in it.
+ * Stores snapshots, for the partitions of `metrics.samples` assigned to this process. It has its
+ * own reader, behind the live stream, so that neither a slow database nor a restart loses a minute:
+ * offsets are committed only below stored samples, and the stored state has the last sequence.
  *
- * Which samples count is judged from the stored state on. Where that does not reach up to the log
- * any more (the log was lost, or not read for longer than it is kept), an account goes on from a
- * sample that {@link SampleLog} knows to count.
+ * The acceptance rule starts from the stored state. If the log no longer reaches back to it (the
+ * log was lost, or not read for longer than its retention), an account continues from a sample that
+ * {@link SampleLog} has accepted.
  */
 export class Snapshots implements SampleListener {
   readonly #options: SnapshotsOptions;
@@ -71,15 +70,15 @@ export class Snapshots implements SampleListener {
     this.#options = options;
   }
 
-  /** Begins anew with these partitions; what is not stored is read again. */
+  /** Restarts with these partitions; samples that are not stored are read again. */
   assign(partitions: readonly number[]): void {
     this.#partitions = new Map(partitions.map((number) => [number, emptyPartition()]));
   }
 
   /**
-   * Takes records of one partition in, in log order; returns the offset below which everything is
+   * Adds records of one partition, in log order; returns the offset below which everything is
    * stored.
-   * @throws RetryableError while the database cannot be asked, or takes less than comes.
+   * @throws RetryableError while the database is unavailable or too slow.
    */
   async take(number: number, records: readonly SampleRecord[]): Promise<bigint> {
     const partition = this.#partitions.get(number);
@@ -99,8 +98,7 @@ export class Snapshots implements SampleListener {
   }
 
   /**
-   * Stores the minutes that are over; a call that comes while one is running waits for that one.
-   * Rejects if it cannot.
+   * Stores the closed minutes. A call during a running one waits for that one. Rejects on failure.
    */
   write(): Promise<void> {
     this.#running ??= this.#writeAll().finally(() => {
@@ -109,7 +107,7 @@ export class Snapshots implements SampleListener {
     return this.#running;
   }
 
-  /** Makes room for the coming days, and lets the days go that are not kept any more. */
+  /** Creates the partitions of the coming days, and drops those past their retention. */
   async keepDays(): Promise<void> {
     const { store, clock, logger } = this.#options;
     const today = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS;
@@ -119,42 +117,44 @@ export class Snapshots implements SampleListener {
     this.#keptUntilMs = today + (DAYS_AHEAD + 1) * DAY_MS;
   }
 
-  gone(key: string): void {
-    for (const partition of this.#partitions.values()) partition.books.delete(key);
+  deleted(key: string): void {
+    for (const partition of this.#partitions.values()) partition.aggregators.delete(key);
   }
 
-  /** Takes up the accounts that are new here from what is stored of them. */
+  /** Creates aggregators for new accounts, from their stored state. */
   async #open(partition: Partition, records: readonly SampleRecord[]): Promise<void> {
     const { store, log } = this.#options;
-    const keys = new Set(records.map(({ key }) => key).filter((key) => !partition.books.has(key) && !log.isGone(key)));
+    const keys = new Set(
+      records.map(({ key }) => key).filter((key) => !partition.aggregators.has(key) && !log.isDeleted(key)),
+    );
     const accounts = [...keys].map((key) => accountOfKey(key)).filter((account) => account !== null);
     if (accounts.length === 0) return;
     const stored = await retryable(() => store.states(accounts));
     for (const key of keys) {
       const account = accountOfKey(key);
-      if (account !== null && !log.isGone(key))
-        partition.books.set(key, new AccountBook(account, stored.get(key) ?? null));
+      if (account !== null && !log.isDeleted(key))
+        partition.aggregators.set(key, new MinuteAggregator(account, stored.get(key) ?? null));
     }
   }
 
   #record(partition: Partition, record: SampleRecord): void {
-    const book = partition.books.get(record.key);
-    const span = decodeSampleHeaders(record.headers);
-    if (book === undefined || span === null) return;
-    const sample = { span, frameBytes: record.value.length, offset: Number(record.offset) };
-    if (!book.isNext(sample) && !this.#isBeyondGap(book, record.key, span.sequence, sample.offset)) return;
+    const aggregator = partition.aggregators.get(record.key);
+    const range = decodeSampleHeaders(record.headers);
+    if (aggregator === undefined || range === null) return;
+    const sample = { range, frameBytes: record.value.length, offset: Number(record.offset) };
+    if (!aggregator.isNext(sample) && !this.#isBeyondGap(aggregator, record.key, range.sequence, sample.offset)) return;
     const content = decodeLiveFrame(record.value);
     if ("fault" in content) {
       this.#options.unreadable.report("sample", record.key, content);
-      book.skip(sample);
+      aggregator.skip(sample);
       return;
     }
-    const closed = book.take(sample, content);
+    const closed = aggregator.take(sample, content);
     if (closed !== null) partition.closed.push(closed);
   }
 
-  #isBeyondGap(book: AccountBook, key: string, sequence: number, offset: number): boolean {
-    return sequence > book.sequence && this.#options.log.counted(key, sequence, offset);
+  #isBeyondGap(aggregator: MinuteAggregator, key: string, sequence: number, offset: number): boolean {
+    return sequence > aggregator.sequence && this.#options.log.isAccepted(key, sequence, offset);
   }
 
   async #writeAll(): Promise<void> {
@@ -162,12 +162,12 @@ export class Snapshots implements SampleListener {
     const ends = await this.#options.ends();
     const todayMs = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS;
     for (const [number, partition] of this.#partitions) {
-      // Where nothing is left to read, time goes on by the clock; else by the log, so that reading
-      // late changes nothing.
+      // When caught up, minutes close by the clock; otherwise by the log, so that a late read
+      // stores the same snapshots.
       const caughtUp = BigInt(partition.next) >= (ends.get(number) ?? 0n);
       const horizonMs = (caughtUp ? clock.nowMs() : partition.lastRecordMs) - MINUTE_GRACE_MS;
-      for (const book of partition.books.values()) {
-        const closed = book.closeEnded(horizonMs);
+      for (const aggregator of partition.aggregators.values()) {
+        const closed = aggregator.closeEnded(horizonMs);
         if (closed !== null) partition.closed.push(closed);
       }
       const closed = [...partition.closed];
@@ -190,7 +190,7 @@ export class Snapshots implements SampleListener {
     if (nowMs - partition.soughtAtMs < SEEK_INTERVAL_MS) return partition.openFrom;
     let lowest = partition.next;
     for (const { fromOffset } of partition.closed) lowest = Math.min(lowest, fromOffset);
-    for (const { openFrom } of partition.books.values()) lowest = Math.min(lowest, openFrom ?? lowest);
+    for (const { openFrom } of partition.aggregators.values()) lowest = Math.min(lowest, openFrom ?? lowest);
     partition.openFrom = lowest;
     partition.soughtAtMs = nowMs;
     return lowest;
@@ -198,7 +198,7 @@ export class Snapshots implements SampleListener {
 }
 
 /**
- * The days from `firstMs` to before `beforeMs` that these snapshots are of: the log was read late.
+ * The days of these snapshots from `firstMs` to before `beforeMs`, if the log was read late.
  */
 function oldDays(closed: readonly ClosedMinute[], firstMs: number, beforeMs: number): Set<number> {
   const days = closed.map(({ snapshot }) => Math.floor(snapshot.measuredAtMs / DAY_MS) * DAY_MS);
@@ -207,7 +207,7 @@ function oldDays(closed: readonly ClosedMinute[], firstMs: number, beforeMs: num
 
 function emptyPartition(): Partition {
   return {
-    books: new Map(),
+    aggregators: new Map(),
     closed: [],
     next: 0,
     lastRecordMs: Number.NEGATIVE_INFINITY,

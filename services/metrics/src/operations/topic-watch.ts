@@ -4,20 +4,19 @@ import type { Logger } from "@kapi/runtime";
 import type { TopicGenerationStore } from "../domain/ports.ts";
 import { firstPosition, type TopicPositions } from "../domain/topic-position.ts";
 
-/** How often a process asks whether the topics are still the same. */
+/** How often a process checks the ids of the topics. */
 export const TOPIC_CHECK_INTERVAL_MS = 2_000;
 /**
- * How long a new generation is not read: by then every process has noticed it, and has left its
- * checkpoints.
+ * How old a new generation must be before it is read: by then every process has noticed it and
+ * written its last checkpoints.
  */
 const SETTLE_MS = 10_000;
 /**
- * How often a topic that is deleted at this moment is looked for, while the process waits for it to
- * end.
+ * How often a missing topic is checked for, while a stopping process waits for its recreation.
  */
 const RECREATED_POLL_MS = 200;
-/** Calls of `check` that one question answers: more than a process has partitions and readers. */
-const MAX_CALLS_TOGETHER = 10_000;
+/** Calls of `check` that share one request: more than a process has partitions and readers. */
+const MAX_CALLS_PER_CHECK = 10_000;
 
 /** The topics whose offsets the live stream compares. */
 const WATCHED_TOPICS = ["valuations", "samples", "latest"] as const;
@@ -29,26 +28,25 @@ export interface TopicWatchOptions {
   readonly ids: () => Promise<Readonly<Record<WatchedTopic, string | null>>>;
   readonly names: Readonly<Record<WatchedTopic, string>>;
   /**
-   * Called once, with the reason, when a topic was deleted and made again: the process must end.
+   * Called once, with the reason, when a topic was recreated: the process must end.
    */
   readonly changed: (error: Error) => void;
   readonly logger: Logger;
 }
 
 /**
- * Knows the ids of the topics from the start on, and notices when one of them is another. A process
- * that goes on after that would compare offsets that began again with those of before; so it ends,
- * and begins anew in the next generation.
+ * Detects recreated topics by their ids. A process that continued would compare restarted offsets
+ * with earlier ones; so it ends, and restarts in the next generation.
  */
 export class TopicWatch {
   readonly #options: TopicWatchOptions;
   readonly #ids: Readonly<Record<WatchedTopic, string>>;
   /**
-   * One question at a time. A call that comes while one is under way gets the answer of the next.
+   * One request at a time. A call during a running request gets the answer of the next one.
    */
   readonly #ask: (asked: null) => Promise<readonly WatchedTopic[]>;
   #changed: Error | null = null;
-  /** Where the topics begin. */
+  /** The first position of each topic. */
   readonly positions: TopicPositions;
 
   private constructor(
@@ -64,14 +62,14 @@ export class TopicWatch {
         const recreated = await this.#recreated();
         return calls.map(() => recreated);
       },
-      maxBatchSize: MAX_CALLS_TOGETHER,
+      maxBatchSize: MAX_CALLS_PER_CHECK,
       maxConcurrentBatches: 1,
     });
   }
 
   /**
-   * Registers the topics as they are now. Where one was made again lately, waits for the processes
-   * that knew the old one.
+   * Registers the current topics. If one was recreated recently, waits for the processes that used
+   * the old one.
    */
   static async start(options: TopicWatchOptions): Promise<TopicWatch> {
     const found = await options.ids();
@@ -94,8 +92,8 @@ export class TopicWatch {
   }
 
   /**
-   * Asks whether the topics are still those of the start.
-   * @throws the reason, where one of them was made again; another error where that cannot be told.
+   * Checks that no topic was recreated since the start.
+   * @throws the reason if one was recreated; another error if that is unknown.
    */
   async check(): Promise<void> {
     if (this.#changed !== null) throw this.#changed;
@@ -105,9 +103,8 @@ export class TopicWatch {
   }
 
   /**
-   * The topics that were made again by now, before the process ends. One that is deleted at this
-   * moment is waited for, since nothing can be written to it. None where that cannot be told within
-   * `timeoutMs`.
+   * Returns the topics that were recreated, before the process ends. Waits for a deleted topic to
+   * be recreated, because nothing can be written to it. Returns none after `timeoutMs`.
    */
   async recreated(timeoutMs: number): Promise<readonly WatchedTopic[]> {
     const over = new AbortController();
@@ -126,9 +123,8 @@ export class TopicWatch {
   }
 
   /**
-   * For a reader that cannot go on. Where that is because of a topic that was made again, the
-   * process ends as after {@link check}: not before its checkpoints can be written. Otherwise calls
-   * `fatal` with the error.
+   * Handles a reader's fatal error. If a topic was recreated, the process ends as after
+   * {@link check}, after writing its checkpoints. Otherwise calls `fatal` with the error.
    */
   async fail(error: Error, fatal: (error: Error) => void): Promise<void> {
     this.#options.logger.warn({ err: error }, "a reader has stopped");

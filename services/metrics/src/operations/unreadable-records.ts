@@ -4,7 +4,7 @@ import { counter, type Logger } from "@kapi/runtime";
 import type { DecodeFailure } from "../domain/codec/fields.ts";
 import { ReportLimit } from "./report-limit.ts";
 
-/** Reports of each record and reason that go to the log; the others are only counted. */
+/** Reports of each record and reason that go to the log; the others are only accepted. */
 const REPORTS_PER_MINUTE = 10;
 
 const unreadable = counter(

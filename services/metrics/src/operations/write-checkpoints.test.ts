@@ -67,7 +67,7 @@ it("writes over a stale checkpoint that it reads back, and says in the marker ho
 it("writes none for what is read again after a restart, and one for what comes after it", async () => {
   const { log, latest, checkpoints } = start();
   const window = { sequence: 1, from: -1, offset: 1 };
-  const point = { state: { sequence: 0, to: -1 }, judgeFrom: 1, takeFrame: false };
+  const point = { state: { sequence: 0, to: -1 }, acceptFrom: 1, takeFrame: false };
   log.restore(PARTITION, KEY, { sequence: 2, to: 1, offset: 2, window, frame: "{}" }, point);
   log.apply(PARTITION, [record(1), record(2)]);
   await checkpoints.write();

@@ -7,31 +7,32 @@ import type { CheckpointSink } from "../domain/ports.ts";
 import { markerKey } from "../domain/restore.ts";
 import type { SampleListener, SampleLog } from "./sample-log.ts";
 
-/** Checkpoints on their way at once. */
+/** Maximum number of concurrent checkpoint writes. */
 const MAX_WRITES_AT_ONCE = 1_000;
-/** What stands in `metrics.latest` for an account that is gone for good. */
-const GONE = "";
+/** The value in `metrics.latest` for a deleted account. */
+const TOMBSTONE = "";
 
 export interface CheckpointsOptions {
   readonly log: SampleLog;
   readonly sink: CheckpointSink;
-  /** The partitions that this process sequences: of others it writes none. */
+  /** The partitions that this process sequences; it writes checkpoints only for them. */
   readonly partitions: () => readonly number[];
   readonly logger: Logger;
 }
 
 /**
- * Keeps `metrics.latest` near the log: per account its newest sample, per partition up to where all
- * accounts are in. A marker is written only after every checkpoint that it speaks of is durable. It
- * also reads `metrics.latest` back: an older checkpoint than the account's state, left by a writer
- * that had lost the partition, is written over; and the marker tells how far that had been read
- * when its turn began, since one that came in later may have replaced what it speaks of.
+ * Writes `metrics.latest`: the newest sample of each account, and a marker per partition with the
+ * offset that its checkpoints include. A marker is written only after its checkpoints are durable.
+ *
+ * It also reads `metrics.latest` back and replaces stale checkpoints of writers that had lost the
+ * partition. The marker has the offset read back before its turn, because a later stale checkpoint
+ * may have replaced one that the marker includes.
  */
 export class Checkpoints implements SampleListener {
   readonly #options: CheckpointsOptions;
-  /** Accounts with samples that are not in a checkpoint, by partition. */
+  /** Accounts with samples after their checkpoint, by partition. */
   #changed = new Map<number, Map<string, AccountStream>>();
-  #gone = new Map<number, Set<string>>();
+  #deleted = new Map<number, Set<string>>();
   readonly #marked = new Map<number, number>();
   /** The offset in `metrics.latest` before which everything has been read back, by partition. */
   readonly #readTo = new Map<number, number>();
@@ -41,8 +42,8 @@ export class Checkpoints implements SampleListener {
     this.#options = options;
   }
 
-  counted(stream: AccountStream): void {
-    // What is read again after a restart stands in its checkpoint already.
+  accepted(stream: AccountStream): void {
+    // Samples that are read again after a restart are already in the checkpoint.
     if (stream.sequence > stream.checkpointed) this.#change(stream);
   }
 
@@ -54,19 +55,18 @@ export class Checkpoints implements SampleListener {
 
   removed(stream: AccountStream): void {
     this.#changed.get(stream.partition)?.delete(stream.key);
-    const gone = this.#gone.get(stream.partition) ?? new Set();
-    this.#gone.set(stream.partition, gone.add(stream.key));
+    const deletedKeys = this.#deleted.get(stream.partition) ?? new Set();
+    this.#deleted.set(stream.partition, deletedKeys.add(stream.key));
   }
 
   /**
-   * `metrics.latest` holds nothing of what was written any more: the next turn writes every
-   * account.
+   * `metrics.latest` was recreated: the next turn writes every account.
    */
   changeAll(): void {
     for (const stream of this.#options.log.streams()) this.#change(stream);
   }
 
-  /** A checkpoint was read back from `metrics.latest`. */
+  /** Replaces a checkpoint read back from `metrics.latest` if it is stale. */
   readBack(key: string, checkpoint: SampleCheckpoint): void {
     const { log } = this.#options;
     const stream = log.find(key);
@@ -74,27 +74,28 @@ export class Checkpoints implements SampleListener {
   }
 
   /**
-   * Everything before `offset` of a partition of `metrics.latest` has been read, and told to
-   * `readBack` or restored.
+   * Every record before `offset` of a partition of `metrics.latest` has been restored or passed to
+   * `readBack`.
    */
   readUpTo(partition: number, offset: number): void {
     this.#readTo.set(partition, offset);
   }
 
-  /** Writes what has changed; a call that comes while one is running waits for that one. */
+  /** Writes changed accounts; a call during a running one waits for that one. */
   write(): Promise<void> {
     return this.#running ?? this.#run(this.#options.partitions());
   }
 
   /**
-   * Writes what has changed in these partitions: the last of it, before the process ends. "all" is
-   * for a topic that was made again: whoever wrote a partition last may be gone, and every process
-   * knows all samples. Of the checkpoints that several processes write of one account, a start
-   * takes the one with the highest sequence.
+   * Writes the last checkpoints of these partitions before the process ends. "all" is for a
+   * recreated topic: a partition's last writer may have stopped, and every process knows all
+   * samples. A start uses the checkpoint with the highest sequence of each account.
    */
   async leave(partitions: readonly number[] | "all"): Promise<void> {
     while (this.#running !== null) await this.#running;
-    await this.#run(partitions === "all" ? [...new Set([...this.#changed.keys(), ...this.#gone.keys()])] : partitions);
+    await this.#run(
+      partitions === "all" ? [...new Set([...this.#changed.keys(), ...this.#deleted.keys()])] : partitions,
+    );
   }
 
   #run(partitions: readonly number[]): Promise<void> {
@@ -107,12 +108,11 @@ export class Checkpoints implements SampleListener {
   async #writeAll(partitions: readonly number[]): Promise<void> {
     const owned = new Set(partitions);
     for (const partition of owned) await this.#writePartition(partition);
-    // What another process sequences is in its care; should the partition come here, the log since
-    // its marker is known.
+    // Another process marks its own partitions. Forget the mark, in case one comes back here.
     for (const partition of this.#changed.keys()) if (!owned.has(partition)) this.#marked.delete(partition);
-    // A deletion writes over the checkpoint itself, so that the partition's owner needs not know
+    // A deletion writes over the checkpoint itself, so that the partition's owner dependencies not know
     // what is collected here.
-    for (const partition of this.#gone.keys()) if (!owned.has(partition)) this.#gone.delete(partition);
+    for (const partition of this.#deleted.keys()) if (!owned.has(partition)) this.#deleted.delete(partition);
   }
 
   async #writePartition(partition: number): Promise<void> {
@@ -120,12 +120,12 @@ export class Checkpoints implements SampleListener {
     const samplesOffset = log.position(partition);
     const latestOffset = this.#readTo.get(partition) ?? 0;
     const changed = this.#changed.get(partition) ?? new Map<string, AccountStream>();
-    const gone = this.#gone.get(partition) ?? new Set<string>();
-    if (changed.size + gone.size === 0 && this.#marked.get(partition) === samplesOffset) return;
+    const deletedKeys = this.#deleted.get(partition) ?? new Set<string>();
+    if (changed.size + deletedKeys.size === 0 && this.#marked.get(partition) === samplesOffset) return;
     this.#changed.delete(partition);
-    this.#gone.delete(partition);
+    this.#deleted.delete(partition);
     try {
-      for (const key of gone) await sink.write(partition, key, GONE);
+      for (const key of deletedKeys) await sink.write(partition, key, TOMBSTONE);
       let batch: Promise<void>[] = [];
       for (const stream of changed.values()) {
         if (log.find(stream.key) !== stream) continue;
@@ -140,7 +140,7 @@ export class Checkpoints implements SampleListener {
     } catch (error) {
       logger.warn({ err: error, partition }, "checkpoints were not written; the next turn writes them");
       for (const stream of changed.values()) if (log.find(stream.key) === stream) this.#change(stream);
-      for (const key of gone) this.#gone.set(partition, (this.#gone.get(partition) ?? new Set()).add(key));
+      for (const key of deletedKeys) this.#deleted.set(partition, (this.#deleted.get(partition) ?? new Set()).add(key));
     }
   }
 

@@ -14,8 +14,8 @@ export function encodeCheckpoint({ sequence, to, offset, window, frame }: Sample
 }
 
 /**
- * Checked by hand: a restart reads a checkpoint of every account, and the schema takes several
- * times as long.
+ * Validated by hand, because a restart decodes a checkpoint of every account and a schema takes
+ * several times as long.
  */
 export function decodeCheckpoint(text: string): SampleCheckpoint | DecodeFailure {
   const found = jsonOf(text);
@@ -35,8 +35,7 @@ export function decodeCheckpoint(text: string): SampleCheckpoint | DecodeFailure
 }
 
 /**
- * The sequence at the beginning of a checkpoint's text, without decoding the rest; NaN for any
- * other text.
+ * Reads only the sequence of a checkpoint's text; NaN if the text is not a checkpoint.
  */
 export function sequenceOfCheckpoint(text: string): number {
   return text.startsWith(SEQUENCE_FIRST) ? Number.parseInt(text.slice(SEQUENCE_FIRST.length), 10) : Number.NaN;
@@ -56,7 +55,7 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether it is a whole number, at least `lowest`. */
+/** Whether the value is a safe integer of at least `lowest`. */
 function isFrom(lowest: number, value: unknown): boolean {
   return Number.isSafeInteger(value) && Number(value) >= lowest;
 }

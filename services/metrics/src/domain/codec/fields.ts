@@ -1,7 +1,7 @@
 /**
- * A JSON object with known fields in a known order and nothing between, as `JSON.stringify` writes
- * it: an expression takes it apart for less than half of what parsing and checking it costs. Each
- * field is a pattern with one group, which matches nothing that the contract of the field refuses.
+ * Regular expressions for JSON objects with known fields in a fixed order, without spaces. Matching
+ * costs less than half of parsing and validating. Each field is a pattern with one group, which
+ * matches only values that the field's schema accepts.
  */
 
 /** The patterns of all fields, in the order of the wire. */
@@ -15,19 +15,19 @@ export const MINOR = "(-?(?:0|[1-9][0-9]{0,14}))";
 export const AMOUNT = "(-?(?:0|[1-9][0-9]{0,12})(?:\\.[0-9]{1,2})?)";
 export const PERCENT = "(-?(?:0|[1-9][0-9]{0,14})(?:\\.[0-9]{1,10})?)";
 
-/** Any day but the 29th of February, whose years would have to be calculated. */
+/** Any day but 29 February, which a regular expression cannot validate. */
 const DAY =
   "[0-9]{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)";
 const TIME = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\\.[0-9]{3}Z";
 export const MOMENT = `"(${DAY}T${TIME})"`;
 
 /**
- * Longest text of a moment: nanoseconds take 30. A frame shows two, and must stay below
+ * Maximum length of a time text; with nanoseconds it has 30. A frame has two, and must stay below
  * `MAX_FRAME_BYTES`.
  */
 export const MAX_MOMENT_CHARACTERS = 40;
 
-/** The patterns of fields that have more than a pattern. */
+/** Extracts the patterns of the fields. */
 export function patternsOf<Name extends string>(
   fields: Readonly<Record<Name, { readonly pattern: string }>>,
 ): FieldPatterns<Name> {
@@ -36,8 +36,7 @@ export function patternsOf<Name extends string>(
 }
 
 /**
- * The expression of an object that has these fields behind `start`, which is a brace, or a comma in
- * its midst.
+ * The expression for the fields of an object from `start` on: its opening brace, or a comma.
  */
 export function expressionOf(fields: FieldPatterns<string>, start: "{" | ","): RegExp {
   const members = Object.entries(fields).map(([name, pattern]) => `"${name}":${pattern}`);
@@ -50,18 +49,18 @@ export function groupsOf<Name extends string>(fields: FieldPatterns<Name>): Read
   return Object.fromEntries(groups) as Record<Name, number>;
 }
 
-/** A copy of ASCII text. A part of a longer text would keep all of that in memory. */
+/** Copies ASCII text: a slice of a longer string would keep all of it in memory. */
 export function copyOf(text: string): string {
   return Buffer.from(text, "latin1").toString("latin1");
 }
 
-/** Why bytes could not be decoded: a word for metrics, and the same in words. */
+/** Why bytes could not be decoded: the label for metrics, and a text. */
 export interface DecodeFailure {
   readonly reason: "not_json" | "malformed" | "not_cents";
   readonly fault: string;
 }
 
-/** The JSON that the text is, in a field of its own since any value is JSON; or why it is none. */
+/** Parses JSON. The value is in a field, because any value can be JSON. */
 export function jsonOf(text: string): { readonly json: unknown } | DecodeFailure {
   try {
     return { json: JSON.parse(text) };

@@ -7,7 +7,7 @@ import { decodeLiveFrame, encodeLiveFrame } from "./live-frame.ts";
 
 const SERVER = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f";
 const WHOLE: Sample = {
-  span: { sequence: 412, from: 1_001, to: 1_007 },
+  range: { sequence: 412, from: 1_001, to: 1_007 },
   values: {
     balanceMinor: 1_000_000,
     equityMinor: 1_012_345,
@@ -20,7 +20,7 @@ const WHOLE: Sample = {
   minimum: { equityMinor: 1_000_001, measuredAt: "2026-03-01T09:59:59.999Z" },
 };
 const NOTHING: Sample = {
-  span: { sequence: 1, from: -1, to: 0 },
+  range: { sequence: 1, from: -1, to: 0 },
   values: {
     balanceMinor: 0,
     equityMinor: 0,
@@ -33,7 +33,7 @@ const NOTHING: Sample = {
   minimum: { equityMinor: -0, measuredAt: "0000-01-01T00:00:00.000Z" },
 };
 const EXTREMES: Sample = {
-  span: { sequence: Number.MAX_SAFE_INTEGER, from: 1, to: Number.MAX_SAFE_INTEGER },
+  range: { sequence: Number.MAX_SAFE_INTEGER, from: 1, to: Number.MAX_SAFE_INTEGER },
   values: {
     balanceMinor: Number.MIN_SAFE_INTEGER,
     equityMinor: Number.MAX_SAFE_INTEGER,

@@ -5,7 +5,7 @@
 import { AccountMetricsFrame } from "@kapi/contracts";
 import { amountFromMinor, minorFromAmount } from "@kapi/kernel";
 
-import type { MeasuredValues } from "../reading.ts";
+import type { MeasuredValues } from "../valuation-record.ts";
 import { type AccountId, eventIdOf, type Minimum, type Sample } from "../sample.ts";
 import {
   AMOUNT,
@@ -21,8 +21,8 @@ import {
 } from "./fields.ts";
 
 /**
- * The JSON text of a field. All inserted text is free of characters that JSON escapes: valuations
- * are checked.
+ * Encodes a field as JSON text. Inserted text has no characters that JSON escapes, because
+ * valuations are validated.
  */
 type Encode = (account: AccountId, sample: Sample) => string;
 interface Field {
@@ -31,18 +31,18 @@ interface Field {
 }
 
 /**
- * The first fields of a frame, in the order of the wire: which sample it is. The record's key and
- * headers say it too.
+ * The first fields of a frame, in wire order. They identify the sample, as the record's key and
+ * headers do.
  */
 const FIRST_FIELDS = {
   type: () => '"account.metrics"',
-  eventId: (account, { span }) => `"${eventIdOf(account, span.sequence)}"`,
+  eventId: (account, { range }) => `"${eventIdOf(account, range.sequence)}"`,
   serverId: ({ serverId }) => `"${serverId}"`,
   accountNumber: ({ accountNumber }) => `"${accountNumber}"`,
-  sequence: (_account, { span }) => `${span.sequence}`,
+  sequence: (_account, { range }) => `${range.sequence}`,
 } as const satisfies Partial<Record<keyof AccountMetricsFrame, Encode>>;
 
-/** The fields after them, in the order of the wire: what the sample says. */
+/** The remaining fields, in wire order: the values of the sample. */
 const CONTENT_FIELDS: Readonly<Record<Exclude<keyof AccountMetricsFrame, keyof typeof FIRST_FIELDS>, Field>> = {
   measuredAt: { pattern: MOMENT, encode: (_account, { measuredAt }) => `"${measuredAt}"` },
   balance: { pattern: AMOUNT, encode: (_account, { values }) => amount(values.balanceMinor) },
@@ -71,15 +71,15 @@ export function encodeLiveFrame(account: AccountId, sample: Sample): Buffer {
   return Buffer.from(`${text}}`);
 }
 
-/** What a frame says of its account; money in minor units. */
+/** The values of a frame; money in minor units. */
 export interface FrameContent {
   readonly values: MeasuredValues;
   readonly minimum: Minimum;
 }
 
 /**
- * Decodes what a frame says, of this release or of one that writes the fields in another form. The
- * moments may be parts of the frame's text: whoever keeps one copies it ({@link copyOf}).
+ * Decodes the values of a frame, also of a release with another field order. Times may be slices of
+ * the frame's text: copy them before keeping them ({@link copyOf}).
  */
 export function decodeLiveFrame(frame: Buffer): FrameContent | DecodeFailure {
   const found = USUAL_END.exec(frame.toString("latin1"));
@@ -96,7 +96,7 @@ function decodeAnyFrame(frame: Buffer): FrameContent | DecodeFailure {
   }
   const { data } = parsed;
   if (data.measuredAt.length > MAX_MOMENT_CHARACTERS) return malformed("measuredAt: too long");
-  // As the expression gives them: the first group is the second element.
+  // Same positions as the match of the expression: the first group is element 1.
   return contentOf([undefined, ...CONTENT_NAMES.map((name) => data[name])]);
 }
 
@@ -131,12 +131,11 @@ function contentOf(fields: ArrayLike<string | number | undefined>): FrameContent
   };
 }
 
-/** Minor units that have few enough digits to be exact, in units of currency too. */
+/** Below this, minor units are exact in units of currency too. */
 const EXACT_MINOR = 1e15;
 
 /**
- * What `JSON.stringify` writes for the amount in units of currency, for less: a sample has five
- * amounts.
+ * Writes the same text as `JSON.stringify` of the amount in units of currency, but faster.
  */
 function amount(minor: number): string {
   const magnitude = Math.abs(minor);

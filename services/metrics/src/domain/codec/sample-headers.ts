@@ -1,6 +1,6 @@
 import { SAMPLE_HEADERS } from "@kapi/contracts";
 
-import type { Span } from "../judge.ts";
+import type { SampleRange } from "../acceptance-rule.ts";
 
 const MAX_DIGITS = 16;
 const ZERO = 48;
@@ -9,19 +9,18 @@ const ZERO = 48;
 export const DELETION_HEADERS: Readonly<Record<string, string>> = { [SAMPLE_HEADERS.deleted]: "1" };
 
 /** The headers of a record of `metrics.samples`. */
-export function encodeSampleHeaders(span: Span): Record<string, string> {
+export function encodeSampleHeaders(range: SampleRange): Record<string, string> {
   return {
-    [SAMPLE_HEADERS.sequence]: String(span.sequence),
-    [SAMPLE_HEADERS.from]: String(span.from),
-    [SAMPLE_HEADERS.to]: String(span.to),
+    [SAMPLE_HEADERS.sequence]: String(range.sequence),
+    [SAMPLE_HEADERS.from]: String(range.from),
+    [SAMPLE_HEADERS.to]: String(range.to),
   };
 }
 
 /**
- * The {@link Span} of a record of `metrics.samples`; null if a header is missing or no whole
- * number.
+ * Decodes the headers of a record of `metrics.samples`; null if one is missing or no whole number.
  */
-export function decodeSampleHeaders(headers: Readonly<Record<string, string>>): Span | null {
+export function decodeSampleHeaders(headers: Readonly<Record<string, string>>): SampleRange | null {
   const sequence = wholeNumber(headers[SAMPLE_HEADERS.sequence]);
   const from = headers[SAMPLE_HEADERS.from] === "-1" ? -1 : wholeNumber(headers[SAMPLE_HEADERS.from]);
   const to = wholeNumber(headers[SAMPLE_HEADERS.to]);
@@ -29,8 +28,8 @@ export function decodeSampleHeaders(headers: Readonly<Record<string, string>>): 
 }
 
 /**
- * Whether the record is no sample but reports that its account is deleted: from then on nothing of
- * it counts.
+ * Whether the record reports the deletion of its account. Later records of the account do not
+ * count.
  */
 export function isDeletion(headers: Readonly<Record<string, string>>): boolean {
   return headers[SAMPLE_HEADERS.deleted] !== undefined;

@@ -3,7 +3,7 @@ import { valuation } from "@kapi/testkit";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { MAX_FRAME_BYTES } from "../judge.ts";
+import { MAX_FRAME_BYTES } from "../acceptance-rule.ts";
 import { encodeLiveFrame } from "./live-frame.ts";
 import { decodeValuation } from "./valuation.ts";
 
@@ -19,10 +19,10 @@ function read(change: object): ReturnType<typeof decodeValuation> {
 function frame(change: object): Buffer {
   const found = read(change);
   if ("fault" in found) throw new Error(found.fault);
-  const { reading } = found;
-  const span = { sequence: Number.MAX_SAFE_INTEGER, from: 1, to: 2 };
-  const minimum = { equityMinor: reading.equityMinor, measuredAt: reading.measuredAt };
-  return encodeLiveFrame(found, { span, values: reading, measuredAt: reading.measuredAt, minimum });
+  const { valuation } = found;
+  const range = { sequence: Number.MAX_SAFE_INTEGER, from: 1, to: 2 };
+  const minimum = { equityMinor: valuation.equityMinor, measuredAt: valuation.measuredAt };
+  return encodeLiveFrame(found, { range, values: valuation, measuredAt: valuation.measuredAt, minimum });
 }
 
 describe("a valuation that is taken in", () => {
@@ -53,7 +53,7 @@ describe("a valuation in the form that trading servers write", () => {
   it("has the fields of the contract", () => {
     expect(JSON.stringify(Valuation.parse(JSON.parse(RECORDED)))).toBe(RECORDED);
     const measuredAt = "2026-03-01T10:00:00.123Z";
-    const reading = {
+    const valuation = {
       offset: 7,
       measuredAt,
       measuredAtMs: Date.parse(measuredAt),
@@ -66,7 +66,7 @@ describe("a valuation in the form that trading servers write", () => {
     };
     const account = { serverId: SERVER, accountNumber: "10000001" };
     for (const text of [RECORDED, spaced(RECORDED)]) {
-      expect(decodeValuation(`${SERVER}/10000001`, Buffer.from(text), 7)).toEqual({ ...account, reading });
+      expect(decodeValuation(`${SERVER}/10000001`, Buffer.from(text), 7)).toEqual({ ...account, valuation });
     }
   });
 
@@ -92,7 +92,7 @@ describe("a valuation in the form that trading servers write", () => {
 
   it("is refused where any other form of it is", () => {
     const [usual, other] = both(valid);
-    expect(usual).toHaveProperty("reading");
+    expect(usual).toHaveProperty("valuation");
     expect(usual).toEqual(other);
     const character = fc.constantFrom(...'0123456789-+.eTZ"{}[],: aZé\\\u0000'.split(""));
     fc.assert(

@@ -1,6 +1,6 @@
 import { AccountNumber, accountKey, Valuation } from "@kapi/contracts";
 
-import type { Reading } from "../reading.ts";
+import type { ValuationRecord } from "../valuation-record.ts";
 import { type Rejection, WRONG_KEY } from "../rejection.ts";
 import {
   ACCOUNT_NUMBER,
@@ -34,18 +34,17 @@ const FIELDS: FieldPatterns<keyof Valuation> = {
 const NAMES = Object.keys(FIELDS) as (keyof Valuation)[];
 const USUAL = expressionOf(FIELDS, "{");
 const AT = groupsOf(FIELDS);
-/** Characters before the moment of such a valuation, without the texts of the two fields before. */
+/** Characters before `measuredAt`, without the values of the two fields before it. */
 const BEFORE_MEASURED_AT = `{"${NAMES.slice(0, AT.measuredAt).join('":"","')}":"`.length;
 
-/** A record of `trading.valuations`, decoded; or why it cannot be used. */
+/** A decoded record of `trading.valuations`, or why it is rejected. */
 export type DecodedValuation =
-  | { readonly serverId: string; readonly accountNumber: string; readonly reading: Reading }
+  | { readonly serverId: string; readonly accountNumber: string; readonly valuation: ValuationRecord }
   | Rejection;
 
 /**
- * Decodes a record of `trading.valuations`. Rejected: what is no JSON or not of the contract's
- * shape, and what has another key than its own account's, since it would be on another partition
- * than the account's stream.
+ * Decodes a record of `trading.valuations`. Rejects values that are not JSON or break the contract,
+ * and records with a key other than their account's, which may be on a wrong partition.
  */
 export function decodeValuation(key: string, value: Buffer, offset: number): DecodedValuation {
   const decoded = usualValuation(value, offset) ?? anyValuation(value, offset);
@@ -57,8 +56,7 @@ function usualValuation(value: Buffer, offset: number): DecodedValuation | null 
   const found = USUAL.exec(value.toString("latin1"));
   if (found === null) return null;
   const start = BEFORE_MEASURED_AT + lengthOf(found[AT.serverId]) + lengthOf(found[AT.accountNumber]);
-  // Read anew: a part of the text would keep all of it in memory until the account's next
-  // valuation.
+  // Decoded again: a slice of the text would keep all of it in memory.
   const measuredAt = value.toString("latin1", start, start + lengthOf(found[AT.measuredAt]));
   return decodedOf(found, measuredAt, offset);
 }
@@ -78,7 +76,7 @@ function anyValuation(value: Buffer, offset: number): DecodedValuation {
   if (valuation.measuredAt.length > MAX_MOMENT_CHARACTERS) {
     return malformed("the valuation is malformed: measuredAt: too long");
   }
-  // As the expression gives them: the first group is the second element.
+  // Same positions as the match of the expression: the first group is element 1.
   const fields = [undefined, ...NAMES.map((name) => valuation[name])];
   return decodedOf(fields, valuation.measuredAt, offset);
 }
@@ -91,7 +89,7 @@ function decodedOf(
   return {
     serverId: String(fields[AT.serverId]),
     accountNumber: String(fields[AT.accountNumber]),
-    reading: {
+    valuation: {
       offset,
       measuredAt,
       measuredAtMs: Date.parse(measuredAt),

@@ -4,7 +4,7 @@ import { type FastifyInstance, serve } from "@kapi/http";
 import { readLatestSamples } from "../../operations/read-latest-samples.ts";
 import type { SampleLog } from "../../operations/sample-log.ts";
 
-/** The newest samples of accounts, as the log has them. */
+/** The route for the newest samples of accounts. */
 export function installLatestSamples(app: FastifyInstance, log: SampleLog): void {
   serve(app, METRICS_ROUTES.readLatestSamples, ({ body }) => {
     const accounts =

@@ -5,7 +5,7 @@ import type { LiveLoad } from "../ws/live-measures.ts";
 
 const NO_LOAD: LiveLoad = { sockets: 0, subscriptions: 0, stalled: 0, bufferedBytes: 0, mostBufferedBytes: 0 };
 
-/** What this process holds for its sockets; `load` gives null while it serves none. */
+/** The route for the load of live sockets; `load` returns null if this process serves none. */
 export function installLiveLoad(app: FastifyInstance, load: () => LiveLoad | null): void {
   serve(app, METRICS_ROUTES.readLiveLoad, () => load() ?? NO_LOAD);
 }

@@ -7,12 +7,12 @@ import type { AccountStatusAt, SnapshotStore } from "../../domain/ports.ts";
 
 const DELETED = "deleted";
 const GROUP = "metrics-account-statuses";
-/** Nobody waits for a status, and a thousand of them cost little more than one. */
+/** Statuses are not urgent, and a batch of a thousand costs little more than one. */
 const MIN_INTERVAL_MS = 250;
 
 /**
- * `account.events` → the statuses that snapshots show. What was deleted is deleted here too, should
- * nobody have asked for it.
+ * Stores the statuses of snapshots from `account.events`. Deletes deleted accounts here too, even
+ * without a request.
  */
 export function consumeAccountStatuses(options: {
   kafka: KafkaConnection;
@@ -31,13 +31,13 @@ export function consumeAccountStatuses(options: {
       const deadLetters: DeadLetter[] = [];
       const newest = new Map<string, AccountStatusAt>();
       for (const message of messages) {
-        const fact = factFromWire(message.value);
-        if (typeof fact === "string") deadLetters.push({ message, reason: fact, includeValue: true });
-        else if ("status" in fact) {
-          const account = { serverId: fact.serverId.toLowerCase(), accountNumber: fact.accountNumber };
+        const event = decodeAccountEvent(message.value);
+        if (typeof event === "string") deadLetters.push({ message, reason: event, includeValue: true });
+        else if ("status" in event) {
+          const account = { serverId: event.serverId.toLowerCase(), accountNumber: event.accountNumber };
           const key = accountKey(account.serverId, account.accountNumber);
-          const { version } = fact;
-          const status = fact.type === "account.deleted" ? DELETED : fact.status;
+          const { version } = event;
+          const status = event.type === "account.deleted" ? DELETED : event.status;
           if ((newest.get(key)?.version ?? 0) < version) newest.set(key, { account, version, status });
         }
       }
@@ -57,14 +57,14 @@ async function takeIn(store: SnapshotStore, statuses: readonly AccountStatusAt[]
   }
 }
 
-/** The fact, or why the record is none. */
-function factFromWire(value: Buffer): AccountFact | string {
+/** Decodes an event; returns the reason if it is malformed. */
+function decodeAccountEvent(value: Buffer): AccountFact | string {
   let json: unknown;
   try {
     json = JSON.parse(value.toString("utf8"));
   } catch {
-    return "the value is no JSON";
+    return "the value is not JSON";
   }
   const parsed = AccountFact.safeParse(json);
-  return parsed.success ? parsed.data : `no account fact: ${parsed.error.issues[0]?.path.join(".") ?? ""}`;
+  return parsed.success ? parsed.data : `not an account event: ${parsed.error.issues[0]?.path.join(".") ?? ""}`;
 }

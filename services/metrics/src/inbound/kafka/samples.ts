@@ -23,14 +23,14 @@ import type { UnreadableRecords } from "../../operations/unreadable-records.ts";
 import type { Checkpoints } from "../../operations/write-checkpoints.ts";
 
 const RECORDS_PER_TURN = 300;
-/** Under load a sample is shown this much later, and every fetch brings many. */
+/** Minimum time between fetches under load: samples are this much later, in larger batches. */
 const BUSY_INTERVAL_MS = 5;
 
 export interface SamplesOptions {
   readonly kafka: KafkaConnection;
   readonly scope: Scope;
   readonly log: SampleLog;
-  /** Null where this process writes no checkpoints. */
+  /** Null if this process writes no checkpoints. */
   readonly checkpoints: Checkpoints | null;
   readonly watch: TopicWatch;
   readonly unreadable: UnreadableRecords;
@@ -41,8 +41,8 @@ export interface SamplesOptions {
 }
 
 /**
- * Restores all accounts from `metrics.latest`, then reads `metrics.samples` from there on, for as
- * long as the process lives. Resolves when the samples have been read to the end they had.
+ * Restores all accounts from `metrics.latest`, then reads `metrics.samples` from there until the
+ * process stops. Resolves when the samples have been read to the end at the start.
  */
 export async function readSamples(options: SamplesOptions): Promise<{ reader: LogReader; progress: SampleProgress }> {
   const { kafka, scope, log, watch, logger, fatal } = options;
@@ -61,8 +61,8 @@ export async function readSamples(options: SamplesOptions): Promise<{ reader: Lo
       topic: TOPICS.metricsSamples,
       from,
       onBatch: async (partition, records) => {
-        // The reader begins again where retention has passed its offset: also in a topic that was
-        // made again.
+        // Offsets go back if retention has passed the reader's offset, or if the topic was
+        // recreated.
         if ((records[0]?.offset ?? 0n) + BigInt(first) < BigInt(log.position(partition))) await watch.check();
         await applyInTurns(log, partition, records, BigInt(first));
       },
@@ -80,8 +80,8 @@ export async function readSamples(options: SamplesOptions): Promise<{ reader: Lo
 }
 
 /**
- * The sockets must get their turn between the records of a long batch, or samples would leave the
- * windows unsent.
+ * Lets the sockets send between the records of a long batch. Otherwise samples would be dropped
+ * from the windows unsent.
  */
 async function applyInTurns(
   log: SampleLog,
@@ -104,8 +104,8 @@ export function sampleRecord({ key, value, headers, offset, timestampMs }: Messa
 }
 
 /**
- * Reads `metrics.latest` to its end; a process that writes checkpoints goes on reading, to mend
- * what stale writers leave.
+ * Reads `metrics.latest` to its end. A process that writes checkpoints continues reading, to
+ * replace those of stale writers.
  */
 async function readCheckpoints(options: SamplesOptions): Promise<Restoration> {
   const { kafka, scope, checkpoints, watch, unreadable, logger, fatal } = options;

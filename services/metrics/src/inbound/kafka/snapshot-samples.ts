@@ -6,11 +6,11 @@ import { sampleRecord } from "./samples.ts";
 import type { Snapshots } from "../../operations/store-snapshots.ts";
 
 const GROUP = "metrics-snapshots";
-/** Snapshots are of minutes: a fifth of a second makes few, large batches. */
+/** Snapshots are per minute, so fewer and larger batches are enough. */
 const MIN_INTERVAL_MS = 200;
 const MAX_BATCH_MESSAGES = 5_000;
 
-/** `metrics.samples` → the snapshots, each partition by one process of the group. */
+/** Reads `metrics.samples` for the snapshots, as a member of the group. */
 export function consumeSamples(options: {
   kafka: KafkaConnection;
   snapshots: Snapshots;
@@ -27,7 +27,7 @@ export function consumeSamples(options: {
     restartBeyondEnd: true,
     minIntervalMs: MIN_INTERVAL_MS,
     maxBatchMessages: MAX_BATCH_MESSAGES,
-    // One at a time: the live stream has the process's first claim.
+    // One at a time, because the live stream has priority in this process.
     concurrentPartitions: 1,
     logger,
     fatal,

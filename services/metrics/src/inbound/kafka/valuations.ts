@@ -9,17 +9,16 @@ import type { TopicWatch } from "../../operations/topic-watch.ts";
 
 /** The consumer group of the sequencers. */
 export const SEQUENCER_GROUP = "metrics-sequencer";
-/** Under load a sample comes this much later, and every fetch brings many valuations. */
+/** Minimum time between fetches under load: samples are this much later, in larger batches. */
 const BUSY_INTERVAL_MS = 10;
 /**
- * The log's reader gets its turn between the pieces of a long batch, or samples would wait there to
- * be judged.
+ * Valuations before the reader of `metrics.samples` gets its turn, so that samples do not wait.
  */
 const VALUATIONS_PER_TURN = 50;
 /** Larger than any offset: the first batch of an assignment is always checked. */
 const MAX_OFFSET = 2n ** 63n - 1n;
 
-/** `trading.valuations` → the sequencer, as a member of its group. */
+/** Reads `trading.valuations` for the sequencer, as a member of its group. */
 export function consumeValuations(options: {
   kafka: KafkaConnection;
   sequencer: Sequencer;
@@ -29,7 +28,7 @@ export function consumeValuations(options: {
 }): Promise<Started<Consumer>> {
   const { kafka, sequencer, watch, logger, fatal } = options;
   const first = BigInt(watch.positions.valuations);
-  /** The offset behind the last valuation that was taken in, by partition. */
+  /** The offset after the last valuation, by partition. */
   const reached = new Map<number, bigint>();
   return createConsumer(kafka, {
     groupId: SEQUENCER_GROUP,
@@ -46,7 +45,7 @@ export function consumeValuations(options: {
     maxBatchMessages: VALUATIONS_PER_TURN,
     onBatch: async ({ partition, messages }) => {
       await setImmediate();
-      // An offset may be smaller than the last one only in a topic that was made again.
+      // An offset is lower than the last one only if the topic was recreated.
       if ((messages[0]?.offset ?? 0n) < (reached.get(partition) ?? MAX_OFFSET)) await checked(watch);
       const { commitOffset } = await sequencer.take(
         partition,
@@ -55,7 +54,7 @@ export function consumeValuations(options: {
       reached.set(partition, (messages.at(-1)?.offset ?? -1n) + 1n);
       return { commitOffset: () => commitOffset() - first };
     },
-    beforeLastCommit: () => sequencer.judged(),
+    beforeLastCommit: () => sequencer.awaitAcceptance(),
   });
 }
 
@@ -63,6 +62,6 @@ async function checked(watch: TopicWatch): Promise<void> {
   try {
     await watch.check();
   } catch (error) {
-    throw new RetryableError("it is not known whether the topic is the one of the start", { cause: error });
+    throw new RetryableError("it is unknown whether the topic was recreated", { cause: error });
   }
 }

@@ -6,12 +6,12 @@ import type { Logger, Scope } from "@kapi/runtime";
 import type { TopicGenerationStore } from "../../domain/ports.ts";
 import { TOPIC_CHECK_INTERVAL_MS, TopicWatch } from "../../operations/topic-watch.ts";
 
-/** How long a process that must end may write its last checkpoints. */
+/** Time limit for the last checkpoints of a process that must end. */
 const LEAVE_TIMEOUT_MS = 5_000;
 
 /**
- * Watches the ids of the topics. Where one was deleted and made again, this process leaves its
- * checkpoints and ends: its next start goes on with the new topic.
+ * Watches the ids of the topics. If one was recreated, this process writes its last checkpoints and
+ * ends. Its next start continues with the new topic.
  */
 export async function watchTopics(options: {
   kafka: KafkaConnection;
@@ -50,7 +50,7 @@ export async function watchTopics(options: {
     try {
       await watch.check();
     } catch (error) {
-      logger.info({ err: error }, "the ids of the topics were not checked");
+      logger.info({ err: error }, "the ids of the topics could not be checked");
     } finally {
       isChecking = false;
     }

@@ -2,18 +2,18 @@ import { AccountNumber, ClientMessage, type LiveErrorFrame } from "@kapi/contrac
 
 import { textFrame } from "../../domain/websocket-frame.ts";
 
-/** Longest piece of a client's text that an error message repeats. */
+/** Maximum length of client text that an error message repeats. */
 const MAX_ECHOED_CHARACTERS = 64;
 
 export const PONG = textFrame("pong");
 
-/** What a client's text asks for, or why it is no message. */
+/** A decoded client message, or the error frame for it. */
 export type ReadMessage =
   | { readonly kind: "ping" }
   | { readonly kind: "message"; readonly message: ClientMessage }
   | { readonly kind: "invalid"; readonly frame: LiveErrorFrame };
 
-/** Reads what a client sent (decisions, 10.3). */
+/** Decodes a client message (decisions, 10.3). */
 export function messageFromWire(data: Buffer, isBinary: boolean): ReadMessage {
   if (isBinary) return invalid("Messages must be text");
   const text = data.toString("utf8");
@@ -35,7 +35,7 @@ export function messageFromWire(data: Buffer, isBinary: boolean): ReadMessage {
   return { kind: "message", message: parsed.data };
 }
 
-/** An error message as a frame. */
+/** Encodes an error message as a frame. */
 export function errorFrame(frame: LiveErrorFrame): Buffer {
   return textFrame(JSON.stringify(frame));
 }

@@ -14,7 +14,7 @@ import { HEADERS, type KeyEntry, LIVE_METRICS_PATH, LIVE_METRICS_SCOPE } from "@
 import { addressOf, ApiError, DependencyError } from "@kapi/http";
 import { type Clock, uuidV7 } from "@kapi/kernel";
 
-/** For billing. */
+/** The operation's name for billing. */
 const OPERATION = "liveMetrics";
 const ACCEPTED_REQUEST_ID = /^[\x21-\x7e]{1,200}$/;
 const WEBSOCKET_KEY = /^[+/0-9A-Za-z]{22}==$/;
@@ -26,27 +26,27 @@ export interface HandshakeContext {
   readonly admission: Pick<Admission, "admit">;
   readonly refunds: RepeatedRefunds;
   readonly clock: Clock;
-  /** Told whose key it is, before anything is checked about it. */
+  /** Called with the key's organization, before the key is checked. */
   readonly seen: (organizationId: string) => void;
-  /** Throws ApiError TOO_MANY_CONNECTIONS where the organization has all it may have. */
+  /** Throws ApiError TOO_MANY_CONNECTIONS if the organization has reached its limit. */
   readonly checkRoom: (organizationId: string) => void;
 }
 
-/** A client that may come in, and what its answer carries. */
+/** An admitted client and the headers of its response. */
 export interface Admittance {
   readonly key: KeyEntry;
   readonly headers: readonly string[];
 }
 
-/** The id by which this handshake is billed and logged: the caller's where it is acceptable. */
+/** The request id for billing and logs: the caller's, if it is valid. */
 export function requestIdOf(request: IncomingMessage, clock: Clock): string {
   const given = request.headers[HEADERS.requestId];
   return typeof given === "string" && ACCEPTED_REQUEST_ID.test(given) ? given : uuidV7(clock.nowMs());
 }
 
 /**
- * The checks of a handshake, in the order of all requests (decisions, 1.1): the same admission as
- * HTTP, at the price of a live connection.
+ * Checks a handshake in the same order as an HTTP request (decisions, 1.1), and charges the price
+ * of a live connection.
  * @throws ApiError, to be answered before the upgrade (decisions, 10.3).
  */
 export async function admitHandshake(
@@ -75,8 +75,8 @@ export async function admitHandshake(
 }
 
 /**
- * Where the reply of Redis is lost the handshake is answered 500, and costs nothing: what may be
- * charged is given back.
+ * If the reply of Redis is lost, the handshake returns 500 and costs nothing: a possible charge is
+ * refunded.
  */
 async function charge(
   { directory, admission, refunds, clock }: HandshakeContext,
@@ -95,8 +95,8 @@ async function charge(
 }
 
 /**
- * Answers a handshake that failed, in the form of every error, and closes. `remaining`: the
- * organization's credits, null where they are not known (decisions, 1.6). Returns the status.
+ * Sends the error response of a failed handshake and closes the socket. `remaining`: the
+ * organization's credits, or null if unknown (decisions, 1.6). Returns the status.
  */
 export function refuseHandshake(socket: Duplex, error: unknown, requestId: string, remaining: number | null): number {
   const answer = toApiError(error);
@@ -123,7 +123,7 @@ function toApiError(error: unknown): ApiError {
     : new ApiError("INTERNAL", { cause: error });
 }
 
-/** A client of another version of the protocol is told ours (RFC 6455, 4.4). */
+/** The response names the supported protocol version (RFC 6455, 4.4). */
 function notAHandshake(): ApiError {
   const headers = { [VERSION_HEADER]: WEBSOCKET_VERSION };
   return new ApiError("VALIDATION_FAILED", { text: "Not a WebSocket handshake", headers });

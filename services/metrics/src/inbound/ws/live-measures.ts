@@ -1,4 +1,4 @@
-/** What is measured of the live connections. */
+/** Metrics of the live connections. */
 import { counter, observed } from "@kapi/runtime";
 
 const handshakes = counter("metrics.live.handshakes", "Live handshakes that were answered, by `status`", "{handshake}");
@@ -8,33 +8,32 @@ const closes = counter(
   "{socket}",
 );
 
-/** What the open sockets are, and what waits in this process for their networks. */
+/** The open sockets of this process and their unsent bytes. */
 export interface LiveLoad {
   readonly sockets: number;
   readonly subscriptions: number;
-  /** Of the sockets, those that are sent nothing until their network has drained. */
+  /** Sockets that get nothing until their buffer has drained. */
   readonly stalled: number;
   readonly bufferedBytes: number;
-  /** Of the socket for which the most waits. */
+  /** Unsent bytes of the socket with the most. */
   readonly mostBufferedBytes: number;
 }
 
-/** Counts an answer to a handshake; `status` is 101 or that of the refusal. */
+/** Counts an answered handshake; `status` is 101 or the status of the error. */
 export function countHandshake(status: number): void {
   handshakes.add(1, { status });
 }
 
 /**
- * Counts a socket that is closed from here, with the close code of the interface; 1006 one that was
- * given up.
+ * Counts a socket that this process closes, by close code; 1006 if it was terminated.
  */
 export function countClose(code: number): void {
   closes.add(1, { code });
 }
 
-/** Lets the load be looked at; null: there are no live connections in this process. */
+/** Registers the metrics of the load; null if this process serves no live connections. */
 export function measureLiveLoad(load: () => LiveLoad | null): void {
-  const told = (of: (load: LiveLoad) => number) => () => {
+  const gaugeOf = (of: (load: LiveLoad) => number) => () => {
     const now = load();
     return now === null ? [] : [{ value: of(now) }];
   };
@@ -42,24 +41,24 @@ export function measureLiveLoad(load: () => LiveLoad | null): void {
     "metrics.live.sockets",
     "Open live sockets of this process",
     "{socket}",
-    told(({ sockets }) => sockets),
+    gaugeOf(({ sockets }) => sockets),
   );
   observed(
     "metrics.live.sockets.stalled",
     "Live sockets that are sent nothing until their network has drained",
     "{socket}",
-    told(({ stalled }) => stalled),
+    gaugeOf(({ stalled }) => stalled),
   );
   observed(
     "metrics.live.subscriptions",
     "Subscriptions of the open live sockets",
     "{subscription}",
-    told(({ subscriptions }) => subscriptions),
+    gaugeOf(({ subscriptions }) => subscriptions),
   );
   observed(
     "metrics.live.buffered",
     "Bytes that wait in this process for the networks of its live sockets",
     "By",
-    told(({ bufferedBytes }) => bufferedBytes),
+    gaugeOf(({ bufferedBytes }) => bufferedBytes),
   );
 }

@@ -4,12 +4,12 @@ import { arrivalLimits } from "@kapi/http";
 import type { Started } from "@kapi/runtime";
 
 /**
- * Connections that wait to be taken: after a restart all clients come back at once. The kernel's
- * own limit may be lower.
+ * Maximum number of connections that wait to be accepted: after a restart all clients reconnect at
+ * once. The kernel's limit may be lower.
  */
 const LIVE_BACKLOG = 4_096;
 
-/** A port of its own for the stream, on which nothing but upgrades is answered. */
+/** Listens on a separate port that answers only upgrades. */
 export async function listenForUpgrades(host: string, port: number): Promise<Started<Server>> {
   const body = JSON.stringify({ error: "Not found" });
   const server = createServer(arrivalLimits(), (_request, response) => {

@@ -12,37 +12,35 @@ import { type ServerOptions, WebSocket, WebSocketServer } from "ws";
 import { type Admittance, admitHandshake, refuseHandshake, requestIdOf } from "./handshake.ts";
 import { countHandshake, type LiveLoad } from "./live-measures.ts";
 import { type LiveContext, LiveSocket } from "./live-socket.ts";
-import { Outlet } from "./outlet.ts";
+import { SocketWriter } from "./socket-writer.ts";
 
 const MAX_MESSAGE_BYTES = 16 * 1_024;
 const CHECK_INTERVAL_MS = 1_000;
 const PING_INTERVAL_MS = 20_000;
 /**
- * How long a closed connection's other side may take to say goodbye; a slow one first has its
- * buffer to read.
+ * Time limit for the client's close frame; a slow client reads its buffer first.
  */
 const CLOSE_TIMEOUT_MS = 45_000;
 /**
- * Over how long a process that stops closes its sockets, however many they are: those who come back
- * meet the other processes one after another. With the goodbyes it is less than a process gives
- * each of its components.
+ * A stopping process spreads the closing of its sockets over this time, so that clients reconnect
+ * to other processes one after another. With the close frames it stays below the stop deadline of a
+ * component.
  */
 const CLOSE_SPREAD_MS = 5_000;
-/** Longest time between two of them: few sockets are not spread that far. */
+/** Maximum time between two closes, for few sockets. */
 const CLOSE_INTERVAL_MS = 20;
-/** How long the last goodbyes may take. */
+/** Time limit for the last close frames. */
 const STOP_TIMEOUT_MS = 2_000;
 const CLOSED_POLL_MS = 20;
 /**
- * To a client that comes while the process stops; by then another one is ready, or soon this one
- * again.
+ * `Retry-After` of a handshake while the process stops: another process is ready by then.
  */
-const COME_AGAIN_S = "1";
+const RETRY_AFTER_S = "1";
 const MESSAGE_TOO_BIG = 1009;
 const SWITCHING_PROTOCOLS = 101;
 
 export interface LiveServerOptions extends Omit<LiveContext, "limits"> {
-  /** The HTTP server whose upgrades are taken. */
+  /** The HTTP server whose upgrades are handled. */
   readonly server: Server;
   readonly admission: Admission;
   readonly refunds: RepeatedRefunds;
@@ -59,13 +57,12 @@ export interface LiveServer {
 }
 
 /**
- * `ws` closes with 1009 what is too large; the interface's own code for it is another
+ * Replaces the code 1009 of `ws` for messages that are too large by the interface's code
  * (decisions, 10.3).
  */
 class LiveWebSocket extends WebSocket {
   /**
-   * Sends the answers to what came before: `ws` closes by itself where the client says so, or
-   * breaks the protocol.
+   * Flushes pending answers: `ws` itself closes if the client does or breaks the protocol.
    */
   beforeClose = (): void => undefined;
 
@@ -76,9 +73,8 @@ class LiveWebSocket extends WebSocket {
 }
 
 /**
- * Takes live connections; `stop` refuses new ones (500 with Retry-After) and closes the others with
- * 1012, spread over {@link CLOSE_SPREAD_MS}, so that their clients come back to other processes.
- * Until its turn comes a socket is served.
+ * Serves live connections. `stop` rejects new ones (500 with Retry-After) and closes the open ones
+ * with 1012, spread over {@link CLOSE_SPREAD_MS}. Each socket is served until it is closed.
  */
 export function startLiveServer(options: LiveServerOptions): Started<LiveServer> {
   const live = new LiveConnections(options);
@@ -90,11 +86,11 @@ class LiveConnections implements LiveServer {
   readonly #wss: ReturnType<typeof createWebSocketServer>;
   readonly #sockets = new Set<LiveSocket>();
   readonly #byKey = new Map<string, Set<LiveSocket>>();
-  /** Open connections and those being admitted, by organization. */
+  /** Number of connections, open or being admitted, by organization. */
   readonly #taken = new Map<string, number>();
   readonly #headers = new WeakMap<IncomingMessage, readonly string[]>();
   readonly #timers: NodeJS.Timeout[];
-  readonly #endWatch: () => void;
+  readonly #stopWatching: () => void;
   #stopping = false;
   readonly #onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     void this.#upgrade(request, socket, head);
@@ -104,7 +100,7 @@ class LiveConnections implements LiveServer {
     this.#options = options;
     this.#wss = createWebSocketServer();
     this.#wss.on("headers", (headers, request) => headers.push(...(this.#headers.get(request) ?? [])));
-    this.#endWatch = options.directory.onChange((entry) => this.#changed(entry));
+    this.#stopWatching = options.directory.onChange((entry) => this.#changed(entry));
     this.#timers = [
       setInterval(() => this.#check(), CHECK_INTERVAL_MS),
       setInterval(() => this.#ping(), PING_INTERVAL_MS),
@@ -132,7 +128,7 @@ class LiveConnections implements LiveServer {
     server.off("upgrade", this.#onUpgrade);
     server.on("upgrade", (request: IncomingMessage, socket: Duplex) => this.#refuseStopping(request, socket));
     await this.#closeSpread();
-    this.#endWatch();
+    this.#stopWatching();
     for (const timer of this.#timers) clearInterval(timer);
     const deadlineMs = monotonicClock.nowMs() + STOP_TIMEOUT_MS;
     while (this.#sockets.size > 0 && monotonicClock.nowMs() < deadlineMs) await delay(CLOSED_POLL_MS);
@@ -140,8 +136,7 @@ class LiveConnections implements LiveServer {
   }
 
   /**
-   * Closes the sockets that are there now, in their order; one whose handshake ends later is closed
-   * as it opens.
+   * Closes the open sockets in order. A socket whose handshake ends later is closed as it opens.
    */
   async #closeSpread(): Promise<void> {
     const open = [...this.#sockets];
@@ -149,7 +144,7 @@ class LiveConnections implements LiveServer {
     const begunMs = monotonicClock.nowMs();
     let closed = 0;
     for (const socket of open) {
-      // Several at once where the timers cannot keep up.
+      // Several at once if the timers cannot keep up.
       while (monotonicClock.nowMs() < begunMs + closed * eachMs) await delay(CLOSE_INTERVAL_MS);
       socket.close(LIVE_CLOSE_CODES.restart);
       closed += 1;
@@ -158,7 +153,7 @@ class LiveConnections implements LiveServer {
 
   #refuseStopping(request: IncomingMessage, socket: Duplex): void {
     socket.on("error", () => socket.destroy());
-    const error = new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { [HEADERS.retryAfter]: COME_AGAIN_S } });
+    const error = new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { [HEADERS.retryAfter]: RETRY_AFTER_S } });
     refuseHandshake(socket, error, requestIdOf(request, this.#options.clock), null);
   }
 
@@ -187,7 +182,7 @@ class LiveConnections implements LiveServer {
       if (!(error instanceof ApiError) || error.status >= 500) {
         this.#options.logger.warn({ err: error, requestId }, "a live handshake failed");
       }
-      // A key that was revoked just now is answered as an unknown one (decisions, 12).
+      // A key that was just revoked is answered like an unknown one (decisions, 12).
       const isUnknown = error instanceof ApiError && error.code === "AUTHENTICATION_REQUIRED";
       const remaining = whose === null || isUnknown ? null : await this.#options.availableCredits(whose);
       countHandshake(refuseHandshake(socket, error, requestId, remaining));
@@ -195,8 +190,7 @@ class LiveConnections implements LiveServer {
   }
 
   /**
-   * The place of the connection, taken at its admission, is given back when the raw socket closes,
-   * however it ends.
+   * The connection counts for its organization from its admission until the raw socket closes.
    */
   #open(request: IncomingMessage, socket: Duplex, head: Buffer, { key, headers }: Admittance): void {
     const release = (): void => this.#give(key.organizationId);
@@ -205,20 +199,20 @@ class LiveConnections implements LiveServer {
     this.#headers.set(request, headers);
     this.#wss.handleUpgrade(request, socket, head, (ws) => {
       countHandshake(SWITCHING_PROTOCOLS);
-      const outlet = new Outlet({
+      const writer = new SocketWriter({
         socket,
         maxBufferedBytes: this.#options.limits.maxBufferedBytes,
         isOpen: () => ws.readyState === ws.OPEN,
         onDrain: () => live.drained(),
       });
-      const live = new LiveSocket({ context: this.#options, ws, outlet, key, sessionId: randomUUID() });
-      ws.beforeClose = () => outlet.flush();
+      const live = new LiveSocket({ context: this.#options, ws, writer, key, sessionId: randomUUID() });
+      ws.beforeClose = () => writer.flush();
       this.#sockets.add(live);
       const ofKey = this.#byKey.get(key.keyId) ?? new Set();
       this.#byKey.set(key.keyId, ofKey.add(live));
       ws.on("error", (error) => this.#options.logger.debug({ err: error }, "a live connection failed"));
       ws.on("close", () => this.#forget(live));
-      // The key may have been revoked while it was admitted.
+      // The key may have been revoked during admission.
       const current = this.#options.directory.key(key.keyId);
       if (current !== undefined && current !== key) live.keyChanged(current);
       if (this.#stopping) live.close(LIVE_CLOSE_CODES.restart);

@@ -10,9 +10,9 @@ import { expect, it } from "vitest";
 import { encodeSampleHeaders } from "../../domain/codec/sample-headers.ts";
 import { SampleWindows } from "../../domain/sample-windows.ts";
 import { SampleLog } from "../../operations/sample-log.ts";
-import { FanOut } from "./fan-out.ts";
+import { SubscriptionHub } from "./subscription-hub.ts";
 import { LiveSocket } from "./live-socket.ts";
-import { Outlet } from "./outlet.ts";
+import { SocketWriter } from "./socket-writer.ts";
 
 const ACCOUNTS = ["10000001", "10000002", "10000003"];
 const MAX_BUFFERED_BYTES = 200;
@@ -41,7 +41,7 @@ class SlowNetwork extends Writable {
   }
 }
 
-/** As much of a `ws` socket as a client that only subscribes needs. */
+/** As much of a `ws` socket as a client that only subscribes dependencies. */
 class SilentSocket extends EventEmitter {
   readonly isPaused = false;
   pause(): void {}
@@ -61,12 +61,12 @@ function newLog(clock: TestClock): SampleLog {
 it("a client whose network never takes everything gets something of every account", async () => {
   const clock = new TestClock(0);
   const log = newLog(clock);
-  const fanOut = new FanOut({ log, clock });
-  log.listen(fanOut);
+  const hub = new SubscriptionHub({ log, clock });
+  log.listen(hub);
   const { entry: key } = keyEntry({ scopes: [LIVE_METRICS_SCOPE] });
   const server = serverEntry({ organizationId: key.organizationId });
   const network = new SlowNetwork();
-  const outlet = new Outlet({
+  const writer = new SocketWriter({
     socket: network,
     maxBufferedBytes: MAX_BUFFERED_BYTES,
     isOpen: () => true,
@@ -76,7 +76,7 @@ it("a client whose network never takes everything gets something of every accoun
   const live = new LiveSocket({
     context: {
       log,
-      fanOut,
+      hub,
       directory: {
         key: () => key,
         server: () => server,
@@ -91,7 +91,7 @@ it("a client whose network never takes everything gets something of every accoun
       limits: { maxSubscriptions: ACCOUNTS.length, maxMessagesPerSecond: 1_000, stuckTimeoutMs: 1_000_000 },
     },
     ws: ws as unknown as WebSocket,
-    outlet,
+    writer,
     key,
     sessionId: "a session",
   });

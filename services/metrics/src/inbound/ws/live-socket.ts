@@ -19,22 +19,22 @@ import { pongFrame, textFrame } from "../../domain/websocket-frame.ts";
 import type { AccountExistence } from "../../domain/ports.ts";
 import type { SampleLog } from "../../operations/sample-log.ts";
 import { errorFrame, messageFromWire, PONG } from "./client-messages.ts";
-import type { FanOut, Subscription } from "./fan-out.ts";
+import type { SubscriptionHub, Subscription } from "./subscription-hub.ts";
 import { countClose } from "./live-measures.ts";
-import type { Outlet } from "./outlet.ts";
-import { ReadingRate } from "./reading-rate.ts";
+import type { SocketWriter } from "./socket-writer.ts";
+import { ReadRate } from "./read-rate.ts";
 
-/** Unanswered pings after which the other side is taken for gone. */
+/** Number of unanswered pings after which the connection is terminated. */
 const MAX_UNANSWERED_PINGS = 3;
-/** How a connection that ended without a close frame is called (RFC 6455, 7.1.5). */
+/** The code of a connection that ended without a close frame (RFC 6455, 7.1.5). */
 const GIVEN_UP = 1006;
-/** How long to wait before the account service is asked again whether an account exists. */
-const ASK_AGAIN_MS = 1_000;
+/** Pause before the account service is asked again whether an account exists. */
+const RETRY_INTERVAL_MS = 1_000;
 
-/** What all sockets share. */
+/** The dependencies of all sockets. */
 export interface LiveContext {
   readonly log: SampleLog;
-  readonly fanOut: FanOut;
+  readonly hub: SubscriptionHub;
   readonly directory: Directory;
   readonly existence: AccountExistence;
   readonly clock: Clock;
@@ -47,19 +47,18 @@ export interface LiveContext {
 }
 
 /**
- * One live connection, from `connected` to its end: reads the client's messages and keeps its
- * subscriptions. Messages of one account are answered in their order; those of others do not wait
- * for an account that must be asked for.
+ * One live connection: reads the client's messages and keeps its subscriptions. Messages for one
+ * account are answered in order, and do not wait for messages of other accounts.
  */
 export class LiveSocket {
   readonly keyId: string;
   readonly organizationId: string;
   readonly #context: LiveContext;
   readonly #ws: WebSocket;
-  readonly #outlet: Outlet;
-  readonly #rate: ReadingRate;
+  readonly #writer: SocketWriter;
+  readonly #rate: ReadRate;
   readonly #subscriptions = new Map<string, Subscription>();
-  /** Messages that wait for the answer whether their account exists, by account. */
+  /** Messages that wait until it is known whether their account exists, by account. */
   readonly #waiting = new Map<string, ClientMessage[]>();
   #waitingMessages = 0;
   readonly #closed = new AbortController();
@@ -67,16 +66,22 @@ export class LiveSocket {
   #resume: NodeJS.Timeout | null = null;
   #unansweredPings = 0;
 
-  constructor(options: { context: LiveContext; ws: WebSocket; outlet: Outlet; key: KeyEntry; sessionId: string }) {
+  constructor(options: {
+    context: LiveContext;
+    ws: WebSocket;
+    writer: SocketWriter;
+    key: KeyEntry;
+    sessionId: string;
+  }) {
     this.#context = options.context;
     this.#ws = options.ws;
-    this.#outlet = options.outlet;
+    this.#writer = options.writer;
     this.#key = options.key;
     this.keyId = options.key.keyId;
     this.organizationId = options.key.organizationId;
-    this.#rate = new ReadingRate(this.#context.limits.maxMessagesPerSecond, monotonicClock);
+    this.#rate = new ReadRate(this.#context.limits.maxMessagesPerSecond, monotonicClock);
     const connected: ConnectedFrame = { type: "connected", sessionId: options.sessionId };
-    this.#outlet.push(textFrame(JSON.stringify(connected)));
+    this.#writer.push(textFrame(JSON.stringify(connected)));
     this.#ws.on("message", (data, isBinary) => this.#receive(data, isBinary));
     this.#ws.on("ping", (payload) => this.#receivePing(payload));
     this.#ws.on("pong", () => {
@@ -89,34 +94,34 @@ export class LiveSocket {
     return this.#subscriptions.size;
   }
 
-  /** Bytes that wait in this process for this client's network. */
+  /** Unsent bytes of this client. */
   get bufferedBytes(): number {
-    return this.#outlet.bufferedBytes;
+    return this.#writer.bufferedBytes;
   }
 
-  /** Whether it is sent nothing until its network has drained. */
+  /** Whether nothing is sent until its buffer has drained. */
   get isStalled(): boolean {
-    return this.#outlet.stalledSinceMs !== null;
+    return this.#writer.stalledSinceMs !== null;
   }
 
-  /** The network has taken everything: goes on at each subscription's own place. */
+  /** The buffer has drained: resumes each subscription at its cursor. */
   drained(): void {
-    // Who was served goes to the end of the line: a slow network may never take what there is of
-    // all. A round is of those that were there at its beginning.
+    // A served subscription moves to the end, so that all take turns on a slow network. A round
+    // covers the subscriptions that exist at its start.
     const round = Array.from(this.#subscriptions.values());
     for (const subscription of round) {
       this.#subscriptions.delete(subscription.key);
       this.#subscriptions.set(subscription.key, subscription);
-      this.#context.fanOut.advance(subscription);
-      if (this.#outlet.stalledSinceMs !== null) return;
+      this.#context.hub.advance(subscription);
+      if (this.#writer.stalledSinceMs !== null) return;
     }
     this.#readAgain();
   }
 
-  /** Looks after the connection; to be called every second. */
+  /** Closes the connection if its key is revoked or it is stuck; called every second. */
   check(nowMs: number): void {
     if (this.#closed.signal.aborted) return;
-    const stalledSinceMs = this.#outlet.stalledSinceMs;
+    const stalledSinceMs = this.#writer.stalledSinceMs;
     if (!this.#mayStay(this.#key, nowMs)) this.close(LIVE_CLOSE_CODES.keyRevoked);
     else if (stalledSinceMs !== null && nowMs - stalledSinceMs >= this.#context.limits.stuckTimeoutMs) {
       this.close(LIVE_CLOSE_CODES.slowConsumer);
@@ -124,17 +129,16 @@ export class LiveSocket {
   }
 
   /**
-   * Pings the client, and gives one up that has answered none of the last ones although it was
-   * read.
+   * Pings the client. Terminates it if it has not answered the last pings although it was read.
    */
   ping(): void {
     if (this.#closed.signal.aborted) return;
     if (this.#unansweredPings >= MAX_UNANSWERED_PINGS) return this.#giveUp();
-    if (!this.#ws.isPaused && this.#outlet.stalledSinceMs === null) this.#unansweredPings += 1;
+    if (!this.#ws.isPaused && this.#writer.stalledSinceMs === null) this.#unansweredPings += 1;
     this.#ws.ping();
   }
 
-  /** The key's entry has changed. */
+  /** Applies a change of the key. */
   keyChanged(key: KeyEntry): void {
     this.#key = key;
     if (!this.#mayStay(key, this.#context.clock.nowMs())) this.close(LIVE_CLOSE_CODES.keyRevoked);
@@ -146,15 +150,15 @@ export class LiveSocket {
     for (const subscription of this.#subscriptions.values()) {
       if (!this.#refuseAccess(subscription.account)) continue;
       this.#subscriptions.delete(subscription.key);
-      this.#context.fanOut.remove(subscription);
+      this.#context.hub.remove(subscription);
     }
   }
 
-  /** Sends what was pushed and closes. */
+  /** Flushes pending frames and closes. */
   close(code: number): void {
-    // Whatever else comes until the connection has ended, it is closed once.
+    // Count only the first close.
     if (!this.#closed.signal.aborted) countClose(code);
-    this.#outlet.flush();
+    this.#writer.flush();
     this.#end();
     if (this.#ws.isPaused) this.#ws.resume();
     this.#ws.close(code);
@@ -173,7 +177,7 @@ export class LiveSocket {
     this.#closed.abort();
     if (this.#resume !== null) clearTimeout(this.#resume);
     this.#resume = null;
-    for (const subscription of this.#subscriptions.values()) this.#context.fanOut.remove(subscription);
+    for (const subscription of this.#subscriptions.values()) this.#context.hub.remove(subscription);
     this.#subscriptions.clear();
     this.#waiting.clear();
     this.#waitingMessages = 0;
@@ -183,29 +187,28 @@ export class LiveSocket {
     if (this.#closed.signal.aborted) return;
     this.#unansweredPings = 0;
     const read = messageFromWire(toBuffer(data), isBinary);
-    if (read.kind === "ping") this.#outlet.push(PONG);
+    if (read.kind === "ping") this.#writer.push(PONG);
     else if (read.kind === "invalid") this.#error(read.frame);
     else this.#handle(read.message);
     this.#paceReading(this.#rate.take());
   }
 
   /**
-   * A ping frame counts as a message: `ws` itself would answer any number of them, or end the
-   * connection.
+   * A ping frame counts as a message. `ws` itself would answer any number of them.
    */
   #receivePing(payload: Buffer): void {
     if (this.#closed.signal.aborted) return;
     this.#unansweredPings = 0;
-    this.#outlet.push(pongFrame(payload));
+    this.#writer.push(pongFrame(payload));
     this.#paceReading(this.#rate.take());
   }
 
   /**
-   * A client that sends too fast, does not read its answers, or waits for many of them, is read
-   * more slowly.
+   * Slows reading of a client that sends too fast, does not read its answers, or has many
+   * unanswered messages.
    */
   #paceReading(pauseMs: number): void {
-    const full = !this.#outlet.hasRoom(this.#context.clock.nowMs());
+    const full = !this.#writer.hasRoom(this.#context.clock.nowMs());
     if (pauseMs > 0) {
       if (this.#resume !== null) clearTimeout(this.#resume);
       this.#resume = setTimeout(() => {
@@ -217,7 +220,7 @@ export class LiveSocket {
   }
 
   #readAgain(): void {
-    const mayRead = this.#resume === null && this.#outlet.stalledSinceMs === null;
+    const mayRead = this.#resume === null && this.#writer.stalledSinceMs === null;
     if (mayRead && this.#waitingMessages < this.#context.limits.maxSubscriptions) this.#ws.resume();
   }
 
@@ -243,7 +246,7 @@ export class LiveSocket {
 
   #subscribeIfExists(message: SubscribeMessage, key: string): void {
     const { log } = this.#context;
-    if (log.isGone(key)) this.#notFound(message);
+    if (log.isDeleted(key)) this.#notFound(message);
     else if (this.#subscriptions.has(key) || log.find(key) !== undefined) this.#subscribe(message, key);
     else {
       this.#wait(message, key);
@@ -258,7 +261,7 @@ export class LiveSocket {
     this.#waitingMessages += 1;
   }
 
-  /** While the account service cannot be asked the client waits; nothing untrue is said. */
+  /** Answers waiting messages once the account service has answered; retries until then. */
   async #answerWhenKnown(message: SubscribeMessage, key: string): Promise<void> {
     const { serverId, accountNumber } = message;
     let exists: boolean | undefined;
@@ -266,8 +269,8 @@ export class LiveSocket {
       try {
         [exists] = await this.#context.existence.exist([{ serverId, accountNumber }]);
       } catch (error) {
-        this.#context.logger.warn({ err: error }, "an account could not be asked for; asking again");
-        await delay(ASK_AGAIN_MS, this.#closed.signal);
+        this.#context.logger.warn({ err: error }, "the account service could not be asked about an account; retrying");
+        await delay(RETRY_INTERVAL_MS, this.#closed.signal);
       }
     }
     if (this.#closed.signal.aborted) return;
@@ -276,32 +279,32 @@ export class LiveSocket {
     this.#waitingMessages -= messages.length;
     for (const waiting of messages) {
       if (waiting.type === "unsubscribe") this.#unsubscribe(key);
-      else if (exists !== true || this.#context.log.isGone(key)) this.#notFound(waiting);
+      else if (exists !== true || this.#context.log.isDeleted(key)) this.#notFound(waiting);
       else if (this.#mayAdd(waiting, key)) this.#subscribe(waiting, key);
     }
     this.#readAgain();
   }
 
-  /** Begins the subscription, or begins it again. */
+  /** Starts or restarts the subscription. */
   #subscribe(message: SubscribeMessage, key: string): void {
     this.#unsubscribe(key);
     const subscription: Subscription = {
       key,
       account: { serverId: message.serverId, accountNumber: message.accountNumber },
-      outlet: this.#outlet,
+      writer: this.#writer,
       opening: { afterSequence: message.afterSequence },
       next: 0,
       onDeleted: () => this.#subscriptions.delete(key),
     };
     this.#subscriptions.set(key, subscription);
-    this.#context.fanOut.add(subscription);
+    this.#context.hub.add(subscription);
   }
 
   #unsubscribe(key: string): void {
     const subscription = this.#subscriptions.get(key);
     if (subscription === undefined) return;
     this.#subscriptions.delete(key);
-    this.#context.fanOut.remove(subscription);
+    this.#context.hub.remove(subscription);
   }
 
   #refuseAccess(account: { readonly serverId: string; readonly accountNumber: string }): boolean {
@@ -322,7 +325,7 @@ export class LiveSocket {
   }
 
   #error(frame: LiveErrorFrame): void {
-    this.#outlet.push(errorFrame(frame));
+    this.#writer.push(errorFrame(frame));
   }
 
   #mayStay(key: KeyEntry, nowMs: number): boolean {

@@ -8,8 +8,8 @@ import type { CheckpointSink, DeletionSink, SampleSink } from "../../domain/port
 /** Samples as records of `metrics.samples`, on the partition number of their valuations. */
 export function createSampleSink(kafka: KafkaConnection, producer: Producer): SampleSink {
   return {
-    write: async (partition, key, span, frame) => {
-      await producer.send(TOPICS.metricsSamples, { key, value: frame, headers: encodeSampleHeaders(span), partition });
+    write: async (partition, key, range, frame) => {
+      await producer.send(TOPICS.metricsSamples, { key, value: frame, headers: encodeSampleHeaders(range), partition });
     },
     endOf: async (partition) => {
       const ends = await endOffsets(kafka, TOPICS.metricsSamples);
@@ -24,7 +24,7 @@ export function createSampleSink(kafka: KafkaConnection, producer: Producer): Sa
  */
 export function createDeletionSink(producer: Producer): DeletionSink {
   return {
-    tell: async (key) => {
+    publish: async (key) => {
       const partition = producer.partitionOf(TOPICS.tradingValuations, key);
       const deletion = { key, value: "", headers: DELETION_HEADERS, partition };
       const { offset } = await producer.send(TOPICS.metricsSamples, deletion);

@@ -2,7 +2,7 @@ import { accountKey } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 
-import type { BookState, ClosedMinute, Snapshot } from "../../domain/account-book.ts";
+import type { AggregatorState, ClosedMinute, Snapshot } from "../../domain/minute-aggregator.ts";
 import type { SnapshotStore } from "../../domain/ports.ts";
 import type { AccountId } from "../../domain/sample.ts";
 
@@ -149,7 +149,7 @@ export function createSnapshotStore(database: Database): SnapshotStore {
   };
 }
 
-async function readStates(database: Queryable, accounts: readonly AccountId[]): Promise<Map<string, BookState>> {
+async function readStates(database: Queryable, accounts: readonly AccountId[]): Promise<Map<string, AggregatorState>> {
   const rows = await database.query(selectStates, [
     accounts.map(({ serverId }) => serverId),
     accounts.map(({ accountNumber }) => accountNumber),
@@ -219,7 +219,7 @@ function stateColumns(minutes: readonly ClosedMinute[]): unknown[] {
   ];
 }
 
-function stateFromRow(row: StateRow): BookState {
+function stateFromRow(row: StateRow): AggregatorState {
   return {
     log: { sequence: row.sequence, to: row.valuations_to },
     drawdown: {

@@ -2,11 +2,11 @@ import { Writable } from "node:stream";
 
 import { describe, expect, it } from "vitest";
 
-import { Outlet } from "./outlet.ts";
+import { SocketWriter } from "./socket-writer.ts";
 
 const HIGH_WATER_MARK = 64;
 
-/** A socket whose network takes a write only when told to. */
+/** A socket that completes its writes only on `release`. */
 class HeldSocket extends Writable {
   readonly writes: string[] = [];
   #release: (() => void)[] = [];
@@ -33,40 +33,40 @@ function turn(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }
 
-describe("what goes out of a socket", () => {
-  it("leaves in one write a turn, in the order it was pushed", async () => {
+describe("a socket writer", () => {
+  it("makes one write per turn, in the order of the pushes", async () => {
     const socket = new HeldSocket();
-    const outlet = new Outlet({ socket, maxBufferedBytes: 100, isOpen: () => true, onDrain: () => undefined });
-    for (const text of ["a", "b", "c"]) outlet.push(Buffer.from(text));
+    const writer = new SocketWriter({ socket, maxBufferedBytes: 100, isOpen: () => true, onDrain: () => undefined });
+    for (const text of ["a", "b", "c"]) writer.push(Buffer.from(text));
     expect(socket.writes).toEqual([]);
     await turn();
     expect(socket.writes).toEqual(["abc"]);
   });
 
-  it("stops when too much waits for the network, and says when it has gone out", async () => {
+  it("stalls above the limit of unsent bytes, and reports when they have drained", async () => {
     const socket = new HeldSocket();
     let drained = 0;
     const onDrain = (): void => {
       drained += 1;
     };
-    const outlet = new Outlet({ socket, maxBufferedBytes: 100, isOpen: () => true, onDrain });
-    outlet.push(Buffer.alloc(101));
-    expect(outlet.hasRoom(7)).toBe(false);
-    expect(outlet.stalledSinceMs).toBe(7);
+    const writer = new SocketWriter({ socket, maxBufferedBytes: 100, isOpen: () => true, onDrain });
+    writer.push(Buffer.alloc(101));
+    expect(writer.hasRoom(7)).toBe(false);
+    expect(writer.stalledSinceMs).toBe(7);
     await turn();
-    expect(outlet.hasRoom(9)).toBe(false);
-    expect(outlet.stalledSinceMs).toBe(7);
+    expect(writer.hasRoom(9)).toBe(false);
+    expect(writer.stalledSinceMs).toBe(7);
     socket.release();
     await turn();
     expect(drained).toBe(1);
-    expect(outlet.hasRoom(11)).toBe(true);
+    expect(writer.hasRoom(11)).toBe(true);
   });
 
-  it("writes nothing behind a close", async () => {
+  it("writes nothing after a close", async () => {
     const socket = new HeldSocket();
     let open = true;
-    const outlet = new Outlet({ socket, maxBufferedBytes: 100, isOpen: () => open, onDrain: () => undefined });
-    outlet.push(Buffer.from("late"));
+    const writer = new SocketWriter({ socket, maxBufferedBytes: 100, isOpen: () => open, onDrain: () => undefined });
+    writer.push(Buffer.from("late"));
     open = false;
     await turn();
     expect(socket.writes).toEqual([]);

@@ -1,14 +1,14 @@
 import type { Writable } from "node:stream";
 
 /**
- * What goes out of one socket. Frames pushed in one turn leave in one write. The bytes go to the
- * raw socket, beside the few that `ws` writes itself (pong, close): both write whole frames at once
- * and in order, since nothing is compressed.
+ * Writes frames to one socket. Frames pushed in one turn share one write. They go to the raw
+ * socket, as do the few frames that `ws` writes itself (pong, close): without compression both
+ * write whole frames, in order.
  *
- * It holds no queue of samples: while more than the limit waits for the network it is stalled,
- * nothing more is pushed, and `onDrain` tells when to go on.
+ * It has no queue of samples. Above the limit of unsent bytes it is stalled: the caller pushes
+ * nothing until `onDrain`.
  */
-export class Outlet {
+export class SocketWriter {
   readonly #socket: Writable;
   readonly #maxBufferedBytes: number;
   readonly #isOpen: () => boolean;
@@ -22,7 +22,7 @@ export class Outlet {
     readonly maxBufferedBytes: number;
     /** Whether frames may still be written: nothing may follow a close frame. */
     readonly isOpen: () => boolean;
-    /** Called when everything has gone out after a stall. */
+    /** Called when the buffer has drained after a stall. */
     readonly onDrain: () => void;
   }) {
     this.#socket = options.socket;
@@ -35,18 +35,18 @@ export class Outlet {
     });
   }
 
-  /** Since when nothing more is taken, or null. */
+  /** Start of the current stall, or null. */
   get stalledSinceMs(): number | null {
     return this.#stalledSinceMs;
   }
 
-  /** Bytes that wait in this process for the network. */
+  /** Unsent bytes. */
   get bufferedBytes(): number {
     return this.#socket.writableLength + this.#pendingBytes;
   }
 
   /**
-   * Whether a frame may be pushed now. Once it may not, the outlet is stalled until it has drained.
+   * Whether a frame may be pushed now. If not, the writer is stalled until its buffer has drained.
    */
   hasRoom(nowMs: number): boolean {
     if (this.#stalledSinceMs !== null) return false;
@@ -57,8 +57,7 @@ export class Outlet {
   }
 
   /**
-   * Adds a whole frame, or several behind one another; written at the end of the turn, or by
-   * `flush`.
+   * Adds one or more whole frames, to be written at the end of the turn or by `flush`.
    */
   push(frames: Buffer): void {
     this.#pending.push(frames);
@@ -66,7 +65,7 @@ export class Outlet {
     this.#schedule();
   }
 
-  /** Writes what was pushed, in one write. */
+  /** Writes the pushed frames, in one write. */
   flush(): void {
     const pending = this.#pending;
     const [first] = pending;

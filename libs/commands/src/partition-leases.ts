@@ -1,7 +1,7 @@
 /**
- * The fences. A row per partition holds a token that rises with every take; only the process whose
- * token stands there, unexpired, may change commands of the partition. Kafka's group decides who
- * takes: the new holder does not wait for the old lease, it ends it.
+ * The leases of partitions, in `partition_lease`. Each acquisition raises the partition's fencing
+ * token. Only the process with the current token, unexpired, may change commands of the partition.
+ * The consumer group decides who acquires: the new holder replaces the old lease at once.
  */
 import type { TopicContract } from "@kapi/contracts";
 import type { Queryable } from "@kapi/postgres";
@@ -9,13 +9,13 @@ import type { Queryable } from "@kapi/postgres";
 import { LEASE_MS } from "./limits.ts";
 import { CHECK_LEASES, RENEW_LEASES, TAKE_LEASE } from "./statements.ts";
 
-/** A fence that this process took. */
+/** A lease that this process acquired, with its fencing token. */
 export interface Lease {
   readonly partition: number;
   readonly token: number;
 }
 
-export class LeaseBook {
+export class PartitionLeases {
   readonly #topic: TopicContract;
   readonly #holder: string;
 
@@ -25,11 +25,11 @@ export class LeaseBook {
   }
 
   /**
-   * Takes the partition's fence from any holder of the same or an earlier generation of the group.
-   * Returns null if a member of a later generation has it. An expired fence is free for every
-   * generation, because the numbers restart at 1 when Kafka deletes the group.
+   * Acquires the partition's lease from any holder of the same or an earlier generation of the
+   * group. Returns null if a member of a later generation holds it. Every generation may acquire an
+   * expired lease, because the numbers restart at 1 when Kafka deletes the group.
    */
-  async take(database: Queryable, partition: number, generation: number): Promise<Lease | null> {
+  async acquire(database: Queryable, partition: number, generation: number): Promise<Lease | null> {
     const [lease = null] = await database.query(TAKE_LEASE, [
       this.#topic.name,
       partition,
@@ -40,15 +40,18 @@ export class LeaseBook {
     return lease;
   }
 
-  /** Prolongs what is still held; returns the partitions for which that is so. */
+  /** Renews the leases that this process still holds; returns their partitions. */
   async renew(database: Queryable, leases: readonly Lease[]): Promise<ReadonlySet<number>> {
     if (leases.length === 0) return new Set();
     const rows = await database.query(RENEW_LEASES, [...this.#columns(leases), LEASE_MS]);
     return new Set(rows.map(({ partition }) => partition));
   }
 
-  /** Of `leases` those in force, kept from being taken until the transaction ends. */
-  async check(transaction: Queryable, leases: readonly Lease[]): Promise<ReadonlySet<number>> {
+  /**
+   * Returns the partitions of `leases` that this process still holds, and locks them until the
+   * transaction ends.
+   */
+  async lockHeld(transaction: Queryable, leases: readonly Lease[]): Promise<ReadonlySet<number>> {
     const rows = await transaction.query(CHECK_LEASES, this.#columns(leases));
     return new Set(rows.map(({ partition }) => partition));
   }

@@ -3,11 +3,10 @@ import type { Clock } from "@kapi/kernel";
 const SECOND_MS = 1_000;
 
 /**
- * How fast one socket is read (decisions, 10.5): above its rate it is paused for as long as what it
- * sent already would have taken. Nothing is dropped: what the network delivered in one piece is
- * handled, and the debt is paid in time.
+ * Limits how fast one socket is read (decisions, 10.5). Above its rate it is paused for as long as
+ * the excess messages would have taken. No message is dropped.
  */
-export class ReadingRate {
+export class ReadRate {
   readonly #perSecond: number;
   readonly #clock: Clock;
   #credit: number;
@@ -20,7 +19,7 @@ export class ReadingRate {
     this.#atMs = clock.nowMs();
   }
 
-  /** Counts one message; for how many milliseconds nothing more should be read, 0 if it may be. */
+  /** Counts one message; returns for how many milliseconds to pause reading. */
   take(): number {
     const nowMs = this.#clock.nowMs();
     this.#credit = Math.min(this.#perSecond, this.#credit + ((nowMs - this.#atMs) * this.#perSecond) / SECOND_MS) - 1;

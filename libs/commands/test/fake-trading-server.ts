@@ -2,48 +2,47 @@ import { type Deferred, deferred } from "@kapi/kernel";
 
 import type { CommandExecutor, CommandOutcome, LeasedCommand } from "../src/index.ts";
 
-/** No clear answer came. */
+/** The trading server gave no clear answer. */
 class NoAnswer extends Error {}
 
-/** How the next call with a command of an account behaves. */
+/** How calls with commands of an account behave. */
 export type Behaviour = "apply" | "refuse" | "unreachable" | "drop-answer" | "throw" | "hang" | "pending";
 
 /**
- * A counterpart that keeps outcomes by reference as the trading-server contract asks: the first
- * outcome of a reference stays, settling closes what has none. It counts what applied, so that a
- * test sees every command that acted twice.
+ * Keeps outcomes by reference, as the trading-server contract requires: the first outcome of a
+ * reference is final, and settling closes a reference without one. It records every applied
+ * command, so that a test detects a duplicate.
  */
-export class ReferenceBook {
+export class FakeTradingServer {
   /** Command ids in the order they applied. */
   readonly applied: string[] = [];
-  /** Command ids in the order in which they were to be carried out. */
+  /** Command ids in the order in which they were sent. */
   readonly executed: string[] = [];
   readonly #outcomes = new Map<string, CommandOutcome<null>>();
   readonly #behaviours = new Map<string, Behaviour>();
   readonly #hanging: (() => void)[] = [];
   #gate: Deferred<void> | null = null;
-  /** False: settling gets no answer either. */
+  /** If false, settling gets no answer. */
   settles = true;
 
-  /** From now on commands of the account meet this. */
+  /** Sets the behaviour for commands of the account. */
   behave(accountNumber: string, behaviour: Behaviour): void {
     this.#behaviours.set(accountNumber, behaviour);
   }
 
-  /** Lets the calls that hang go on; their changes apply now. */
+  /** Releases the hanging calls; their changes apply now. */
   release(): void {
     for (const go of this.#hanging.splice(0)) go();
   }
 
   /**
-   * The outcome as a change that was still on its way makes it, unless the reference was closed
-   * meanwhile.
+   * Applies a change that arrives late, unless its reference was closed.
    */
   applyLate(commandId: string): void {
     this.#apply(commandId);
   }
 
-  /** Every call waits from now on; returns how to let them all go. */
+  /** Blocks every call until the returned function is called. */
   closeGate(): () => void {
     const gate = deferred<void>();
     this.#gate = gate;
@@ -84,7 +83,7 @@ export class ReferenceBook {
           effect: null,
         });
       case "unreachable":
-        return { kind: "unreachable", reason: "told so" };
+        return { kind: "unreachable", reason: "set by the test" };
       case "drop-answer":
         this.#apply(commandId);
         return { kind: "unreachable", reason: "the answer was lost" };

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 
-import { AccountBook, type BookRecord, type ClosedMinute } from "./account-book.ts";
+import { MinuteAggregator, type AggregatorInput, type ClosedMinute } from "./minute-aggregator.ts";
 import type { FrameContent } from "./codec/live-frame.ts";
 
 const account = { serverId: "0b0f4f0e-5a4e-4c39-8a39-1d8f0a8f0a01", accountNumber: "10000001" };
 const firstMs = Date.parse("2026-03-01T10:00:00.000Z");
 
-function sampleOf(sequence: number, seconds: number, equityMinor = 100_000): [BookRecord, FrameContent] {
-  const span = { sequence, from: sequence - 2, to: sequence - 1 };
+function sampleOf(sequence: number, seconds: number, equityMinor = 100_000): [AggregatorInput, FrameContent] {
+  const range = { sequence, from: sequence - 2, to: sequence - 1 };
   const measuredAtMs = firstMs + seconds * 1_000;
   const measuredAt = new Date(measuredAtMs).toISOString();
   const values = {
@@ -21,7 +21,7 @@ function sampleOf(sequence: number, seconds: number, equityMinor = 100_000): [Bo
     openPositionCount: 0,
   };
   return [
-    { span, frameBytes: 400, offset: sequence * 10 },
+    { range, frameBytes: 400, offset: sequence * 10 },
     { values, minimum: { equityMinor, measuredAt } },
   ];
 }
@@ -34,38 +34,42 @@ function shown(closed: ClosedMinute | null): object | null {
 
 describe("the snapshots of an account", () => {
   it("are the last sample of each minute in which it changed, told when the minute is over", () => {
-    const book = new AccountBook(account, null);
-    expect(book.take(...sampleOf(1, 5, 100))).toBeNull();
-    expect(book.take(...sampleOf(2, 59, 200))).toBeNull();
-    expect(shown(book.take(...sampleOf(3, 200, 300)))).toEqual({ minute: 0, sequence: 2, equityMinor: 200 });
-    expect(book.closeEnded(firstMs + 239_999)).toBeNull();
-    expect(shown(book.closeEnded(firstMs + 240_000))).toEqual({ minute: 3, sequence: 3, equityMinor: 300 });
-    expect(book.closeEnded(firstMs + 999_999)).toBeNull();
+    const aggregator = new MinuteAggregator(account, null);
+    expect(aggregator.take(...sampleOf(1, 5, 100))).toBeNull();
+    expect(aggregator.take(...sampleOf(2, 59, 200))).toBeNull();
+    expect(shown(aggregator.take(...sampleOf(3, 200, 300)))).toEqual({ minute: 0, sequence: 2, equityMinor: 200 });
+    expect(aggregator.closeEnded(firstMs + 239_999)).toBeNull();
+    expect(shown(aggregator.closeEnded(firstMs + 240_000))).toEqual({ minute: 3, sequence: 3, equityMinor: 300 });
+    expect(aggregator.closeEnded(firstMs + 999_999)).toBeNull();
   });
 
   it("tell from where the log must be read again until a minute is stored", () => {
-    const book = new AccountBook(account, null);
-    book.take(...sampleOf(1, 5));
-    book.take(...sampleOf(2, 6));
-    expect(book.openFrom).toBe(10);
-    const closed = book.take(...sampleOf(3, 65));
+    const aggregator = new MinuteAggregator(account, null);
+    aggregator.take(...sampleOf(1, 5));
+    aggregator.take(...sampleOf(2, 6));
+    expect(aggregator.openFrom).toBe(10);
+    const closed = aggregator.take(...sampleOf(3, 65));
     expect(closed?.fromOffset).toBe(10);
-    expect(book.openFrom).toBe(30);
+    expect(aggregator.openFrom).toBe(30);
   });
 
   it("pass over a sample that cannot be read, and go on with the next", () => {
-    const book = new AccountBook(account, null);
-    book.skip(sampleOf(1, 5)[0]);
-    expect([book.sequence, book.openFrom]).toEqual([1, null]);
-    book.take(...sampleOf(2, 6));
-    expect(shown(book.closeEnded(Number.MAX_SAFE_INTEGER))).toEqual({ minute: 0, sequence: 2, equityMinor: 100_000 });
+    const aggregator = new MinuteAggregator(account, null);
+    aggregator.skip(sampleOf(1, 5)[0]);
+    expect([aggregator.sequence, aggregator.openFrom]).toEqual([1, null]);
+    aggregator.take(...sampleOf(2, 6));
+    expect(shown(aggregator.closeEnded(Number.MAX_SAFE_INTEGER))).toEqual({
+      minute: 0,
+      sequence: 2,
+      equityMinor: 100_000,
+    });
   });
 
   it("go on from what is stored: samples that are in it do not count again", () => {
-    const first = new AccountBook(account, null);
+    const first = new MinuteAggregator(account, null);
     first.take(...sampleOf(1, 5, 1_000));
     const closed = first.take(...sampleOf(2, 65, 900));
-    const second = new AccountBook(account, closed?.state ?? null);
+    const second = new MinuteAggregator(account, closed?.state ?? null);
     expect(second.isNext(sampleOf(1, 5)[0])).toBe(false);
     expect(second.isNext(sampleOf(3, 66)[0])).toBe(false);
     expect(second.isNext(sampleOf(2, 65)[0])).toBe(true);

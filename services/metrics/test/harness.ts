@@ -52,7 +52,7 @@ export interface MetricsProcess {
 /**
  * Real Kafka and Redis, an account service's one route, an organization with a key and a server.
  */
-export class World {
+export class Harness {
   readonly scope = new Scope();
   readonly environment: TestEnvironment;
   readonly kafka: KafkaConnection;
@@ -89,7 +89,7 @@ export class World {
     this.serverId = randomUUID();
   }
 
-  static async start(options: EnvironmentOptions = {}): Promise<World> {
+  static async start(options: EnvironmentOptions = {}): Promise<Harness> {
     const environment = await createTestEnvironment({ partitions: 4, ...options });
     const kafka = createKafka({
       brokers: environment.kafkaBrokers.split(","),
@@ -104,15 +104,15 @@ export class World {
       functionLibraries: [ADMISSION_LIBRARY],
       logger,
     });
-    const world = new World(environment, kafka, producer.value, redis.value);
-    await world.scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
-    await world.scope.start("producer", () => producer);
-    await world.scope.start("redis", () => redis);
-    await world.#fill();
-    return world;
+    const harness = new Harness(environment, kafka, producer.value, redis.value);
+    await harness.scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
+    await harness.scope.start("producer", () => producer);
+    await harness.scope.start("redis", () => redis);
+    await harness.#fill();
+    return harness;
   }
 
-  /** The environment of a metrics process in this world, but for its port. */
+  /** The environment of a metrics process in this harness, but for its port. */
   get metricsEnv(): Record<string, string> {
     return {
       ...this.environment.env,

@@ -6,10 +6,10 @@ import type { AccountId } from "../../domain/sample.ts";
 import type { SampleLog } from "../../operations/sample-log.ts";
 
 /**
- * Reads `account.events` for deletions: every process must know them, so this is a private reader
- * from the beginning. Older deletions than the topic keeps are in `metrics.latest`.
+ * Reads deletions from `account.events`. Every process needs them, so this is a private reader from
+ * the beginning. Deletions older than the topic are in `deleted_accounts`.
  */
-export function readAccountFacts(options: {
+export function readAccountDeletions(options: {
   kafka: KafkaConnection;
   log: SampleLog;
   logger: Logger;
@@ -30,7 +30,7 @@ export function readAccountFacts(options: {
   });
 }
 
-/** Looks for the kind of event before it is parsed: most are others. */
+/** Searches for the event type before parsing: most events are not deletions. */
 function deletedAccount(value: Buffer, logger: Logger): AccountId | null {
   if (!value.includes("account.deleted")) return null;
   let json: unknown;

@@ -1,4 +1,4 @@
-/** What an account is worth, without when and where it was measured; money in minor units. */
+/** The values of an account; money in minor units. */
 export interface Values {
   readonly balanceMinor: number;
   readonly equityMinor: number;
@@ -8,19 +8,19 @@ export interface Values {
   readonly openPositionCount: number;
 }
 
-/** What an account is worth, and when that was measured. */
+/** The values of an account with the time of their measurement. */
 export interface MeasuredValues extends Values {
   /** As the trading server wrote it. */
   readonly measuredAt: string;
   readonly measuredAtMs: number;
 }
 
-/** A valuation and its place in `trading.valuations`. */
-export interface Reading extends MeasuredValues {
+/** A valuation and its position in `trading.valuations`. */
+export interface ValuationRecord extends MeasuredValues {
   readonly offset: number;
 }
 
-/** Whether the two say the same about the account. */
+/** Whether both have equal values. */
 export function sameValues(left: Values, right: Values): boolean {
   return (
     left.equityMinor === right.equityMinor &&

@@ -1,6 +1,6 @@
 import type { FrameContent } from "./codec/live-frame.ts";
 import { dailyDrawdown, type DrawdownState, observe, totalDrawdown } from "./drawdown.ts";
-import { BEFORE_FIRST, counts, type LogState, type Span } from "./judge.ts";
+import { BEFORE_FIRST, acceptSample, type LogState, type SampleRange } from "./acceptance-rule.ts";
 import type { AccountId } from "./sample.ts";
 
 const MINUTE_MS = 60_000;
@@ -20,68 +20,67 @@ export interface Snapshot {
   readonly totalDrawdown: number;
 }
 
-/** How far an account's samples are in its snapshots. */
-export interface BookState {
+/** The state of an account's aggregation. */
+export interface AggregatorState {
   readonly log: LogState;
   readonly drawdown: DrawdownState;
 }
 
-/** A minute that is over: its snapshot, and the state that is durable together with it. */
+/** A closed minute: its snapshot, and the state to store with it. */
 export interface ClosedMinute {
   readonly snapshot: Snapshot;
-  readonly state: BookState;
-  /** Offset in `metrics.samples` from which it would have to be read again. */
+  readonly state: AggregatorState;
+  /** Offset in `metrics.samples` of the minute's first sample. */
   readonly fromOffset: number;
 }
 
-/** A sample on its way into the book. */
-export interface BookRecord {
-  readonly span: Span;
+/** A sample to aggregate. */
+export interface AggregatorInput {
+  readonly range: SampleRange;
   readonly frameBytes: number;
   /** In `metrics.samples`. */
   readonly offset: number;
 }
 
 /**
- * One account's samples on their way to snapshots: the last sample of each minute in which the
- * account changed. It begins at what the database has of the account and judges from there, so
+ * Aggregates one account's samples to snapshots: the last sample of each minute in which the
+ * account changed. It starts from the stored state and applies the acceptance rule from there, so
  * records that are read again change nothing.
  */
-export class AccountBook {
+export class MinuteAggregator {
   readonly #account: AccountId;
   #log: LogState;
   #drawdown: DrawdownState | null;
   #open: ClosedMinute | null = null;
 
-  constructor(account: AccountId, stored: BookState | null) {
+  constructor(account: AccountId, stored: AggregatorState | null) {
     this.#account = account;
     this.#log = stored?.log ?? BEFORE_FIRST;
     this.#drawdown = stored?.drawdown ?? null;
   }
 
-  /** The sequence of the newest sample taken in. */
+  /** The sequence of the newest sample. */
   get sequence(): number {
     return this.#log.sequence;
   }
 
   /** Whether this is the account's next sample. */
-  isNext(record: BookRecord): boolean {
-    return counts(this.#log, record.span, record.frameBytes);
+  isNext(record: AggregatorInput): boolean {
+    return acceptSample(this.#log, record.range, record.frameBytes);
   }
 
   /**
-   * From where the log would have to be read again for the minute that is not over; null if there
-   * is none.
+   * Offset of the open minute's first sample; null if no minute is open.
    */
   get openFrom(): number | null {
     return this.#open?.fromOffset ?? null;
   }
 
-  /** Takes a sample in that counts and says `content`; the answer is the minute that it ends. */
-  take(record: BookRecord, { values, minimum }: FrameContent): ClosedMinute | null {
-    const { span, offset } = record;
+  /** Adds an accepted sample; returns the minute that it closes. */
+  take(record: AggregatorInput, { values, minimum }: FrameContent): ClosedMinute | null {
+    const { range, offset } = record;
     const { equityMinor, measuredAtMs } = values;
-    this.#log = { sequence: span.sequence, to: span.to };
+    this.#log = { sequence: range.sequence, to: range.to };
     const minuteMs = Math.floor(measuredAtMs / MINUTE_MS) * MINUTE_MS;
     const ended = this.#open !== null && this.#open.snapshot.measuredAtMs < minuteMs ? this.#close() : null;
     const drawdown = observe(this.#drawdown, {
@@ -95,7 +94,7 @@ export class AccountBook {
       snapshot: {
         account: this.#account,
         measuredAtMs: minuteMs,
-        sequence: span.sequence,
+        sequence: range.sequence,
         balanceMinor: values.balanceMinor,
         equityMinor,
         marginMinor: values.marginMinor,
@@ -110,12 +109,12 @@ export class AccountBook {
     return ended;
   }
 
-  /** Passes over a sample that counts and cannot be read. */
-  skip({ span }: BookRecord): void {
-    this.#log = { sequence: span.sequence, to: span.to };
+  /** Skips an accepted sample that cannot be decoded. */
+  skip({ range }: AggregatorInput): void {
+    this.#log = { sequence: range.sequence, to: range.to };
   }
 
-  /** The minute that is open, if it had ended at `horizonMs`. */
+  /** Closes and returns the open minute, if it ended by `horizonMs`. */
   closeEnded(horizonMs: number): ClosedMinute | null {
     const isOver = this.#open !== null && this.#open.snapshot.measuredAtMs + MINUTE_MS <= horizonMs;
     return isOver ? this.#close() : null;

@@ -1,58 +1,58 @@
 /**
- * What an executor's outcome means for a command: a pure decision, so that every rule about endings
- * is in one place.
+ * Decides what an executor's outcome means for a command. The rules about final states and retries
+ * are all here.
  */
 import { backOffMs, type Clock } from "@kapi/kernel";
 import { isTransient } from "@kapi/postgres";
 import type { Logger } from "@kapi/runtime";
 
-import { type Entry, INTERNAL, type Refusal } from "./entry.ts";
+import { type Entry, INTERNAL, type Rejection } from "./entry.ts";
 import type { AppliedOutcome, ClosedOutcome, CommandExecutor, CommandOutcome } from "./executor.ts";
-import { MAX_BROKEN_ATTEMPTS } from "./limits.ts";
+import { MAX_UNEXPECTED_ERRORS } from "./limits.ts";
 import type { BatchMode } from "./scheduler.ts";
 
-/** The command ends with this. */
-export interface FinalVerdict<Effect> {
+/** The command becomes final with this outcome. */
+export interface FinalResolution<Effect> {
   readonly kind: "final";
   readonly entry: Entry;
   readonly outcome: AppliedOutcome<Effect>["outcome"];
 }
 
-export type Verdict<Effect> =
-  | FinalVerdict<Effect>
-  /** It runs again; `requeue` where the attempt is to be written and told. */
+export type Resolution<Effect> =
+  | FinalResolution<Effect>
+  /** It is retried; `requeue` if the attempt is written to the inbox and published. */
   | { readonly kind: "again"; readonly entry: Entry; readonly delayMs: number; readonly requeue: boolean }
-  /** It applied; a fact on its way makes it final. It runs again where that does not come. */
+  /** It applied; the booking of its event makes it final. It is retried if that does not happen. */
   | { readonly kind: "pending"; readonly entry: Entry; readonly requeue: false }
-  /** It was made final already. */
+  /** It is already final. */
   | { readonly kind: "ended"; readonly entry: Entry; readonly requeue: false };
 
-const WITHDRAWN: Refusal = {
+const WITHDRAWN: Rejection = {
   errorCode: "REJECTED_BY_SERVER",
   errorMessage: "The command was closed before it was carried out",
 };
 
-export interface JudgeOptions<Effect> {
+export interface OutcomeResolverOptions<Effect> {
   readonly clock: Clock;
   readonly random: () => number;
   readonly executor: Pick<CommandExecutor<Effect>, "isUnreachable">;
   readonly logger: Logger;
 }
 
-export class Judge<Effect> {
-  readonly #options: JudgeOptions<Effect>;
+export class OutcomeResolver<Effect> {
+  readonly #options: OutcomeResolverOptions<Effect>;
 
-  constructor(options: JudgeOptions<Effect>) {
+  constructor(options: OutcomeResolverOptions<Effect>) {
     this.#options = options;
   }
 
   /**
-   * The verdict on one outcome. Notes on the entry whether the trading server may know of the
-   * command.
+   * Resolves one outcome. Records on the entry whether the command may have been sent.
    */
-  outcome(entry: Entry, outcome: CommandOutcome<Effect> | undefined, mode: BatchMode): Verdict<Effect> {
+  resolve(entry: Entry, outcome: CommandOutcome<Effect> | undefined, mode: BatchMode): Resolution<Effect> {
     const wasSent = entry.maybeSent;
-    if (outcome === undefined) return this.failure(entry, new Error("no outcome for the command"), mode);
+    if (outcome === undefined)
+      return this.resolveFailure(entry, new Error("the executor returned no outcome for the command"), mode);
     if (mode === "execute" && outcome.kind !== "refuse") entry.maybeSent = true;
     switch (outcome.kind) {
       case "succeeded":
@@ -61,9 +61,10 @@ export class Judge<Effect> {
       case "closed":
         return this.#closed(entry, mode);
       case "refuse":
-        if (mode !== "execute") return this.failure(entry, new Error("settling gave a refusal of our own"), mode);
+        if (mode !== "execute")
+          return this.resolveFailure(entry, new Error("the executor returned `refuse` from settle"), mode);
         if (!wasSent) return { kind: "final", entry, outcome: failedBy(outcome) };
-        entry.refusal = outcome;
+        entry.rejection = outcome;
         return { kind: "again", entry, delayMs: 0, requeue: false };
       case "unreachable":
       case "retry":
@@ -79,8 +80,8 @@ export class Judge<Effect> {
     }
   }
 
-  /** The verdict on a batch that threw. */
-  failure(entry: Entry, error: unknown, mode: BatchMode): Verdict<Effect> {
+  /** Resolves one command of a batch that threw. */
+  resolveFailure(entry: Entry, error: unknown, mode: BatchMode): Resolution<Effect> {
     if (mode === "execute") entry.maybeSent = true;
     const expected = this.#options.executor.isUnreachable(error) || isTransient(error);
     const { commandId } = entry.message;
@@ -88,14 +89,17 @@ export class Judge<Effect> {
       this.#options.logger.warn({ err: error, commandId, attempts: entry.attempts }, "command goes back to the queue");
       return { kind: "again", entry, delayMs: this.pauseMs(entry), requeue: mode === "execute" };
     }
-    entry.broken += 1;
-    this.#options.logger.error({ err: error, commandId, broken: entry.broken }, "command ended in an unexpected error");
-    if (mode === "execute" && entry.broken >= MAX_BROKEN_ATTEMPTS) {
-      entry.refusal = INTERNAL;
+    entry.unexpectedErrors += 1;
+    this.#options.logger.error(
+      { err: error, commandId, unexpectedErrors: entry.unexpectedErrors },
+      "command ended in an unexpected error",
+    );
+    if (mode === "execute" && entry.unexpectedErrors >= MAX_UNEXPECTED_ERRORS) {
+      entry.rejection = INTERNAL;
       return { kind: "again", entry, delayMs: 0, requeue: true };
     }
-    // The first such error may be another command's of the batch: at once again, alone.
-    const delayMs = entry.broken === 1 ? 0 : this.pauseMs(entry);
+    // Another command of the batch may have caused the first error: retry at once, alone.
+    const delayMs = entry.unexpectedErrors === 1 ? 0 : this.pauseMs(entry);
     return { kind: "again", entry, delayMs, requeue: mode === "execute" };
   }
 
@@ -104,13 +108,12 @@ export class Judge<Effect> {
     return backOffMs(Math.max(1, entry.attempts), this.#options.random);
   }
 
-  #closed(entry: Entry, mode: BatchMode): Verdict<Effect> {
-    if (entry.refusal !== null) return { kind: "final", entry, outcome: failedBy(entry.refusal) };
+  #closed(entry: Entry, mode: BatchMode): Resolution<Effect> {
+    if (entry.rejection !== null) return { kind: "final", entry, outcome: failedBy(entry.rejection) };
     if (this.#options.clock.nowMs() < entry.deadlineMs) {
       return { kind: "final", entry, outcome: failedBy(WITHDRAWN) };
     }
-    // An attempt may be shown as leased, and only a queued command expires: back to the queue, to
-    // be settled there.
+    // Only a queued command expires, and this one may be leased: requeue it, then settle it.
     if (mode === "execute") return { kind: "again", entry, delayMs: 0, requeue: true };
     return { kind: "final", entry, outcome: EXPIRED };
   }
@@ -123,6 +126,6 @@ const EXPIRED: ClosedOutcome = {
   errorMessage: "The command was not carried out before its deadline",
 };
 
-function failedBy({ errorCode, errorMessage }: Refusal): ClosedOutcome {
+function failedBy({ errorCode, errorMessage }: Rejection): ClosedOutcome {
   return { kind: "closed", status: "failed", errorCode, errorMessage };
 }

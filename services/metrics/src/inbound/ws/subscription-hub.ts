@@ -7,7 +7,7 @@ import { type Kept, openCursor, replayText, resumeCursor } from "../../domain/cu
 import { textFrame } from "../../domain/websocket-frame.ts";
 import type { AccountId } from "../../domain/sample.ts";
 import type { SampleListener, SampleLog } from "../../operations/sample-log.ts";
-import type { Outlet } from "./outlet.ts";
+import type { SocketWriter } from "./socket-writer.ts";
 
 const truncations = counter(
   "metrics.replays.truncated",
@@ -16,18 +16,16 @@ const truncations = counter(
 );
 
 /**
- * Least time between two flushes: what comes meanwhile shares one write per socket. No sample waits
- * longer for it.
+ * Minimum time between two flushes, so that samples share one write per socket.
  */
 const FLUSH_INTERVAL_MS = 5;
 /**
- * Samples of one account after which a flush does not wait for the interval; well below what a
- * window keeps.
+ * Number of unsent samples of one account that causes a flush at once; well below the window size.
  */
 const MAX_UNSENT = 100;
 /**
- * Most bytes taken from a window at once: a socket's buffer is looked at again before the next
- * piece.
+ * Maximum number of bytes read from a window at once. The socket's buffer is checked before the
+ * next piece.
  */
 const MAX_PIECE_BYTES = 64 * 1_024;
 const NOTHING_KEPT: Kept = { first: 1, last: 0 };
@@ -40,25 +38,25 @@ interface Piece {
   readonly next: number;
 }
 
-/** A socket's interest in one account: a cursor in the account's window, not a queue. */
+/** A socket's subscription to one account: a cursor in the account's window, not a queue. */
 export interface Subscription {
   readonly key: string;
   readonly account: AccountId;
-  readonly outlet: Outlet;
-  /** Set until the subscription has been begun: where the client wants to begin. */
+  readonly writer: SocketWriter;
+  /** Where the client wants to start; null once the subscription has started. */
   opening: { readonly afterSequence: number | undefined } | null;
   /** The next sequence to send. */
   next: number;
-  /** Called when the account was deleted, after the client was told. */
+  /** Called when the account was deleted, after the client got the message. */
   readonly onDeleted: () => void;
 }
 
-/** Brings the samples of the log to the subscribers, each at its own place. */
-export class FanOut implements SampleListener {
+/** Sends the samples of the log to the subscribers, each from its own cursor. */
+export class SubscriptionHub implements SampleListener {
   readonly #log: SampleLog;
   readonly #clock: Clock;
   readonly #subscriptions = new Map<string, Set<Subscription>>();
-  /** Accounts with samples that were not sent yet, and the first of those. */
+  /** Accounts with unsent samples, and the first unsent sequence. */
   #dirty = new Map<AccountStream, number>();
   #scheduled = false;
   #urgent = false;
@@ -69,7 +67,7 @@ export class FanOut implements SampleListener {
     this.#clock = options.clock;
   }
 
-  counted(stream: AccountStream): void {
+  accepted(stream: AccountStream): void {
     if (!this.#subscriptions.has(stream.key)) return;
     const first = this.#dirty.get(stream);
     if (first === undefined) this.#dirty.set(stream, stream.sequence);
@@ -81,7 +79,7 @@ export class FanOut implements SampleListener {
     else setImmediate(() => this.#flushScheduled());
   }
 
-  /** Begins a subscription and sends what its client has missed. */
+  /** Starts a subscription and sends the missed samples. */
   add(subscription: Subscription): void {
     const subscribers = this.#subscriptions.get(subscription.key);
     if (subscribers === undefined) this.#subscriptions.set(subscription.key, new Set([subscription]));
@@ -96,8 +94,8 @@ export class FanOut implements SampleListener {
     }
   }
 
-  /** An account was deleted: its subscriptions end with a message. */
-  gone(key: string): void {
+  /** Ends the subscriptions of a deleted account with a message. */
+  deleted(key: string): void {
     const subscribers = this.#subscriptions.get(key);
     const [first] = subscribers ?? [];
     if (subscribers === undefined || first === undefined) return;
@@ -106,16 +104,16 @@ export class FanOut implements SampleListener {
     const frame: AccountDeletedFrame = { type: "account.deleted", serverId, accountNumber };
     const bytes = textFrame(JSON.stringify(frame));
     for (const subscription of subscribers) {
-      subscription.outlet.push(bytes);
+      subscription.writer.push(bytes);
       subscription.onDeleted();
     }
   }
 
-  /** Sends a subscription everything from its own place on, as far as its socket has room. */
+  /** Sends a subscription its samples from its cursor on, while its socket has room. */
   advance(subscription: Subscription): void {
     const nowMs = this.#clock.nowMs();
-    const { outlet } = subscription;
-    if (!outlet.hasRoom(nowMs)) return;
+    const { writer } = subscription;
+    if (!writer.hasRoom(nowMs)) return;
     const stream = this.#log.find(subscription.key);
     const kept = stream === undefined ? NOTHING_KEPT : this.#log.kept(stream);
     const { opening } = subscription;
@@ -123,17 +121,17 @@ export class FanOut implements SampleListener {
     subscription.opening = null;
     subscription.next = cursor.next;
     if (cursor.replay?.replayTruncated === true) truncations.add(1);
-    if (cursor.replay !== null) outlet.push(textFrame(replayText(subscription.account, cursor.replay)));
+    if (cursor.replay !== null) writer.push(textFrame(replayText(subscription.account, cursor.replay)));
     if (stream === undefined) return;
-    while (subscription.next <= kept.last && outlet.hasRoom(nowMs)) {
+    while (subscription.next <= kept.last && writer.hasRoom(nowMs)) {
       const { bytes, next } = this.#log.frames(stream, subscription.next, MAX_PIECE_BYTES);
-      outlet.push(bytes);
+      writer.push(bytes);
       subscription.next = next;
     }
   }
 
   /**
-   * Samples that come faster than the interval lets them go must not fall out of the window unsent.
+   * Flushes before the interval ends, so that no sample is dropped from the window unsent.
    */
   #flushSoon(): void {
     if (this.#urgent) return;
@@ -151,30 +149,30 @@ export class FanOut implements SampleListener {
     this.#flushedAtMs = this.#clock.nowMs();
     const dirty = this.#dirty;
     this.#dirty = new Map();
-    const touched = new Set<Outlet>();
+    const touched = new Set<SocketWriter>();
     for (const stream of dirty.keys()) this.#sendTo(stream, this.#flushedAtMs, touched);
-    for (const outlet of touched) outlet.flush();
+    for (const writer of touched) writer.flush();
   }
 
   /**
-   * Subscribers at the same place, as they all are while nobody is slow, share one piece of bytes.
+   * Subscribers with equal cursors share one piece of bytes.
    */
-  #sendTo(stream: AccountStream, nowMs: number, touched: Set<Outlet>): void {
+  #sendTo(stream: AccountStream, nowMs: number, touched: Set<SocketWriter>): void {
     const subscribers = this.#subscriptions.get(stream.key);
     if (subscribers === undefined || this.#log.find(stream.key) !== stream) return;
     const kept = this.#log.kept(stream);
     let piece: Piece = { from: Number.NaN, bytes: NO_BYTES, next: Number.NaN };
     for (const subscription of subscribers) {
-      const { outlet, next } = subscription;
+      const { writer, next } = subscription;
       if (next > kept.last) continue;
-      if (!outlet.hasRoom(nowMs)) continue;
-      touched.add(outlet);
+      if (!writer.hasRoom(nowMs)) continue;
+      touched.add(writer);
       if (subscription.opening !== null || next < kept.first) {
         this.advance(subscription);
         continue;
       }
       if (piece.from !== next) piece = { from: next, ...this.#log.frames(stream, next, MAX_PIECE_BYTES) };
-      outlet.push(piece.bytes);
+      writer.push(piece.bytes);
       subscription.next = piece.next;
       if (piece.next <= kept.last) this.advance(subscription);
     }
