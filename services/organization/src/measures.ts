@@ -11,7 +11,7 @@ import { observed } from "@kapi/runtime";
 
 const MS_PER_SECOND = 1_000;
 
-/** Usage entries that wait: of all tags, of the one with most, and since when the oldest does. */
+/** Usage entries that wait: of all shards, of the one with most, and since when the oldest does. */
 interface WaitingUsage {
   readonly entries: number;
   readonly most: number;
@@ -19,9 +19,9 @@ interface WaitingUsage {
 }
 
 /** Measures it while somebody looks; nothing is asked of Redis or PostgreSQL otherwise. */
-export function measureWaiting(needs: { redis: RedisConnection; database: Database; clock: Clock }): void {
-  const { redis, database, clock } = needs;
-  const usage = together(() => waitingUsage(redis));
+export function measureWaiting(dependencies: { redis: RedisConnection; database: Database; clock: Clock }): void {
+  const { redis, database, clock } = dependencies;
+  const usage = shareRunning(() => waitingUsage(redis));
   observed(
     "organization.usage.backlog",
     "Usage entries that wait in Redis for the ledger; the same from every process",
@@ -49,7 +49,7 @@ export function measureWaiting(needs: { redis: RedisConnection; database: Databa
 
 async function waitingUsage(redis: RedisConnection): Promise<WaitingUsage> {
   const backlog = (await usageBacklog(redis, ALL_SHARDS)).replies;
-  const waiting = ALL_SHARDS.filter((tag) => (backlog.get(tag) ?? 0) > 0);
+  const waiting = ALL_SHARDS.filter((shard) => (backlog.get(shard) ?? 0) > 0);
   const heads = [...(await readUsage(redis, waiting, 1)).replies.values()].flat();
   return {
     entries: [...backlog.values()].reduce((total, entries) => total + entries, 0),
@@ -59,7 +59,7 @@ async function waitingUsage(redis: RedisConnection): Promise<WaitingUsage> {
 }
 
 /** Calls that come while one runs share its answer. */
-function together<T>(work: () => Promise<T>): () => Promise<T> {
+function shareRunning<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | null = null;
   return () =>
     (running ??= work().finally(() => {

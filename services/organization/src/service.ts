@@ -14,13 +14,13 @@ import type { Config } from "./config.ts";
 import type { CreditMonths } from "./domain/credits/ports.ts";
 import { installCreditRoutes } from "./inbound/http/credit-routes.ts";
 import { installDirectoryRoutes, installFormerUsers } from "./inbound/http/directory-routes.ts";
-import { takeCommandEvents } from "./inbound/kafka/command-events.ts";
+import { consumeCommandEvents } from "./inbound/kafka/command-events.ts";
 import { measureWaiting } from "./measures.ts";
 import { applyPending } from "./operations/credits/apply-pending.ts";
 import { checkDrift } from "./operations/credits/check-drift.ts";
 import type { LedgerContext } from "./operations/credits/ledger-context.ts";
 import { keepCreditMonths } from "./operations/credits/keep-credit-months.ts";
-import { openClosedTags } from "./operations/credits/open-tags.ts";
+import { syncShards } from "./operations/credits/sync-shards.ts";
 import { publishDirectory } from "./operations/directory/publish-directory.ts";
 import { recordUsage } from "./operations/credits/record-usage.ts";
 import { releaseOrphans } from "./operations/credits/release-orphans.ts";
@@ -42,27 +42,27 @@ const INTERNAL_CALL_TIMEOUT_MS = 4_000;
  */
 const USAGE_PAUSE_MS = 1_000;
 /**
- * The tags are moved in so many parts side by side: PostgreSQL works on one batch while the next
+ * The shards are moved in so many parts side by side: PostgreSQL works on one batch while the next
  * one is made ready.
  */
-const USAGE_LANES = 2;
+const USAGE_PARTS = 2;
 /** Entries; a batch of so many is followed by the next one at once. */
 const LARGE_USAGE_BATCH = 1_000;
 /** Least time from one batch of settlements to the next. */
 const SETTLEMENT_INTERVAL_MS = 500;
-/** How soon a closed tag is noticed. */
-const OPENING_PAUSE_MS = 250;
+/** How soon a closed shard is noticed. */
+const SYNC_PAUSE_MS = 250;
 const PENDING_PAUSE_MS = 500;
 const ORPHANS_PAUSE_MS = 60_000;
 const DRIFT_PAUSE_MS = 60_000;
 const CREDIT_MONTHS_PAUSE_MS = 10 * 60_000;
 
-const tagsClosed = gauge(
+const unsyncedShards = gauge(
   "organization.tags.closed",
   "Hash tags of Redis that are closed, of 64: their organizations are answered 500",
   "{tag}",
 );
-const tagsUnreachable = gauge(
+const unreachableShards = gauge(
   "organization.tags.unreachable",
   "Hash tags of Redis, of 64, whose node does not answer: their organizations are answered 500",
   "{tag}",
@@ -131,7 +131,7 @@ export async function start(context: MainContext<Config>): Promise<void> {
       topics: [TOPICS.commandEvents],
       // Nobody waits for a settlement, and a thousand of them cost little more than one.
       minIntervalMs: SETTLEMENT_INTERVAL_MS,
-      onBatch: takeCommandEvents(ledger),
+      onBatch: consumeCommandEvents(ledger),
       logger,
       fatal: (error) => main.fatal(error),
     }),
@@ -142,36 +142,37 @@ export async function start(context: MainContext<Config>): Promise<void> {
     begins: () => beginOffsets(kafka, TOPICS.commandEvents),
     ends: () => endOffsets(kafka, TOPICS.commandEvents),
   };
-  let openings: string | null = "the wallets have not been looked at yet";
+  let unreadyReason: string | null = "the wallets have not been looked at yet";
   await scope.start("opening of tags", () =>
     repeat({
       name: "opening of tags",
       logger,
-      pauseMs: OPENING_PAUSE_MS,
+      pauseMs: SYNC_PAUSE_MS,
       round: async () => {
         const before = await shardStates(redis, ALL_SHARDS);
-        tagsClosed.record(before.unsynced.length);
-        tagsUnreachable.record(before.unreachable.length);
-        if (before.unsynced.length > 0) openings = `${before.unsynced.length} of ${ALL_SHARDS.length} tags are closed`;
-        const { closed } = await openClosedTags({ ...ledger, commandStatus, eventLog }, before.unsynced);
-        // A tag that nobody answers for is no reason to take this process out: it works for all
+        unsyncedShards.record(before.unsynced.length);
+        unreachableShards.record(before.unreachable.length);
+        if (before.unsynced.length > 0)
+          unreadyReason = `${before.unsynced.length} of ${ALL_SHARDS.length} tags are closed`;
+        const { unsynced } = await syncShards({ ...ledger, commandStatus, eventLog }, before.unsynced);
+        // A shard that nobody answers for is no reason to take this process out: it works for all
         // others.
-        openings = before.unreachable.length === ALL_SHARDS.length ? "Redis does not answer for any tag" : null;
-        tagsClosed.record(closed.length);
+        unreadyReason = before.unreachable.length === ALL_SHARDS.length ? "Redis does not answer for any tag" : null;
+        unsyncedShards.record(unsynced.length);
       },
     }),
   );
-  health.readiness("wallets", () => openings ?? redis.check());
-  for (let lane = 0; lane < USAGE_LANES; lane += 1) {
-    const tags = ALL_SHARDS.filter((tag) => tag % USAGE_LANES === lane);
-    await scope.start(`usage ${lane}`, () =>
+  health.readiness("wallets", () => unreadyReason ?? redis.check());
+  for (let part = 0; part < USAGE_PARTS; part += 1) {
+    const shards = ALL_SHARDS.filter((shard) => shard % USAGE_PARTS === part);
+    await scope.start(`usage ${part}`, () =>
       repeat({
         name: "usage",
         logger,
         pauseMs: USAGE_PAUSE_MS,
         // Only a large batch is followed by the next at once: many small ones would cost far more
         // than a few large ones.
-        round: async () => (await recordUsage(ledger, tags)).moved >= LARGE_USAGE_BATCH,
+        round: async () => (await recordUsage(ledger, shards)).moved >= LARGE_USAGE_BATCH,
       }),
     );
   }

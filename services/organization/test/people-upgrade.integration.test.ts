@@ -14,7 +14,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import type { FormerUsers } from "../src/domain/directory/ports.ts";
 import { createFormerUsers } from "../src/outbound/postgres/former-users.ts";
-import { MIGRATIONS, startWorld, type World } from "./support.ts";
+import { MIGRATIONS, startLedger, type LedgerHarness } from "./support.ts";
 
 /** The migration that moves them. */
 const MOVE = "0053";
@@ -37,13 +37,13 @@ const OLD_ROWS = [
 ];
 const silent = createLogger({ service: "organization-test", level: "silent" });
 
-let world: World;
+let harness: LedgerHarness;
 let users: FormerUsers;
 beforeAll(async () => {
-  world = await startWorld(oldSchema);
-  users = createFormerUsers(world.database);
+  harness = await startLedger(oldSchema);
+  users = createFormerUsers(harness.database);
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 /** The schema as the release before has it, with some rows. */
 async function oldSchema(connectionString: string): Promise<void> {
@@ -59,7 +59,7 @@ async function oldSchema(connectionString: string): Promise<void> {
 }
 
 async function run(text: string): Promise<void> {
-  await world.database.query(statement(`test_${randomUUID()}`, text), []);
+  await harness.database.query(statement(`test_${randomUUID()}`, text), []);
 }
 
 const selectWaiting = statement<{ id: string; entry: object }>(
@@ -68,7 +68,7 @@ const selectWaiting = statement<{ id: string; entry: object }>(
 );
 
 async function waiting(): Promise<unknown[]> {
-  const rows = await world.database.query(selectWaiting, []);
+  const rows = await harness.database.query(selectWaiting, []);
   return rows.map(({ id, entry }) => AuditEvent.parse({ ...entry, eventId: id }));
 }
 

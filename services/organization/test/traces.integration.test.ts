@@ -11,20 +11,20 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { createKey } from "../src/operations/directory/create-key.ts";
 import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
-import { finish, NOBODY, organizationWith, read, reserve, startWorld, type World } from "./support.ts";
+import { finish, NOBODY, organizationWith, read, reserve, startLedger, type LedgerHarness } from "./support.ts";
 
 const REQUEST_SPAN = "b7ad6b7169203331";
 
-let world: World;
+let harness: LedgerHarness;
 let recorder: SpanRecorder;
 
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startLedger();
   recorder = recordSpans();
 });
 afterAll(async () => {
   recorder.stop();
-  await world.stop();
+  await harness.stop();
 });
 
 let traces = 0;
@@ -38,11 +38,11 @@ function requestSpan(): { traceId: string; traceparent: string } {
 const ofTrace = (traceId: string): readonly KeptSpan[] => recorder.spans.filter((span) => span.traceId === traceId);
 
 /** What Kafka was given under a key, last. */
-const publishedAs = (key: string) => world.kafka.taken.findLast((message) => message.key === key);
+const publishedAs = (key: string) => harness.kafka.taken.findLast((message) => message.key === key);
 
 test("a charge goes into the ledger beneath its request, and so does what it makes known; one that is not traced beside it does not", async () => {
-  const { context } = world;
-  const [organizationId, other] = [await organizationWith(world, 10, 9), await organizationWith(world, 10, 9)];
+  const { context } = harness;
+  const [organizationId, other] = [await organizationWith(harness, 10, 9), await organizationWith(harness, 10, 9)];
   const { traceId, traceparent } = requestSpan();
   await Promise.all([read(context, organizationId, 1, traceparent), read(context, other, 1)]);
   expect([...(await readUsage(context.redis, ALL_SHARDS, 10)).replies.values()].flat()).toHaveLength(2);
@@ -59,8 +59,8 @@ test("a charge goes into the ledger beneath its request, and so does what it mak
 });
 
 test("charges of several requests go into the ledger together, each beneath its own", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 10);
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 10);
   const requests = [requestSpan(), requestSpan()];
   for (const { traceparent } of requests) await read(context, organizationId, 1, traceparent);
   await recordAllUsage(context, ALL_SHARDS);
@@ -71,8 +71,8 @@ test("charges of several requests go into the ledger together, each beneath its 
 });
 
 test("a reservation that the end of its command takes along stands beneath its request too", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 10);
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 10);
   const { traceId, traceparent } = requestSpan();
   const commandId = await reserve(context, organizationId, 5, undefined, traceparent);
   await finish(context, organizationId, commandId, 5);
@@ -80,8 +80,8 @@ test("a reservation that the end of its command takes along stands beneath its r
 });
 
 test("a change of the directory is published beneath its request, however late, and its wait is known", async () => {
-  const { context, database, kafka } = world;
-  const organizationId = await organizationWith(world, 0);
+  const { context, database, kafka } = harness;
+  const organizationId = await organizationWith(harness, 0);
   await eventually(async () => expect(await outboxAge(database)).toBe(0));
   const { traceId, traceparent } = requestSpan();
   const request = startRequestSpan("POST /keys", traceparent, "r-1");

@@ -1,16 +1,16 @@
 import type { Shard } from "@kapi/admission/redis";
 
 import type { LedgerWallet } from "./drift.ts";
-import type { Leg, WalletDelta } from "./leg.ts";
+import type { LedgerEntry, WalletDelta } from "./ledger-entry.ts";
 import type { LedgerPosition } from "./ports.ts";
 
 /** What a check found to be right. */
 export interface WalletCheck {
   readonly organizationId: string;
-  /** The legs of this epoch and below are in the sums. */
+  /** The entries of this epoch and below are in the sums. */
   readonly epoch: number;
   readonly sums: WalletDelta;
-  /** When all legs were last read, from the first on. */
+  /** When all entries were last read, from the first on. */
   readonly wholeAtMs: number;
 }
 
@@ -25,40 +25,40 @@ export interface CheckableWallet extends LedgerWallet {
   readonly closed: Pick<WalletCheck, "epoch" | "sums"> | null;
 }
 
-export interface WalletLook {
+export interface WalletPage {
   /** Ordered by organization. */
   readonly wallets: readonly CheckableWallet[];
   /**
-   * Every leg of the tag up to this epoch is in the sums of the wallets; those recorded later are
+   * Every entry of the shard up to this epoch is in the sums of the wallets; those recorded later are
    * of a higher one.
    */
   readonly throughEpoch: number;
-  /** Where the tag records from the look on. */
+  /** Where the shard records from the look on. */
   readonly position: LedgerPosition;
 }
 
-export interface LegSums {
-  readonly legs: number;
+export interface EntrySums {
+  readonly entries: number;
   readonly sums: WalletDelta;
 }
 
 /** What checks of wallets read and keep. */
 export interface WalletChecks {
-  /** The tags that have wallets. */
-  tags(): Promise<Shard[]>;
-  /** Runs `work` in a transaction; from its `look` on nothing is recorded in the tag. */
-  alone<T>(
+  /** The shards that have wallets. */
+  shards(): Promise<Shard[]>;
+  /** Runs `work` in a transaction; from its `look` on nothing is recorded in the shard. */
+  exclusively<T>(
     work: (tx: {
-      /** Wallets of a tag, at most `limit`, of organizations after `afterId`. */
-      look(tag: Shard, afterId: string, limit: number): Promise<WalletLook>;
+      /** Wallets of a shard, at most `limit`, of organizations after `afterId`. */
+      readPage(shard: Shard, afterId: string, limit: number): Promise<WalletPage>;
       /** Those of `told` that the ledger does not have. */
-      unrecorded(seen: WalletLook, told: readonly Leg[]): Promise<Leg[]>;
+      unrecorded(seen: WalletPage, told: readonly LedgerEntry[]): Promise<LedgerEntry[]>;
     }) => Promise<T>,
   ): Promise<T>;
-  /** Sums up the legs of each organization above `afterEpoch`, up to `throughEpoch`. */
-  sumLegs(
+  /** Sums up the entries of each organization above `afterEpoch`, up to `throughEpoch`. */
+  sumEntries(
     asked: readonly { readonly organizationId: string; readonly afterEpoch: number }[],
     throughEpoch: number,
-  ): Promise<ReadonlyMap<string, LegSums>>;
+  ): Promise<ReadonlyMap<string, EntrySums>>;
   keep(checks: readonly WalletCheck[]): Promise<void>;
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 
-import { creditsOf, driftOfLegs, driftOfRedis, withAvailable } from "./drift.ts";
-import type { Leg } from "./leg.ts";
+import { creditsOf, driftOfEntries, driftOfRedis, withAvailable } from "./drift.ts";
+import type { LedgerEntry } from "./ledger-entry.ts";
 
 const organizationId = "01990000-0000-7000-8000-000000000001";
 const sums = { purchased: 100, reserved: 5, consumed: 20 };
 const ledger = [{ organizationId, sums }];
-const read: Leg = {
+const read: LedgerEntry = {
   chargeId: "charge",
   kind: "consume",
   organizationId,
@@ -47,9 +47,9 @@ describe("a wallet in Redis", () => {
   });
 });
 
-it("a wallet of the ledger drifts where its legs sum up to something else", () => {
-  expect(driftOfLegs(ledger, new Map([[organizationId, sums]]))).toEqual([]);
-  const [drift] = driftOfLegs(ledger, new Map([[organizationId, { ...sums, reserved: 12 }]]));
-  expect(drift).toMatchObject({ source: "legs" });
+it("a wallet of the ledger drifts where its entries sum up to something else", () => {
+  expect(driftOfEntries(ledger, new Map([[organizationId, sums]]))).toEqual([]);
+  const [drift] = driftOfEntries(ledger, new Map([[organizationId, { ...sums, reserved: 12 }]]));
+  expect(drift).toMatchObject({ source: "entries" });
   expect(drift && creditsOf(drift)).toBe(7);
 });

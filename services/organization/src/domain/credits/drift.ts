@@ -1,4 +1,4 @@
-import { type Leg, type WalletDelta, deltasByOrganization } from "./leg.ts";
+import { type LedgerEntry, type WalletDelta, deltasByOrganization } from "./ledger-entry.ts";
 
 /** The sums of a wallet, in credits. */
 export interface WalletSums extends WalletDelta {
@@ -14,8 +14,8 @@ export interface LedgerWallet {
 /** A wallet that another source tells otherwise than the ledger's sums. */
 export interface Drift {
   readonly organizationId: string;
-  /** Who tells it otherwise: the wallet in Redis, or the legs of the ledger itself. */
-  readonly source: "redis" | "legs";
+  /** Who tells it otherwise: the wallet in Redis, or the entries of the ledger itself. */
+  readonly source: "redis" | "entries";
   readonly expected: WalletSums;
   /** Null: that source has no such wallet. */
   readonly found: WalletSums | null;
@@ -43,7 +43,7 @@ export function plus(one: WalletDelta, other: WalletDelta | undefined): WalletDe
 export function driftOfRedis(
   ledger: readonly LedgerWallet[],
   redis: ReadonlyMap<string, WalletSums>,
-  unrecorded: readonly Leg[],
+  unrecorded: readonly LedgerEntry[],
 ): Drift[] {
   const under = deltasByOrganization(unrecorded);
   return ledger.flatMap(({ organizationId, sums }) => {
@@ -52,12 +52,12 @@ export function driftOfRedis(
   });
 }
 
-/** The wallets whose legs sum up to something else. */
-export function driftOfLegs(ledger: readonly LedgerWallet[], legs: ReadonlyMap<string, WalletDelta>): Drift[] {
+/** The wallets whose entries sum up to something else. */
+export function driftOfEntries(ledger: readonly LedgerWallet[], entries: ReadonlyMap<string, WalletDelta>): Drift[] {
   return ledger.flatMap(({ organizationId, sums }) => {
-    const found = legs.get(organizationId);
+    const found = entries.get(organizationId);
     const expected = withAvailable(sums);
-    return driftBetween({ organizationId, source: "legs", expected, found: found ? withAvailable(found) : null });
+    return driftBetween({ organizationId, source: "entries", expected, found: found ? withAvailable(found) : null });
   });
 }
 

@@ -3,9 +3,9 @@ import type { SettlementRequest, Shard, SyncedWallet } from "@kapi/admission/red
 
 import type { AuditRecord } from "../audit.ts";
 import type { KeyUse } from "../directory/ports.ts";
-import type { Leg, RecordedLeg } from "./leg.ts";
+import type { LedgerEntry, RecordedEntry } from "./ledger-entry.ts";
 import type { UsageDay } from "./usage-day.ts";
-import type { UsageLeg } from "./usage-line.ts";
+import type { UsageLine } from "./usage-line.ts";
 
 /** A command that is not final, with what is reserved for it. */
 export interface OpenCommand {
@@ -37,7 +37,7 @@ export interface EventLog {
   readonly ends: () => Promise<ReadonlyMap<number, bigint>>;
 }
 
-/** A wallet's own facts, without its sums. */
+/** A wallet's own events, without its sums. */
 export interface WalletRecord {
   readonly organizationId: string;
   readonly id: string;
@@ -47,11 +47,11 @@ export interface WalletRecord {
 
 /** Where a wallet is in the order of all. */
 export interface WalletPlace {
-  readonly tag: Shard;
+  readonly shard: Shard;
   readonly organizationId: string;
 }
 
-/** A leg of the ledger that the wallet in Redis does not have yet. */
+/** An entry of the ledger that the wallet in Redis does not have yet. */
 export interface PendingWalletChange {
   readonly chargeId: string;
   readonly organizationId: string;
@@ -60,7 +60,7 @@ export interface PendingWalletChange {
   readonly epoch: number;
   /**
    * Whether it waits for so long that Redis may have it and not remember that, or is of a kind that
-   * Redis cannot apply: its tag is opened anew. False unless told.
+   * Redis cannot apply: its shard is opened anew. False unless told.
    */
   readonly isOld?: boolean;
 }
@@ -85,9 +85,9 @@ export interface LedgerPosition {
   /** When the month of the epoch began. */
   readonly beganMs: number;
   /** The table of the month that the epoch is in. */
-  readonly entries: string;
+  readonly table: string;
   /** That of the month that the shard was in before; null: there was none. */
-  readonly previousEntries: string | null;
+  readonly previousTable: string | null;
 }
 
 /** The ledger's partitions. A month is its first day, such as `2026-11-01`, in UTC. */
@@ -117,10 +117,10 @@ export interface OldReservations {
   readonly after: Reservation | null;
 }
 
-/** The legs of the ledger that are lines of the usage list. */
+/** The entries of the ledger that are lines of the usage list. */
 export interface UsageLines {
   /** Newest first. */
-  page(organizationId: string, limit: number, offset: number): Promise<UsageLeg[]>;
+  page(organizationId: string, limit: number, offset: number): Promise<UsageLine[]>;
   total(organizationId: string): Promise<number>;
   /** Summed up per day and operation, from `firstDay` on; days in no particular order. */
   byDay(organizationId: string, firstDay: string): Promise<UsageDay[]>;
@@ -129,19 +129,23 @@ export interface UsageLines {
 /** What is done together or not at all. */
 export interface CreditTransaction {
   /**
-   * Shares the locks of `tags` until the transaction ends and returns where they record. It comes
+   * Shares the locks of `shards` until the transaction ends and returns where they record. It comes
    * before anything is read from Redis that the ledger shall record: no opening computes wallets in
    * between, and no month ends.
    */
-  shareTagLocks(tags: readonly Shard[]): Promise<ReadonlyMap<Shard, LedgerPosition>>;
+  shareShardLocks(shards: readonly Shard[]): Promise<ReadonlyMap<Shard, LedgerPosition>>;
   /**
    * Adds what the ledger does not have yet of `told`, in any order and however often it is told;
-   * keeps the wallets' sums and the open reservations, and writes a fact where a wallet comes down
-   * to its low-balance threshold. The tags' locks must be shared. Returns every distinct leg; those
+   * keeps the wallets' sums and the open reservations, and writes an event where a wallet comes down
+   * to its low-balance threshold. The shards' locks must be shared. Returns every distinct entry; those
    * of organizations without a wallet are left out, and those that are so old that a dropped month
    * may have them: these are put aside.
    */
-  recordLegs(positions: ReadonlyMap<Shard, LedgerPosition>, told: Iterable<Leg>, nowMs: number): Promise<RecordedLeg[]>;
+  recordEntries(
+    positions: ReadonlyMap<Shard, LedgerPosition>,
+    told: Iterable<LedgerEntry>,
+    nowMs: number,
+  ): Promise<RecordedEntry[]>;
   /** Notes that the ledger has all command events of these partitions before `nextOffset`. */
   raiseConsumedOffsets(reached: readonly { partition: number; nextOffset: bigint }[]): void;
   /**
@@ -170,15 +174,15 @@ export interface CreditStore {
   transaction<T>(work: (tx: CreditTransaction) => Promise<T>): Promise<T>;
   organizationExists(id: string): Promise<boolean>;
   readWallet(organizationId: string): Promise<WalletRecord | null>;
-  /** The wallets of `tags` in their order, as many as `limit` of those that come after one. */
-  walletsOf(tags: readonly Shard[], after: WalletPlace | null, limit: number): Promise<WalletPlace[]>;
+  /** The wallets of `shards` in their order, as many as `limit` of those that come after one. */
+  walletsOf(shards: readonly Shard[], after: WalletPlace | null, limit: number): Promise<WalletPlace[]>;
   /**
-   * Raises the tag's epoch, and gives `open` the tag's wallets and open reservations in batches;
+   * Raises the shard's epoch, and gives `open` the shard's wallets and open reservations in batches;
    * one that begins with the wallet that the batch before ended with has more of its reservations.
-   * Every leg that they include is of an earlier epoch, every later one of this epoch or above.
+   * Every entry that they include is of an earlier epoch, every later one of this epoch or above.
    */
-  readForOpening<T>(
-    tag: Shard,
+  readForSync<T>(
+    shard: Shard,
     open: (epoch: number, wallets: AsyncIterable<readonly SyncedWallet[]>) => Promise<T>,
   ): Promise<T>;
   /** Old reservations, the oldest first, as many as `limit` of those that come after one. */
@@ -190,7 +194,7 @@ export interface CreditStore {
    * At most `limit` changes that wait for Redis, purchases first; none of `exceptTags`. Old: those
    * that wait for longer than `oldAfterMs`.
    */
-  readPending(limit: number, exceptTags: readonly Shard[], oldAfterMs: number): Promise<PendingWalletChange[]>;
+  readPending(limit: number, exceptShards: readonly Shard[], oldAfterMs: number): Promise<PendingWalletChange[]>;
   /** Removes changes that Redis has. */
   deletePending(chargeIds: readonly string[]): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { UsageByDayAnswer } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 
-import type { Leg } from "./leg.ts";
+import type { LedgerEntry } from "./ledger-entry.ts";
 import { isUsageLine } from "./usage-line.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -23,21 +23,21 @@ export function dayOf(atMs: number): string {
 }
 
 /**
- * What a leg adds to its day under `operation`, the one that its line shows; null for a leg that is
+ * What an entry adds to its day under `operation`, the one that its line shows; null for an entry that is
  * no line.
  */
 export function usageDayOf(
-  leg: Pick<Leg, "kind" | "credits" | "action" | "organizationId" | "atMs">,
+  entry: Pick<LedgerEntry, "kind" | "credits" | "action" | "organizationId" | "atMs">,
   operation: string,
 ): UsageDay | null {
-  if (!isUsageLine(leg)) return null;
-  const isRequest = leg.kind === "consume" || leg.kind === "reserve";
+  if (!isUsageLine(entry)) return null;
+  const isRequest = entry.kind === "consume" || entry.kind === "reserve";
   return {
-    organizationId: leg.organizationId,
-    day: dayOf(leg.atMs),
+    organizationId: entry.organizationId,
+    day: dayOf(entry.atMs),
     operation,
     requests: isRequest ? 1 : 0,
-    credits: isRequest ? leg.credits : -leg.credits,
+    credits: isRequest ? entry.credits : -entry.credits,
   };
 }
 

@@ -1,9 +1,9 @@
 import type { Actor, CreditUsage } from "@kapi/contracts";
 
-import type { Leg } from "./leg.ts";
+import type { LedgerEntry } from "./ledger-entry.ts";
 
-/** A line of the usage list: the leg it is made of, with the request that it goes back to. */
-export interface UsageLeg {
+/** A line of the usage list: the entry it is made of, with the request that it goes back to. */
+export interface UsageLine {
   readonly kind: "consume" | "refund" | "reserve" | "settle";
   readonly credits: number;
   /** As the request called it; for a release, the request that reserved. */
@@ -16,24 +16,24 @@ export interface UsageLeg {
 }
 
 /**
- * Whether a leg is a line of the usage list (decisions, 7.4): what a request consumed or reserved,
+ * Whether an entry is a line of the usage list (decisions, 7.4): what a request consumed or reserved,
  * and what came back of it. The lines of a wallet sum up to lifetimeConsumed + reservedCredits at
  * every moment: consuming a reservation moves credits from the one to the other, so it has no line
  * of its own. The same condition stands in migrations/0003.
  */
-export function isUsageLine({ kind, credits, action }: Pick<Leg, "kind" | "credits" | "action">): boolean {
+export function isUsageLine({ kind, credits, action }: Pick<LedgerEntry, "kind" | "credits" | "action">): boolean {
   return credits > 0 && (kind === "consume" || kind === "refund" || kind === "reserve" || action === "release");
 }
 
 /** The line as the API shows it: what came back is negative. */
-export function usageLine(leg: UsageLeg): CreditUsage {
-  const back = leg.kind === "refund" || leg.kind === "settle";
+export function usageLine(entry: UsageLine): CreditUsage {
+  const back = entry.kind === "refund" || entry.kind === "settle";
   return {
-    xRequestId: leg.requestId,
-    operation: leg.operation,
-    credits: back ? -leg.credits : leg.credits,
-    commandId: leg.commandId,
-    at: leg.at,
-    createdBy: leg.createdBy,
+    xRequestId: entry.requestId,
+    operation: entry.operation,
+    credits: back ? -entry.credits : entry.credits,
+    commandId: entry.commandId,
+    at: entry.at,
+    createdBy: entry.createdBy,
   };
 }

@@ -5,14 +5,14 @@ import { isTransient } from "@kapi/postgres";
 import { inBatchSpan, type Traceparent } from "@kapi/runtime";
 
 import type { LedgerContext } from "../../operations/credits/ledger-context.ts";
-import { recordSettlements, type TakenIn } from "../../operations/credits/record-settlements.ts";
+import { recordSettlements, type ReachedOffset } from "../../operations/credits/record-settlements.ts";
 
 const MAX_PARTITIONS_TOGETHER = 4;
 
 /** What came of one partition. */
 interface Part {
   readonly events: readonly CommandEvent[];
-  readonly takenIn: TakenIn;
+  readonly reached: ReachedOffset;
   /** The spans of handling its messages, of those that are traced. */
   readonly members: readonly (Traceparent | undefined)[];
 }
@@ -21,13 +21,13 @@ interface Part {
  * Takes batches of `command.events` into the ledger. Partitions that are handled at the same time
  * share one transaction.
  */
-export function takeCommandEvents(context: LedgerContext): (batch: Batch) => Promise<BatchOutcome> {
+export function consumeCommandEvents(context: LedgerContext): (batch: Batch) => Promise<BatchOutcome> {
   const take = batcher<Part, void>({
     load: async (parts) => {
-      const takenIn = parts.map((part) => part.takenIn);
+      const reached = parts.map((part) => part.reached);
       const events = parts.flatMap((part) => part.events);
       const members = parts.flatMap((part) => part.members);
-      await inBatchSpan("record settlements", members, () => recordSettlements(context, events, takenIn));
+      await inBatchSpan("record settlements", members, () => recordSettlements(context, events, reached));
       return parts.map(() => undefined);
     },
     maxBatchSize: MAX_PARTITIONS_TOGETHER,
@@ -43,9 +43,9 @@ export function takeCommandEvents(context: LedgerContext): (batch: Batch) => Pro
     }
     const last = messages.at(-1);
     if (last === undefined) return { deadLetters };
-    const takenIn = { partition, nextOffset: last.offset + 1n };
+    const reached = { partition, nextOffset: last.offset + 1n };
     const members = messages.map(({ traceparent }) => traceparent);
-    await retryingTransient(() => take({ events, takenIn, members }));
+    await retryingTransient(() => take({ events, reached, members }));
     return { deadLetters };
   };
 }

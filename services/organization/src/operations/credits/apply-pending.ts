@@ -21,8 +21,8 @@ const MAX_CHANGES_PER_BATCH = 500;
 const REPEATED_WITHIN_MS = SETTLED_TTL_MS / 2;
 
 /**
- * Gives Redis the legs that it does not have yet; returns how many it took. What it cannot take
- * stays, and the changes of a tag that is closed or unreachable hide none of another.
+ * Gives Redis the entries that it does not have yet; returns how many it took. What it cannot take
+ * stays, and the changes of a shard that is closed or unreachable hide none of another.
  */
 export async function applyPending(context: LedgerContext): Promise<number> {
   const skipped = new Set<Shard>();
@@ -32,7 +32,7 @@ export async function applyPending(context: LedgerContext): Promise<number> {
     const { applied, waiting } = await applyChanges(context, changes);
     taken += applied;
     const known = skipped.size;
-    for (const tag of waiting) skipped.add(tag);
+    for (const shard of waiting) skipped.add(shard);
     if (changes.length < MAX_CHANGES_PER_BATCH || skipped.size === known) return taken;
   }
 }
@@ -40,21 +40,21 @@ export async function applyPending(context: LedgerContext): Promise<number> {
 /** What became of changes. */
 export interface AppliedChanges {
   readonly applied: number;
-  /** Tags that cannot take theirs now: closed, or unreachable. */
+  /** Shards that cannot take theirs now: closed, or unreachable. */
   readonly waiting: ReadonlySet<Shard>;
 }
 
 /**
- * Gives Redis these legs, and removes those that it took. The tag of one that Redis may have and
+ * Gives Redis these entries, and removes those that it took. The shard of one that Redis may have and
  * not remember is closed instead: its next opening sets the wallets from the ledger, which has the
- * leg.
+ * entry.
  */
 export async function applyChanges(
   context: LedgerContext,
   changes: readonly PendingWalletChange[],
 ): Promise<AppliedChanges> {
   const applied: string[] = [];
-  const waiting = await closeTagsOfOld(context, changes);
+  const waiting = await unsyncShardsOfOld(context, changes);
   const take = ({ chargeId, organizationId }: Change, reply: SettlementReply | undefined): void => {
     if (isApplied(reply)) applied.push(chargeId);
     if (reply === "unsynced" || reply === "unreachable") waiting.add(shardOf(organizationId));
@@ -73,27 +73,30 @@ export async function applyChanges(
 }
 
 /**
- * Closes the tags that were not opened since an old change was recorded; returns them, and those
+ * Closes the shards that were not opened since an old change was recorded; returns them, and those
  * that cannot be asked.
  */
-async function closeTagsOfOld(context: LedgerContext, changes: readonly PendingWalletChange[]): Promise<Set<Shard>> {
+async function unsyncShardsOfOld(context: LedgerContext, changes: readonly PendingWalletChange[]): Promise<Set<Shard>> {
   const waiting = new Set<Shard>();
   const old = Map.groupBy(
     changes.filter(({ isOld }) => isOld),
     ({ organizationId }) => shardOf(organizationId),
   );
-  for (const [tag, ofTag] of old) {
+  for (const [shard, ofShard] of old) {
     try {
-      const marked = await markUnsynced(context.redis, tag, Math.max(...ofTag.map(({ epoch }) => epoch)));
+      const marked = await markUnsynced(context.redis, shard, Math.max(...ofShard.map(({ epoch }) => epoch)));
       if (marked === "synced_since") continue;
-      // The loop comes by again and again until the tag is opened.
+      // The loop comes by again and again until the shard is opened.
       if (marked === "unsynced") {
-        context.logger.warn({ tag, changes: ofTag.length }, "a tag is opened anew: it may have these changes already");
+        context.logger.warn(
+          { shard, changes: ofShard.length },
+          "a shard is opened anew: it may have these changes already",
+        );
       }
     } catch (error) {
       warnWaiting(context, error);
     }
-    waiting.add(tag);
+    waiting.add(shard);
   }
   return waiting;
 }

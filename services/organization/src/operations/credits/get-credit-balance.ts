@@ -6,7 +6,7 @@ import { readWallet, type WalletReply } from "@kapi/admission/redis";
 import type { LedgerContext } from "./ledger-context.ts";
 
 /** What Retry-After says while wallets are being set from the ledger, in seconds. */
-const CLOSED_RETRY_AFTER_S = 1;
+const UNSYNCED_RETRY_AFTER_S = 1;
 
 /**
  * The wallet as getCreditBalance shows it, without a charge. Throws 404 for an organization without
@@ -29,6 +29,6 @@ export function walletOrError(reply: WalletReply): Wallet {
     case "no_wallet":
       throw new ApiError("WALLET_NOT_FOUND");
     case "unsynced":
-      throw new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": String(CLOSED_RETRY_AFTER_S) } });
+      throw new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": String(UNSYNCED_RETRY_AFTER_S) } });
   }
 }

@@ -15,6 +15,6 @@ export async function listCreditUsage(
 ): Promise<{ usage: CreditUsage[]; pagination: Pagination }> {
   const total = await lines.total(organizationId);
   const offset = (query.page - 1) * query.limit;
-  const legs = offset < total ? await lines.page(organizationId, query.limit, offset) : [];
-  return { usage: legs.map(usageLine), pagination: paginationOf(query, total) };
+  const entries = offset < total ? await lines.page(organizationId, query.limit, offset) : [];
+  return { usage: entries.map(usageLine), pagination: paginationOf(query, total) };
 }

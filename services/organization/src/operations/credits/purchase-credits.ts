@@ -2,7 +2,7 @@ import { ApiError } from "@kapi/http";
 import { uuidV7 } from "@kapi/kernel";
 import { shardOf } from "@kapi/admission/redis";
 
-import type { Leg } from "../../domain/credits/leg.ts";
+import type { LedgerEntry } from "../../domain/credits/ledger-entry.ts";
 import type { PendingWalletChange, CreditTransaction } from "../../domain/credits/ports.ts";
 import { applyChanges } from "./apply-pending.ts";
 import type { LedgerContext } from "./ledger-context.ts";
@@ -39,7 +39,7 @@ export async function recordPurchase(
 ): Promise<PendingWalletChange | null> {
   const { organizationId, purchaseId, credits, lowBalanceThreshold = 0 } = wanted;
   await tx.insertWallet({ organizationId, id: uuidV7(nowMs), lowBalanceThreshold, createdAtMs: nowMs });
-  const leg: Leg = {
+  const entry: LedgerEntry = {
     chargeId: purchaseId,
     kind: "purchase",
     organizationId,
@@ -50,10 +50,10 @@ export async function recordPurchase(
     commandId: null,
     atMs: nowMs,
   };
-  const epochs = await tx.shareTagLocks([shardOf(organizationId)]);
-  const [recorded] = await tx.recordLegs(epochs, [leg], nowMs);
+  const epochs = await tx.shareShardLocks([shardOf(organizationId)]);
+  const [recorded] = await tx.recordEntries(epochs, [entry], nowMs);
   if (recorded?.isNew !== true) {
-    await refuseOther(tx, wanted);
+    await rejectOther(tx, wanted);
     return null;
   }
   const change = { chargeId: purchaseId, organizationId, kind: "purchase", credits, epoch: recorded.epoch } as const;
@@ -70,7 +70,7 @@ export async function applyNow(context: LedgerContext, change: PendingWalletChan
   }
 }
 
-async function refuseOther(tx: CreditTransaction, wanted: PurchaseCredits): Promise<void> {
+async function rejectOther(tx: CreditTransaction, wanted: PurchaseCredits): Promise<void> {
   const known = await tx.readPurchase(wanted.purchaseId);
   if (known?.organizationId === wanted.organizationId && known.credits === wanted.credits) return;
   throw new ApiError("IDEMPOTENCY_KEY_REUSED", { text: "The purchase id was already used for another purchase" });

@@ -2,14 +2,14 @@ import { COMMAND_DEADLINE_MS, EXPORT_DEADLINE_MS } from "@kapi/contracts";
 import { shardOf } from "@kapi/admission/redis";
 import { counter } from "@kapi/runtime";
 
-import type { Leg } from "../../domain/credits/leg.ts";
+import type { LedgerEntry } from "../../domain/credits/ledger-entry.ts";
 import type { CommandState, CommandStatus, PendingWalletChange, Reservation } from "../../domain/credits/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 
 /**
  * A reservation that is older than its command may take to begin, by this much, and whose command
  * nobody knows, comes back. If the command is published after that all the same (its request is
- * made again), it is consumed by a leg of its own.
+ * made again), it is consumed by an entry of its own.
  */
 const ORPHAN_MARGIN_MS = 5 * 60_000;
 const MAX_RESERVATIONS_PER_BATCH = 100;
@@ -54,7 +54,7 @@ async function releaseUnknown(
   const { store, clock } = context;
   const states = await commandStatus.states(old.map((reservation) => reservation.commandId));
   const orphans = old.filter((reservation, index) => isOrphan(reservation, states[index]));
-  const legs = orphans.map(({ chargeId, commandId, organizationId, credits }) => ({
+  const entries = orphans.map(({ chargeId, commandId, organizationId, credits }) => ({
     chargeId,
     organizationId,
     credits,
@@ -66,11 +66,11 @@ async function releaseUnknown(
     atMs: clock.nowMs(),
   }));
   const count = await store.transaction(async (tx) => {
-    const tags = [...new Set(legs.map((leg) => shardOf(leg.organizationId)))];
-    const recorded = await tx.recordLegs(await tx.shareTagLocks(tags), legs, clock.nowMs());
-    // With the legs: nothing else would tell Redis of them if this process ended now.
+    const shards = [...new Set(entries.map((entry) => shardOf(entry.organizationId)))];
+    const recorded = await tx.recordEntries(await tx.shareShardLocks(shards), entries, clock.nowMs());
+    // With the entries: nothing else would tell Redis of them if this process ended now.
     const released = recorded.filter(({ isNew }) => isNew);
-    await tx.insertPending(released.map(({ leg, epoch }) => ({ ...changeOf(leg), epoch })));
+    await tx.insertPending(released.map(({ entry, epoch }) => ({ ...changeOf(entry), epoch })));
     return released.length;
   });
   abandoned.add(count);
@@ -86,6 +86,6 @@ function isOrphan({ chargeId, commandId }: Reservation, state: CommandState | un
   return state === "unknown" || (state === "final" && chargeId !== commandId);
 }
 
-function changeOf({ chargeId, organizationId, credits }: Leg): Omit<PendingWalletChange, "epoch"> {
+function changeOf({ chargeId, organizationId, credits }: LedgerEntry): Omit<PendingWalletChange, "epoch"> {
   return { chargeId, organizationId, credits, kind: "release" };
 }

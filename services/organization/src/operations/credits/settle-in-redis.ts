@@ -1,6 +1,6 @@
 import { type SettlementReply, type SettlementRequest, settle } from "@kapi/admission/redis";
 
-import type { Leg, RecordedLeg } from "../../domain/credits/leg.ts";
+import type { LedgerEntry, RecordedEntry } from "../../domain/credits/ledger-entry.ts";
 import type { CreditTransaction } from "../../domain/credits/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 
@@ -32,16 +32,16 @@ export function isApplied(reply: SettlementReply | undefined): boolean {
 /**
  * The ends of reservations that the usage streams tell of although the ledger has had both for some
  * time. Mostly the entry was only read late, and Redis has the settlement. But where Redis lost the
- * reservation, the ledger heard of its end before the tag was opened again, and then the same
+ * reservation, the ledger heard of its end before the shard was opened again, and then the same
  * command was asked for once more, Redis has reserved for it a second time: telling the end once
  * more gives that back. So does a command that was reserved for, given back unpublished, and asked
  * for again. It is told as an old one: where there is no reservation, Redis has the end, however
  * long ago.
  */
-export async function endsOfKnown(
+export async function repeatedSettlements(
   tx: CreditTransaction,
-  usage: readonly Leg[],
-  recorded: readonly RecordedLeg[],
+  usage: readonly LedgerEntry[],
+  recorded: readonly RecordedEntry[],
 ): Promise<SettlementRequest[]> {
   const told = new Set<string>();
   const givenBack = new Set<string>();
@@ -49,13 +49,14 @@ export async function endsOfKnown(
     if (kind === "reserve") told.add(chargeId);
     if (kind === "settle" && told.delete(chargeId)) givenBack.add(chargeId);
   }
-  for (const { leg } of recorded) {
-    if (leg.kind === "settle" && !givenBack.has(leg.chargeId)) told.delete(leg.chargeId);
+  for (const { entry } of recorded) {
+    if (entry.kind === "settle" && !givenBack.has(entry.chargeId)) told.delete(entry.chargeId);
   }
   const known = recorded.filter(
-    ({ leg, isNew }) => leg.kind === "reserve" && told.has(leg.chargeId) && (!isNew || givenBack.has(leg.chargeId)),
+    ({ entry, isNew }) =>
+      entry.kind === "reserve" && told.has(entry.chargeId) && (!isNew || givenBack.has(entry.chargeId)),
   );
   if (known.length === 0) return [];
-  const ends = await tx.readSettlements(known.map(({ leg }) => leg.chargeId));
+  const ends = await tx.readSettlements(known.map(({ entry }) => entry.chargeId));
   return ends.map((end) => Object.assign(end, { isOld: true }));
 }

@@ -43,7 +43,7 @@ export async function createKey(
   const { organizationId, name, scopes, serverIds, expiresAt } = wanted;
   const nowMs = clock.nowMs();
   const key = await store.transaction(async (tx) => {
-    refuseTooMany(await tx.lockAndCountKeys(organizationId, nowMs));
+    rejectTooMany(await tx.lockAndCountKeys(organizationId, nowMs));
     // Null: all servers. How many it names, for there may be any number.
     const details = { name, scopes, servers: serverIds?.length ?? null, expiresAt };
     const subject = { type: "key", id: keyId } as const;
@@ -54,7 +54,7 @@ export async function createKey(
   return { key, managementKey: `kapi.${keyId}.${secret}` };
 }
 
-function refuseTooMany({ active, total }: { readonly active: number; readonly total: number }): void {
+function rejectTooMany({ active, total }: { readonly active: number; readonly total: number }): void {
   const message =
     active >= MAX_ACTIVE_KEYS
       ? `an organization has at most ${MAX_ACTIVE_KEYS} keys that can be used: revoke one first`

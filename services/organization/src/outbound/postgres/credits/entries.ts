@@ -7,7 +7,7 @@ import { toIso } from "@kapi/kernel";
 import { type Queryable, type Statement, statement } from "@kapi/postgres";
 import type { SettlementRequest } from "@kapi/admission/redis";
 
-import { type Leg, type LegKind, legName } from "../../../domain/credits/leg.ts";
+import { type LedgerEntry, type LedgerEntryKind, entryName } from "../../../domain/credits/ledger-entry.ts";
 import type { LedgerPosition } from "../../../domain/credits/ports.ts";
 import { perTable } from "./ledger-positions.ts";
 
@@ -49,54 +49,54 @@ const insertsInto = new Map<string, Statement<EntryName>>();
 
 interface EntryName {
   readonly charge_id: string;
-  readonly leg: LegKind;
+  readonly leg: LedgerEntryKind;
 }
 
-function insertStatement({ entries, previousEntries }: LedgerPosition): Statement<EntryName> {
-  const name = `entries_insert_${entries}_${previousEntries}`;
-  const made = insertsInto.get(name) ?? statement<EntryName>(name, insertInto(entries, previousEntries));
+function insertStatement({ table, previousTable }: LedgerPosition): Statement<EntryName> {
+  const name = `entries_insert_${table}_${previousTable}`;
+  const made = insertsInto.get(name) ?? statement<EntryName>(name, insertInto(table, previousTable));
   insertsInto.set(name, made);
   return made;
 }
 
-/** Adds legs, in their order within each month; returns the names of those that were not there. */
+/** Adds entries, in their order within each month; returns the names of those that were not there. */
 export async function insertEntries(
   tx: Queryable,
-  legs: readonly Leg[],
-  positionOf: (leg: Leg) => LedgerPosition,
+  entries: readonly LedgerEntry[],
+  positionOf: (entry: LedgerEntry) => LedgerPosition,
 ): Promise<Set<string>> {
-  const byTable = Map.groupBy(legs, (leg) => insertStatement(positionOf(leg)));
+  const byTable = Map.groupBy(entries, (entry) => insertStatement(positionOf(entry)));
   // One order for all transactions, so that they wait for each other and never in a circle.
   const groups = [...byTable].sort(([a], [b]) => (a.name < b.name ? -1 : 1));
   const inserted = await Promise.all(
     groups.map(([insert, group]) =>
       tx.query(insert, [
-        ...legColumns(group),
-        group.map((leg) => positionOf(leg).epoch),
+        ...entryColumns(group),
+        group.map((entry) => positionOf(entry).epoch),
         probedBefore(group, positionOf),
-        group.map((leg) => actorToText(leg.createdBy)),
+        group.map((entry) => actorToText(entry.createdBy)),
       ]),
     ),
   );
-  return new Set(inserted.flat().map((row) => legName({ chargeId: row.charge_id, kind: row.leg })));
+  return new Set(inserted.flat().map((row) => entryName({ chargeId: row.charge_id, kind: row.leg })));
 }
 
-function probedBefore(legs: readonly Leg[], positionOf: (leg: Leg) => LedgerPosition): string {
-  const [first] = legs;
+function probedBefore(entries: readonly LedgerEntry[], positionOf: (entry: LedgerEntry) => LedgerPosition): string {
+  const [first] = entries;
   return toIso((first ? positionOf(first).beganMs : 0) + MONTH_BEGIN_MARGIN_MS);
 }
 
-function legColumns(legs: readonly Leg[]): unknown[] {
+function entryColumns(entries: readonly LedgerEntry[]): unknown[] {
   return [
-    legs.map((leg) => leg.chargeId),
-    legs.map((leg) => leg.kind),
-    legs.map((leg) => leg.organizationId),
-    legs.map((leg) => leg.credits),
-    legs.map((leg) => leg.action),
-    legs.map((leg) => leg.operation),
-    legs.map((leg) => leg.requestId),
-    legs.map((leg) => leg.commandId),
-    legs.map((leg) => toIso(leg.atMs)),
+    entries.map((entry) => entry.chargeId),
+    entries.map((entry) => entry.kind),
+    entries.map((entry) => entry.organizationId),
+    entries.map((entry) => entry.credits),
+    entries.map((entry) => entry.action),
+    entries.map((entry) => entry.operation),
+    entries.map((entry) => entry.requestId),
+    entries.map((entry) => entry.commandId),
+    entries.map((entry) => toIso(entry.atMs)),
   ];
 }
 
@@ -121,7 +121,7 @@ export const selectOpenReservations = statement<Reserved>(
 /** What the ledger has of an entry. */
 export interface KnownEntry extends EntryName {
   readonly credits: number;
-  readonly action: Leg["action"];
+  readonly action: LedgerEntry["action"];
   readonly epoch: number;
   /** Only its command's end was told of so far. */
   readonly incomplete: boolean;
@@ -134,19 +134,19 @@ const selectKnown = perTable<KnownEntry>(
     `select ${KNOWN_COLUMNS} from ${table} where (charge_id, leg) in (select * from unnest($1::uuid[], $2::text[]))`,
 );
 
-/** What `tables` have of these legs, by name. */
+/** What `tables` have of these entries, by name. */
 export async function readKnown(
   tx: Queryable,
   tables: readonly string[],
-  legs: readonly Leg[],
+  entries: readonly LedgerEntry[],
 ): Promise<Map<string, KnownEntry>> {
   const found = new Map<string, KnownEntry>();
   for (const table of tables) {
-    const missing = legs.filter((leg) => !found.has(legName(leg)));
+    const missing = entries.filter((entry) => !found.has(entryName(entry)));
     if (missing.length === 0) break;
-    const names = [missing.map((leg) => leg.chargeId), missing.map((leg) => leg.kind)];
+    const names = [missing.map((entry) => entry.chargeId), missing.map((entry) => entry.kind)];
     for (const row of await tx.query(selectKnown(table), names)) {
-      found.set(legName({ chargeId: row.charge_id, kind: row.leg }), row);
+      found.set(entryName({ chargeId: row.charge_id, kind: row.leg }), row);
     }
   }
   return found;
@@ -216,11 +216,11 @@ const selectPurchase = statement<{ organization_id: string; credits: number }>(
 );
 
 /** Claims the ids of purchases for good; returns those that were free. */
-export async function insertPurchases(tx: Queryable, purchases: readonly Leg[]): Promise<Set<string>> {
+export async function insertPurchases(tx: Queryable, purchases: readonly LedgerEntry[]): Promise<Set<string>> {
   const inserted = await tx.query(insertPurchaseRows, [
-    purchases.map((leg) => leg.chargeId),
-    purchases.map((leg) => leg.organizationId),
-    purchases.map((leg) => leg.credits),
+    purchases.map((entry) => entry.chargeId),
+    purchases.map((entry) => entry.organizationId),
+    purchases.map((entry) => entry.credits),
   ]);
   return new Set(inserted.map((row) => row.purchase_id));
 }

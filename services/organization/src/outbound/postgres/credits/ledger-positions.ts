@@ -7,7 +7,7 @@ const MS_PER_SECOND = 1_000;
 /** The entries that were recorded before there were months; see migrations/0015. */
 const BEFORE_MONTHS = "credit_legs";
 
-/** A row of `tags`, with the first epoch that is in a month of its own. */
+/** A row of `shards`, with the first epoch that is in a month of its own. */
 export interface PositionRow {
   readonly epoch: number;
   readonly previous_epoch: number | null;
@@ -19,8 +19,8 @@ export function positionFromRow({ epoch, previous_epoch, months_from }: Position
   return {
     epoch,
     beganMs: Date.parse(`${toIso(epoch * MS_PER_SECOND).slice(0, "2026-11".length)}-01T00:00:00Z`),
-    entries: tableOf(epoch, months_from),
-    previousEntries: previous_epoch === null ? null : tableOf(previous_epoch, months_from),
+    table: tableOf(epoch, months_from),
+    previousTable: previous_epoch === null ? null : tableOf(previous_epoch, months_from),
   };
 }
 
@@ -38,8 +38,8 @@ function tableOf(epoch: number, monthsFrom: number): string {
  */
 export function tablesOf(positions: Iterable<LedgerPosition>): string[] {
   const all = [...positions];
-  const previous = all.flatMap(({ previousEntries }) => previousEntries ?? []);
-  return [...new Set([...all.map(({ entries }) => entries), ...previous])];
+  const previous = all.flatMap(({ previousTable }) => previousTable ?? []);
+  return [...new Set([...all.map(({ table }) => table), ...previous])];
 }
 
 /**

@@ -56,10 +56,10 @@ export async function insertPending(database: Queryable, changes: readonly Pendi
 export async function readPending(
   database: Queryable,
   limit: number,
-  exceptTags: readonly Shard[],
+  exceptShards: readonly Shard[],
   oldAfterMs: number,
 ): Promise<PendingWalletChange[]> {
-  const rows = await database.query(selectRows, [limit, exceptTags, oldAfterMs]);
+  const rows = await database.query(selectRows, [limit, exceptShards, oldAfterMs]);
   return rows.map((row) => ({
     chargeId: row.charge_id,
     organizationId: row.organization_id,

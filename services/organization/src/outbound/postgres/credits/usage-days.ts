@@ -2,7 +2,7 @@ import { actorToText } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 import { type Queryable, type Statement, statement, type Transaction } from "@kapi/postgres";
 
-import type { Leg } from "../../../domain/credits/leg.ts";
+import type { LedgerEntry } from "../../../domain/credits/ledger-entry.ts";
 import { type UsageDay, summedUsageDays, usageDayOf, withdrawn } from "../../../domain/credits/usage-day.ts";
 import { perTable } from "./ledger-positions.ts";
 
@@ -69,17 +69,17 @@ const selectDays = statement<{ day: string; operation: string; requests: number;
 );
 
 /**
- * Adds legs that are new in the ledger to their days, and gives reservations that are there already
+ * Adds entries that are new in the ledger to their days, and gives reservations that are there already
  * the request that `incomplete` tells of: its operation and time, so that they may move to another
  * day. One write for all of it, and the last one of the ledger's, so that whoever waits for it
  * holds nothing that another one of these could need.
  */
 export async function keepUsageDays(
   tx: Transaction,
-  /** Where the legs and their reservations are. */
+  /** Where the entries and their reservations are. */
   tables: readonly string[],
-  fresh: readonly Leg[],
-  incomplete: readonly Leg[],
+  fresh: readonly LedgerEntry[],
+  incomplete: readonly LedgerEntry[],
 ): Promise<void> {
   // In this order: a release of this very call is added under what its reservation was, and then
   // moves along with it.
@@ -95,13 +95,13 @@ export async function keepUsageDays(
   ]);
 }
 
-async function addedBy(tx: Queryable, tables: readonly string[], fresh: readonly Leg[]): Promise<UsageDay[]> {
-  const released = fresh.filter((leg) => leg.action === "release").map((leg) => leg.chargeId);
+async function addedBy(tx: Queryable, tables: readonly string[], fresh: readonly LedgerEntry[]): Promise<UsageDay[]> {
+  const released = fresh.filter((entry) => entry.action === "release").map((entry) => entry.chargeId);
   const reservations = released.length === 0 ? [] : await inAll(tx, tables, lockReservations, [released]);
   const operations = new Map(reservations.map((row) => [row.charge_id, row.operation]));
-  return fresh.flatMap((leg) => {
-    const operation = leg.kind === "settle" ? operations.get(leg.chargeId) : undefined;
-    return usageDayOf(leg, operation ?? leg.operation) ?? [];
+  return fresh.flatMap((entry) => {
+    const operation = entry.kind === "settle" ? operations.get(entry.chargeId) : undefined;
+    return usageDayOf(entry, operation ?? entry.operation) ?? [];
   });
 }
 
@@ -111,16 +111,16 @@ async function addedBy(tx: Queryable, tables: readonly string[], fresh: readonly
 async function completeReservations(
   tx: Queryable,
   tables: readonly string[],
-  incomplete: readonly Leg[],
+  incomplete: readonly LedgerEntry[],
 ): Promise<UsageDay[]> {
-  const told = incomplete.filter((leg) => leg.requestId !== null);
+  const told = incomplete.filter((entry) => entry.requestId !== null);
   if (told.length === 0) return [];
   const completed = await inAll(tx, tables, completeReservationRows, [
-    told.map((leg) => leg.chargeId),
-    told.map((leg) => leg.operation),
-    told.map((leg) => leg.requestId),
-    told.map((leg) => toIso(leg.atMs)),
-    told.map((leg) => actorToText(leg.createdBy)),
+    told.map((entry) => entry.chargeId),
+    told.map((entry) => entry.operation),
+    told.map((entry) => entry.requestId),
+    told.map((entry) => toIso(entry.atMs)),
+    told.map((entry) => actorToText(entry.createdBy)),
   ]);
   if (completed.length === 0) return [];
   const releases = await inAll(tx, tables, selectReleases, [completed.map((row) => row.charge_id)]);

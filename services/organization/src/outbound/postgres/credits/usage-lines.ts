@@ -2,11 +2,11 @@ import { actorFromText } from "@kapi/contracts";
 import { type Queryable, statement } from "@kapi/postgres";
 
 import type { UsageLines } from "../../../domain/credits/ports.ts";
-import type { UsageLeg } from "../../../domain/credits/usage-line.ts";
+import type { UsageLine } from "../../../domain/credits/usage-line.ts";
 import { readUsageDays } from "./usage-days.ts";
 
 interface UsageRow {
-  readonly leg: UsageLeg["kind"];
+  readonly leg: UsageLine["kind"];
   readonly credits: number;
   readonly operation: string;
   readonly x_request_id: string | null;
@@ -72,13 +72,13 @@ const selectTotal = statement<{ usage_lines: number }>(
 export function createUsageLines(database: Queryable): UsageLines {
   return {
     page: async (organizationId, limit, offset) =>
-      (await database.query(selectPage, [organizationId, limit, offset])).map(legFromRow),
+      (await database.query(selectPage, [organizationId, limit, offset])).map(lineFromRow),
     total: async (organizationId) => (await database.query(selectTotal, [organizationId]))[0]?.usage_lines ?? 0,
     byDay: (organizationId, firstDay) => readUsageDays(database, organizationId, firstDay),
   };
 }
 
-function legFromRow(row: UsageRow): UsageLeg {
+function lineFromRow(row: UsageRow): UsageLine {
   return {
     kind: row.leg,
     credits: row.credits,

@@ -5,20 +5,20 @@ import type { Shard } from "@kapi/admission/redis";
 import { plus } from "../../../domain/credits/drift.ts";
 import type {
   CheckableWallet,
-  LegSums,
+  EntrySums,
   WalletCheck,
   WalletChecks,
-  WalletLook,
+  WalletPage,
 } from "../../../domain/credits/drift-ports.ts";
-import { type Leg, legName } from "../../../domain/credits/leg.ts";
+import { type LedgerEntry, entryName } from "../../../domain/credits/ledger-entry.ts";
 import type { LedgerPosition } from "../../../domain/credits/ports.ts";
 import { readKnown } from "./entries.ts";
 import { perTable, tablesOf } from "./ledger-positions.ts";
-import { raiseEpochAlone } from "./wallets.ts";
+import { raiseEpochExclusively } from "./wallets.ts";
 
 /** Entries that one statement sums up, but for the rest of the epoch that the last one is in. */
 const MAX_ENTRIES_PER_STATEMENT = 100_000;
-const NOTHING: LegSums = { legs: 0, sums: { purchased: 0, reserved: 0, consumed: 0 } };
+const NOTHING: EntrySums = { entries: 0, sums: { purchased: 0, reserved: 0, consumed: 0 } };
 
 interface CheckableRow {
   readonly organization_id: string;
@@ -38,7 +38,7 @@ interface CheckableRow {
   readonly closed_consumed: number;
 }
 
-const selectTags = statement<{ tag: Shard }>(
+const selectShards = statement<{ tag: Shard }>(
   "wallet_checks_select_tags",
   `select tag from tags where exists (select from wallets where wallets.tag = tags.tag) order by tag`,
 );
@@ -63,16 +63,16 @@ const selectWallets = statement<CheckableRow>(
 interface SumsRow {
   readonly organization_id: string;
   readonly through_epoch: number;
-  readonly legs: number;
+  readonly entries: number;
   readonly purchased: number;
   readonly reserved: number;
   readonly consumed: number;
 }
 
 // The entries of an organization that follow an epoch, up to the epoch of the one that is $4
-// entries on, whole. What each leg changes is told once more than in domain/leg.ts, on purpose: a
+// entries on, whole. What each entry changes is told once more than in domain/entry.ts, on purpose: a
 // check that computes as the ledger does would find what the ledger finds.
-const sumLegs = perTable<SumsRow>(
+const sumEntries = perTable<SumsRow>(
   "wallet_checks_sum_legs",
   (table) =>
     `select asked.organization_id, part.through_epoch, found.legs, found.purchased, found.reserved, found.consumed
@@ -112,16 +112,16 @@ const upsertChecks = statement<Record<string, never>>(
 /** What checks of wallets read and keep, in PostgreSQL. */
 export function createWalletChecks(database: Database): WalletChecks {
   return {
-    tags: async () => (await database.query(selectTags, [])).map((row) => row.tag),
-    alone: (work) =>
+    shards: async () => (await database.query(selectShards, [])).map((row) => row.tag),
+    exclusively: (work) =>
       database.transaction((tx) =>
         work({
-          look: (tag, afterId, limit) => look(tx, tag, afterId, limit),
+          readPage: (shard, afterId, limit) => readPage(tx, shard, afterId, limit),
           unrecorded: (seen, told) => unrecorded(tx, seen.position, told),
         }),
       ),
-    sumLegs: async (asked, throughEpoch) => {
-      const sums = new Map<string, LegSums>(asked.map((one) => [one.organizationId, NOTHING]));
+    sumEntries: async (asked, throughEpoch) => {
+      const sums = new Map<string, EntrySums>(asked.map((one) => [one.organizationId, NOTHING]));
       for (const table of ENTRY_TABLES) await sumInParts(database, table, asked, throughEpoch, sums);
       return sums;
     },
@@ -129,15 +129,19 @@ export function createWalletChecks(database: Database): WalletChecks {
   };
 }
 
-async function look(tx: Queryable, tag: Shard, afterId: string, limit: number): Promise<WalletLook> {
-  const position = await raiseEpochAlone(tx, tag);
-  const rows = await tx.query(selectWallets, [tag, afterId, limit]);
+async function readPage(tx: Queryable, shard: Shard, afterId: string, limit: number): Promise<WalletPage> {
+  const position = await raiseEpochExclusively(tx, shard);
+  const rows = await tx.query(selectWallets, [shard, afterId, limit]);
   return { throughEpoch: position.epoch - 1, wallets: rows.map(walletFromRow), position };
 }
 
-async function unrecorded(tx: Queryable, position: LedgerPosition, told: readonly Leg[]): Promise<Leg[]> {
+async function unrecorded(
+  tx: Queryable,
+  position: LedgerPosition,
+  told: readonly LedgerEntry[],
+): Promise<LedgerEntry[]> {
   const recorded = await readKnown(tx, tablesOf([position]), told);
-  return told.filter((leg) => !recorded.has(legName(leg)));
+  return told.filter((entry) => !recorded.has(entryName(entry)));
 }
 
 /** Adds the sums of entries to `sums`, a bounded number of entries with each statement. */
@@ -146,16 +150,21 @@ async function sumInParts(
   table: string,
   asked: readonly { readonly organizationId: string; readonly afterEpoch: number }[],
   throughEpoch: number,
-  sums: Map<string, LegSums>,
+  sums: Map<string, EntrySums>,
 ): Promise<void> {
   let left = asked;
   while (left.length > 0) {
     const each = Math.max(1, Math.floor(MAX_ENTRIES_PER_STATEMENT / left.length));
     const ids = left.map((one) => one.organizationId);
-    const rows = await database.query(sumLegs(table), [ids, left.map((one) => one.afterEpoch), throughEpoch, each - 1]);
+    const rows = await database.query(sumEntries(table), [
+      ids,
+      left.map((one) => one.afterEpoch),
+      throughEpoch,
+      each - 1,
+    ]);
     for (const row of rows) {
       const before = sums.get(row.organization_id) ?? NOTHING;
-      sums.set(row.organization_id, { legs: before.legs + row.legs, sums: plus(before.sums, row) });
+      sums.set(row.organization_id, { entries: before.entries + row.entries, sums: plus(before.sums, row) });
     }
     left = rows
       .filter((row) => row.through_epoch < throughEpoch)

@@ -12,7 +12,7 @@ import type {
 import { type PositionRow, positionFromRow } from "./ledger-positions.ts";
 
 /** Wallets and reservations that are read at once for an opening. */
-const ROWS_PER_OPENING_BATCH = 1_000;
+const ROWS_PER_SYNC_BATCH = 1_000;
 
 /** The columns of {@link WalletRow}. */
 const WALLET_COLUMNS = `wallets.organization_id, wallets.id, wallets.purchased, wallets.reserved, wallets.consumed,
@@ -31,7 +31,7 @@ interface WalletRow {
 }
 
 /** A wallet, with one of its reservations. */
-interface OpeningRow extends WalletRow {
+interface SyncRow extends WalletRow {
   readonly charge_id: string | null;
   readonly reserved_credits: number | null;
 }
@@ -57,7 +57,7 @@ const selectWalletRow = statement<WalletRow>(
   `select ${WALLET_COLUMNS} from wallets where organization_id = $1`,
 );
 
-const lockTag = statement<Record<string, never>>(
+const lockShard = statement<Record<string, never>>(
   "wallets_lock_tag",
   `select pg_advisory_xact_lock(hashtext(current_schema()), $1::int)`,
 );
@@ -82,7 +82,7 @@ const raiseEpoch = statement<PositionRow>(
 );
 // `offset 0` has the reservations of each wallet found by their index: else where one wallet has
 // most of all reservations, all are read again for every wallet.
-const selectForOpening = statement<OpeningRow>(
+const selectForSync = statement<SyncRow>(
   "wallets_select_for_opening",
   `select ${WALLET_COLUMNS}, open.charge_id, open.credits as reserved_credits
    from wallets left join lateral (
@@ -90,13 +90,13 @@ const selectForOpening = statement<OpeningRow>(
      where kept.organization_id = wallets.organization_id offset 0) as open on true
    where wallets.tag = $1 order by wallets.tag, wallets.organization_id`,
 );
-const selectOrganizationsOfTags = statement<{ tag: Shard; organization_id: string }>(
+const selectOrganizationsOfShards = statement<{ tag: Shard; organization_id: string }>(
   "wallets_select_organizations",
   `select tag, organization_id from wallets
    where tag = any($1::smallint[]) and (tag, organization_id) > ($2, $3)
    order by tag, organization_id limit $4`,
 );
-const BEFORE_ALL_WALLETS: WalletPlace = { tag: -1, organizationId: "00000000-0000-0000-0000-000000000000" };
+const BEFORE_ALL_WALLETS: WalletPlace = { shard: -1, organizationId: "00000000-0000-0000-0000-000000000000" };
 // Where the operation is not known, it may be an export.
 const selectOldReservations = statement<ReservationRow & { at: string }>(
   "wallets_select_old_reservations",
@@ -134,62 +134,62 @@ export async function readWallet(database: Queryable, organizationId: string): P
   return row ? walletFromRow(row) : null;
 }
 
-/** The wallets of `tags` in their order, as many as `limit` of those that come after one. */
+/** The wallets of `shards` in their order, as many as `limit` of those that come after one. */
 export async function walletsOf(
   database: Queryable,
-  tags: readonly Shard[],
+  shards: readonly Shard[],
   after: WalletPlace | null,
   limit: number,
 ): Promise<WalletPlace[]> {
-  const { tag, organizationId } = after ?? BEFORE_ALL_WALLETS;
-  const rows = await database.query(selectOrganizationsOfTags, [tags, tag, organizationId, limit]);
-  return rows.map((row) => ({ tag: row.tag, organizationId: row.organization_id }));
+  const { shard, organizationId } = after ?? BEFORE_ALL_WALLETS;
+  const rows = await database.query(selectOrganizationsOfShards, [shards, shard, organizationId, limit]);
+  return rows.map((row) => ({ shard: row.tag, organizationId: row.organization_id }));
 }
 
 /**
- * Waits until nobody records in the tag, keeps it so until the transaction ends, and raises the
- * tag's epoch. Returns where the tag records from then on: every leg recorded before is of an
+ * Waits until nobody records in the shard, keeps it so until the transaction ends, and raises the
+ * shard's epoch. Returns where the shard records from then on: every entry recorded before is of an
  * earlier epoch.
  */
-export async function raiseEpochAlone(tx: Queryable, tag: Shard): Promise<LedgerPosition> {
-  await tx.query(lockTag, [tag]);
+export async function raiseEpochExclusively(tx: Queryable, shard: Shard): Promise<LedgerPosition> {
+  await tx.query(lockShard, [shard]);
   await tx.query(allowRaise, []);
-  const [raised] = await tx.query(raiseEpoch, [tag]);
+  const [raised] = await tx.query(raiseEpoch, [shard]);
   await tx.query(endRaise, []);
-  return positionFromRow(assertDefined(raised, "the tag's row"));
+  return positionFromRow(assertDefined(raised, "the shard's row"));
 }
 
 /**
- * Raises the tag's epoch, and gives `open` the tag's wallets and open reservations, {@link
- * ROWS_PER_OPENING_BATCH} at a time: every leg that they include is of an earlier epoch, every
- * later one of this epoch or above. They are read as of the moment in which the tag's lock is held
+ * Raises the shard's epoch, and gives `open` the shard's wallets and open reservations, {@link
+ * ROWS_PER_OPENING_BATCH} at a time: every entry that they include is of an earlier epoch, every
+ * later one of this epoch or above. They are read as of the moment in which the shard's lock is held
  * alone; it is given back, and the epoch committed, before `open` is called.
  */
-export async function readForOpening<T>(
+export async function readForSync<T>(
   database: Database,
-  tag: Shard,
+  shard: Shard,
   open: (epoch: number, wallets: AsyncIterable<readonly SyncedWallet[]>) => Promise<T>,
 ): Promise<T> {
   // A second connection: the first one's commit would end the cursor.
-  const batches = database.stream(selectForOpening, [tag], ROWS_PER_OPENING_BATCH)[Symbol.asyncIterator]();
+  const batches = database.stream(selectForSync, [shard], ROWS_PER_SYNC_BATCH)[Symbol.asyncIterator]();
   try {
     const [epoch, first] = await database.transaction(async (tx) => {
-      const position = await raiseEpochAlone(tx, tag);
+      const position = await raiseEpochExclusively(tx, shard);
       return [position.epoch, await batches.next()] as const;
     });
-    return await open(epoch, openingWallets(first, batches));
+    return await open(epoch, syncedWallets(first, batches));
   } finally {
     await batches.return?.();
   }
 }
 
-async function* openingWallets(
-  first: IteratorResult<OpeningRow[]>,
-  batches: AsyncIterator<OpeningRow[]>,
+async function* syncedWallets(
+  first: IteratorResult<SyncRow[]>,
+  batches: AsyncIterator<SyncRow[]>,
 ): AsyncGenerator<SyncedWallet[], void, undefined> {
   for (let batch = first; batch.done !== true; batch = await batches.next()) {
     const rows = Map.groupBy(batch.value, (row) => row.organization_id);
-    yield [...rows.values()].map((ofWallet) => openingWalletFromRows(ofWallet));
+    yield [...rows.values()].map((ofWallet) => syncedWalletFromRows(ofWallet));
   }
 }
 
@@ -210,7 +210,7 @@ export async function oldReservations(
   }));
 }
 
-function openingWalletFromRows(rows: readonly OpeningRow[]): SyncedWallet {
+function syncedWalletFromRows(rows: readonly SyncRow[]): SyncedWallet {
   const row = assertDefined(rows[0], "a wallet's row");
   return {
     ...walletFromRow(row),

@@ -167,7 +167,7 @@ export async function insertKey(tx: OutboxTransaction, key: NewKey, nowMs: numbe
     toIso(nowMs),
   ]);
   const inserted = assertDefined(row, "the key that was inserted");
-  tell(tx, keyFromRow(inserted));
+  enqueueEntry(tx, keyFromRow(inserted));
   return managementKeyFromRow(inserted);
 }
 
@@ -182,7 +182,7 @@ export async function revokeKey(
   nowMs: number,
 ): Promise<{ readonly key: ManagementKey; readonly isNew: boolean } | null> {
   const [revoked] = await tx.query(revokeKeyRow, [keyId, organizationId, toIso(nowMs)]);
-  if (revoked) tell(tx, keyFromRow(revoked));
+  if (revoked) enqueueEntry(tx, keyFromRow(revoked));
   const [row] = revoked ? [revoked] : await tx.query(selectKeyRow, [keyId, organizationId]);
   return row ? { key: managementKeyFromRow(row), isNew: revoked !== undefined } : null;
 }
@@ -239,7 +239,7 @@ export async function setServerStatus(
   status: "active" | "disabled",
 ): Promise<boolean> {
   const [row] = await tx.query(setServerStatusRow, [serverId, organizationId, status]);
-  if (row) tell(tx, serverEntryFromRow(row));
+  if (row) enqueueEntry(tx, serverEntryFromRow(row));
   return row !== undefined;
 }
 
@@ -258,14 +258,14 @@ export async function upsertServer(
   const [before] = await tx.query(lockServerRow, [serverId]);
   const [row] = await tx.query(upsertServerRow, values);
   if (!row) return null;
-  tell(tx, serverEntryFromRow(row));
+  enqueueEntry(tx, serverEntryFromRow(row));
   return { server: serverFromRow(row), before: before === undefined ? null : serverEntryFromRow(before) };
 }
 
 /** Sets the operator's prices and tells of them. */
 export async function setPrices(tx: OutboxTransaction, prices: Prices): Promise<void> {
   const [row] = await tx.query(upsertPricesRow, [JSON.stringify(prices)]);
-  if (row) tell(tx, pricesFromRow(row));
+  if (row) enqueueEntry(tx, pricesFromRow(row));
 }
 
 /** Every entry of the directory, some hundred at a time. */
@@ -276,7 +276,7 @@ export async function* readDirectory(database: Database): AsyncGenerator<Directo
   for await (const rows of database.stream(selectKeyRows, [], ROWS_PER_READ)) yield rows.map(keyFromRow);
 }
 
-function tell(tx: OutboxTransaction, entry: DirectoryEntry): void {
+function enqueueEntry(tx: OutboxTransaction, entry: DirectoryEntry): void {
   enqueue(tx, TOPICS.organizationDirectory, directoryKey(entry), JSON.stringify(entry));
 }
 

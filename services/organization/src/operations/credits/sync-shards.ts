@@ -1,7 +1,7 @@
 import { type Clock, delay } from "@kapi/kernel";
 import { type Shard, syncShard, shardOf, shardStates } from "@kapi/admission/redis";
 
-import type { Leg } from "../../domain/credits/leg.ts";
+import type { LedgerEntry } from "../../domain/credits/ledger-entry.ts";
 import type { CommandStatus, EventLog, OpenCommand, WalletPlace } from "../../domain/credits/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { recordAllUsage } from "./record-usage.ts";
@@ -16,52 +16,52 @@ const RESERVATIONS_PER_BATCH = 1_000;
 /** Organizations whose open commands are asked for together. */
 const WALLETS_PER_QUESTION = 500;
 
-export interface OpeningContext extends LedgerContext {
+export interface SyncContext extends LedgerContext {
   readonly commandStatus: CommandStatus;
   readonly eventLog: EventLog;
 }
 
-/** What a look at tags found, and did. */
-export interface Opening {
-  readonly opened: readonly Shard[];
+/** What a look at shards found, and did. */
+export interface SyncResult {
+  readonly synced: readonly Shard[];
   /**
-   * Tags that are still closed, because Redis did not take their wallets. They are looked at again
+   * Shards that are still unsynced, because Redis did not take their wallets. They are looked at again
    * in the next round.
    */
-  readonly closed: readonly Shard[];
-  /** Tags that Redis does not answer for. They are looked at again in the next round. */
+  readonly unsynced: readonly Shard[];
+  /** Shards that Redis does not answer for. They are looked at again in the next round. */
   readonly unreachable: readonly Shard[];
 }
 
 /**
- * Opens those of `tags` that are closed (a Redis that lost its data, or is another one): everything
+ * Opens those of `shards` that are closed (a Redis that lost its data, or is another one): everything
  * that tells of money is taken into the ledger first, then the wallets are set from it
- * (architecture, 3.1). A tag whose node is down keeps none of the others closed. Throws where the
- * ledger or command-status is away; the tags stay closed, and the call can be repeated at any time,
+ * (architecture, 3.1). A shard whose node is down keeps none of the others unsynced. Throws where the
+ * ledger or command-status is away; the shards stay unsynced, and the call can be repeated at any time,
  * also by several processes.
  */
-export async function openClosedTags(context: OpeningContext, tags: readonly Shard[]): Promise<Opening> {
-  const { unsynced: closed, unreachable } = await shardStates(context.redis, tags);
-  if (closed.length === 0) return { opened: [], closed, unreachable };
-  const recorded = await recordAllUsage(context, closed);
+export async function syncShards(context: SyncContext, shards: readonly Shard[]): Promise<SyncResult> {
+  const { unsynced, unreachable } = await shardStates(context.redis, shards);
+  if (unsynced.length === 0) return { synced: [], unsynced, unreachable };
+  const recorded = await recordAllUsage(context, unsynced);
   const organizations = await recordOpenReservations(context, recorded);
   if (organizations > 0) await waitForOwnConsumption(context);
-  const opened: Shard[] = [];
-  for (const tag of recorded) if (await openFromLedger(context, tag)) opened.push(tag);
-  context.logger.info({ tags: opened.length, organizations }, "opened tags from the ledger");
-  return { opened, closed: closed.filter((tag) => !opened.includes(tag)), unreachable };
+  const synced: Shard[] = [];
+  for (const shard of recorded) if (await syncFromLedger(context, shard)) synced.push(shard);
+  context.logger.info({ shards: synced.length, organizations }, "synced shards from the ledger");
+  return { synced, unsynced: unsynced.filter((shard) => !synced.includes(shard)), unreachable };
 }
 
 /**
  * Reservations whose usage entry was lost with an earlier Redis: command-status knows their
- * commands. Returns how many organizations have a wallet in `tags`.
+ * commands. Returns how many organizations have a wallet in `shards`.
  */
-async function recordOpenReservations(context: OpeningContext, tags: readonly Shard[]): Promise<number> {
+async function recordOpenReservations(context: SyncContext, shards: readonly Shard[]): Promise<number> {
   const { commandStatus, store } = context;
   let organizations = 0;
   let after: WalletPlace | null = null;
   for (;;) {
-    const page: readonly WalletPlace[] = await store.walletsOf(tags, after, WALLETS_PER_QUESTION);
+    const page: readonly WalletPlace[] = await store.walletsOf(shards, after, WALLETS_PER_QUESTION);
     if (page.length === 0) return organizations;
     if (after === null) await commandStatus.caughtUp();
     await recordReservations(context, await commandStatus.open(page.map(({ organizationId }) => organizationId)));
@@ -71,17 +71,17 @@ async function recordOpenReservations(context: OpeningContext, tags: readonly Sh
 }
 
 async function recordReservations({ store, clock }: LedgerContext, open: readonly OpenCommand[]): Promise<void> {
-  const legs = open.filter((command) => command.reservedCredits > 0).map((command) => legOf(command, clock));
-  for (let from = 0; from < legs.length; from += RESERVATIONS_PER_BATCH) {
-    const batch = legs.slice(from, from + RESERVATIONS_PER_BATCH);
+  const entries = open.filter((command) => command.reservedCredits > 0).map((command) => entryOf(command, clock));
+  for (let from = 0; from < entries.length; from += RESERVATIONS_PER_BATCH) {
+    const batch = entries.slice(from, from + RESERVATIONS_PER_BATCH);
     await store.transaction(async (tx) => {
-      const tags = [...new Set(batch.map((leg) => shardOf(leg.organizationId)))];
-      await tx.recordLegs(await tx.shareTagLocks(tags), batch, clock.nowMs());
+      const shards = [...new Set(batch.map((entry) => shardOf(entry.organizationId)))];
+      await tx.recordEntries(await tx.shareShardLocks(shards), batch, clock.nowMs());
     });
   }
 }
 
-async function waitForOwnConsumption({ store, clock, eventLog, logger }: OpeningContext): Promise<void> {
+async function waitForOwnConsumption({ store, clock, eventLog, logger }: SyncContext): Promise<void> {
   const [begins, ends] = await Promise.all([eventLog.begins(), eventLog.ends()]);
   const untilMs = clock.nowMs() + CONSUMPTION_WAIT_MS;
   for (;;) {
@@ -101,19 +101,19 @@ async function waitForOwnConsumption({ store, clock, eventLog, logger }: Opening
   }
 }
 
-/** Whether the tag is open now. */
-async function openFromLedger({ store, redis, logger }: OpeningContext, tag: Shard): Promise<boolean> {
-  return store.readForOpening(tag, async (epoch, wallets) => {
+/** Whether the shard is open now. */
+async function syncFromLedger({ store, redis, logger }: SyncContext, shard: Shard): Promise<boolean> {
+  return store.readForSync(shard, async (epoch, wallets) => {
     try {
-      return (await syncShard(redis, tag, epoch, wallets)) !== "overtaken";
+      return (await syncShard(redis, shard, epoch, wallets)) !== "overtaken";
     } catch (error) {
-      logger.warn({ err: error, tag }, "a tag could not be opened, and is tried again");
+      logger.warn({ err: error, shard }, "a shard could not be synced; the next round retries");
       return false;
     }
   });
 }
 
-function legOf(command: OpenCommand, clock: Clock): Leg {
+function entryOf(command: OpenCommand, clock: Clock): LedgerEntry {
   return {
     chargeId: command.commandId,
     kind: "reserve",
