@@ -1,7 +1,4 @@
-/**
- * The credit ledger while processes of the release before the months are still running, and after
- * them.
- */
+/** The credit ledger while processes of the release before months run, and after them. */
 import { randomUUID } from "node:crypto";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +19,7 @@ import { ledgerSums, MIGRATIONS, startLedger, type LedgerHarness } from "./suppo
 const FIRST_NEW = "0014";
 const DAY_SECONDS = 24 * 3_600;
 
-// What processes of the release before run, word for word.
+// The statements of the previous release, unchanged.
 const oldRaise = statement<{ epoch: number }>(
   "test_old_raise_epoch",
   `update tags set epoch = greatest(epoch + 1, extract(epoch from now())::bigint) where tag = $1 returning epoch`,
@@ -139,7 +136,7 @@ async function expectSums(sums: object): Promise<void> {
   expect(derived).toEqual(kept);
 }
 
-test("both releases record side by side until the months begin, then the older one is refused, and nothing counts twice", async () => {
+test("both releases record until the months begin, then the older one fails, and nothing counts twice", async () => {
   const { context, database } = harness;
   const monthsFrom = statement<{ months_from: number; now: number }>(
     "test_months_from",
@@ -165,7 +162,7 @@ test("both releases record side by side until the months begin, then the older o
   expect([await recordOld(reserve), await record(reserve)]).toEqual([true, false]);
   await expectSums({ purchased: 110, consumed: 4, reserved: 5 });
 
-  // The months begin, though a process of the release before still runs, and even raises the epoch.
+  // Months begin although a process of the previous release runs and raises the epoch.
   await raiseTo(database, ALL_SHARDS, from - 1);
   await database.query(oldRaise, [shard]);
   for (const entry of [byOld, byNew, both, reserve]) expect(await record(entry)).toBe(false);
@@ -177,7 +174,7 @@ test("both releases record side by side until the months begin, then the older o
   await purchaseCredits(context, { organizationId, purchaseId: late.chargeId, credits: 10 });
   await expectSums({ purchased: 110, consumed: 5, reserved: 5 });
 
-  // The time before the months is dropped like a month.
+  // The table from before months is dropped like a month.
   for (let month = 1; month <= 2; month += 1) await raiseTo(database, ALL_SHARDS, from + month * 32 * DAY_SECONDS);
   expect(await createCreditMonths(database).dropOldest("9999-01-01")).toBe(true);
   expect(await record({ ...reserve, kind: "settle", action: "consume", credits: 50 })).toBe(true);

@@ -1,6 +1,4 @@
-/**
- * The credit ledger by month. A month ends here by raising the epochs of the shards, as time does.
- */
+/** The credit ledger by month. Raising the epochs of the shards ends a month. */
 import { randomUUID } from "node:crypto";
 
 import { transactionWithOutbox } from "@kapi/outbox";
@@ -98,7 +96,7 @@ async function expectSums(organizationId: string, sums: object): Promise<void> {
   expect(derived).toEqual(kept);
 }
 
-test("an entry that is told before and after a month's end counts once", async () => {
+test("an entry recorded before and after a month's end counts once", async () => {
   const organizationId = await organizationWith(harness, 100);
   const entries = someEntries(organizationId);
   await record(entries);
@@ -109,7 +107,7 @@ test("an entry that is told before and after a month's end counts once", async (
   expect((await harness.database.query(countEntries, [organizationId]))[0]?.count).toBe(5);
 });
 
-test("an entry counts once, whoever tells it while the month of its shard ends", async () => {
+test("an entry counts once when several record it at the end of a month", async () => {
   const organizations = [await organizationWith(harness, 1_000), await organizationWith(harness, 1_000)];
   const ROUNDS = 8;
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -122,7 +120,7 @@ test("an entry counts once, whoever tells it while the month of its shard ends",
   }
 });
 
-test("a reservation that is told of again months later is not set aside a second time", async () => {
+test("a reservation repeated months later reserves no credits again", async () => {
   const organizationId = await organizationWith(harness, 100);
   const reservation = entryOf(organizationId, "reserve", { credits: 9 });
   await record([reservation]);
@@ -163,7 +161,7 @@ async function epochMs(organizationId: string): Promise<number> {
   return (row?.epoch ?? 0) * 1_000;
 }
 
-test("an entry that is weeks old is looked for in all months; one that a dropped month may have had is put aside", async () => {
+test("an entry of weeks ago is looked for in all months; one that a dropped month may have is put aside", async () => {
   const organizationId = await organizationWith(harness, 100);
   const nowMs = Date.now() + 100 * DAY_MS;
   const entries = someEntries(organizationId);
@@ -171,7 +169,7 @@ test("an entry that is weeks old is looked for in all months; one that a dropped
   for (let month = 0; month < 3; month += 1) await nextMonth();
   await record(entries, nowMs);
   await expectSums(organizationId, { consumed: 5, available: 95 });
-  // Nobody has told this one before, and every month since is kept.
+  // A new entry, and every month since is kept.
   await record([entryOf(organizationId, "consume", { atMs: nowMs - 22 * DAY_MS })], nowMs);
   await expectSums(organizationId, { consumed: 6, available: 94 });
 
@@ -193,7 +191,7 @@ test("an entry that is weeks old is looked for in all months; one that a dropped
   expect(measured.last("organization.entries.refused")).toBe(3);
 });
 
-test("a settlement takes the price and the operation of a reservation whose month was dropped", async () => {
+test("a settlement uses the price and operation of a reservation whose month was dropped", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const [kept, released] = [await reserve(context, organizationId, 5), await reserve(context, organizationId, 7)];
@@ -212,7 +210,7 @@ test("a settlement takes the price and the operation of a reservation whose mont
   expect(days).toMatchObject([{ operation: "getCommand", requests: 2, credits: 5 }]);
 });
 
-test("a purchase id is known for good", async () => {
+test("a purchase id is never reused", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 10);
   const bought = { organizationId, credits: 25, purchaseId: randomUUID() };
@@ -228,7 +226,7 @@ test("a purchase id is known for good", async () => {
   expect(await redisSums(context, organizationId)).toEqual(kept);
 });
 
-test("wallets are still what their entries give after months were dropped, and the list has what is kept", async () => {
+test("after months are dropped, wallets keep their sums and the list has the kept months", async () => {
   const { context, database } = harness;
   const context2 = { ...context, checks: createWalletChecks(database), comparisonPauseMs: 1 };
   const old = await organizationWith(harness, 100);
@@ -262,7 +260,7 @@ test("wallets are still what their entries give after months were dropped, and t
   ]);
 });
 
-test("the pages of the list over many months neither repeat nor skip a line, and read few entries", async () => {
+test("pages over many months repeat and skip no line, and read few entries", async () => {
   const organizationId = await organizationWith(harness, 1_000);
   const LINES = 60;
   const atMs = Date.now();
@@ -271,7 +269,7 @@ test("the pages of the list over many months neither repeat nor skip a line, and
   );
   const MONTHS = 25;
   for (let month = 0; month < MONTHS; month += 1) {
-    // Some are told a month late.
+    // Some are recorded a month late.
     await record(entries.filter((_, index) => Math.floor((index + (index % 3)) / 2.5) === month));
     await nextMonth([shardOf(organizationId)]);
   }
@@ -310,7 +308,7 @@ function scansOf(node: PlanNode): PlanNode[] {
   return node["Node Type"].startsWith("Index") ? [node, ...below] : below;
 }
 
-test("dropping a month that somebody reads holds up nobody who records, and is made up for", async () => {
+test("dropping a month that is being read does not block recording, and is retried", async () => {
   const organizationId = await organizationWith(harness, 100);
   for (let month = 0; month < 3; month += 1) await nextMonth();
   const { logger, environment } = { ...harness, ...harness.context };
@@ -318,7 +316,7 @@ test("dropping a month that somebody reads holds up nobody who records, and is m
   const { value: recorder, stop } = await createPool({ ...options, max: 1, logger });
   const record = (): Promise<unknown> =>
     transactionWithOutbox(recorder, { publish: () => Promise.resolve(false) }, async (tx) => {
-      // Whoever would wait behind the drop fails here.
+      // Fails if it waits behind the drop.
       await tx.query(statement("test_wait_for_nobody", `set local lock_timeout = '1ms'`), []);
       const entries = [entryOf(organizationId, "consume"), ...someEntries(organizationId)];
       return recordEntries(tx, await shareShardLocks(tx, [shardOf(organizationId)]), entries, Date.now());
@@ -362,7 +360,7 @@ const waitingDrops = statement<{ count: number }>(
   `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%drop_credit_month%' and pid <> pg_backend_pid()`,
 );
 
-test("each shard is taken into the month of now, whose partition is there with the next; what is kept stays", async () => {
+test("each shard moves into the current month, which has a partition as the next month has; kept months stay", async () => {
   const { database } = harness;
   const age = statement<object>("test_age_shard", `update tags set epoch = epoch - 2 * 86400 where tag = 7`);
   const fresh = await startLedger();
@@ -389,7 +387,7 @@ test("each shard is taken into the month of now, whose partition is there with t
   expect(deleted).toBeGreaterThan(0);
 });
 
-test("processes that start at once make the next months together", async () => {
+test("processes that start concurrently create the next months", async () => {
   const months = createCreditMonths(harness.database);
   for (const month of ["2095-01-01", "2095-02-01", "2095-03-01", "2095-04-01"]) {
     await Promise.all(Array.from({ length: 6 }, () => months.keep(month)));

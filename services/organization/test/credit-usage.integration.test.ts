@@ -34,7 +34,7 @@ async function expectSum(organizationId: string): Promise<void> {
   expect(lines.reduce((sum, line) => sum + line.credits, 0)).toBe(kept.consumed + kept.reserved);
 }
 
-test("every billed request and reservation is a line, newest first; what came back is negative, purchases are none", async () => {
+test("every billed request and reservation is a line, newest first; refunds are negative, purchases are no lines", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 1_000);
   await read(context, organizationId, 3);
@@ -66,7 +66,7 @@ test("every billed request and reservation is a line, newest first; what came ba
   );
 });
 
-test("a refunded request has a second line that takes the first one back", async () => {
+test("a refunded request has a second, negative line", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   await recordRefund(organizationId);
@@ -94,7 +94,7 @@ async function recordRefund(organizationId: string): Promise<void> {
   await refund(context.redis, request);
 }
 
-test("a reservation that is heard of by its end first is in the list once, and its sum is right at each step", async () => {
+test("a reservation whose end is recorded first is listed once, with the right sum at each step", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 9);
@@ -107,7 +107,7 @@ test("a reservation that is heard of by its end first is in the list once, and i
   expect((await usage(organizationId)).usage).toMatchObject([{ credits: 9, commandId, xRequestId: "request" }]);
 });
 
-test("the pages part the list, and free requests are no lines", async () => {
+test("pages split the list, and free requests are no lines", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 1_000);
   for (let price = 0; price < 12; price += 1) await read(context, organizationId, price);

@@ -42,10 +42,7 @@ beforeEach(() => {
   logged = [];
 });
 
-/**
- * A wallet with something of everything: bought, consumed, reserved, given back, and an entry that
- * nobody has read.
- */
+/** A wallet with a purchase, a charge, a reservation, a refund, and an unread entry. */
 async function usedWallet(): Promise<string> {
   const organizationId = await organizationWith(harness, 100);
   while ((await applyPending(context)) > 0);
@@ -70,7 +67,7 @@ function expectMeasured(wallets: number, credits: number): void {
   expect(measured.last("organization.greatest_drift")).toBe(credits);
 }
 
-test("wallets that are as they should be are no drift, while they are used too", async () => {
+test("correct wallets do not drift, also while they are used", async () => {
   const organizationId = await usedWallet();
   expect(await checkDrift(context)).toEqual([]);
   const checked = new AbortController();
@@ -89,7 +86,7 @@ test("wallets that are as they should be are no drift, while they are used too",
   expect(logged).toEqual([]);
 });
 
-test("a settlement that the ledger has and Redis gets a moment later is no drift", async () => {
+test("a settlement on its way from the ledger to Redis is no drift", async () => {
   const organizationId = await usedWallet();
   const commandId = await reserve(context, organizationId, 6);
   const { promise: secondLook, resolve } = Promise.withResolvers<void>();
@@ -109,7 +106,7 @@ test("a settlement that the ledger has and Redis gets a moment later is no drift
   await finished;
 });
 
-test("a wallet that Redis tells otherwise is a drift: logged, measured, and left as it is", async () => {
+test("a wallet that differs in Redis drifts: it is logged, measured and not corrected", async () => {
   const organizationId = await usedWallet();
   await inRedis(organizationId, 4);
   for (let check = 0; check < 2; check += 1) {
@@ -125,7 +122,7 @@ test("a wallet that Redis tells otherwise is a drift: logged, measured, and left
   expectMeasured(0, 0);
 });
 
-test("a wallet of the ledger that its entries do not give is a drift, whenever it came to be so", async () => {
+test("a wallet drifts if its entries give other sums, whenever that began", async () => {
   const organizationId = await usedWallet();
   await harness.database.query(changeWallet, [organizationId, 3]);
   const sources = (await checkDrift(context)).map((drift) => [drift.organizationId, drift.source]);
@@ -136,7 +133,7 @@ test("a wallet of the ledger that its entries do not give is a drift, whenever i
   expectMeasured(1, 3);
   await harness.database.query(changeWallet, [organizationId, -3]);
   expect(await checkDrift(context)).toEqual([]);
-  // From here on only what is new is summed up.
+  // From here only new entries are summed up.
   await read(context, organizationId, 2);
   await recordAllUsage(context, ALL_SHARDS);
   expect(await checkDrift(context)).toEqual([]);
@@ -148,7 +145,7 @@ test("a wallet of the ledger that its entries do not give is a drift, whenever i
   await harness.database.query(changeWallet, [organizationId, -1]);
 });
 
-test("an entry that was lost long after it was checked is found within a day", async () => {
+test("an entry lost long after its check is noticed within a day", async () => {
   const organizationId = await usedWallet();
   expect(await checkDrift(context)).toEqual([]);
   await harness.database.query(deleteEntries, [organizationId, "purchase"]);

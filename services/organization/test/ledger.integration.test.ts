@@ -44,7 +44,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-test("every charge is in the ledger once, also when the streams are read by two at once", async () => {
+test("every charge is in the ledger once, also with two concurrent readers", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 1_000);
   await Promise.all(Array.from({ length: 40 }, () => read(context, organizationId, 3)));
@@ -54,7 +54,7 @@ test("every charge is in the ledger once, also when the streams are read by two 
   expect([...replies.values()].flat()).toEqual([]);
 });
 
-test("a command's entries make the same wallet in whatever order they come, and however often", async () => {
+test("a command's entries give the same wallet in any order and with repeats", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const early = await reserve(context, organizationId, 5);
@@ -69,7 +69,7 @@ test("a command's entries make the same wallet in whatever order they come, and 
   await expectWallet(harness, organizationId, { purchased: 100, consumed: 5, reserved: 9, available: 86 });
 });
 
-test("a purchase adds its credits once, and its id names no other purchase", async () => {
+test("a purchase adds its credits once, and its id cannot name another purchase", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 10);
   const bought = { organizationId, credits: 25, purchaseId: randomUUID() };
@@ -80,7 +80,7 @@ test("a purchase adds its credits once, and its id names no other purchase", asy
   await expectWallet(harness, organizationId, { purchased: 35, available: 35 });
 });
 
-test("a wallet that comes down to its threshold is told of once", async () => {
+test("a wallet that falls to its threshold is announced once", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 20, 10);
   for (const price of [9, 1, 1]) {
@@ -93,7 +93,7 @@ test("a wallet that comes down to its threshold is told of once", async () => {
   ]);
 });
 
-test("a Redis that comes back empty opens with the same wallets, and nothing is charged twice", async () => {
+test("an empty Redis is synced with the same wallets, and nothing is charged twice", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const shard = shardOf(organizationId);
@@ -117,7 +117,7 @@ test("a Redis that comes back empty opens with the same wallets, and nothing is 
   await expectWallet(harness, organizationId, { purchased: 100, consumed: 23, reserved: 0, available: 77 });
 });
 
-test("what the ledger heard while the shard was unsynced is in the synced wallet once", async () => {
+test("a change recorded while the shard was unsynced is in the synced wallet once", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 5);
@@ -131,19 +131,19 @@ test("what the ledger heard while the shard was unsynced is in the synced wallet
   await expectWallet(harness, organizationId, { purchased: 150, consumed: 5, reserved: 0, available: 145 });
 });
 
-test("a settlement that is recorded after an opening read the ledger is applied to the opened wallet", async () => {
+test("a settlement recorded after a sync read the ledger is applied to the synced wallet", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 5);
   await context.redis.commands.flushall();
-  // Nobody knows of the reservation when the shard opens: its event comes later.
+  // The reservation is unknown at the sync: its event comes later.
   await syncShards(context, ALL_SHARDS);
   expect(await redisSums(context, organizationId)).toMatchObject({ available: 100, reserved: 0 });
   await finish(context, organizationId, commandId, 5);
   await expectWallet(harness, organizationId, { purchased: 100, consumed: 5, reserved: 0, available: 95 });
 });
 
-test("two openings at once set the wallets once", async () => {
+test("two concurrent syncs set the wallets once", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   await context.redis.commands.flushall();
@@ -156,7 +156,7 @@ test("two openings at once set the wallets once", async () => {
   await expectWallet(harness, organizationId, { purchased: 100, consumed: 5, available: 95 });
 });
 
-test("credits of a command that was never published come back minutes after its deadline, an export's after its own; others stay", async () => {
+test("reservations of unpublished commands are released minutes after their deadline; others stay", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const orphan = await reserve(context, organizationId, 5);
@@ -182,7 +182,7 @@ test("credits of a command that was never published come back minutes after its 
   await expectWallet(harness, organizationId, { available: 93, reserved: 7, consumed: 0 });
 });
 
-test("credits that are given back come back also where the process that found them dies before it tells Redis", async () => {
+test("a release reaches Redis although the process dies after recording it", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   await reserve(context, organizationId, 5);
@@ -195,7 +195,7 @@ test("credits that are given back come back also where the process that found th
   await expectWallet(harness, organizationId, { available: 100, reserved: 0, consumed: 0 });
 });
 
-test("what was reserved is what settles, whatever the command's end says, and whoever is heard first", async () => {
+test("a settlement uses the reserved price, whatever the final event says and whichever is recorded first", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const recorded = await reserve(context, organizationId, 5);
@@ -211,7 +211,7 @@ test("what was reserved is what settles, whatever the command's end says, and wh
   await expectWallet(harness, organizationId, { available: 90, reserved: 0, consumed: 10 });
 });
 
-test("a command asked for again, after Redis lost it and the ledger heard of its end, is reserved for once", async () => {
+test("a command that is repeated after Redis lost it and the ledger settled it is reserved once", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 5);
@@ -220,14 +220,14 @@ test("a command asked for again, after Redis lost it and the ledger heard of its
   commands.open = [];
   await syncShards(context, ALL_SHARDS);
   await applyPending(context);
-  // The request came before command-status had the command, and its claim is lost.
+  // The request came before command-status had the command, and its idempotency record is lost.
   await reserve(context, organizationId, 5, commandId);
   expect(await redisSums(context, organizationId)).toMatchObject({ reserved: 5 });
   await recordAllUsage(context, ALL_SHARDS);
   await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
-test("what was given back and is asked for again long after is not reserved for good", async () => {
+test("a command that is repeated long after its release is not reserved for good", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 5);
@@ -236,7 +236,7 @@ test("what was given back and is asked for again long after is not reserved for 
   const later = new TestClock(context.clock.nowMs() + COMMAND_DEADLINE_MS + WAITED_FOR_MS);
   await releaseOrphans({ ...context, clock: later }, context.commandStatus);
   await applyPending(context);
-  // Redis forgets a settlement and a claim in time.
+  // Redis forgets settlements and idempotency records.
   const forgotten = await context.redis.commands.keys(`*:${commandId}`);
   await context.redis.commands.del(...forgotten);
   await reserve(context, organizationId, 5, commandId);
@@ -244,7 +244,7 @@ test("what was given back and is asked for again long after is not reserved for 
   await expectWallet(harness, organizationId, { available: 100, reserved: 0, consumed: 0 });
 });
 
-test("a command that is carried out after its reservation came back as an orphan's is consumed once", async () => {
+test("a command that is executed after its reservation was released as an orphan is consumed once", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 5);
@@ -263,7 +263,7 @@ test("a command that is carried out after its reservation came back as an orphan
   await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
-test("an end that is heard again when Redis has forgotten it is applied once, and all the same where Redis never had it", async () => {
+test("a repeated settlement that Redis forgot is applied once, also if Redis never had it", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const [settled, missed] = [await reserve(context, organizationId, 5), await reserve(context, organizationId, 7)];
@@ -283,13 +283,13 @@ test("an end that is heard again when Redis has forgotten it is applied once, an
   await expectWallet(harness, organizationId, { available: 88, reserved: 0, consumed: 12 });
 });
 
-test("a purchase whose process dies before Redis has it, or before it knows that Redis has it, adds its credits once", async () => {
+test("a purchase adds its credits once, whether the process dies before or after Redis applies it", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 10);
   const bought = { organizationId, credits: 25, purchaseId: randomUUID() };
   const change = await context.store.transaction((tx) => recordPurchase(tx, context.clock.nowMs(), bought));
   expect(await redisSums(context, organizationId)).toMatchObject({ purchased: 10 });
-  // Another process begins here; it tells Redis, and dies before it can note that.
+  // Another process applies it in Redis, and dies before it records that.
   await applyChanges({ ...context, store: { ...context.store, deletePending: () => Promise.resolve() } }, [
     assertDefined(change, "a new purchase"),
   ]);
@@ -299,7 +299,7 @@ test("a purchase whose process dies before Redis has it, or before it knows that
   await expectWallet(harness, organizationId, { purchased: 35, available: 35 });
 });
 
-test("a replica that takes over with old wallets is not believed: it is set from the ledger before it charges", async () => {
+test("a promoted replica with old wallets is synced from the ledger before it charges", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const shard = shardOf(organizationId);
@@ -308,7 +308,7 @@ test("a replica that takes over with old wallets is not believed: it is set from
   const commandId = await reserve(context, organizationId, 5);
   await recordAllUsage(context, ALL_SHARDS);
   await read(context, organizationId, 2);
-  // The replica has everything but the wallet's last changes, and a run id of its own.
+  // The replica lacks only the last changes of the wallet, and has its own run id.
   await context.redis.commands.hset(walletKey(shard, organizationId), before);
   await context.redis.commands.hset(metaKey(shard), "replication", "0".repeat(40));
   expect(await read(context, organizationId, 1)).toEqual({ kind: "unsynced" });
@@ -318,7 +318,7 @@ test("a replica that takes over with old wallets is not believed: it is set from
   await expectWallet(harness, organizationId, { purchased: 100, consumed: 37, reserved: 0, available: 63 });
 });
 
-test("entries of organizations that the ledger does not know hold up nobody", async () => {
+test("entries of unknown organizations do not block others", async () => {
   const { context } = harness;
   const unknown = randomUUID();
   const wallet = { walletId: randomUUID(), lowBalanceThreshold: 0, createdAtMs: 1, epoch: Number.MAX_SAFE_INTEGER };
@@ -331,7 +331,7 @@ test("entries of organizations that the ledger does not know hold up nobody", as
   await expectWallet(harness, organizationId, { available: 9 });
 });
 
-test("an entry keeps the epoch under which it was recorded first", async () => {
+test("an entry keeps the epoch of its first recording", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 10);
   const shard = shardOf(organizationId);

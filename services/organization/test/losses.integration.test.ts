@@ -74,7 +74,7 @@ async function take(kind: string, organizationId: string, at: number): Promise<v
   }
 }
 
-test("whenever Redis loses everything, once it is opened again it agrees with the ledger to the credit", async () => {
+test("after any loss of all Redis data, the synced wallets equal the ledger", async () => {
   const { context } = harness;
   await fc.assert(
     fc.asyncProperty(steps, async (sequence) => {

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { raiseEpochExclusively } from "../src/outbound/postgres/credits/wallets.ts";
 import { organizationWith, startLedger } from "./support.ts";
 
-test("a shard whose wallets take longer to copy than a statement may comes into the next month all the same", async () => {
+test("a shard moves into the next month although copying its wallets exceeds the statement timeout", async () => {
   const fresh = await startLedger();
   const { value: impatient, stop } = await createPool({
     connectionString: fresh.environment.postgresUrl,
@@ -17,8 +17,7 @@ test("a shard whose wallets take longer to copy than a statement may comes into 
   });
   try {
     const shard = shardOf(await organizationWith(fresh, 100));
-    // Longer than a statement of this pool may take, and than its client waits for an answer after
-    // that.
+    // Longer than the statement timeout of this pool, and than its client waits after that.
     const copySlowly = [
       `create function copy_slowly() returns trigger language plpgsql as $$ begin perform pg_sleep(1.5); return new; end $$`,
       `create trigger copy_slowly before insert on wallet_closings for each statement execute function copy_slowly()`,

@@ -1,6 +1,6 @@
 /**
- * The move of people and the audit log to the console service, while processes of the release
- * before are still running.
+ * Moving people and the audit log to the console service, while processes of the previous release
+ * run.
  */
 import { randomUUID } from "node:crypto";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -72,7 +72,7 @@ async function waiting(): Promise<unknown[]> {
   return rows.map(({ id, entry }) => AuditEvent.parse({ ...entry, eventId: id }));
 }
 
-test("the entries of the audit log wait for the console service in their order, and with them each that an old process adds", async () => {
+test("audit entries wait for the console service in order, with those of old processes", async () => {
   const moved = [
     {
       eventId: expect.any(String) as string,
@@ -105,7 +105,7 @@ test("the entries of the audit log wait for the console service in their order, 
   expect(await waiting()).toMatchObject([{}, { eventId }, { eventId: later }]);
 });
 
-test("a user is given until the console service has their newest state", async () => {
+test("a user is offered until the console service has the newest version", async () => {
   const [user] = await users.unmoved(10);
   expect(user).toEqual({
     userId,
@@ -119,7 +119,7 @@ test("a user is given until the console service has their newest state", async (
     disabledAt: null,
   });
   const change = `update users set password_hash = 'new', session_version = session_version + 1 where id = '${userId}'`;
-  // Changed after it was read: what is marked is the version before.
+  // Changed after it was read: the version before is marked.
   await run(change);
   await users.markMoved([{ userId, sessionVersion: 1 }]);
   expect(await users.unmoved(10)).toMatchObject([{ userId, passwordHash: "new", sessionVersion: 2 }]);

@@ -1,6 +1,6 @@
 /**
- * Credits that come back, and changes that Redis may have already: each counts once, in the ledger
- * and in Redis.
+ * Released credits, and changes that Redis may have already: each counts once, in the ledger and in
+ * Redis.
  */
 import { randomUUID } from "node:crypto";
 
@@ -77,7 +77,7 @@ test.each(["at once", "apart", "with the end"])(
   },
 );
 
-test("a reservation after a give-back that only command-status knew of at an opening is settled, and none stays open", async () => {
+test("a reservation after a release, known only to command-status at the sync, is settled and none stays open", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = randomUUID();
@@ -98,9 +98,7 @@ test("a reservation after a give-back that only command-status knew of at an ope
   await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
-/**
- * A command whose first reservation came back unpublished, reserved for again; returns both ids.
- */
+/** A command whose first reservation was released unpublished, reserved again; returns both ids. */
 async function reservedAgain(organizationId: string): Promise<{ commandId: string; reservation: string }> {
   const { context } = harness;
   const commandId = randomUUID();
@@ -122,7 +120,7 @@ async function releaseLater(): Promise<void> {
   await applyPending(context);
 }
 
-test("a reservation after a give-back stays for as long as its command waits, and comes back if nobody knows the command", async () => {
+test("a reservation after a release stays while its command waits, and is released if the command is unknown", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const waiting = await reservedAgain(organizationId);
@@ -135,13 +133,13 @@ test("a reservation after a give-back stays for as long as its command waits, an
   await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
-// A process of the release before does not name the command.
+// The previous release does not name the command.
 const forgetCommand = statement<Record<string, never>>(
   "test_forget_command",
   `update open_reservations set command_id = null where charge_id = $1`,
 );
 
-test("a reservation after a give-back comes back where its command ended with the first one", async () => {
+test("a reservation after a release is released if its command ended with the first one", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const { commandId } = await reservedAgain(organizationId);
@@ -196,22 +194,22 @@ test.each([
   for (let round = 0; round < 3; round += 1) await applyPending(context);
   expect(warn).toHaveBeenCalledTimes(isForgotten ? 1 : 0);
   warn.mockRestore();
-  // What may be in the wallet already is not told again: the wallets are set from the ledger.
+  // Changes that the wallet may have are not repeated: the wallets are set from the ledger.
   expect(await syncShards(context, [shard])).toMatchObject({ synced: isForgotten ? [shard] : [] });
   await applyPending(context);
   await expectWallet(harness, organizationId, { purchased: 125, available: 120, reserved: 0, consumed: 5 });
-  // What the opening included is not waited for any more.
+  // Changes that the sync included wait no more.
   expect(await context.store.readPending(100, [], 0)).toEqual([]);
 });
 
-test("a settlement that is heard again long after, and whose reply is lost once more, is applied once", async () => {
+test("a settlement repeated long after, with its reply lost again, is applied once", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const shard = shardOf(organizationId);
   const commandId = await reserve(context, organizationId, 5);
   await recordAllUsage(context, ALL_SHARDS);
   const event = finalEvent(context, organizationId, commandId, 5);
-  // The process ends before it settles in Redis, and before it notes that.
+  // The process ends before it settles in Redis and records that.
   const dying = { ...context.store, insertPending: () => Promise.resolve() };
   const down = { ...context.redis, call: () => Promise.reject(new Error("no Redis")) };
   await recordSettlements({ ...context, store: dying, redis: down }, [event], []);
@@ -227,8 +225,8 @@ test("a settlement that is heard again long after, and whose reply is lost once 
 });
 
 /**
- * The harness's ledger, whose second recording begins once `others` have made their first. Tells when
- * its own first is made.
+ * A ledger whose second recording waits until `others` have made their first. Reports when its own
+ * first is made.
  */
 function pausing(others: Promise<unknown>, made: () => void): LedgerHarness["context"] {
   const { context } = harness;
@@ -237,10 +235,10 @@ function pausing(others: Promise<unknown>, made: () => void): LedgerHarness["con
     context.store.transaction((tx) =>
       work({
         ...tx,
-        recordEntries: async (...told) => {
+        recordEntries: async (...recordArguments) => {
           recordings += 1;
           if (recordings === 2) await others;
-          const recorded = await tx.recordEntries(...told);
+          const recorded = await tx.recordEntries(...recordArguments);
           if (recordings === 1) made();
           return recorded;
         },
@@ -249,7 +247,7 @@ function pausing(others: Promise<unknown>, made: () => void): LedgerHarness["con
   return { ...context, store: { ...context.store, transaction } };
 }
 
-test("commands that were carried out after their reservations came back are consumed by two processes at once", async () => {
+test("two processes concurrently consume commands that were executed after their reservations were released", async () => {
   const { context } = harness;
   const one = await organizationWith(harness, 100);
   const other = await organizationWith(harness, 100);
@@ -260,7 +258,7 @@ test("commands that were carried out after their reservations came back are cons
   };
   const endOf = async (organizationId: string, isReleased: boolean) =>
     finalEvent(context, organizationId, await commandOf(organizationId, isReleased), 5);
-  // Each process has the wallet that the other one needs for a late consumption.
+  // Each process has locked the wallet that the other needs for a late consumption.
   const batches = [
     [await endOf(one, false), await endOf(other, true)],
     [await endOf(other, false), await endOf(one, true)],
@@ -275,7 +273,7 @@ test("commands that were carried out after their reservations came back are cons
   for (const id of [one, other]) await expectWallet(harness, id, { available: 90, reserved: 0, consumed: 10 });
 });
 
-test("a reservation that is read again long after its end changes nothing", async () => {
+test("a reservation that is read again long after its settlement changes nothing", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const shard = shardOf(organizationId);
@@ -289,10 +287,7 @@ test("a reservation that is read again long after its end changes nothing", asyn
   await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
-/**
- * A replica takes over that has everything but what the test takes from it; its shard is opened from
- * the ledger.
- */
+/** A replica takes over without what the test removes; its shard is synced from the ledger. */
 async function failOver(organizationId: string, change: () => Promise<unknown>): Promise<void> {
   const { context } = harness;
   const shard = shardOf(organizationId);
@@ -321,7 +316,7 @@ async function allRounds(organizationId: string): Promise<void> {
   await applyPending(context);
 }
 
-test("a charge whose refund the replica has, or lacks while the ledger has it, is given back once over a fail-over", async () => {
+test("a charge is refunded once over a failover, whether the refund is in the replica or only in the ledger", async () => {
   const { context } = harness;
   for (const isRefundLost of [false, true]) {
     const organizationId = await organizationWith(harness, 100);
@@ -339,7 +334,7 @@ test("a charge whose refund the replica has, or lacks while the ledger has it, i
   }
 });
 
-test("a charge is given back after a fail-over, also where the replica lacks the charge and the ledger has it", async () => {
+test("a charge is refunded after a failover, also if only the ledger has the charge", async () => {
   const { context } = harness;
   for (const isChargeLost of [false, true]) {
     const organizationId = await organizationWith(harness, 100);
@@ -354,7 +349,7 @@ test("a charge is given back after a fail-over, also where the replica lacks the
   }
 });
 
-test("a charge that nobody has is not given back", async () => {
+test("an unknown charge is not refunded", async () => {
   const organizationId = await organizationWith(harness, 100);
   const call = { organizationId, chargeId: randomUUID(), operation: "getCommand", requestId: "request" };
   expect(await refund(harness.context.redis, call)).toMatchObject({ credits: 0 });

@@ -1,6 +1,6 @@
 /**
- * A Redis Cluster that lost a master without a replica: the organizations of the other nodes notice
- * nothing.
+ * A Redis Cluster that lost a master without a replica: organizations of other nodes are not
+ * affected.
  */
 import { randomUUID } from "node:crypto";
 
@@ -80,7 +80,7 @@ async function organizationOf(isWanted: (shard: Shard) => boolean): Promise<stri
   }
 }
 
-test("usage, settlements, purchases, openings and claims of the other nodes go on", async () => {
+test("usage, settlements, purchases, syncs and idempotency records of the other nodes continue", async () => {
   const { context } = harness;
   await syncShards(context, ALL_SHARDS);
   const [lost, other] = [await organizationIn(true), await organizationIn(false)];
@@ -94,7 +94,7 @@ test("usage, settlements, purchases, openings and claims of the other nodes go o
   expect(await read(context, other, 3)).toMatchObject({ kind: "admitted", charged: 3 });
   expect((await recordUsage(context, ALL_SHARDS)).moved).toBeGreaterThan(0);
   await finish(context, other, otherCommand, 5);
-  // More changes wait for the lost node than are looked at together.
+  // More changes wait for the lost node than fit into one batch.
   for (let at = 0; at < 3; at += 1)
     await purchaseCredits(context, { organizationId: lost, credits: 10, purchaseId: randomUUID() });
   const waiting = Array.from({ length: 600 }, (_, at) => ({
@@ -118,7 +118,7 @@ test("usage, settlements, purchases, openings and claims of the other nodes go o
   expect(await redisSums(context, other)).toEqual(sums);
   expect((await ledgerSums(harness, lost)).kept).toMatchObject({ purchased: 130, consumed: 8, reserved: 0 });
 
-  // A shard of another node that lost its data is opened, whatever the lost one holds.
+  // A shard of another node that lost its data is synced, whatever the lost node holds.
   await redis.commands.del(metaKey(shardOf(other)));
   const syncResult = await syncShards(context, ALL_SHARDS);
   expect(syncResult).toMatchObject({ synced: [shardOf(other)], unsynced: [] });
@@ -164,7 +164,7 @@ test("a process starts while the node is lost", async () => {
   expect(await admit(redis, request)).toMatchObject({ kind: "admitted" });
 });
 
-test("a charge is given back once where its master is lost, with what the ledger had read and the replica had not", async () => {
+test("a charge is refunded once after its master is lost, when the ledger read what the replica lacks", async () => {
   const { context } = harness;
   const [master] = cluster.masters;
   const organizationId = await organizationOf((shard) => replicatedShards.includes(shard));
@@ -182,7 +182,7 @@ test("a charge is given back once where its master is lost, with what the ledger
   await eventually(async () =>
     expect(await cluster.replica.ask("INFO replication")).toContain(`slave_repl_offset:${await offset()}\r`),
   );
-  // The replica hears nothing of the master from here on.
+  // Replication is cut from here on.
   await master?.ask("ACL SETUSER default -psync -sync");
   await cluster.replica.ask("CLIENT KILL TYPE master");
   await eventually(async () =>

@@ -46,8 +46,8 @@ export interface LedgerHarness {
 }
 
 /**
- * A ledger on a PostgreSQL and a Redis of its own, all shards closed. `before`: what is done to the
- * schema `organization` before its migrations.
+ * A ledger on its own PostgreSQL and Redis, all shards unsynced. `before` changes the schema
+ * `organization` before its migrations.
  */
 export async function startLedger(before?: (connectionString: string) => Promise<void>): Promise<LedgerHarness> {
   const scope = new Scope();
@@ -110,7 +110,7 @@ function commandStatusOf(commands: KnownCommands): CommandStatus {
 /** Who asks for changes in tests. */
 export const NOBODY = { actor: null, address: null };
 
-/** A new organization with `credits`, its shard open. */
+/** A new organization with `credits`, its shard ready. */
 export async function organizationWith(
   harness: LedgerHarness,
   credits: number,
@@ -183,8 +183,8 @@ export function requestOf(organizationId: string, chargeId: string) {
 }
 
 /**
- * The charge id of a command's reservation, as the claim holds it; the gateway puts it into the
- * message.
+ * The charge id of a command's reservation, as the idempotency record has it; the gateway puts it
+ * into the message.
  */
 export async function reservationOf(
   { redis }: LedgerContext,
@@ -265,7 +265,7 @@ const selectDerived = statement<Sums>(
    select purchased - reserved - consumed as available, reserved, consumed, purchased from sums`,
 );
 
-/** The wallet's sums as the ledger keeps them, and as its entries alone give them. */
+/** Sums of the wallet in the ledger, and sums of its entries. */
 export async function ledgerSums(
   { database }: LedgerHarness,
   organizationId: string,

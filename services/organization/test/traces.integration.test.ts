@@ -1,6 +1,4 @@
-/**
- * A charge, and a change of the directory, are found under the trace of the request that made them.
- */
+/** A charge and a change of the directory are in the trace of their request. */
 import { SCOPES, TOPICS } from "@kapi/contracts";
 import { outboxAge } from "@kapi/outbox";
 import { ALL_SHARDS, readUsage } from "@kapi/admission/redis";
@@ -28,7 +26,7 @@ afterAll(async () => {
 });
 
 let traces = 0;
-/** The span of a request of its own, as Redis is told of it. */
+/** The span of a separate request, as it is sent to Redis. */
 function requestSpan(): { traceId: string; traceparent: string } {
   traces += 1;
   const traceId = String(traces).padStart(32, "0");
@@ -40,7 +38,7 @@ const ofTrace = (traceId: string): readonly KeptSpan[] => recorder.spans.filter(
 /** What Kafka was given under a key, last. */
 const publishedAs = (key: string) => harness.kafka.taken.findLast((message) => message.key === key);
 
-test("a charge goes into the ledger beneath its request, and so does what it makes known; one that is not traced beside it does not", async () => {
+test("a charge and the messages it causes are recorded in the trace of its request; an untraced charge is not", async () => {
   const { context } = harness;
   const [organizationId, other] = [await organizationWith(harness, 10, 9), await organizationWith(harness, 10, 9)];
   const { traceId, traceparent } = requestSpan();
@@ -58,7 +56,7 @@ test("a charge goes into the ledger beneath its request, and so does what it mak
   });
 });
 
-test("charges of several requests go into the ledger together, each beneath its own", async () => {
+test("charges in one batch are each recorded in their own trace", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 10);
   const requests = [requestSpan(), requestSpan()];
@@ -70,7 +68,7 @@ test("charges of several requests go into the ledger together, each beneath its 
   expect(together).toMatchObject({ parentId: taken[0]?.spanId, links: taken.map((span) => span?.spanId) });
 });
 
-test("a reservation that the end of its command takes along stands beneath its request too", async () => {
+test("a reservation that a settlement takes along is in the trace of its request", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 10);
   const { traceId, traceparent } = requestSpan();
@@ -79,7 +77,7 @@ test("a reservation that the end of its command takes along stands beneath its r
   expect(ofTrace(traceId)).toMatchObject([{ name: "process usage", parentId: REQUEST_SPAN, ended: true }]);
 });
 
-test("a change of the directory is published beneath its request, however late, and its wait is known", async () => {
+test("a change of the directory is published in the trace of its request, with its waiting time", async () => {
   const { context, database, kafka } = harness;
   const organizationId = await organizationWith(harness, 0);
   await eventually(async () => expect(await outboxAge(database)).toBe(0));

@@ -29,7 +29,7 @@ const selectKept = statement<Day>(
   `select to_char(day, 'YYYY-MM-DD') as day, operation, requests, credits from usage_days
    where organization_id = $1 and (requests <> 0 or credits <> 0) order by day, operation`,
 );
-// Of the very lines that listCreditUsage shows (usage-lines.ts), summed up.
+// Sums of the lines of listCreditUsage (usage-lines.ts).
 const selectOfLines = statement<Day>(
   "test_usage_days_of_lines",
   `select to_char(line.at at time zone 'UTC', 'YYYY-MM-DD') as day, coalesce(reserved.operation, line.operation) as operation,
@@ -65,8 +65,8 @@ type Step =
       readonly kind: "command";
       readonly credits: number;
       /**
-       * What of it the ledger has before its end: nothing, its request, or that it is open, as an
-       * opening finds it.
+       * What the ledger has before its end: nothing, its request, or an open reservation from a
+       * sync.
        */
       readonly before: "nothing" | "request" | "open";
       readonly end: End | null;
@@ -118,23 +118,23 @@ async function refunded(organizationId: string, credits: number): Promise<void> 
 async function carryOutCommand(organizationId: string, step: Step & { readonly kind: "command" }): Promise<void> {
   const { context } = harness;
   const commandId = await reserve(context, organizationId, step.credits);
-  const told = { organizationId, commandId, credits: step.credits, atMs: systemClock.nowMs() };
+  const command = { organizationId, commandId, credits: step.credits, atMs: systemClock.nowMs() };
   if (step.before === "request") await recordAllUsage(context, ALL_SHARDS);
-  if (step.before === "open") await tellBlindly({ ...told, action: null });
+  if (step.before === "open") await recordWithoutRequest({ ...command, action: null });
   if (step.end === null) return;
   const { action, daysAgo, times, blind } = step.end;
   const clock = { nowMs: () => systemClock.nowMs() - daysAgo * DAY_MS };
   for (let time = 0; time < times; time += 1) {
-    if (blind) await tellBlindly({ ...told, action, atMs: clock.nowMs() });
+    if (blind) await recordWithoutRequest({ ...command, action, atMs: clock.nowMs() });
     else await finish({ ...context, clock }, organizationId, commandId, step.credits, action);
   }
 }
 
 /**
- * A command as its final event tells of it, or (without an action) as an opening finds it: without
- * the usage that waits in Redis, and so without its request.
+ * A command as its final event has it, or (without an action) as a sync has it: without its
+ * request.
  */
-async function tellBlindly(command: {
+async function recordWithoutRequest(command: {
   readonly organizationId: string;
   readonly commandId: string;
   readonly credits: number;
@@ -151,7 +151,7 @@ async function tellBlindly(command: {
   });
 }
 
-test("whatever is used, given back, told twice, late or in another order: each day and operation is the sum of its lines", async () => {
+test("each day and operation is the sum of its lines, whatever is refunded, repeated, late or reordered", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
       const organizationId = await organizationWith(harness, 1_000);
@@ -164,12 +164,12 @@ test("whatever is used, given back, told twice, late or in another order: each d
   );
 });
 
-test("a release that is heard of before its reservation's request moves to the operation and the day of that request", async () => {
+test("a release recorded before its reservation's request moves to that request's operation and day", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 7);
   const atMs = systemClock.nowMs() - DAY_MS;
-  await tellBlindly({ organizationId, commandId, credits: 7, action: "release", atMs });
+  await recordWithoutRequest({ organizationId, commandId, credits: 7, action: "release", atMs });
   expect(await kept(organizationId)).toMatchObject([{ operation: "finance.deposit", requests: 1, credits: 0 }]);
   await recordAllUsage(context, ALL_SHARDS);
   const days = await kept(organizationId);
@@ -180,18 +180,24 @@ test("a release that is heard of before its reservation's request moves to the o
   ]);
 });
 
-test("a release that comes together with the request of a reservation that an opening had found counts once, for that request", async () => {
+test("a release that comes with the request of a reservation from a sync counts once, for that request", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 7);
-  await tellBlindly({ organizationId, commandId, credits: 7, action: null, atMs: systemClock.nowMs() - DAY_MS });
+  await recordWithoutRequest({
+    organizationId,
+    commandId,
+    credits: 7,
+    action: null,
+    atMs: systemClock.nowMs() - DAY_MS,
+  });
   expect(await kept(organizationId)).toMatchObject([{ operation: "finance.deposit", requests: 1, credits: 7 }]);
   await finish(context, organizationId, commandId, 7, "release");
   expect(await kept(organizationId)).toEqual(await ofLines(organizationId));
   expect(await kept(organizationId)).toMatchObject([{ operation: "getCommand", requests: 1, credits: 0 }]);
 });
 
-test("the days of a ledger that was there before them are the same as those that were kept along with it", async () => {
+test("days computed for an older ledger equal those that are updated with it", async () => {
   const organizationId = await organizationWith(harness, 1_000);
   const ends = (action: "consume" | "release", daysAgo: number): End => ({ action, daysAgo, times: 1, blind: false });
   await carryOut(organizationId, [
@@ -211,7 +217,7 @@ test("the days of a ledger that was there before them are the same as those that
   expect(await kept(organizationId)).toEqual(before);
 });
 
-test("every day asked for is there, oldest first, each with its operations, the most expensive first; no other organization's", async () => {
+test("the answer has every day, oldest first, with operations by cost, of one organization", async () => {
   const { context } = harness;
   const [organizationId, other] = [await organizationWith(harness, 100), await organizationWith(harness, 100)];
   await read(context, organizationId, 3);

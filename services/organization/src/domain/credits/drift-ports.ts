@@ -4,36 +4,35 @@ import type { LedgerWallet } from "./drift.ts";
 import type { LedgerEntry, WalletDelta } from "./ledger-entry.ts";
 import type { LedgerPosition } from "./ports.ts";
 
-/** What a check found to be right. */
+/** The last check of a wallet that found no drift. */
 export interface WalletCheck {
   readonly organizationId: string;
-  /** The entries of this epoch and below are in the sums. */
+  /** The sums include all entries up to this epoch. */
   readonly epoch: number;
   readonly sums: WalletDelta;
-  /** When all entries were last read, from the first on. */
+  /** When all entries were last summed up, from the first one. */
   readonly wholeAtMs: number;
 }
 
-/** A wallet of the ledger, with what a check of it needs. */
+/** A wallet of the ledger, with what its check needs. */
 export interface CheckableWallet extends LedgerWallet {
   readonly usageLines: number;
-  /** Whether a change of it is in the ledger and not surely in Redis. */
+  /** Whether a change is in the ledger and perhaps not in Redis. */
   readonly waitsForRedis: boolean;
-  /** The last check; null: there was none. */
+  /** Null: the wallet was never checked. */
   readonly checked: WalletCheck | null;
-  /** What the dropped months summed up to, and the last epoch of them; null: none was dropped. */
-  readonly closed: Pick<WalletCheck, "epoch" | "sums"> | null;
+  /** Sums of the dropped months and their last epoch; null: no month was dropped. */
+  readonly closing: Pick<WalletCheck, "epoch" | "sums"> | null;
 }
 
 export interface WalletPage {
   /** Ordered by organization. */
   readonly wallets: readonly CheckableWallet[];
   /**
-   * Every entry of the shard up to this epoch is in the sums of the wallets; those recorded later are
-   * of a higher one.
+   * The sums include every entry of the shard up to this epoch. Later entries have a higher one.
    */
   readonly throughEpoch: number;
-  /** Where the shard records from the look on. */
+  /** Where the shard records after this read. */
   readonly position: LedgerPosition;
 }
 
@@ -42,20 +41,19 @@ export interface EntrySums {
   readonly sums: WalletDelta;
 }
 
-/** What checks of wallets read and keep. */
 export interface WalletChecks {
-  /** The shards that have wallets. */
+  /** Shards that have wallets. */
   shards(): Promise<Shard[]>;
-  /** Runs `work` in a transaction; from its `look` on nothing is recorded in the shard. */
+  /** Runs `work` in a transaction. After `readPage` nobody records in the shard until it ends. */
   exclusively<T>(
     work: (tx: {
-      /** Wallets of a shard, at most `limit`, of organizations after `afterId`. */
+      /** At most `limit` wallets of organizations after `afterId`. */
       readPage(shard: Shard, afterId: string, limit: number): Promise<WalletPage>;
-      /** Those of `told` that the ledger does not have. */
-      unrecorded(seen: WalletPage, told: readonly LedgerEntry[]): Promise<LedgerEntry[]>;
+      /** Those of `entries` that the ledger does not have. */
+      unrecorded(page: WalletPage, entries: readonly LedgerEntry[]): Promise<LedgerEntry[]>;
     }) => Promise<T>,
   ): Promise<T>;
-  /** Sums up the entries of each organization above `afterEpoch`, up to `throughEpoch`. */
+  /** Sums up entries of each organization after `afterEpoch` and up to `throughEpoch`. */
   sumEntries(
     asked: readonly { readonly organizationId: string; readonly afterEpoch: number }[],
     throughEpoch: number,

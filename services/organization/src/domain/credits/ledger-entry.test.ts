@@ -28,7 +28,7 @@ function entry(kind: LedgerEntryKind, credits: number, changes: Partial<LedgerEn
   };
 }
 
-test("a reservation that is consumed moves from reserved to consumed; one that is released comes back", () => {
+test("consuming a reservation moves it from reserved to consumed; releasing returns it", () => {
   const entries = [
     entry("purchase", 100),
     entry("reserve", 5),
@@ -45,7 +45,7 @@ test("a reservation that is consumed moves from reserved to consumed; one that i
   });
 });
 
-test("entries that come twice and in any order are the same entries in the same order", () => {
+test("repeated entries in any order become distinct entries in one order", () => {
   const entries = [entry("reserve", 5), entry("consume", 3), entry("settle", 2, { action: "consume" })];
   fc.assert(
     fc.property(fc.shuffledSubarray([...entries, ...entries], { minLength: 6 }), (shuffled) => {
@@ -54,7 +54,7 @@ test("entries that come twice and in any order are the same entries in the same 
   );
 });
 
-test("the low balance is told when the threshold is reached, not while below it", () => {
+test("the threshold is crossed when it is reached, not below it", () => {
   expect(crossedThreshold({ before: 11, after: 10, threshold: 10 })).toBe(true);
   expect(crossedThreshold({ before: 10, after: 9, threshold: 10 })).toBe(false);
   expect(crossedThreshold({ before: 9, after: 50, threshold: 10 })).toBe(false);

@@ -1,37 +1,34 @@
 import type { Actor } from "@kapi/contracts";
 
-/** Kinds of ledger entries; see migrations/0002. */
+/** Column `leg` of the ledger; see migrations/0002. */
 export type LedgerEntryKind = "purchase" | "consume" | "refund" | "reserve" | "settle";
 
-/** One entry of the credit ledger, as something told of it. */
+/** One movement of credits. Tables and functions of Redis call it `leg`. */
 export interface LedgerEntry {
   readonly chargeId: string;
   readonly kind: LedgerEntryKind;
   readonly organizationId: string;
-  /** Never negative; the kind tells the direction. */
+  /** Never negative: the kind gives the direction. */
   readonly credits: number;
-  /** How a reservation ended; on `settle` only. */
+  /** How a reservation ended; for `settle` only. */
   readonly action: "consume" | "release" | null;
   readonly operation: string;
-  /** Null where the source does not know it. */
+  /** Null: the source does not know it. */
   readonly requestId: string | null;
   readonly commandId: string | null;
-  /** Who asked for it; null or absent where the source does not know it. */
+  /** Who made the request; null or absent: unknown. */
   readonly createdBy?: Actor | null;
   readonly atMs: number;
 }
 
-/** What an entry changes in the sums of a wallet, in credits; available follows from these. */
+/** Change of a wallet's sums, in credits. Available credits follow from these. */
 export interface WalletDelta {
   readonly purchased: number;
   readonly reserved: number;
   readonly consumed: number;
 }
 
-/**
- * The change that one entry makes. With it purchased = available + reserved + consumed holds after
- * any set of entries.
- */
+/** Invariant of any set of entries: purchased = available + reserved + consumed. */
 export function deltaOf(entry: Pick<LedgerEntry, "kind" | "credits" | "action">): WalletDelta {
   const { credits } = entry;
   switch (entry.kind) {
@@ -48,7 +45,7 @@ export function deltaOf(entry: Pick<LedgerEntry, "kind" | "credits" | "action">)
   }
 }
 
-/** The sums of the changes of several entries, per organization. */
+/** The change of each organization's wallet. */
 export function deltasByOrganization(
   entries: Iterable<Pick<LedgerEntry, "kind" | "credits" | "action" | "organizationId">>,
 ): Map<string, WalletDelta> {
@@ -65,25 +62,21 @@ export function deltasByOrganization(
   return sums;
 }
 
-/** Name of an entry in the ledger: two entries with the same name are the same entry. */
+/** Identifies an entry in the ledger. */
 export function entryName(entry: Pick<LedgerEntry, "chargeId" | "kind">): string {
   return `${entry.chargeId}/${entry.kind}`;
 }
 
-/**
- * Each entry once, by name and in the order of the names: two transactions that add the same entries
- * then wait for each other in one order, and never in a circle.
- */
+/** Each entry once, ordered by name: one lock order for all transactions prevents deadlocks. */
 export function distinctInOrder(entries: Iterable<LedgerEntry>): LedgerEntry[] {
   const byName = new Map<string, LedgerEntry>();
   for (const entry of entries) if (!byName.has(entryName(entry))) byName.set(entryName(entry), entry);
   return [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry);
 }
 
-/** An entry that is in the ledger. */
 export interface RecordedEntry {
   readonly entry: LedgerEntry;
-  /** The shard's epoch under which it was recorded first. */
+  /** The shard's epoch when it was first recorded. */
   readonly epoch: number;
   /** Whether this call added it. */
   readonly isNew: boolean;

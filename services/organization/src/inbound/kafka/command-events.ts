@@ -9,17 +9,17 @@ import { recordSettlements, type ReachedOffset } from "../../operations/credits/
 
 const MAX_PARTITIONS_TOGETHER = 4;
 
-/** What came of one partition. */
+/** A batch of one partition. */
 interface Part {
   readonly events: readonly CommandEvent[];
   readonly reached: ReachedOffset;
-  /** The spans of handling its messages, of those that are traced. */
+  /** Spans of its traced messages. */
   readonly members: readonly (Traceparent | undefined)[];
 }
 
 /**
- * Takes batches of `command.events` into the ledger. Partitions that are handled at the same time
- * share one transaction.
+ * Records batches of `command.events` in the ledger. Partitions that are handled concurrently share
+ * a transaction.
  */
 export function consumeCommandEvents(context: LedgerContext): (batch: Batch) => Promise<BatchOutcome> {
   const take = batcher<Part, void>({
@@ -50,23 +50,23 @@ export function consumeCommandEvents(context: LedgerContext): (batch: Batch) => 
   };
 }
 
-/** The event, or why the message is none. */
+/** The event, or why the message is invalid. */
 function eventFromWire(message: Message): CommandEvent | string {
   let json: unknown;
   try {
     json = JSON.parse(message.value.toString("utf8"));
   } catch (error) {
-    if (error instanceof SyntaxError) return "the value is no JSON";
+    if (error instanceof SyntaxError) return "the value is not JSON";
     throw error;
   }
   const parsed = CommandEvent.safeParse(json);
-  return parsed.success ? parsed.data : `no command event: ${parsed.error.issues[0]?.path.join(".") ?? ""}`;
+  return parsed.success ? parsed.data : `not a command event: ${parsed.error.issues[0]?.path.join(".") ?? ""}`;
 }
 
 async function retryingTransient(work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    throw isTransient(error) ? new RetryableError("the ledger is away", { cause: error }) : error;
+    throw isTransient(error) ? new RetryableError("the ledger is unavailable", { cause: error }) : error;
   }
 }

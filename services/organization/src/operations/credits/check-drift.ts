@@ -8,22 +8,19 @@ import type { LedgerEntry } from "../../domain/credits/ledger-entry.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { entryFromUsage } from "./convert-usage.ts";
 
-/** Wallets that are looked at together. */
+/** Wallets of one comparison. */
 const WALLETS_PER_PAGE = 500;
-/**
- * With more entries in its stream a shard is not compared in this round: reading them would hold
- * Redis.
- */
+/** Shards with longer streams are not compared in this round: reading them would block Redis. */
 const MAX_ENTRIES_PER_COMPARISON = 10_000;
 /**
- * A settlement is in the ledger a moment before it is in Redis. A wallet drifts when it does so at
- * each of these looks; one that is used without a pause agrees at some of them.
+ * Settlements reach the ledger just before Redis. So a wallet drifts only if it differs at every
+ * comparison; a busy wallet agrees at some.
  */
 const COMPARISONS = 8;
 const COMPARISON_PAUSE_MS = 1_000;
 /**
- * How often all entries of a wallet are summed up, not only those since the last check; wallets with
- * more lines never are again.
+ * How often all entries of a wallet are summed up again, not only those since the last check.
+ * Wallets with more lines are never summed up again.
  */
 const WHOLE_CHECK_INTERVAL_MS = 24 * 3_600_000;
 const MAX_WHOLE_LINES = 500_000;
@@ -32,26 +29,21 @@ const BEFORE_ALL_EPOCHS = -1;
 
 const walletsInDrift = gauge(
   "organization.wallets_in_drift",
-  "Wallets that Redis, the ledger's sums and its legs do not tell alike",
+  "Wallets that differ between Redis, the ledger's sums and its entries",
   "{wallet}",
 );
-const greatestDrift = gauge(
-  "organization.greatest_drift",
-  "How far the wallet is off that is off most, in credits",
-  "{credit}",
-);
+const greatestDrift = gauge("organization.greatest_drift", "Greatest drift of a wallet, in credits", "{credit}");
 
 export interface DriftContext extends LedgerContext {
   readonly checks: WalletChecks;
-  /** Only tests look faster. */
+  /** Shorter in tests. */
   readonly comparisonPauseMs?: number;
 }
 
 /**
- * Compares every wallet as Redis has it, as the ledger keeps it, and as the ledger's entries give it;
- * logs those that differ as errors and sets the metrics. It repairs nothing: what is wrong shall be
- * seen. Returns what it found. Throws where PostgreSQL is away; shards that are closed or unreachable
- * are not compared with Redis.
+ * Compares every wallet in Redis, in the ledger, and by the ledger's entries. Logs drifts as
+ * errors, sets the metrics and returns the drifts. It never corrects them. Throws if PostgreSQL is
+ * unavailable. Unsynced and unreachable shards are not compared with Redis.
  */
 export async function checkDrift(context: DriftContext): Promise<Drift[]> {
   const found: Drift[] = [];
@@ -93,26 +85,26 @@ async function checkPage(
   return { drifts: [...ofRedis, ...ofEntries], nextAfterId };
 }
 
-/** Reads wallets in the ledger and in Redis while nothing is recorded in their shard. */
+/** Reads wallets from the ledger and Redis while nothing is recorded in their shard. */
 function comparePage({ checks, redis, logger }: DriftContext, shard: Shard, afterId: string): Promise<ComparedPage> {
   return checks.exclusively(async (tx) => {
     const seen = await tx.readPage(shard, afterId, WALLETS_PER_PAGE);
     const ids = seen.wallets.map((wallet) => wallet.organizationId);
     const snapshot = await readShard(redis, shard, ids, MAX_ENTRIES_PER_COMPARISON).catch((error: unknown) => {
-      logger.warn({ err: error, shard }, "the wallets of a shard are not compared with Redis");
+      logger.warn({ err: error, shard }, "wallets of a shard could not be compared with Redis");
       return { kind: "unsynced" } as const;
     });
     if (snapshot.kind !== "ready") return { ...seen, driftsOfRedis: [] };
     const unrecorded: readonly LedgerEntry[] = await tx.unrecorded(seen, snapshot.usage.map(entryFromUsage));
-    // A change that waits for Redis may be there already: nobody can tell.
+    // Redis may have a pending change already: such wallets are not comparable.
     const comparable = seen.wallets.filter((wallet) => !wallet.waitsForRedis);
     return { ...seen, driftsOfRedis: driftOfRedis(comparable, snapshot.wallets, unrecorded) };
   });
 }
 
 /**
- * Sums up the entries since the last check of each wallet; what is as it should be is where the next
- * check begins.
+ * Sums up the entries since each wallet's last check. A wallet without drift is where its next
+ * check starts.
  */
 async function checkEntries(
   { checks, clock }: DriftContext,
@@ -147,17 +139,14 @@ async function checkEntries(
 }
 
 interface Base extends Pick<WalletCheck, "epoch" | "sums"> {
-  /** When all entries were last read; null: they are read now. */
+  /** When all entries were last summed up; null: now. */
   readonly wholeAtMs: number | null;
 }
 
-/**
- * What an earlier check found, to go on from; else what the dropped months summed up to. Null: all
- * entries are summed up.
- */
-function baseOf({ checked, closed, usageLines }: CheckableWallet, nowMs: number): Base | null {
+/** The last check, else the sums of the dropped months. Null: sum up all entries. */
+function baseOf({ checked, closing, usageLines }: CheckableWallet, nowMs: number): Base | null {
   const isDue = checked !== null && nowMs - checked.wholeAtMs > WHOLE_CHECK_INTERVAL_MS;
-  const isDropped = checked !== null && closed !== null && checked.epoch < closed.epoch;
+  const isDropped = checked !== null && closing !== null && checked.epoch < closing.epoch;
   if (checked !== null && !isDropped && !(isDue && usageLines <= MAX_WHOLE_LINES)) return checked;
-  return closed === null ? null : { ...closed, wholeAtMs: null };
+  return closing === null ? null : { ...closing, wholeAtMs: null };
 }

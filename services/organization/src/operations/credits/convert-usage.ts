@@ -1,21 +1,20 @@
 /**
- * Usage entries as entries of the ledger. Some entries ask for the refund of a charge that Redis
- * cannot judge: its shard was opened anew since the charge, or it does not remember the charge. The
- * wallet was set from the ledger, which may have the charge, its refund, or neither. So Redis only
- * asks, and the ledger gives back what it has.
+ * Converts usage entries of Redis into ledger entries. Some ask for the refund of a charge that
+ * Redis does not know: its shard was synced since the charge, or Redis forgot it. The ledger
+ * refunds what it finds consumed.
  */
 import type { UsageEntry } from "@kapi/admission/redis";
 
 import type { LedgerEntry, RecordedEntry } from "../../domain/credits/ledger-entry.ts";
 import type { CreditTransaction } from "../../domain/credits/ports.ts";
 
-/** Usage entries as entries, and which of these are refunds that the ledger gives by itself. */
+/** `asked`: charge ids of refunds that the ledger decided. */
 export interface ConvertedUsage {
   readonly entries: readonly LedgerEntry[];
   readonly asked: ReadonlySet<string>;
 }
 
-/** The entries that entries tell of. What was never consumed is not given back. */
+/** A charge that was never consumed is not refunded. */
 export async function convertUsage(tx: CreditTransaction, usage: readonly UsageEntry[]): Promise<ConvertedUsage> {
   const entries = usage.filter(({ asksLedger }) => asksLedger !== true).map(entryFromUsage);
   const questions = usage.filter(({ asksLedger }) => asksLedger === true);
@@ -29,7 +28,7 @@ export async function convertUsage(tx: CreditTransaction, usage: readonly UsageE
   return { entries: entries.concat(refunds), asked: new Set(refunds.map(({ chargeId }) => chargeId)) };
 }
 
-/** The refunds that are new have the shard opened once more: no wallet in Redis has them. */
+/** New refunds have their shard synced again: no wallet in Redis has them. */
 export async function keepAskedRefunds(
   tx: CreditTransaction,
   { asked }: ConvertedUsage,
@@ -48,7 +47,6 @@ export async function keepAskedRefunds(
   );
 }
 
-/** The entry that an entry tells of. */
 export function entryFromUsage(used: UsageEntry): LedgerEntry {
   return {
     chargeId: used.chargeId,

@@ -4,9 +4,8 @@ import type { UsageLines } from "../../domain/credits/ports.ts";
 import { usageLine } from "../../domain/credits/usage-line.ts";
 
 /**
- * The body of listCreditUsage: a page of an organization's usage, newest first. What is still in
- * the streams of Redis is not in it yet; that takes less than a second. An organization without a
- * wallet has none.
+ * The body of listCreditUsage: a page of usage, newest first. Entries in the streams of Redis are
+ * missing for less than a second. Without a wallet the list is empty.
  */
 export async function listCreditUsage(
   lines: UsageLines,

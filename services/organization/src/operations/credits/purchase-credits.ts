@@ -10,16 +10,15 @@ import type { LedgerContext } from "./ledger-context.ts";
 export interface PurchaseCredits {
   readonly organizationId: string;
   readonly credits: number;
-  /** Names the purchase: the same id adds its credits once. */
+  /** Idempotency key: the same id adds its credits once. */
   readonly purchaseId: string;
-  /** Of the wallet, where the purchase makes it. */
+  /** Of a new wallet. */
   readonly lowBalanceThreshold?: number;
 }
 
 /**
- * Adds bought credits to an organization's wallet, and makes the wallet if there is none. Throws
- * 404 for an unknown organization, 400 IDEMPOTENCY_KEY_REUSED where the purchase id names another
- * purchase.
+ * Adds bought credits to an organization's wallet, and creates the wallet if needed. Throws 404 for
+ * an unknown organization, and 400 IDEMPOTENCY_KEY_REUSED if the id names another purchase.
  */
 export async function purchaseCredits(context: LedgerContext, wanted: PurchaseCredits): Promise<void> {
   if (!(await context.store.organizationExists(wanted.organizationId))) throw new ApiError("NOT_FOUND");
@@ -28,9 +27,9 @@ export async function purchaseCredits(context: LedgerContext, wanted: PurchaseCr
 }
 
 /**
- * Records a purchase in the ledger, and that Redis does not have it yet. Null: the ledger had it. A
- * repeat is never applied: Redis forgets in days that it has a purchase. One that still waits for
- * Redis is in `pending_wallet_changes`.
+ * Records a purchase and its pending change of the wallet. Null: the ledger had it. A repeat is
+ * never applied, because Redis forgets purchases after days; a purchase that still waits is in
+ * `pending_wallet_changes`.
  */
 export async function recordPurchase(
   tx: CreditTransaction,
@@ -61,7 +60,7 @@ export async function recordPurchase(
   return change;
 }
 
-/** Applies a recorded change at once; what Redis cannot take now, the loop applies later. */
+/** Applies a recorded change now; the loop retries if Redis cannot. */
 export async function applyNow(context: LedgerContext, change: PendingWalletChange): Promise<void> {
   try {
     await applyChanges(context, [change]);

@@ -19,22 +19,20 @@ import { usageRecorded } from "./record-usage.ts";
 import { repeatedSettlements, settleInRedis } from "./settle-in-redis.ts";
 import { traceUsage } from "./usage-spans.ts";
 
-/** Most usage entries of one shard that are taken along. */
+/** Maximum number of usage entries per shard that are taken along. */
 const MAX_USAGE_PER_SHARD = 1_000;
 
-/** Where in `command.events` a batch ends. */
+/** Where a batch of `command.events` ends. */
 export interface ReachedOffset {
   readonly partition: number;
   readonly nextOffset: bigint;
 }
 
 /**
- * Takes the settlements of final commands into the ledger, then into the wallets. The ledger is
- * first: what Redis cannot take now (closed, away) is kept for {@link applyPending}, so that the
- * events never wait for Redis.
- *
- * The usage that waits in the same shards is taken along: most reservations are then written beside
- * their end, whole and at once, and never are open ones.
+ * Records settlements of final commands in the ledger, then in the wallets. {@link applyPending}
+ * retries what Redis cannot apply now, so events never wait for Redis. Waiting usage of the same
+ * shards is taken along: most reservations are then written with their end, and are never open
+ * ones.
  */
 export async function recordSettlements(
   context: LedgerContext,
@@ -51,7 +49,7 @@ export async function recordSettlements(
     }
     const epochs = await tx.shareShardLocks(shards);
     usage = await readableUsage(context, shards);
-    // First the usage: of an entry that both tell of, it knows the request.
+    // Usage first: if both report an entry, usage knows the request.
     const usageEntries = [...usage.values()].flat();
     const converted = await convertUsage(tx, usageEntries);
     const used = converted.entries;
@@ -75,10 +73,9 @@ export async function recordSettlements(
 }
 
 /**
- * Records consumptions that the first transaction found to be missing, in one of their own: it
- * locks wallets, and two processes that locked more wallets while they hold some would wait for
- * each other in a circle. Where the process dies in between, the events are read again and the same
- * consumptions are missing.
+ * Records consumptions that the first transaction found missing. A transaction of their own
+ * prevents deadlocks, because they lock more wallets. After a crash in between, the events are read
+ * again and the same consumptions are missing.
  */
 async function recordLate(
   { store, clock }: LedgerContext,
@@ -95,9 +92,9 @@ async function recordLate(
 }
 
 /**
- * Commands that were carried out although their reservation had come back: nobody knew of them for
- * long, or their publishing had failed, and then the same request was made again. Each is consumed
- * by an entry of its own, under an id of its own, once.
+ * Commands that were executed after their reservation was released: they were unknown for long, or
+ * their publishing failed and the request was repeated. Each is consumed once, under a charge id of
+ * its own.
  */
 function consumedAfterRelease(converted: readonly LedgerEntry[], recorded: readonly RecordedEntry[]): LedgerEntry[] {
   const consumed = new Set(converted.filter((entry) => entry.action === "consume").map((entry) => entry.chargeId));
@@ -111,10 +108,7 @@ function consumptionOf(released: LedgerEntry): LedgerEntry {
   return { ...released, kind: "consume", action: null, chargeId };
 }
 
-/**
- * The settlement that a recorded entry asks for: that of its reservation, or of a command that is
- * consumed without one.
- */
+/** Settles the entry's reservation, or consumes without a reservation. */
 function settlementOf({ entry, epoch, isNew }: RecordedEntry, nowMs: number): SettlementRequest[] {
   const { organizationId, chargeId, credits, kind } = entry;
   const action = kind === "consume" ? kind : entry.action;
@@ -122,28 +116,23 @@ function settlementOf({ entry, epoch, isNew }: RecordedEntry, nowMs: number): Se
   return [{ organizationId, chargeId, credits, action, epoch, isOld: !isNew && isPast(entry, nowMs) }];
 }
 
-/**
- * Whether Redis may have forgotten by now that it settled this; half of what it remembers, for
- * clocks that differ.
- */
+/** Whether Redis may have forgotten the settlement; half of its memory, since clocks differ. */
 function isPast({ atMs }: LedgerEntry, nowMs: number): boolean {
   return nowMs - atMs > SETTLED_TTL_MS / 2;
 }
 
-/** The usage of the shards that can be read now; that of the others comes later. */
+/** Usage of reachable shards; the others are read later. */
 async function readableUsage(
   { redis, logger }: LedgerContext,
   shards: readonly Shard[],
 ): Promise<ReadonlyMap<Shard, readonly UsageEntry[]>> {
   const { replies, unreachable, error } = await readUsage(redis, shards, MAX_USAGE_PER_SHARD);
-  if (unreachable.length > 0) logger.warn({ err: error, shards: unreachable }, "usage of these shards waits for Redis");
+  if (unreachable.length > 0)
+    logger.warn({ err: error, shards: unreachable }, "usage of these shards is not readable now");
   return replies;
 }
 
-/**
- * A settlement implies its reservation: whichever of the two the ledger hears of first, it has
- * both.
- */
+/** A settlement implies its reservation: whichever is reported first, the ledger records both. */
 function entriesOf(event: CommandEvent): LedgerEntry[] {
   if (event.settlement === null || !isFinal(event.status)) return [];
   const { chargeId, credits, action } = event.settlement;
@@ -162,8 +151,8 @@ function entriesOf(event: CommandEvent): LedgerEntry[] {
     { ...common, kind: "settle", action },
   ];
   if (chargeId === event.commandId) return entries;
-  // The command's first reservation came back. Whoever knows the command but not its charge id may
-  // have counted it as open.
+  // The command's first reservation was released. A reader that knows only the command may have
+  // counted it as open.
   const first = { ...common, chargeId: event.commandId };
   return [{ ...first, kind: "reserve", action: null }, { ...first, kind: "settle", action: "release" }, ...entries];
 }

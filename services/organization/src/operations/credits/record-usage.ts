@@ -8,7 +8,7 @@ import type { LedgerContext } from "./ledger-context.ts";
 import { repeatedSettlements, settleInRedis } from "./settle-in-redis.ts";
 import { traceUsage } from "./usage-spans.ts";
 
-/** About how many entries are moved in one transaction, at most. */
+/** About the maximum number of entries in one transaction. */
 const MAX_ENTRIES_PER_BATCH = 5_000;
 
 /** Counted after the commit. */
@@ -18,21 +18,17 @@ export const usageRecorded = counter(
   "{entry}",
 );
 
-/** What one batch of {@link recordUsage} did. */
 export interface RecordedUsage {
-  /** Entries; 0 when the streams that could be read are empty. */
+  /** Number of entries; 0: all readable streams are empty. */
   readonly moved: number;
-  /**
-   * Shards that Redis did not answer for; of these nothing is known, or their entries are still
-   * there.
-   */
+  /** Shards that Redis did not answer for: unread, or their entries were not deleted. */
   readonly unreachable: ReadonlySet<Shard>;
 }
 
 /**
- * Moves one batch of the usage streams of `shards` into the ledger. Entries are deleted once they are
- * committed; one that is read twice is the same entry. A shard whose node is down keeps none of the
- * others waiting for longer than a call may take.
+ * Moves one batch of the usage streams of `shards` into the ledger. Entries are deleted after the
+ * commit; an entry that is read twice is the same ledger entry. A shard whose node is down delays
+ * the others by at most one call timeout.
  */
 export async function recordUsage(context: LedgerContext, shards: readonly Shard[]): Promise<RecordedUsage> {
   const { store, redis, clock, logger } = context;
@@ -41,7 +37,7 @@ export async function recordUsage(context: LedgerContext, shards: readonly Shard
   const sizes = [...backlog.replies.values()].filter((entries) => entries > 0);
   const waiting = shards.filter((shard) => (backlog.replies.get(shard) ?? 0) > 0);
   if (unreachable.size > 0) {
-    logger.warn({ err: backlog.error, shards: backlog.unreachable }, "usage of these shards waits for Redis");
+    logger.warn({ err: backlog.error, shards: backlog.unreachable }, "usage of these shards is not readable now");
   }
   if (waiting.length === 0) return { moved: 0, unreachable };
   const share = fairShare(sizes, MAX_ENTRIES_PER_BATCH);
@@ -58,8 +54,8 @@ export async function recordUsage(context: LedgerContext, shards: readonly Shard
     );
     if (recorded.length < entries.length) {
       logger.error(
-        { converted: entries.length, recorded: recorded.length },
-        "usage of organizations without a wallet, or converted twice",
+        { usage: entries.length, recorded: recorded.length },
+        "some usage was not recorded: no wallet, or repeated",
       );
     }
     await keepAskedRefunds(tx, converted, recorded);
@@ -74,8 +70,8 @@ export async function recordUsage(context: LedgerContext, shards: readonly Shard
 }
 
 /**
- * Moves everything that the streams hold; for closed shards, whose streams do not grow. Returns the
- * shards of which it did: all but those that Redis did not answer for.
+ * Moves everything in the streams of unsynced shards, which do not grow. Returns the shards that
+ * Redis answered for.
  */
 export async function recordAllUsage(context: LedgerContext, shards: readonly Shard[]): Promise<Shard[]> {
   let left = [...shards];

@@ -7,13 +7,13 @@ import type { LedgerContext } from "./ledger-context.ts";
 import { recordAllUsage } from "./record-usage.ts";
 
 /**
- * Longest wait for the ledger's own reading of `command.events`. What it does not reach is not
- * lost: a settlement recorded after the opening has its epoch, and is applied to the wallets then.
+ * Maximum wait for the ledger's own consumption of `command.events`. Nothing is lost after it: a
+ * settlement recorded after the sync has the sync's epoch and is applied then.
  */
 const CONSUMPTION_WAIT_MS = 5_000;
 const CONSUMPTION_POLL_MS = 20;
 const RESERVATIONS_PER_BATCH = 1_000;
-/** Organizations whose open commands are asked for together. */
+/** Organizations per request for open commands. */
 const WALLETS_PER_QUESTION = 500;
 
 export interface SyncContext extends LedgerContext {
@@ -21,24 +21,20 @@ export interface SyncContext extends LedgerContext {
   readonly eventLog: EventLog;
 }
 
-/** What a look at shards found, and did. */
 export interface SyncResult {
   readonly synced: readonly Shard[];
-  /**
-   * Shards that are still unsynced, because Redis did not take their wallets. They are looked at again
-   * in the next round.
-   */
+  /** Redis did not accept their wallets; the next round retries. */
   readonly unsynced: readonly Shard[];
-  /** Shards that Redis does not answer for. They are looked at again in the next round. */
+  /** Redis does not answer for them; the next round retries. */
   readonly unreachable: readonly Shard[];
 }
 
 /**
- * Opens those of `shards` that are closed (a Redis that lost its data, or is another one): everything
- * that tells of money is taken into the ledger first, then the wallets are set from it
- * (architecture, 3.1). A shard whose node is down keeps none of the others unsynced. Throws where the
- * ledger or command-status is away; the shards stay unsynced, and the call can be repeated at any time,
- * also by several processes.
+ * Syncs those of `shards` that are unsynced, after Redis lost data or was replaced: records
+ * everything that is known of money, then sets the wallets from the ledger (architecture, 3.1). A
+ * shard whose node is down does not delay the others. Throws if the ledger or command-status is
+ * unavailable; the shards then stay unsynced. Any process may repeat it at any time, also
+ * concurrently.
  */
 export async function syncShards(context: SyncContext, shards: readonly Shard[]): Promise<SyncResult> {
   const { unsynced, unreachable } = await shardStates(context.redis, shards);
@@ -53,8 +49,8 @@ export async function syncShards(context: SyncContext, shards: readonly Shard[])
 }
 
 /**
- * Reservations whose usage entry was lost with an earlier Redis: command-status knows their
- * commands. Returns how many organizations have a wallet in `shards`.
+ * Records reservations whose usage entries an earlier Redis lost; command-status knows their
+ * commands. Returns the number of organizations with a wallet in `shards`.
  */
 async function recordOpenReservations(context: SyncContext, shards: readonly Shard[]): Promise<number> {
   const { commandStatus, store } = context;
@@ -93,7 +89,7 @@ async function waitForOwnConsumption({ store, clock, eventLog, logger }: SyncCon
     if (clock.nowMs() > untilMs) {
       logger.warn(
         { partitions: behind.map(([partition]) => partition) },
-        "opening before all command events were taken in",
+        "syncing before all command events were consumed",
       );
       return;
     }
@@ -101,7 +97,7 @@ async function waitForOwnConsumption({ store, clock, eventLog, logger }: SyncCon
   }
 }
 
-/** Whether the shard is open now. */
+/** Returns whether the shard is ready now. */
 async function syncFromLedger({ store, redis, logger }: SyncContext, shard: Shard): Promise<boolean> {
   return store.readForSync(shard, async (epoch, wallets) => {
     try {

@@ -1,15 +1,10 @@
-/**
- * A span for each usage entry of a request that is traced: its charge on the way into the ledger.
- */
+/** A span for each usage entry of a traced request: the way of its charge into the ledger. */
 import type { UsageEntry } from "@kapi/admission/redis";
 import { ATTRIBUTE, isTracing, MESSAGING, type Span, startSpan, type Traceparent } from "@kapi/runtime";
 
 const STREAM = "usage";
 
-/**
- * Does `work`, which takes `entries` into the ledger, and gives it the spans of those that are
- * traced.
- */
+/** Runs `work`, which records `entries`, with the spans of the traced ones. */
 export async function traceUsage<T>(
   entries: readonly UsageEntry[],
   work: (members: readonly Traceparent[]) => Promise<T>,

@@ -39,10 +39,7 @@ import {
   walletsOf,
 } from "./credits/wallets.ts";
 
-/**
- * The store on PostgreSQL; what its transactions enqueue is published by `outbox` after their
- * commit.
- */
+/** After each commit `outbox` publishes what the transaction enqueued. */
 export function createStore(database: Database, outbox: Pick<Outbox, "publish">): Store {
   return {
     transaction: (work) => transactionWithOutbox(database, outbox, (tx) => work(transactionOn(tx))),
@@ -76,7 +73,7 @@ function transactionOn(tx: OutboxTransaction): StoreTransaction {
       shared.push(...positions.values());
       return positions;
     },
-    recordEntries: (positions, told, nowMs) => recordEntries(tx, positions, told, nowMs),
+    recordEntries: (positions, entries, nowMs) => recordEntries(tx, positions, entries, nowMs),
     raiseConsumedOffsets: (reached) => raiseConsumedOffsets(tx, reached),
     readSettlements: (chargeIds) => readSettlements(tx, tablesOf(shared), chargeIds),
     readConsumed: (chargeIds) => readConsumed(tx, tablesOf(shared), chargeIds),

@@ -28,7 +28,6 @@ const countRefused = statement<{ count: number }>(
   `select count(*) from refused_credit_entries`,
 );
 
-/** The partitions of the credit ledger in PostgreSQL. */
 export function createCreditMonths(database: Database): CreditMonths {
   return {
     keep: async (month) => {

@@ -30,15 +30,15 @@ import { withoutPast } from "./past-entries.ts";
 import { keepUsageDays } from "./usage-days.ts";
 
 /**
- * With an older epoch nothing is recorded: every process raises those that are ten minutes old, so
- * that a shard is in the month of now, and an entry that is told again within {@link PAST_AGE_MS}
- * is in that month or the one before.
+ * An older epoch stops recording. Every process raises epochs that are ten minutes old, so a shard
+ * is in the current month, and an entry repeated within {@link PAST_AGE_MS} is in that month or the
+ * one before.
  */
 const MAX_EPOCH_LAG_SECONDS = 24 * 3_600;
 
-// Openings take the lock alone, everything that records entries shares it: an opening then sees each
-// entry either committed, with an epoch below its own, or recorded after it, with its own. Advisory,
-// so that sharing writes nothing.
+// A sync takes the lock exclusively, recording shares it. So a sync sees each entry either
+// committed with a lower epoch, or recorded later with its own epoch. An advisory lock: sharing it
+// writes nothing.
 const lockShardsShared = statement<Record<string, never>>(
   "ledger_share_tags",
   `select pg_advisory_xact_lock_shared(hashtext(current_schema()), tag)
@@ -92,9 +92,8 @@ const addToWallets = statement<ChangedWallet>(
 );
 
 /**
- * Shares the locks of `shards` until the transaction ends and returns where they record. It comes
- * before anything is read from Redis that the ledger shall record: no opening computes wallets in
- * between, and no month ends.
+ * Shares the locks of `shards` until the transaction ends; returns where they record. Take them
+ * before reading usage from Redis: no sync reads wallets in between, and no month ends.
  */
 export async function shareShardLocks(tx: Queryable, shards: readonly Shard[]): Promise<Map<Shard, LedgerPosition>> {
   const [, rows] = await Promise.all([tx.query(lockShardsShared, [shards]), tx.query(readPositions, [shards])]);
@@ -108,22 +107,16 @@ export async function shareShardLocks(tx: Queryable, shards: readonly Shard[]): 
   return new Map(rows.map((row) => [row.tag, positionFromRow(row)]));
 }
 
-/**
- * Adds what the ledger does not have yet of `entries`, in any order and however often it is told;
- * keeps the wallets' sums, the use per day and the open reservations, and writes a event where a
- * wallet reaches its low-balance threshold. The shards' locks must be shared. Returns every distinct
- * entry as it was recorded first, with the epoch of that; entries of organizations without a wallet are
- * left out, and those that are put aside as too old.
- */
+/** Implements `recordEntries` of CreditTransaction. */
 export async function recordEntries(
   tx: OutboxTransaction,
   positions: ReadonlyMap<Shard, LedgerPosition>,
-  told: Iterable<LedgerEntry>,
+  reported: Iterable<LedgerEntry>,
   nowMs: number,
 ): Promise<RecordedEntry[]> {
   const { entries: distinct, past } = await withoutPast(
     tx,
-    await ofKnownOrganizations(tx, distinctInOrder(told)),
+    await ofKnownOrganizations(tx, distinctInOrder(reported)),
     nowMs,
   );
   if (distinct.length === 0) return [];
@@ -134,7 +127,7 @@ export async function recordEntries(
   const others = wanted.filter((entry) => entry.kind !== "settle");
   const [added, ends] = await Promise.all([
     insertOthers(tx, others, positionOf),
-    // Reads what has just been inserted, too.
+    // Also reads what was just inserted.
     atReservedPrice(
       tx,
       tables,
@@ -146,7 +139,7 @@ export async function recordEntries(
   const fresh = entries.filter((entry) => added.has(entryName(entry)));
   const known = entries.filter((entry) => !added.has(entryName(entry)));
   keepReservations(tx, fresh);
-  // In this order: the statement on the days is the last that waits for anybody.
+  // In this order: only the statement on the days waits last.
   const [, earlier] = await Promise.all([keepWallets(tx, fresh, nowMs), keepDays(tx, tables, fresh, known)]);
   return [...entries, ...distinct.filter((entry) => past.has(entryName(entry)))].map((entry) => {
     const before = earlier.get(entryName(entry)) ?? past.get(entryName(entry));
@@ -159,8 +152,8 @@ export async function recordEntries(
 }
 
 /**
- * Adds entries that settle nothing; of purchases those whose id is not known. Returns the names of
- * those that were not there.
+ * Adds entries other than settlements; purchases only with a new id. Returns the names of new
+ * entries.
  */
 async function insertOthers(
   tx: Queryable,
@@ -175,10 +168,9 @@ async function insertOthers(
 }
 
 /**
- * What was reserved is what settles (decisions, 7.2): the message of a command that was asked for
- * again, after its claim was lost, may name another price than the first one, for which the credits
- * were set aside. The entry of a reservation that has been open for months may be dropped; then the
- * open reservation tells its price and operation.
+ * A settlement uses the reserved price (decisions, 7.2): the message of a repeated command may name
+ * another one. The entry of a reservation that is open for months may be dropped; then
+ * `open_reservations` has its price and operation.
  */
 async function atReservedPrice(
   tx: Queryable,
@@ -204,7 +196,7 @@ async function ofKnownOrganizations(tx: Queryable, entries: readonly LedgerEntry
   return entries.filter((entry) => known.has(entry.organizationId));
 }
 
-/** What is reserved and settled by the same entries is never open. */
+/** A reservation that is settled by the same entries is never open. */
 function keepReservations(tx: Transaction, fresh: readonly LedgerEntry[]): void {
   const begun = chargesOf(fresh, "reserve");
   const ended = chargesOf(fresh, "settle");
@@ -259,7 +251,7 @@ function announceLowBalance(tx: OutboxTransaction, wallet: ChangedWallet, nowMs:
   enqueue(tx, TOPICS.creditsEvents, organizationId, JSON.stringify(event));
 }
 
-/** Keeps the use per day; returns what the ledger had of `known`. */
+/** Updates usage per day; returns what the ledger had of `known`. */
 async function keepDays(
   tx: Transaction,
   tables: readonly string[],

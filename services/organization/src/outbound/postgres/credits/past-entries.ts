@@ -1,7 +1,7 @@
 /**
- * Entries of requests that are weeks old. They are rare: events stay in Kafka for 7 days, and usage
- * waits in Redis only while the ledger is away. The months that a shard is in and was in before
- * cannot tell whether such an entry is new; all months together can.
+ * Entries of requests that are weeks old. They are rare: Kafka keeps events for 7 days, and usage
+ * waits in Redis only while the ledger is unavailable. Only all months together show whether such
+ * an entry is new.
  */
 import { toIso } from "@kapi/kernel";
 import { type Queryable, statement, type Transaction } from "@kapi/postgres";
@@ -11,14 +11,13 @@ import { KNOWN_COLUMNS, type KnownEntry, selectOpenReservations } from "./entrie
 
 const DAY_MS = 24 * 3_600_000;
 /**
- * An entry of an older request is looked for in all months. Those of the newer ones are in their
- * shard's month or the one before, 28 days at least: 7 days are left for clocks that differ and for
- * epochs that are behind.
+ * Older entries are looked for in all months. Newer ones are in their shard's month or the one
+ * before, at least 28 days; 7 days are a margin for clocks and late epochs.
  */
 export const PAST_AGE_MS = 21 * DAY_MS;
 /**
- * An entry may be in a month that ended so long before its request, by clocks that differ and
- * epochs that are behind.
+ * Margin for clocks and late epochs: an entry may be in a month that ended this long before its
+ * request.
  */
 const MONTH_MARGIN_MS = 2 * DAY_MS;
 
@@ -34,12 +33,12 @@ const selectKeptFrom = statement<{ kept_from: Date | null }>(
 const insertRefused = statement<Record<string, never>>(
   "past_entries_refuse",
   `insert into refused_credit_entries (charge_id, leg, organization_id, entry, refused_at)
-   select told.charge_id, told.leg, told.organization_id, told.entry, $5
-   from unnest($1::uuid[], $2::text[], $3::uuid[], $4::jsonb[]) as told (charge_id, leg, organization_id, entry)
+   select given.charge_id, given.leg, given.organization_id, given.entry, $5
+   from unnest($1::uuid[], $2::text[], $3::uuid[], $4::jsonb[]) as given (charge_id, leg, organization_id, entry)
    on conflict (charge_id, leg) do nothing`,
 );
 
-/** The entries that can be recorded, and of those that the ledger has in any month what it has. */
+/** Entries that can be recorded, and what any month has of them. */
 export async function withoutPast(
   tx: Transaction,
   entries: readonly LedgerEntry[],
@@ -51,7 +50,7 @@ export async function withoutPast(
   const [row] = await tx.query(selectKeptFrom, []);
   const keptFromMs = row?.kept_from === null || row === undefined ? 0 : row.kept_from.getTime() + MONTH_MARGIN_MS;
   const unfound = old.filter((entry) => entry.atMs < keptFromMs && !past.has(entryName(entry)));
-  // Of a dropped month the ledger still has what is open: it is reserved, and not settled.
+  // An open reservation of a dropped month is known: it is reserved and not settled.
   const open = new Map(
     (await tx.query(selectOpenReservations, [unfound.map((entry) => entry.chargeId)])).map((row) => [
       row.charge_id,
@@ -77,7 +76,9 @@ async function readAnywhere(tx: Queryable, entries: readonly LedgerEntry[]): Pro
   return new Map(rows.map((row) => [entryName({ chargeId: row.charge_id, kind: row.leg }), row]));
 }
 
-/** Puts entries aside for the operator. They change no wallet: money must not be taken twice. */
+/**
+ * Puts entries aside for the operator. They change no wallet: credits must not be charged twice.
+ */
 function refuse(tx: Transaction, entries: readonly LedgerEntry[], nowMs: number): void {
   if (entries.length === 0) return;
   tx.execute(insertRefused, [

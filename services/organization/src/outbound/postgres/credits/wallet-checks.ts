@@ -16,7 +16,7 @@ import { readKnown } from "./entries.ts";
 import { perTable, tablesOf } from "./ledger-positions.ts";
 import { raiseEpochExclusively } from "./wallets.ts";
 
-/** Entries that one statement sums up, but for the rest of the epoch that the last one is in. */
+/** Maximum number of entries per statement, plus the rest of the last entry's epoch. */
 const MAX_ENTRIES_PER_STATEMENT = 100_000;
 const NOTHING: EntrySums = { entries: 0, sums: { purchased: 0, reserved: 0, consumed: 0 } };
 
@@ -69,9 +69,9 @@ interface SumsRow {
   readonly consumed: number;
 }
 
-// The entries of an organization that follow an epoch, up to the epoch of the one that is $4
-// entries on, whole. What each entry changes is told once more than in domain/entry.ts, on purpose: a
-// check that computes as the ledger does would find what the ledger finds.
+// Sums entries after an epoch, up to the whole epoch of the entry that is $4 entries on. It repeats
+// the rules of domain/credits/ledger-entry.ts on purpose: shared code would repeat the ledger's
+// mistakes.
 const sumEntries = perTable<SumsRow>(
   "wallet_checks_sum_legs",
   (table) =>
@@ -94,13 +94,13 @@ const sumEntries = perTable<SumsRow>(
            and entry.epoch > asked.after_epoch and entry.epoch <= part.through_epoch
        ) as found`,
 );
-/** Before the months began, and the months. */
+/** Entries from before months, and of months. */
 const ENTRY_TABLES = ["credit_legs", "credit_entries"];
 
 const upsertChecks = statement<Record<string, never>>(
   "wallet_checks_upsert",
   `insert into wallet_checks (organization_id, epoch, purchased, reserved, consumed, whole_at)
-   select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::timestamptz[]) as told
+   select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::timestamptz[]) as given
      (organization_id, epoch, purchased, reserved, consumed, whole_at)
    order by organization_id
    on conflict (organization_id) do update
@@ -109,7 +109,6 @@ const upsertChecks = statement<Record<string, never>>(
    where wallet_checks.epoch < excluded.epoch`,
 );
 
-/** What checks of wallets read and keep, in PostgreSQL. */
 export function createWalletChecks(database: Database): WalletChecks {
   return {
     shards: async () => (await database.query(selectShards, [])).map((row) => row.tag),
@@ -117,7 +116,7 @@ export function createWalletChecks(database: Database): WalletChecks {
       database.transaction((tx) =>
         work({
           readPage: (shard, afterId, limit) => readPage(tx, shard, afterId, limit),
-          unrecorded: (seen, told) => unrecorded(tx, seen.position, told),
+          unrecorded: (page, entries) => unrecorded(tx, page.position, entries),
         }),
       ),
     sumEntries: async (asked, throughEpoch) => {
@@ -138,13 +137,13 @@ async function readPage(tx: Queryable, shard: Shard, afterId: string, limit: num
 async function unrecorded(
   tx: Queryable,
   position: LedgerPosition,
-  told: readonly LedgerEntry[],
+  entries: readonly LedgerEntry[],
 ): Promise<LedgerEntry[]> {
-  const recorded = await readKnown(tx, tablesOf([position]), told);
-  return told.filter((entry) => !recorded.has(entryName(entry)));
+  const recorded = await readKnown(tx, tablesOf([position]), entries);
+  return entries.filter((entry) => !recorded.has(entryName(entry)));
 }
 
-/** Adds the sums of entries to `sums`, a bounded number of entries with each statement. */
+/** Adds sums of entries to `sums`, a bounded number of entries per statement. */
 async function sumInParts(
   database: Queryable,
   table: string,
@@ -205,7 +204,7 @@ function walletFromRow(row: CheckableRow): CheckableWallet {
     usageLines: row.usage_lines,
     waitsForRedis: row.waits,
     checked,
-    closed:
+    closing:
       row.closed_epoch === null
         ? null
         : {
