@@ -135,8 +135,8 @@ describe("changes", () => {
   });
 
   it("that are invalid or refused beforehand never reach the platform, and are refused for good", async () => {
-    const refusal = { applied: false, code: "ACCOUNT_DISABLED", message: "not now" } as const;
-    const batch = [deposit("a", -1), { ...deposit("b"), refusal }, deposit("c")];
+    const rejection = { applied: false, code: "ACCOUNT_DISABLED", message: "not now" } as const;
+    const batch = [deposit("a", -1), { ...deposit("b"), rejection }, deposit("c")];
     const outcomes = await bridge.change(SERVER_ID, batch);
     expect(parsed(outcomes)).toMatchObject([
       { reference: "a", code: "INVALID_CHANGE" },

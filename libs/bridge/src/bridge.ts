@@ -12,7 +12,7 @@ import type { Committer, KeptAccount, KeptServer } from "./journal/committer.ts"
 import { appliedOutcome, closedOutcome, refusedOutcome, unchangedOutcome } from "./journal/outcomes.ts";
 import type { Journal } from "./journal/ports.ts";
 import { References } from "./journal/references.ts";
-import type { ChangeResult, Refusal, TradingPlatform } from "./platform.ts";
+import type { ChangeResult, Rejection, TradingPlatform } from "./platform.ts";
 
 export interface BridgeOptions<A extends KeptAccount, S extends KeptServer> {
   readonly platform: TradingPlatform;
@@ -172,15 +172,15 @@ function read(
   const decisions: Decision[] = [];
   const fresh: Change[] = [];
   const seen = new Set<string>();
-  for (const { body, refusal } of changes) {
+  for (const { body, rejection } of changes) {
     const { reference } = body;
     if (known.has(reference) || seen.has(reference)) continue;
     seen.add(reference);
     const change = Change.safeParse(body);
     if (!change.success) {
       decisions.push({ reference, accountNumber: null, result: invalid(change.error.issues[0]) });
-    } else if (refusal !== undefined) {
-      decisions.push({ reference, accountNumber: change.data.accountNumber, result: refusal });
+    } else if (rejection !== undefined) {
+      decisions.push({ reference, accountNumber: change.data.accountNumber, result: rejection });
     } else {
       fresh.push({ ...change.data, traceparent: spans?.get(reference)?.traceparent });
     }
@@ -188,7 +188,7 @@ function read(
   return { decisions, fresh };
 }
 
-function invalid(issue: { readonly path: PropertyKey[]; readonly message: string } | undefined): Refusal {
+function invalid(issue: { readonly path: PropertyKey[]; readonly message: string } | undefined): Rejection {
   const message = `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "no valid change"}`;
   return { applied: false, code: "INVALID_CHANGE", message };
 }

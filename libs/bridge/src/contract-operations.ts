@@ -1,7 +1,7 @@
 import { ApiError } from "@kapi/http";
 import type { AccountSnapshot, ServerConfiguration } from "@kapi/trading-server";
 
-import type { Refusal } from "./platform.ts";
+import type { Rejection } from "./platform.ts";
 
 /** A change as it came: only its reference is known to be good. */
 export type ChangeBody = { readonly reference: string } & Readonly<Record<string, unknown>>;
@@ -10,7 +10,7 @@ export type ChangeBody = { readonly reference: string } & Readonly<Record<string
 export interface SubmittedChange {
   readonly body: ChangeBody;
   /** Refuses the change before the platform sees it. */
-  readonly refusal?: Refusal;
+  readonly rejection?: Rejection;
 }
 
 /**

@@ -16,7 +16,7 @@ export { startHousekeeping } from "./journal/housekeeping.ts";
 export type { Progress, StoredState } from "./journal/ports.ts";
 export { createJournal } from "./journal/postgres-journal.ts";
 export { createStoredState } from "./journal/stored-state.ts";
-export type { ChangeResult, Refusal, TradingPlatform } from "./platform.ts";
+export type { ChangeResult, Rejection, TradingPlatform } from "./platform.ts";
 export { startPublishing } from "./publishing/publishing.ts";
 
 /**

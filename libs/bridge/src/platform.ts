@@ -15,10 +15,10 @@ export type ChangeResult =
        */
       readonly event: string | null;
     }
-  | Refusal;
+  | Rejection;
 
 /** Final: a change that may succeed later is no refusal, but an error that is thrown. */
-export interface Refusal {
+export interface Rejection {
   readonly applied: false;
   readonly code: RefusalCode;
   readonly message: string;

@@ -16,7 +16,7 @@ import { faultPoint, type MainContext, type MigrationContext } from "@kapi/runti
 
 import type { Config } from "./config.ts";
 import { type Account, toState } from "./domain/account.ts";
-import { reckon } from "./domain/reckoning.ts";
+import { valueAccount } from "./domain/account-values.ts";
 import { addControlAccountRoutes } from "./inbound/http/control-account-routes.ts";
 import { addControlMarketRoutes } from "./inbound/http/control-market-routes.ts";
 import { Engine } from "./operations/engine.ts";
@@ -105,7 +105,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   for (const account of restored.unpublishedAccounts) {
     if (account.status === "deleted") continue;
     const server = engine.server(account.serverId);
-    engine.value(server, engine.desk(server), account, reckon(server.market, account));
+    engine.value(server, engine.context(server), account, valueAccount(server.market, account));
   }
   if (config.TICK_INTERVAL_MS > 0) {
     await scope.start("market", () => startMarketClock(engine, config.TICK_INTERVAL_MS, fatal));

@@ -94,7 +94,7 @@ describe("a change that applies late", () => {
 });
 
 describe("other faults", () => {
-  it("refuse with the code asked for, and the refusal is final", async () => {
+  it("refuse with the code asked for, and the rejection is final", async () => {
     await inject({ kind: "refuse", operation: "deposit", code: "ACCOUNT_DISABLED" });
     const change = deposit(account, 700);
     const refused = [{ reference: change.reference, status: "refused", code: "ACCOUNT_DISABLED" }];

@@ -1,4 +1,4 @@
-import type { ChangeBody, Refusal } from "@kapi/bridge";
+import type { ChangeBody, Rejection } from "@kapi/bridge";
 
 import type { Fault, FaultOperation, Faults, FaultTarget } from "./faults.ts";
 
@@ -18,7 +18,7 @@ export interface ChangesPlan extends FaultPlan {
     readonly body: ChangeBody;
     /** Applied so many milliseconds later, unless its reference is settled first; null: now. */
     readonly lateMs: number | null;
-    readonly refusal: Refusal | null;
+    readonly rejection: Rejection | null;
   }[];
 }
 
@@ -40,13 +40,13 @@ export function planChanges(faults: Faults, bodies: readonly ChangeBody[]): Chan
     const target = targets[index] ?? targetOf(body);
     const refusing = faults.take(["refuse"], target);
     const late = refusing === null ? faults.take(["apply_late"], target) : null;
-    const refusal = refusing === null ? null : refusalOf(refusing);
-    return { body, lateMs: late?.delayMs ?? null, refusal };
+    const rejection = refusing === null ? null : rejectionOf(refusing);
+    return { body, lateMs: late?.delayMs ?? null, rejection };
   });
   return { ...plan, dropAnswer: plan.dropAnswer || changes.some((change) => change.lateMs !== null), changes };
 }
 
-function refusalOf({ code }: Fault): Refusal {
+function rejectionOf({ code }: Fault): Rejection {
   return { applied: false, code, message: "refused by an injected fault" };
 }
 

@@ -8,9 +8,9 @@ import type { Actor } from "@kapi/contracts";
 import { type Clock, toIso } from "@kapi/kernel";
 
 import type { Account } from "../domain/account.ts";
-import { type Desk, type EventBody, nextEvent } from "../domain/desk.ts";
+import { type TradingContext, type EventBody, nextEvent } from "../domain/trading-context.ts";
 import type { Feed } from "../domain/market.ts";
-import { type Figures, reckon, toValuation } from "../domain/reckoning.ts";
+import { type AccountValues, valueAccount, toValuation } from "../domain/account-values.ts";
 import type { TradingServer } from "./server.ts";
 
 /** Stores and publishes what happens on the accounts and servers of this process. */
@@ -23,8 +23,8 @@ export interface EngineOptions {
   readonly servers: Map<string, TradingServer>;
 }
 
-/** A desk that also gives the text of the event it recorded last. */
-export interface RecordingDesk extends Desk {
+/** A trading context that also gives the text of the event it recorded last. */
+export interface RecordingContext extends TradingContext {
   readonly lastEventText: string;
   /**
    * The span of the change that is being made, if it belongs to a trace: its events are told in it.
@@ -55,26 +55,26 @@ export class Engine {
     throw notConfigured(serverId);
   }
 
-  /** A desk of this moment on one server. */
-  desk(server: TradingServer): RecordingDesk {
-    return new EngineDesk(this.committer, server, this.clock.nowMs(), (ms) => this.#iso(ms));
+  /** A trading context of this moment on one server. */
+  context(server: TradingServer): RecordingContext {
+    return new EngineTradingContext(this.committer, server, this.clock.nowMs(), (ms) => this.#iso(ms));
   }
 
   /**
    * To be called after a change of an account: looks after it when prices move, and publishes what
-   * it is worth now. `figures` saves reckoning again.
+   * it is worth now. `values` saves valuation again.
    */
-  changed(server: TradingServer, desk: Desk, account: Account, figures?: Figures): void {
+  changed(server: TradingServer, context: TradingContext, account: Account, values?: AccountValues): void {
     server.reindex(account);
-    this.value(server, desk, account, figures ?? reckon(desk.prices, account));
+    this.value(server, context, account, values ?? valueAccount(context.prices, account));
   }
 
   /** Publishes what an account is worth, with the open turn. */
-  value(server: TradingServer, desk: Desk, account: Account, figures: Figures): void {
+  value(server: TradingServer, context: TradingContext, account: Account, values: AccountValues): void {
     if (account.positions.size > 0) {
-      server.lastValued.set(account, { equityMinor: figures.equityMinor, marginMinor: figures.marginMinor });
+      server.lastValued.set(account, { equityMinor: values.equityMinor, marginMinor: values.marginMinor });
     }
-    this.committer.recordValuation(toValuation(account, figures, this.#iso(desk.nowMs)));
+    this.committer.recordValuation(toValuation(account, values, this.#iso(context.nowMs)));
   }
 
   /** Many events share a millisecond: its text is made once. */
@@ -84,8 +84,8 @@ export class Engine {
   }
 }
 
-class EngineDesk implements RecordingDesk {
-  readonly prices: Desk["prices"];
+class EngineTradingContext implements RecordingContext {
+  readonly prices: TradingContext["prices"];
   readonly nowMs: number;
   lastEventText = "";
   traceparent: string | undefined;
@@ -100,7 +100,7 @@ class EngineDesk implements RecordingDesk {
     this.#iso = iso;
   }
 
-  emit(account: Account, body: EventBody, reference?: string): ReturnType<Desk["emit"]> {
+  emit(account: Account, body: EventBody, reference?: string): ReturnType<TradingContext["emit"]> {
     const event = nextEvent(account, body, this.#iso(this.nowMs), reference ?? null, this.createdBy);
     this.lastEventText = this.#committer.recordEvent(event, this.traceparent);
     // A deposit costs one journal row: the account's stored state follows later.

@@ -35,8 +35,8 @@ export class FaultyContract implements ContractOperations {
     );
     return under(plan, () => {
       const now: SubmittedChange[] = [];
-      for (const { body, lateMs, refusal } of plan.changes) {
-        const change = refusal === null ? { body } : { body, refusal };
+      for (const { body, lateMs, rejection } of plan.changes) {
+        const change = rejection === null ? { body } : { body, rejection };
         if (lateMs === null) now.push(change);
         else this.#late.hold(serverId, change, lateMs);
       }

@@ -1,7 +1,7 @@
 import { toIso } from "@kapi/kernel";
 import type { AccountSnapshot } from "@kapi/trading-server";
 
-import { reckon, toValuation } from "../domain/reckoning.ts";
+import { valueAccount, toValuation } from "../domain/account-values.ts";
 import type { Engine } from "./engine.ts";
 import type { TradingServer } from "./server.ts";
 
@@ -10,7 +10,7 @@ export function readAccount(engine: Engine, server: TradingServer, accountNumber
   const account = server.openAccount(accountNumber);
   if (account === undefined || account.status === "deleted") return null;
   return {
-    ...toValuation(account, reckon(server.market, account), toIso(engine.clock.nowMs())),
+    ...toValuation(account, valueAccount(server.market, account), toIso(engine.clock.nowMs())),
     accountName: account.name,
     leverage: account.leverage,
     status: account.status,

@@ -22,10 +22,10 @@ export function runTick(engine: Engine, server: TradingServer, intervalMs: numbe
   if (engine.committer.isFull) return;
   rollOverWhenDue(engine, server);
   for (const symbols of server.market.tick(intervalMs)) applyMovedPrices(engine, server, symbols);
-  const desk = engine.desk(server);
+  const context = engine.context(server);
   for (const account of server.autoTraders) {
-    if (account.autoTrader === null || !autoTrade(desk, account, account.autoTrader)) continue;
-    engine.changed(server, desk, account, watchMargin(desk, account));
+    if (account.autoTrader === null || !autoTrade(context, account, account.autoTrader)) continue;
+    engine.changed(server, context, account, watchMargin(context, account));
   }
 }
 
@@ -35,28 +35,28 @@ export function applyMovedPrices(engine: Engine, server: TradingServer, symbols:
   const concerned = new Set<Account>();
   for (const symbol of symbols) for (const account of server.watchersOf(symbol)) concerned.add(account);
   if (concerned.size === 0) return;
-  const desk = engine.desk(server);
+  const context = engine.context(server);
   for (const account of concerned) {
     const sequence = account.sequence;
-    const figures = applyPrices(desk, account, moved);
+    const values = applyPrices(context, account, moved);
     if (account.sequence !== sequence) {
-      engine.changed(server, desk, account, figures);
+      engine.changed(server, context, account, values);
       continue;
     }
     const last = server.lastValued.get(account);
-    const isSame = last?.equityMinor === figures.equityMinor && last.marginMinor === figures.marginMinor;
-    if (!isSame && account.positions.size > 0) engine.value(server, desk, account, figures);
+    const isSame = last?.equityMinor === values.equityMinor && last.marginMinor === values.marginMinor;
+    if (!isSame && account.positions.size > 0) engine.value(server, context, account, values);
   }
 }
 
 /** Books one night's swap on every open position of the server; gives how many accounts had one. */
 export function rollOver(engine: Engine, server: TradingServer): number {
-  const desk = engine.desk(server);
+  const context = engine.context(server);
   let accounts = 0;
   for (const account of server.traders()) {
-    if (!bookNightlySwap(desk, account)) continue;
+    if (!bookNightlySwap(context, account)) continue;
     accounts += 1;
-    engine.changed(server, desk, account, watchMargin(desk, account));
+    engine.changed(server, context, account, watchMargin(context, account));
   }
   return accounts;
 }

@@ -24,7 +24,7 @@ export type EventBody = WithoutEnvelope<TradingEvent>;
  * rules change the account they are given and record each event right after the change that it
  * tells of.
  */
-export interface Desk {
+export interface TradingContext {
   readonly prices: Prices;
   readonly nowMs: number;
   /** Gives the account's next sequence to an event. `reference` names the change that made it. */

@@ -1,6 +1,6 @@
 /**
  * What positions and accounts are worth. Money is rounded to minor units once per position, so that
- * the figures of an account are exact sums of what its positions show.
+ * the values of an account are exact sums of what its positions show.
  */
 import type { Valuation } from "@kapi/contracts";
 
@@ -64,10 +64,10 @@ export function openProfitMinor(prices: Prices, account: Account, position: Posi
 }
 
 /**
- * The figures of an account at one moment, in minor units; `marginLevel` in percent, 0 with no
+ * The values of an account at one moment, in minor units; `marginLevel` in percent, 0 with no
  * margin in use.
  */
-export interface Figures {
+export interface AccountValues {
   readonly balanceMinor: number;
   readonly equityMinor: number;
   readonly marginMinor: number;
@@ -79,7 +79,7 @@ export interface Figures {
 }
 
 /** Reckons an account at `prices`. */
-export function reckon(prices: Prices, account: Account): Figures {
+export function valueAccount(prices: Prices, account: Account): AccountValues {
   let unrealizedProfitMinor = 0;
   let margin = 0;
   for (const position of account.positions.values()) {
@@ -103,18 +103,18 @@ export function marginLevelOf(equityMinor: number, margin: number): number {
   return margin === 0 ? 0 : Math.round((equityMinor / margin) * 10_000) / 100 + 0;
 }
 
-/** The figures as a record of `trading.valuations`. */
-export function toValuation(account: Account, figures: Figures, measuredAt: string): Valuation {
+/** The values as a record of `trading.valuations`. */
+export function toValuation(account: Account, values: AccountValues, measuredAt: string): Valuation {
   return {
     serverId: account.serverId,
     accountNumber: account.accountNumber,
     measuredAt,
-    balanceMinor: figures.balanceMinor,
-    equityMinor: figures.equityMinor,
-    marginMinor: figures.marginMinor,
-    freeMarginMinor: figures.freeMarginMinor,
-    marginLevel: figures.marginLevel,
-    unrealizedProfitMinor: figures.unrealizedProfitMinor,
-    openPositionCount: figures.openPositionCount,
+    balanceMinor: values.balanceMinor,
+    equityMinor: values.equityMinor,
+    marginMinor: values.marginMinor,
+    freeMarginMinor: values.freeMarginMinor,
+    marginLevel: values.marginLevel,
+    unrealizedProfitMinor: values.unrealizedProfitMinor,
+    openPositionCount: values.openPositionCount,
   };
 }
