@@ -18,7 +18,7 @@ const QUOTES = {
 };
 
 describe("profit", () => {
-  it("is the price's way times contract size and lots, whichever side", () => {
+  it("is the price difference times contract size and lots, for both sides", () => {
     const context = new TestTradingContext(QUOTES);
     const trade = { symbol: "EURUSD", volume: 50, openPrice: 1.1, closePrice: 1.105 };
     expect(profitMinor(context.prices, "USD", { ...trade, side: "buy" })).toBe(25_000);
@@ -35,20 +35,20 @@ describe("profit", () => {
 });
 
 describe("margin", () => {
-  it("is the worth at the open price divided by the account's leverage", () => {
+  it("is the value at the open price divided by the account's leverage", () => {
     const context = new TestTradingContext(QUOTES);
     const trade = { symbol: "EURUSD", volume: 100, openPrice: 1.1 };
     expect(marginMinor(context.prices, testAccount(0, { leverage: 100 }), trade)).toBe(110_000);
     expect(marginMinor(context.prices, testAccount(0, { leverage: 1 }), trade)).toBe(11_000_000);
   });
 
-  it("never takes more leverage than the symbol grants", () => {
+  it("uses at most the symbol's leverage", () => {
     const context = new TestTradingContext(QUOTES);
     const trade = { symbol: "BTCUSD", volume: 100, openPrice: 60_000 };
     expect(marginMinor(context.prices, testAccount(0, { leverage: 10_000 }), trade)).toBe(300_000);
   });
 
-  it("has level 0 with no margin in use, and two decimals else", () => {
+  it("has level 0 without used margin, else two decimals", () => {
     expect(marginLevelOf(12_345, 0)).toBe(0);
     expect(marginLevelOf(1_000, 3_000)).toBe(33.33);
     expect(marginLevelOf(-1_000, 3_000)).toBe(-33.33);
@@ -71,7 +71,7 @@ describe("commission and swap", () => {
   });
 });
 
-describe("an account's figures", () => {
+describe("account values", () => {
   it("add up: equity = balance + open profit and swap, free margin = equity - margin", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(1_000_000);

@@ -1,6 +1,6 @@
 /**
- * A demo account that trades by itself. Its choices come from its own random stream, so that a seed
- * fixes them too.
+ * A demo account that trades automatically. Its own random stream makes its choices depend on the
+ * seed only.
  */
 import type { Account, AutoTrader } from "./account.ts";
 import type { TradingContext } from "./trading-context.ts";
@@ -11,20 +11,17 @@ import { valueAccount } from "./account-values.ts";
 import { cancelOrder, closePosition, type OrderRequest, placeOrder } from "./trading.ts";
 
 const MAX_WAITING_ORDERS = 2;
-/**
- * Parts of the decisions that open (while there is room), and of those that wait with a limit
- * order.
- */
+/** Fractions of decisions that open (if there is room), and of those that place a limit order. */
 const OPENING_PART = 0.6;
 const WAITING_PART = 0.15;
-/** How far from the market a limit order waits and its stops are, as a part of the price. */
+/** Distance of limit orders and stops from the market, as a fraction of the price. */
 const DISTANCE = 0.0008;
-/** Percent: below this margin level nothing is opened. */
+/** Percent: below this margin level it opens nothing. */
 const CAREFUL_LEVEL = 300;
 
 /**
- * Counts one tick, and decides when it is time: opens, waits with a limit order, or closes (a part
- * or all).
+ * Counts one tick. When a decision is due, it opens a position, places a limit order, or closes
+ * part or all of a position. Returns whether it traded.
  */
 export function autoTrade(context: TradingContext, account: Account, trader: AutoTrader): boolean {
   trader.ticksLeft -= 1;

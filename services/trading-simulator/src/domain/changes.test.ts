@@ -43,7 +43,7 @@ describe("creation", () => {
     });
   });
 
-  it("is refused for a number that was ever given, also a deleted one, and for other leverage", () => {
+  it("rejects a used number, also a deleted one, and unsupported leverage", () => {
     const context = new TestTradingContext();
     const deleted = testAccount(0);
     deleted.status = "deleted";
@@ -92,7 +92,7 @@ describe("the life of an account", () => {
     expect(codeOf(change(context, account, { type: "delete" }))).toBe("already so");
   });
 
-  it("closes the positions first where a deletion says so, and tells all of it before the deletion", () => {
+  it("closes positions first if requested, with their events before the deletion", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(10_000_000);
     placeOrder(context, account, order());
@@ -112,7 +112,7 @@ describe("deposit and withdrawal", () => {
     description: null,
   });
 
-  it("work on a disabled account and not on an archived one", () => {
+  it("work on a disabled account, not on an archived one", () => {
     const account = testAccount(1_000);
     account.status = "disabled";
     expect(codeOf(change(new TestTradingContext(), account, deposit))).toBe("balance.changed");
@@ -136,7 +136,7 @@ describe("deposit and withdrawal", () => {
     expect(account.balanceMinor).toBe(0);
   });
 
-  it("are refused where there is no account, or no longer", () => {
+  it("are rejected for unknown and deleted accounts", () => {
     const deleted = testAccount(1_000);
     deleted.status = "deleted";
     expect(codeOf(change(new TestTradingContext(), undefined, deposit))).toBe("ACCOUNT_NOT_FOUND");
@@ -145,7 +145,7 @@ describe("deposit and withdrawal", () => {
 });
 
 describe("an update", () => {
-  it("changes name and leverage, and says when it already was so", () => {
+  it("changes name and leverage, and reports no event if nothing changes", () => {
     const account = testAccount(0);
     expect(codeOf(change(new TestTradingContext(), account, { type: "update", accountName: "B", leverage: 50 }))).toBe(
       "account.updated",
@@ -157,7 +157,7 @@ describe("an update", () => {
     );
   });
 
-  it("refuses a leverage under which the open positions would need more margin than there is", () => {
+  it("rejects a leverage if open positions would need more margin than available", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(150_000);
     placeOrder(context, account, order());

@@ -1,7 +1,4 @@
-/**
- * What the changes of the contract do to an account, and why they are refused
- * (decisions, 4.3 and 6.1).
- */
+/** Applies the changes of the contract to accounts, or rejects them (decisions, 4.3 and 6.1). */
 import type { TradingEvent } from "@kapi/contracts";
 import type { Change, RefusalCode } from "@kapi/trading-server";
 
@@ -10,19 +7,18 @@ import type { TradingContext } from "./trading-context.ts";
 import { valueAccount } from "./account-values.ts";
 import { cancelAllOrders, closePosition } from "./trading.ts";
 
-/** Salted hashes of the passwords that a change carries. */
 export interface PasswordHashes {
   readonly trading: string;
   readonly investor: string;
 }
 
-/** What a change is decided upon. */
+/** What decides a change. */
 export interface ChangeInput {
   readonly serverId: string;
   readonly supportedLeverage: readonly number[];
-  /** The account of the change's number: open, deleted, or never there. */
+  /** The account, also a deleted one; undefined: the number was never used. */
   readonly account: Account | undefined;
-  /** Of a `create` or `set_password`. */
+  /** For `create` and `set_password`. */
   readonly hashes: PasswordHashes | undefined;
 }
 
@@ -32,7 +28,7 @@ export type ChangeResult =
 
 type ChangeOf<T extends Change["type"]> = Extract<Change, { type: T }>;
 
-/** Decides a change and carries it out. A refused one leaves everything as it was. */
+/** Applies or rejects a change. A rejected change has no effect. */
 export function applyChange(context: TradingContext, input: ChangeInput, change: Change): ChangeResult {
   if (change.type === "create") return create(context, input, change);
   const { account } = input;

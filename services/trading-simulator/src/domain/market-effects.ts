@@ -1,5 +1,5 @@
 /**
- * What a moved price does to an account: pending orders, stop loss and take profit, margin call and
+ * Effects of new prices on an account: pending orders, stop loss and take profit, margin call,
  * stop-out.
  */
 import { type Account, MAX_POSITIONS, type PendingOrder, type Position } from "./account.ts";
@@ -8,22 +8,18 @@ import { closePriceOf, openPriceOf, type Quote } from "./prices.ts";
 import { type AccountValues, nightlySwapMinor, openProfitMinor, valueAccount } from "./account-values.ts";
 import { cancelOrder, closePosition, executeOrder } from "./trading.ts";
 
-/**
- * Margin level, in percent, below which the account is called (once, until the level is back at
- * it).
- */
+/** Margin level in percent. Below it the account gets one margin call, until the level is back. */
 export const MARGIN_CALL_LEVEL = 100;
-/** Margin level, in percent, at or below which positions are closed, the largest loss first. */
+/** Margin level in percent. At or below it positions are closed, largest loss first. */
 export const STOP_OUT_LEVEL = 50;
 
-/** Whether the price of a pending order has come. */
 export function isTriggered(order: PendingOrder, quote: Quote): boolean {
   const price = openPriceOf(quote, order.side);
   const waitsBelow = (order.side === "buy") === (order.orderType === "limit");
   return waitsBelow ? price <= order.price : price >= order.price;
 }
 
-/** Which of a position's stops the price has reached: the loss is looked at first. */
+/** The stop that the price has reached; stop loss is checked first. */
 export function reachedStop(position: Position, quote: Quote): "stop_loss" | "take_profit" | null {
   const price = closePriceOf(quote, position.side);
   const direction = position.side === "buy" ? 1 : -1;
@@ -33,8 +29,8 @@ export function reachedStop(position: Position, quote: Quote): "stop_loss" | "ta
 }
 
 /**
- * Carries out what the new prices of the symbols in `moved` set off on an account, in this order:
- * stops, pending orders, margin. Gives the account's values afterwards.
+ * Applies new prices of the symbols in `moved` to an account: stops, pending orders, then margin.
+ * Returns the values of the account afterwards.
  */
 export function applyPrices(context: TradingContext, account: Account, moved: ReadonlySet<string>): AccountValues {
   for (const position of account.positions.values()) {
@@ -52,9 +48,8 @@ export function applyPrices(context: TradingContext, account: Account, moved: Re
 }
 
 /**
- * Calls the account when its margin level falls below 100 %, and at 50 % closes positions, the
- * largest loss first, until the level is above 50 % or none is left. After a gap the balance may
- * end below zero. Gives the values afterwards.
+ * Makes a margin call below 100 %. At 50 % it closes positions, largest loss first, until the level
+ * is above 50 %. A price gap can leave a negative balance. Returns the values afterwards.
  */
 export function watchMargin(context: TradingContext, account: Account): AccountValues {
   let values = valueAccount(context.prices, account);
@@ -84,7 +79,7 @@ export function watchMargin(context: TradingContext, account: Account): AccountV
   return values;
 }
 
-/** Books one night's swap on every open position (00:00 UTC). Tells whether there was one. */
+/** Books one night's swap (00:00 UTC) on every open position. Returns whether there was one. */
 export function bookNightlySwap(context: TradingContext, account: Account): boolean {
   for (const position of account.positions.values()) {
     position.swapMinor += nightlySwapMinor(context.prices, account.currency, position);

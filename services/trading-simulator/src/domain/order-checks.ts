@@ -3,7 +3,7 @@ import { closePriceOf, openPriceOf, type Prices, type Side } from "./prices.ts";
 import { MAX_VOLUME, MIN_VOLUME, SYMBOLS, symbolSpec } from "./symbols.ts";
 import type { OrderRequest } from "./trading.ts";
 
-/** Why a trader's request is turned away before anything happened. */
+/** Why a request of a trader is rejected without any effect. */
 export interface TradeRejection {
   readonly code:
     | "UNKNOWN_SYMBOL"
@@ -17,7 +17,7 @@ export interface TradeRejection {
   readonly message: string;
 }
 
-/** Why an order cannot be taken, or null where it can. Money is not looked at here. */
+/** Null: the order is acceptable. Free margin is not checked here. */
 export function checkOrder(prices: Prices, account: Account, request: OrderRequest): TradeRejection | null {
   if (account.status !== "active") {
     const code = account.status === "disabled" ? "ACCOUNT_DISABLED" : "ACCOUNT_ARCHIVED";

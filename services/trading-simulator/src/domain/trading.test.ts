@@ -15,7 +15,7 @@ function opened(result: OrderResult) {
 }
 
 describe("a market order", () => {
-  it("opens at the ask, books commission with its deal, and tells order, deal and position in this order", () => {
+  it("opens at the ask, books commission with the deal, and emits order, deal and position in this order", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(1_000_000);
     placeOrder(context, account, order());
@@ -46,7 +46,7 @@ describe("a market order", () => {
     expect(placeOrder(context, testAccount(needed), order()).order.status).toBe("executed");
   });
 
-  it("is not taken on an account that is not active, for an unknown symbol, or with stops on the wrong side", () => {
+  it("is rejected for an inactive account, an unknown symbol, or stops on the wrong side", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(1_000_000);
     const codeOf = (request: ReturnType<typeof order>) => checkOrder(context.prices, account, request)?.code;
@@ -63,7 +63,7 @@ describe("a market order", () => {
 });
 
 describe("closing", () => {
-  it("makes a deal of its own, with its own time, for every partial close, and shares out the swap to the cent", () => {
+  it("makes a deal for every partial close, and splits the swap exactly", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(10_000_000);
     const position = opened(placeOrder(context, account, order({ volume: 100 })));
@@ -87,7 +87,7 @@ describe("closing", () => {
 });
 
 describe("pending orders and stops", () => {
-  it("execute when their price has come, at the price of that moment", () => {
+  it("execute at the current price when triggered", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(1_000_000);
     placeOrder(context, account, order({ orderType: "limit", price: 1.09, stopLoss: 1.08, takeProfit: 1.12 }));
@@ -107,7 +107,7 @@ describe("pending orders and stops", () => {
     expect([...account.positions.values()].map((position) => position.openPrice)).toEqual([1.2006]);
   });
 
-  it("are cancelled, not executed, when their price comes on a disabled account", () => {
+  it("are cancelled instead of executed on a disabled account", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(1_000_000);
     placeOrder(context, account, order({ orderType: "limit", price: 1.09 }));
@@ -119,7 +119,7 @@ describe("pending orders and stops", () => {
 });
 
 describe("margin call and stop-out", () => {
-  it("calls once below 100 %, again only after the level was back", () => {
+  it("calls once below 100 %, and again only after recovery", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(150_000);
     placeOrder(context, account, order());
@@ -135,7 +135,7 @@ describe("margin call and stop-out", () => {
     expect(at(1.0955)).toEqual(["margin.call"]);
   });
 
-  it("closes the largest loss first at 50 %, and only as many as bring the level above it", () => {
+  it("closes largest losses first at 50 %, only until the level is above", () => {
     const context = new TestTradingContext({ ...QUOTES, GBPUSD: { bid: 1.25, ask: 1.25 } });
     const account = testAccount(300_000);
     const small = opened(placeOrder(context, account, order({ volume: 100 })));
@@ -154,7 +154,7 @@ describe("margin call and stop-out", () => {
     expect(account.positions.has(large.id)).toBe(false);
   });
 
-  it("may end below zero after a gap", () => {
+  it("can leave a negative balance after a price gap", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(150_000);
     placeOrder(context, account, order());

@@ -1,4 +1,4 @@
-/** Opening and closing: every way in which an execution books a deal on an account. */
+/** Executions: every way of opening and closing positions. */
 import type { TradingOrder } from "@kapi/contracts";
 
 import type { Account, PendingOrder, Position } from "./account.ts";
@@ -8,7 +8,7 @@ import { closePriceOf, openPriceOf, oppositeOf, type Side } from "./prices.ts";
 import { commissionMinor, marginMinor, profitMinor, valueAccount } from "./account-values.ts";
 import { lotsFromVolume } from "./symbols.ts";
 
-/** A new order. Volume in hundredths of a lot; `price` null for a market order. */
+/** A new order. Volume in hundredths of a lot; `price` null: market order. */
 export interface OrderRequest {
   readonly symbol: string;
   readonly side: Side;
@@ -19,18 +19,18 @@ export interface OrderRequest {
   readonly takeProfit: number | null;
 }
 
-/** What became of an order that was executed or placed, or why it was rejected. */
+/** Result of an execution, a placement or a rejection. */
 export interface OrderResult {
   readonly order: TradingOrder;
   readonly position: Position | null;
 }
 
-/** Why an order is rejected for want of money. */
+/** Rejection reason: not enough free margin. */
 export const INSUFFICIENT_MARGIN = "INSUFFICIENT_MARGIN";
 
 /**
- * Takes a valid order of an active account: a market order is executed at once, another is placed.
- * Without enough free margin for a market order it is rejected, with an event.
+ * Places a valid order of an active account. A market order is executed at once; without enough
+ * free margin it is rejected, with an event.
  */
 export function placeOrder(context: TradingContext, account: Account, request: OrderRequest): OrderResult {
   const common = { ...request, id: nextTicket(account), createdAtMs: context.nowMs };
@@ -45,9 +45,8 @@ export function placeOrder(context: TradingContext, account: Account, request: O
 }
 
 /**
- * Executes a market order, or a pending one whose price has come, at the price of this moment:
- * order, entry deal with its commission, position. Rejects it where the free margin does not cover
- * margin and commission.
+ * Executes an order at the current price: order, entry deal with commission, position. Rejects it
+ * if free margin does not cover margin and commission.
  */
 export function executeOrder(
   context: TradingContext,
@@ -109,10 +108,9 @@ export function executeOrder(
 }
 
 /**
- * Closes `volume` (hundredths of a lot, at most the position's) at the price of this moment:
- * closing order, deal with realized profit, commission and the volume's share of the swap, then the
- * position as it is after. Needs no margin and no active account. `reason` says who closed it where
- * it was not the trader.
+ * Closes `volume` (hundredths of a lot) of a position at the current price: closing order; deal
+ * with profit, commission and a proportional share of the swap; then the position. Needs neither
+ * margin nor an active account. `reason`: who closed it; null: the trader.
  */
 export function closePosition(
   context: TradingContext,
@@ -175,7 +173,7 @@ export function closePosition(
   return { order, position };
 }
 
-/** Takes a pending order away; `reason` null where the trader did. */
+/** Cancels a pending order; `reason` null: the trader did. */
 export function cancelOrder(
   context: TradingContext,
   account: Account,
@@ -188,7 +186,7 @@ export function cancelOrder(
   return cancelled;
 }
 
-/** Takes every pending order away, the oldest first. */
+/** Cancels all pending orders, oldest first. */
 export function cancelAllOrders(context: TradingContext, account: Account, reason: string): void {
   for (const order of account.orders.values()) cancelOrder(context, account, order, reason);
 }

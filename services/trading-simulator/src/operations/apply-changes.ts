@@ -6,10 +6,7 @@ import { hashPassword } from "../domain/password-hash.ts";
 import type { Engine, RecordingContext } from "./engine.ts";
 import type { TradingServer } from "./server.ts";
 
-/**
- * Carries out changes in their order, at once, when their passwords are hashed; gives what became
- * of each.
- */
+/** Hashes the passwords, then applies all changes in order and in one turn of the event loop. */
 export async function applyChanges(
   engine: Engine,
   server: TradingServer,

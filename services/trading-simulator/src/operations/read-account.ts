@@ -5,7 +5,7 @@ import { valueAccount, toValuation } from "../domain/account-values.ts";
 import type { Engine } from "./engine.ts";
 import type { TradingServer } from "./server.ts";
 
-/** The account at this moment, or null where there is none or it was deleted. */
+/** Null: unknown or deleted. */
 export function readAccount(engine: Engine, server: TradingServer, accountNumber: string): AccountSnapshot | null {
   const account = server.openAccount(accountNumber);
   if (account === undefined || account.status === "deleted") return null;

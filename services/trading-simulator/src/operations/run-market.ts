@@ -5,18 +5,17 @@ import type { Engine } from "./engine.ts";
 import type { TradingServer } from "./server.ts";
 
 const DAY_MS = 86_400_000;
-/** Most missed nights that are booked after a stop. */
+/** Maximum number of missed nights that are booked after a stop. */
 const MAX_MISSED_NIGHTS = 7;
 
-/** Days since 1970 in UTC: the server's day starts at 00:00 UTC (decisions, 9). */
+/** Days since 1970 in UTC: a server's day starts at 00:00 UTC (decisions, 9). */
 export function dayOf(ms: number): number {
   return Math.floor(ms / DAY_MS);
 }
 
 /**
- * One tick of a server's market: new prices, what they set off, valuations of the accounts whose
- * equity moved, then the accounts that trade by themselves. Does nothing while too much waits to be
- * stored.
+ * One tick of a server: new prices, their effects, valuations of accounts whose equity moved, then
+ * automatic trading. Does nothing while the committer is full.
  */
 export function runTick(engine: Engine, server: TradingServer, intervalMs: number): void {
   if (engine.committer.isFull) return;
@@ -29,7 +28,7 @@ export function runTick(engine: Engine, server: TradingServer, intervalMs: numbe
   }
 }
 
-/** Carries out what new prices of `symbols` set off on the accounts that they concern. */
+/** Applies new prices of `symbols` to the accounts that depend on them. */
 export function applyMovedPrices(engine: Engine, server: TradingServer, symbols: readonly string[]): void {
   const moved = new Set(symbols);
   const concerned = new Set<Account>();
@@ -49,7 +48,7 @@ export function applyMovedPrices(engine: Engine, server: TradingServer, symbols:
   }
 }
 
-/** Books one night's swap on every open position of the server; gives how many accounts had one. */
+/** Books one night's swap on all open positions; returns the number of accounts. */
 export function rollOver(engine: Engine, server: TradingServer): number {
   const context = engine.context(server);
   let accounts = 0;
@@ -61,7 +60,7 @@ export function rollOver(engine: Engine, server: TradingServer): number {
   return accounts;
 }
 
-/** Stored with the positions' swap in one transaction, so that no night is booked twice. */
+/** Stored in one transaction with the swap, so that no night is booked twice. */
 function rollOverWhenDue(engine: Engine, server: TradingServer): void {
   const today = dayOf(engine.clock.nowMs());
   if (today <= server.lastRolloverDay) return;

@@ -1,4 +1,4 @@
-/** What a trader does on an account through the control API. Each answers when it is stored. */
+/** Actions of a trader through the control API. Each answers when it is stored. */
 import type { TradingOrder } from "@kapi/contracts";
 
 import type { Account, AutoTrader, PendingOrder, Position } from "../domain/account.ts";
@@ -22,14 +22,14 @@ export interface AccountAt {
   readonly account: Account;
 }
 
-/** Places an order; one without money for it is rejected, which its status tells. */
+/** Places an order. Without enough free margin the order has status rejected. */
 export function placeOrderOn(at: AccountAt, request: OrderRequest): Promise<TradeResult<OrderResult>> {
   const rejection = checkOrder(at.server.market, at.account, request);
   if (rejection !== null) return Promise.resolve({ rejection });
   return operate(at, (context) => placeOrder(context, at.account, request));
 }
 
-/** Closes `volume` (hundredths of a lot) of a position, or all of it. */
+/** Closes `volume` (hundredths of a lot) of a position; null: all of it. */
 export function closePositionOn(
   at: AccountAt,
   position: Position,
@@ -42,12 +42,11 @@ export function closePositionOn(
   return operate(at, (context) => closePosition(context, at.account, position, volume ?? position.volume, null));
 }
 
-/** Cancels a pending order. */
 export function cancelOrderOn(at: AccountAt, order: PendingOrder): Promise<TradeResult<TradingOrder>> {
   return operate(at, (context) => cancelOrder(context, at.account, order, null));
 }
 
-/** Changes price or stops of a pending order; undefined leaves one as it is, null takes it away. */
+/** Changes price or stops of a pending order; undefined keeps, null removes. */
 export function modifyOrderOn(
   at: AccountAt,
   order: PendingOrder,
@@ -68,7 +67,7 @@ export function modifyOrderOn(
   });
 }
 
-/** Changes the stops of a position; undefined leaves one as it is, null takes it away. */
+/** Changes the stops of a position; undefined keeps, null removes. */
 export function modifyPositionOn(
   at: AccountAt,
   position: Position,
@@ -85,7 +84,7 @@ export function modifyPositionOn(
   });
 }
 
-/** Lets an account trade by itself, or ends that (null). */
+/** Starts automatic trading, or stops it (null). */
 export async function setAutoTrader(
   { engine, server, account }: AccountAt,
   settings: Pick<AutoTrader, "symbols" | "volume" | "maxPositions" | "everyTicks"> | null,
@@ -99,7 +98,7 @@ export async function setAutoTrader(
   await engine.committer.stored();
 }
 
-/** Sets the price of a symbol and carries out what it sets off. */
+/** Sets the price of a symbol and applies its effects. */
 export async function setPrice(
   engine: Engine,
   server: TradingServer,

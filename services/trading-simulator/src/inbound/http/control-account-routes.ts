@@ -1,4 +1,4 @@
-/** The control API of one account: what its trader does. */
+/** Control API of an account: the actions of a trader. */
 import { AccountNumber, Guid } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, type FastifyReply, parse } from "@kapi/http";
 import { assertDefined } from "@kapi/kernel";
@@ -37,7 +37,6 @@ const ItemParams = z.object({ id: z.string() });
 
 const ACCOUNT = "/control/v1/servers/:serverId/accounts/:accountNumber";
 
-/** Adds the routes of orders, positions and auto-trading. */
 export function addControlAccountRoutes(app: FastifyInstance, engine: Engine): void {
   addAccountRoutes(app, engine);
   addOrderRoutes(app, engine);
@@ -138,7 +137,7 @@ function positionOf(account: Account, params: unknown): Position {
   return position;
 }
 
-/** What was asked for is not possible now: 409 with a sentence and a code. */
+/** 409 with a sentence and a code. */
 function sendRejection(reply: FastifyReply, { code, message }: TradeRejection): FastifyReply {
   return reply.code(409).send({ error: message, reason: code });
 }
