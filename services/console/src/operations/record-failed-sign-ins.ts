@@ -31,14 +31,14 @@ export interface FailedSignInRecorder {
   readonly flush: (which?: "over" | "all") => Promise<void>;
 }
 
-export interface FailedSignInNeeds {
+export interface FailedSignInDependencies {
   readonly store: PeopleStore;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** Makes the recorder of this process. */
-export function createFailedSignIns({ store, clock, logger }: FailedSignInNeeds): FailedSignInRecorder {
+export function createFailedSignIns({ store, clock, logger }: FailedSignInDependencies): FailedSignInRecorder {
   const counts = new FailedSignIns();
   /** Taken out of the counts and not written yet. While there are any, windows stay open. */
   let due: readonly CountedFailures[] = [];

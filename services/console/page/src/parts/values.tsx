@@ -75,18 +75,18 @@ export function Copy({ text, what }: CopyProps) {
   );
 }
 
-/** Names and values of one thing, each a {@link Fact}. */
-export function Facts({ children }: { readonly children: ComponentChildren }) {
-  return <dl class="facts">{children}</dl>;
+/** Names and values of one thing, each a {@link Detail}. */
+export function DetailList({ children }: { readonly children: ComponentChildren }) {
+  return <dl class="details">{children}</dl>;
 }
 
-interface FactProps {
+interface DetailProps {
   readonly name: string;
   readonly children: ComponentChildren;
 }
 
-/** One of the {@link Facts}. */
-export function Fact({ name, children }: FactProps) {
+/** One of the {@link DetailList}. */
+export function Detail({ name, children }: DetailProps) {
   return (
     <div>
       <dt>{name}</dt>
