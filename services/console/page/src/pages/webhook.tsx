@@ -57,13 +57,13 @@ function EndpointView({ endpoint, query, onChanged }: ViewProps) {
   const [secret, setSecret] = useState<WebhookSecret | null>(null);
   /** How often something was sent from here: what is listed is read again. */
   const [sent, setSent] = useState(0);
-  const [told, setTold] = useState("");
+  const [message, setMessage] = useState("");
   const tell = (text: string): void => {
-    setTold(text);
+    setMessage(text);
     setSent(sent + 1);
   };
   const test = useAction(async () => {
-    setTold("");
+    setMessage("");
     await api.testWebhook(endpoint.id);
     tell("A test is on its way. It is the newest one below.");
   });
@@ -95,8 +95,8 @@ function EndpointView({ endpoint, query, onChanged }: ViewProps) {
           </button>
         </div>
         <Problem failure={test.failure} />
-        <p role="status" class="told">
-          {told}
+        <p role="status" class="status-message">
+          {message}
         </p>
       </section>
       <Deliveries endpoint={endpoint} query={query} round={sent} />
@@ -171,7 +171,7 @@ interface DialogsProps {
   readonly onClose: () => void;
   readonly onChanged: (endpoint: WebhookEndpoint) => void;
   readonly onRotated: (secret: WebhookSecret) => void;
-  readonly onReplayed: (told: string) => void;
+  readonly onReplayed: (message: string) => void;
 }
 
 function Dialogs({ endpoint, opened, onClose, onChanged, onRotated, onReplayed }: DialogsProps) {

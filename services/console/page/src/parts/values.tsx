@@ -47,20 +47,20 @@ interface CopyProps {
 
 /** A button that puts a text into the clipboard and says so. */
 export function Copy({ text, what }: CopyProps) {
-  const [told, setTold] = useState("");
+  const [message, setMessage] = useState("");
   useEffect(() => {
-    if (told === "") return undefined;
-    const timer = setTimeout(() => setTold(""), COPIED_SHOWN_MS);
+    if (message === "") return undefined;
+    const timer = setTimeout(() => setMessage(""), COPIED_SHOWN_MS);
     return () => clearTimeout(timer);
-  }, [told]);
+  }, [message]);
   const copy = (): void => {
     // Browsers offer the clipboard only over https and on the machine itself; its type does not say
     // so.
     const clipboard = navigator.clipboard as Clipboard | undefined;
     const done = clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
     done.then(
-      () => setTold("Copied"),
-      () => setTold("Select the text and copy it"),
+      () => setMessage("Copied"),
+      () => setMessage("Select the text and copy it"),
     );
   };
   return (
@@ -69,7 +69,7 @@ export function Copy({ text, what }: CopyProps) {
         Copy {what}
       </button>
       <span role="status" class="quiet">
-        {told}
+        {message}
       </span>
     </span>
   );

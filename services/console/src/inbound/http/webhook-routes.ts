@@ -10,9 +10,8 @@ const JSON_TYPE = "application/json; charset=utf-8";
 const ENDPOINT = "/webhooks/:endpointId";
 
 /**
- * The organization's webhook endpoints and what was sent to them: the same routes, bodies and
- * answers as the management API has below `/webhooks`. The organization is that of the session,
- * whatever else a request names.
+ * Webhook endpoints and deliveries: routes, bodies and answers of the management API below
+ * `/webhooks`. The organization is always that of the session.
  */
 export function installWebhookRoutes(routes: SignedInRoutes, webhooks: Webhooks): void {
   const passed =
