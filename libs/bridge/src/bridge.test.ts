@@ -148,8 +148,8 @@ describe("changes", () => {
   });
 
   it("of a batch whose result is unknown have no outcome, and may be repeated", async () => {
-    scenario.beforeApply = () => Promise.reject(new Error("the platform is away"));
-    await expect(bridge.change(SERVER_ID, [deposit("a")])).rejects.toThrow("the platform is away");
+    scenario.beforeApply = () => Promise.reject(new Error("the platform is unavailable"));
+    await expect(bridge.change(SERVER_ID, [deposit("a")])).rejects.toThrow("the platform is unavailable");
     expect(scenario.rows).toEqual([]);
     scenario.beforeApply = () => Promise.resolve();
     expect(parsed(await bridge.change(SERVER_ID, [deposit("a")]))).toMatchObject([{ status: "applied" }]);
@@ -158,9 +158,9 @@ describe("changes", () => {
   it("that were applied before their batch failed keep their outcome", async () => {
     scenario.beforeApply = () => {
       scenario.record("a", 5);
-      return Promise.reject(new Error("the platform is away"));
+      return Promise.reject(new Error("the platform is unavailable"));
     };
-    await expect(bridge.change(SERVER_ID, [deposit("a"), deposit("b")])).rejects.toThrow("the platform is away");
+    await expect(bridge.change(SERVER_ID, [deposit("a"), deposit("b")])).rejects.toThrow("the platform is unavailable");
     scenario.beforeApply = () => Promise.resolve();
     expect(parsed(await bridge.change(SERVER_ID, [deposit("a"), deposit("b")]))).toMatchObject([
       { reference: "a", event: { sequence: 1 } },

@@ -53,7 +53,7 @@ export interface ConsoleHarness {
   readonly neighbours: Neighbours;
   /** Makes an organization with credits, a server and a person. */
   person(options?: { credits?: number; name?: string }): Promise<Person>;
-  /** A browser that nobody has used, at a network address of its own unless one is told. */
+  /** A new browser, at its own network address by default. */
   browser(address?: string): Browser;
   /** A browser in which the person is signed in. */
   signedIn(person: Person): Promise<Browser>;

@@ -153,14 +153,14 @@ describe("a server", () => {
       expect(answer).toMatchObject({ status: 200, body: { server: { serverId, status } } });
       await eventually(() => harness.directory.server(serverId)?.status === status);
     }
-    // The second time changed nothing, and was told to nobody.
+    // The second time changed nothing and announced nothing.
     expect(harness.directory.server(serverId)?.version).toBe(3);
     const unknown = { configuration: { serverName: "Test-Demo" }, accountCount: 0 };
     harness.neighbours.accounts.delete(serverId);
     expect((await browser.ask("GET", "/servers")).body).toMatchObject({ servers: [unknown] });
   });
 
-  it("keeps its status where the configuration that comes with it is refused, and the reason is told", async () => {
+  it("keeps its status if the configuration is rejected, with the reason", async () => {
     const { serverId } = person;
     const refused = await browser.ask("PATCH", `/servers/${serverId}`, { status: "disabled", defaultLeverage: 77 });
     expect(refused).toMatchObject({ status: 400, body: { issues: [{ path: ["defaultLeverage"] }] } });
@@ -220,7 +220,7 @@ describe("another organization", () => {
     }
     expect(harness.neighbours.asked.filter((path) => path.includes(serverId))).toEqual([]);
     expect(harness.directory.server(serverId)?.status).toBe("active");
-    // A command of ours under their server is none of theirs either, and one of another server is
+    // A command of ours under their server is not found either, and one of another server is
     // not this one's.
     const theirs = `/servers/${stranger.serverId}/commands/${command.id}`;
     expect((await other.ask("GET", theirs)).status).toBe(404);

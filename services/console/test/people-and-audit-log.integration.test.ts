@@ -95,7 +95,7 @@ test("an organization that there is not has no lists, no credits and no people",
   expect((await ask("DELETE", unknown)).status).toBe(404);
 });
 
-test("a user's generated password is told once and works; an address belongs to one user, however it is written", async () => {
+test("a user's generated password is shown once and works; an address belongs to one user, however it is written", async () => {
   const email = `${randomUUID()}@example.com`;
   const made = await ask("POST", `${place}/users`, { email, name: "Generated" });
   expect(made.status).toBe(201);
@@ -153,8 +153,8 @@ describe("the audit log", () => {
     const entries = await entriesOf(somebody, 10);
     const operator = { type: "operator", id: null, name: null };
     const user = { type: "user", id: userId, name: email };
-    const told = entries.map(({ action, actor, subject }) => ({ action, actor, subject }));
-    expect(told.toReversed()).toEqual([
+    const recorded = entries.map(({ action, actor, subject }) => ({ action, actor, subject }));
+    expect(recorded.toReversed()).toEqual([
       { action: "organization.created", actor: operator, subject: { type: "organization", id: organizationId } },
       { action: "server.created", actor: operator, subject: { type: "server", id: serverId } },
       { action: "user.created", actor: operator, subject: { type: "user", id: userId } },

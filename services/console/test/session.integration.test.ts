@@ -1,4 +1,4 @@
-/** Who gets into the console, for how long, and what is never told to anybody. */
+/** Sign-in, life of sessions, and what answers never reveal. */
 import { createHash, randomUUID } from "node:crypto";
 
 import { ConsoleSession } from "@kapi/contracts";
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => harness.stop());
 
 /** What of an answer may differ from one request to the next is left out. */
-function told({ status, headers, text }: Answer): object {
+function visiblePart({ status, headers, text }: Answer): object {
   const kept = [...headers].filter(([name]) => !["x-request-id", "date", "keep-alive", "retry-after"].includes(name));
   return { status, headers: Object.fromEntries(kept), text };
 }
@@ -144,8 +144,8 @@ describe("signing in", () => {
     const unknown = await harness.browser().signIn("nobody@example.com", "not the password");
     const ended = await harness.browser().signIn(disabled.email, PASSWORD);
     expect(wrong).toMatchObject({ status: 401, body: WRONG });
-    expect(told(unknown)).toEqual(told(wrong));
-    expect(told(ended)).toEqual(told(wrong));
+    expect(visiblePart(unknown)).toEqual(visiblePart(wrong));
+    expect(visiblePart(ended)).toEqual(visiblePart(wrong));
   });
 
   it("ten times with a wrong password is slowed, for a known and an unknown user in the same words, and then the right one has to wait too", async () => {
@@ -161,7 +161,7 @@ describe("signing in", () => {
       for (let attempt = 0; attempt < 5; attempt += 1) {
         const answer = await harness.browser().signIn(email, "wrong password");
         statuses.push(answer.status);
-        refused.push(told(answer));
+        refused.push(visiblePart(answer));
       }
       expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429, 429, 429, 429]);
     }
@@ -188,7 +188,7 @@ describe("signing in", () => {
     expect((await harness.browser().signIn(person.email, PASSWORD)).status).toBe(200);
   });
 
-  it("refuses what is no sign-in with its findings, and what a browser says another site asked for", async () => {
+  it("rejects an invalid sign-in with its issues, and requests from another site", async () => {
     const browser = harness.browser();
     expect(await browser.ask("POST", "/session", { email: "", password: 5 })).toMatchObject({
       status: 400,

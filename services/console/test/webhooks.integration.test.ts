@@ -62,7 +62,7 @@ describe("a person's webhook endpoints", () => {
     });
   });
 
-  it("that cannot be are refused with the owner's words, and a body that is none with the field named", async () => {
+  it("that are invalid are rejected with the owner's text, and a malformed body with the field named", async () => {
     const refused = await browser.ask("POST", "/webhooks", { url: "http://receiver.example.com" });
     expect(refused).toMatchObject({ status: 400, body: { error: "The address cannot be used: no" } });
     expect(refused.headers.get("x-error-code")).toBe("WEBHOOK_URL_REFUSED");
@@ -86,7 +86,7 @@ describe("a person's webhook endpoints", () => {
     expect((await browser.ask("GET", "/webhooks")).body).toEqual({ endpoints: [{ id: endpointId }] });
   });
 
-  it("are named by an id and nothing else: what is none is 404, and is asked of nobody", async () => {
+  it("are named by an id: malformed ids return 404 without a request", async () => {
     harness.neighbours.asked.length = 0;
     const elsewhere = encodeURIComponent(`../../${randomUUID()}/webhooks`);
     for (const id of ["some", elsewhere, `${endpointId}%2F..`]) {
@@ -102,7 +102,7 @@ describe("a person's webhook endpoints", () => {
   });
 });
 
-it("where the webhooks service is away the console says so in words, and the rest of it goes on", async () => {
+it("while the webhooks service is unavailable the console reports it, and its other pages work", async () => {
   harness.neighbours.webhooksAway = true;
   try {
     const answer = await browser.ask("GET", "/webhooks");

@@ -87,8 +87,8 @@ test("a wallet that falls to its threshold is announced once", async () => {
     await read(context, organizationId, price);
     await recordAllUsage(context, ALL_SHARDS);
   }
-  const facts = harness.kafka.taken.filter(({ key }) => key === organizationId);
-  expect(facts.map(({ value }) => JSON.parse(String(value)) as object)).toMatchObject([
+  const events = harness.kafka.taken.filter(({ key }) => key === organizationId);
+  expect(events.map(({ value }) => JSON.parse(String(value)) as object)).toMatchObject([
     { type: "credits.low_balance", availableCredits: 10, lowBalanceThreshold: 10 },
   ]);
 });

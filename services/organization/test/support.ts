@@ -30,10 +30,10 @@ export interface KnownCommands {
   final: Set<string>;
 }
 
-/** Takes what the outbox publishes, unless it is away. */
+/** Takes what the outbox publishes, unless it is unavailable. */
 export interface KafkaStandIn {
   readonly taken: (OutgoingMessage & { readonly topic: string })[];
-  isAway: boolean;
+  isUnavailable: boolean;
 }
 
 export interface LedgerHarness {
@@ -69,10 +69,10 @@ export async function startLedger(before?: (connectionString: string) => Promise
     }),
   );
   const commands: KnownCommands = { open: [], known: new Set(), final: new Set() };
-  const kafka: KafkaStandIn = { taken: [], isAway: false };
+  const kafka: KafkaStandIn = { taken: [], isUnavailable: false };
   const producer = {
     send: (topic: { name: string }, message: OutgoingMessage) => {
-      if (kafka.isAway) return Promise.reject(new Error("Kafka is away"));
+      if (kafka.isUnavailable) return Promise.reject(new Error("Kafka is unavailable"));
       kafka.taken.push({ ...message, topic: topic.name });
       return Promise.resolve({ partition: 0, offset: 0n });
     },

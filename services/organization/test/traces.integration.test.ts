@@ -84,12 +84,12 @@ test("a change of the directory is published in the trace of its request, with i
   const { traceId, traceparent } = requestSpan();
   const request = startRequestSpan("POST /keys", traceparent, "r-1");
   const wanted = { name: "", organizationId, scopes: [...SCOPES], serverIds: null, expiresAt: null, rateLimit: null };
-  kafka.isAway = true;
+  kafka.isUnavailable = true;
   const operator = { ...context, publish: () => Promise.resolve() };
   const made = await request?.run(() => createKey(operator, wanted, NOBODY));
   expect(await outboxAge(database)).toBeGreaterThan(0);
   const [asked] = ofTrace(traceId);
-  kafka.isAway = false;
+  kafka.isUnavailable = false;
   const message = await eventually(() => publishedAs(`key/${made?.key.keyId}`) ?? false, { timeoutMs: 15_000 });
   expect(message).toMatchObject({
     topic: TOPICS.organizationDirectory.name,

@@ -75,7 +75,7 @@ interface End {
   readonly action: "consume" | "release";
   readonly daysAgo: number;
   readonly times: number;
-  /** Told while Redis is away: what the request wrote there is heard of afterwards. */
+  /** Recorded while Redis is unavailable; its usage entry is read afterwards. */
   readonly blind: boolean;
 }
 

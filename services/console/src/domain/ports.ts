@@ -250,12 +250,12 @@ export interface OwnersAnswer {
 
 /**
  * The service that owns webhooks: its answer, or what it refuses the request with. Throws
- * DependencyError where it is away.
+ * DependencyError if it is unavailable.
  */
 export type Webhooks = (
   organizationId: string,
   request: WebhooksRequest,
-) => Promise<OwnersAnswer | { readonly refusal: ApiError }>;
+) => Promise<OwnersAnswer | { readonly rejection: ApiError }>;
 
 /** The newest live samples. */
 export interface Samples {

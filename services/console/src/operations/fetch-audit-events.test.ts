@@ -63,8 +63,8 @@ it("records an event that cannot be read wholly as far as it can be, and goes on
 
 it("tells the source nothing where the log cannot be written", async () => {
   const { reported, source, dependencies } = harness([EVENT]);
-  const store = { transaction: () => Promise.reject(new Error("the database is away")) };
-  await expect(fetchAuditEvents({ ...dependencies, store }, source)).rejects.toThrow("away");
+  const store = { transaction: () => Promise.reject(new Error("the database is unavailable")) };
+  await expect(fetchAuditEvents({ ...dependencies, store }, source)).rejects.toThrow("unavailable");
   expect(reported).toEqual([]);
 });
 

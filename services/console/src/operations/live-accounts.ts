@@ -11,9 +11,9 @@ import { ApiError } from "@kapi/http";
 import type { AccountName, Accounts, Samples } from "../domain/ports.ts";
 import { areSessionsOpen, type SessionDependencies, type SessionMark } from "./use-session.ts";
 
-/** Most streams that one user has open in this process. */
+/** Maximum number of streams of a user in this process. */
 export const MAX_STREAMS_PER_USER = 50;
-/** Most streams of this process, and so most accounts of one question. */
+/** Maximum number of streams of this process, and so of accounts per request. */
 const MAX_STREAMS = 1_000;
 
 /** Where the samples of one stream go. */

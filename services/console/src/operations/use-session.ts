@@ -56,7 +56,7 @@ export async function openSession(
   return { sessionId, signedIn: { sessionHash, csrfToken, user } };
 }
 
-/** Who has the session of this id. Throws 401 where there is none, or none any more. */
+/** Returns the user of a session. Throws 401 without a valid session. */
 export async function useSession(context: SessionDependencies, sessionId: string | null): Promise<SignedIn> {
   const signedIn = sessionId !== null && SESSION_ID.test(sessionId) ? await find(context, sessionId) : null;
   if (signedIn === null) throw new ApiError("AUTHENTICATION_REQUIRED", { text: "Sign in" });

@@ -33,7 +33,7 @@ describe("the layers of the chart of use", () => {
     ]);
   });
 
-  it("of no use at all are none", () => {
+  it("are empty without usage", () => {
     expect(stack([day("2026-11-20", {})])).toEqual([]);
   });
 });

@@ -19,7 +19,7 @@ export function installWebhookRoutes(routes: SignedInRoutes, webhooks: Webhooks)
     async (signedIn, request, reply) => {
       const asked = { caller: callerOf(signedIn, addressOf(request)), ...requestFor(route, request) };
       const answer = await webhooks(signedIn.user.organizationId, asked);
-      if ("refusal" in answer) throw answer.refusal;
+      if ("rejection" in answer) throw answer.rejection;
       const { status, body } = answer;
       return reply.code(status).type(JSON_TYPE).send(body);
     };

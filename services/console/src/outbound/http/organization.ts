@@ -25,7 +25,7 @@ import type { Credits, Directory, FormerUserSource } from "../../domain/ports.ts
 
 const CLIENT_ERRORS_FROM = 400;
 const UNAUTHORIZED = 401;
-/** Most keys, and servers, of one organization that are shown. */
+/** Maximum number of keys, and of servers, that are shown. */
 const MAX_KEYS = 1_000;
 const MAX_SERVERS = 500;
 const ITEMS_PER_PAGE = 100;

@@ -11,7 +11,7 @@ import { entryFromUsage } from "./convert-usage.ts";
 /** Wallets of one comparison. */
 const WALLETS_PER_PAGE = 500;
 /** Shards with longer streams are not compared in this round: reading them would block Redis. */
-const MAX_ENTRIES_PER_COMPARISON = 10_000;
+const MAX_ENTRIES_PER_CALL = 10_000;
 /**
  * Settlements reach the ledger just before Redis. So a wallet drifts only if it differs at every
  * comparison; a busy wallet agrees at some.
@@ -90,7 +90,7 @@ function comparePage({ checks, redis, logger }: DriftContext, shard: Shard, afte
   return checks.exclusively(async (tx) => {
     const seen = await tx.readPage(shard, afterId, WALLETS_PER_PAGE);
     const ids = seen.wallets.map((wallet) => wallet.organizationId);
-    const snapshot = await readShard(redis, shard, ids, MAX_ENTRIES_PER_COMPARISON).catch((error: unknown) => {
+    const snapshot = await readShard(redis, shard, ids, MAX_ENTRIES_PER_CALL).catch((error: unknown) => {
       logger.warn({ err: error, shard }, "wallets of a shard could not be compared with Redis");
       return { kind: "unsynced" } as const;
     });
