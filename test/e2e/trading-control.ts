@@ -1,4 +1,4 @@
-/** The control API of the simulated trading server, as a person at its desk would use it. */
+/** The control API of the simulated trading server, as a trader would use it. */
 import type { Demo } from "./outside-client.ts";
 
 export interface Snapshot {

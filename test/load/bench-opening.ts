@@ -15,7 +15,7 @@ import { createLogger } from "@kapi/runtime";
 import { createTestEnvironment } from "@kapi/testkit";
 import { Redis } from "ioredis";
 
-import { readForOpening } from "../../services/organization/src/outbound/postgres/credits/wallets.ts";
+import { readForSync } from "../../services/organization/src/outbound/postgres/credits/wallets.ts";
 
 const MIGRATIONS = fileURLToPath(new URL("../../services/organization/migrations", import.meta.url));
 const WALLETS = Number(process.env["BENCH_WALLETS"] ?? 200_000);
@@ -73,7 +73,7 @@ try {
   };
   const beganMs = performance.now();
   const lockedMs: number[] = [];
-  const outcome = await readForOpening(database, TAG, (epoch, wallets) => {
+  const outcome = await readForSync(database, TAG, (epoch, wallets) => {
     lockedMs.push(performance.now() - beganMs);
     return syncShard(measuring, TAG, epoch, wallets);
   });

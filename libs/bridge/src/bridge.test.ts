@@ -122,7 +122,7 @@ beforeEach(() => {
 });
 
 describe("changes", () => {
-  it("are carried out once, whether repeated in a batch, at the same time, later or after a restart", async () => {
+  it("are applied once, whether repeated in a batch, concurrently, later or after a restart", async () => {
     const batch = [deposit("a"), deposit("b"), deposit("a")];
     const answers = [
       ...(await Promise.all([bridge.change(SERVER_ID, batch), bridge.change(SERVER_ID, batch)])),
@@ -134,9 +134,9 @@ describe("changes", () => {
     expect(scenario.published).toHaveLength(2);
   });
 
-  it("that are invalid or refused beforehand never reach the platform, and are refused for good", async () => {
-    const refusal = { applied: false, code: "ACCOUNT_DISABLED", message: "not now" } as const;
-    const batch = [deposit("a", -1), { ...deposit("b"), refusal }, deposit("c")];
+  it("that are invalid or rejected beforehand never reach the platform, and are rejected for good", async () => {
+    const rejection = { applied: false, code: "ACCOUNT_DISABLED", message: "not now" } as const;
+    const batch = [deposit("a", -1), { ...deposit("b"), rejection }, deposit("c")];
     const outcomes = await bridge.change(SERVER_ID, batch);
     expect(parsed(outcomes)).toMatchObject([
       { reference: "a", code: "INVALID_CHANGE" },
@@ -147,20 +147,20 @@ describe("changes", () => {
     expect(scenario.applied).toEqual(["c"]);
   });
 
-  it("of a batch that the platform cannot answer for have no outcome, and may come again", async () => {
-    scenario.beforeApply = () => Promise.reject(new Error("the platform is away"));
-    await expect(bridge.change(SERVER_ID, [deposit("a")])).rejects.toThrow("the platform is away");
+  it("of a batch whose result is unknown have no outcome, and may be repeated", async () => {
+    scenario.beforeApply = () => Promise.reject(new Error("the platform is unavailable"));
+    await expect(bridge.change(SERVER_ID, [deposit("a")])).rejects.toThrow("the platform is unavailable");
     expect(scenario.rows).toEqual([]);
     scenario.beforeApply = () => Promise.resolve();
     expect(parsed(await bridge.change(SERVER_ID, [deposit("a")]))).toMatchObject([{ status: "applied" }]);
   });
 
-  it("that were carried out before the others of their batch failed keep their outcome", async () => {
+  it("that were applied before their batch failed keep their outcome", async () => {
     scenario.beforeApply = () => {
       scenario.record("a", 5);
-      return Promise.reject(new Error("the platform is away"));
+      return Promise.reject(new Error("the platform is unavailable"));
     };
-    await expect(bridge.change(SERVER_ID, [deposit("a"), deposit("b")])).rejects.toThrow("the platform is away");
+    await expect(bridge.change(SERVER_ID, [deposit("a"), deposit("b")])).rejects.toThrow("the platform is unavailable");
     scenario.beforeApply = () => Promise.resolve();
     expect(parsed(await bridge.change(SERVER_ID, [deposit("a"), deposit("b")]))).toMatchObject([
       { reference: "a", event: { sequence: 1 } },
@@ -175,7 +175,7 @@ describe("changes", () => {
 });
 
 describe("settling", () => {
-  it("waits for a change that is under way, and gives its outcome", async () => {
+  it("waits for a running change, and returns its outcome", async () => {
     const isApplying = deferred<void>();
     const goOn = deferred<void>();
     scenario.beforeApply = () => {
@@ -198,7 +198,7 @@ describe("settling", () => {
     expect(scenario.applied).toEqual([]);
   });
 
-  it("gives the outcome of a change that the platform carried out and the journal did not have", async () => {
+  it("returns the outcome of an applied change that the journal lacks", async () => {
     scenario.foundResult = { applied: true, event: scenario.record("a", 5) };
     expect(parsed(await bridge.settle(SERVER_ID, ["a"]))).toMatchObject([
       { status: "applied", event: { sequence: 1 } },

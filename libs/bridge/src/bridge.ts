@@ -12,7 +12,7 @@ import type { Committer, KeptAccount, KeptServer } from "./journal/committer.ts"
 import { appliedOutcome, closedOutcome, refusedOutcome, unchangedOutcome } from "./journal/outcomes.ts";
 import type { Journal } from "./journal/ports.ts";
 import { References } from "./journal/references.ts";
-import type { ChangeResult, Refusal, TradingPlatform } from "./platform.ts";
+import type { ChangeResult, Rejection, TradingPlatform } from "./platform.ts";
 
 export interface BridgeOptions<A extends KeptAccount, S extends KeptServer> {
   readonly platform: TradingPlatform;
@@ -20,7 +20,7 @@ export interface BridgeOptions<A extends KeptAccount, S extends KeptServer> {
   readonly journal: Pick<Journal, "outcomesOf" | "history">;
 }
 
-/** A decided change, and the account that it is about where that is known. */
+/** A change with its result, and its account if known. */
 interface Decision {
   readonly reference: string;
   readonly accountNumber: string | null;
@@ -28,7 +28,7 @@ interface Decision {
 }
 
 /**
- * Keeps the promises of the contract for a platform: first outcomes are final, and answers are
+ * Keeps the guarantees of the contract for a platform: the first outcome is final, and answers are
  * durable.
  */
 export class Bridge<A extends KeptAccount, S extends KeptServer> implements ContractOperations {
@@ -49,7 +49,7 @@ export class Bridge<A extends KeptAccount, S extends KeptServer> implements Cont
     await this.#committer.stored();
   }
 
-  /** Carries out those changes whose references have no outcome yet. */
+  /** Applies changes whose references have no outcome yet. */
   async change(serverId: string, changes: readonly SubmittedChange[]): Promise<readonly string[]> {
     const server = this.#configured(serverId);
     this.#committer.refuseWhenFull();
@@ -72,7 +72,7 @@ export class Bridge<A extends KeptAccount, S extends KeptServer> implements Cont
     }
   }
 
-  /** Closes those references that have no outcome: a change with one can never apply afterwards. */
+  /** Closes references without an outcome: their changes can never apply afterwards. */
   async settle(serverId: string, references: readonly string[]): Promise<readonly string[]> {
     const server = this.#configured(serverId);
     this.#committer.refuseWhenFull();
@@ -107,7 +107,7 @@ export class Bridge<A extends KeptAccount, S extends KeptServer> implements Cont
     return { events, lastSequence };
   }
 
-  /** The id in lower case; throws an ApiError 503 for a server that is not configured. */
+  /** Returns the id in lower case; throws an ApiError 503 for an unconfigured server. */
   #configured(serverId: string): string {
     const id = serverId.toLowerCase();
     if (this.#platform.isConfigured(id)) return id;
@@ -115,8 +115,8 @@ export class Bridge<A extends KeptAccount, S extends KeptServer> implements Cont
   }
 
   /**
-   * The outcome of each of `references`, in order. `decide` is given the outcomes that there are,
-   * and gives a decision for every other one; one without a result closes its reference.
+   * Returns outcomes in the order of `references`. `decide` gets the known outcomes and decides the
+   * other references; a decision without a result closes its reference.
    */
   async #decide(
     serverId: string,
@@ -136,8 +136,7 @@ export class Bridge<A extends KeptAccount, S extends KeptServer> implements Cont
         return assertDefined(outcomes.get(reference), `the platform's result for reference ${reference}`);
       });
     } catch (error) {
-      // The events that were recorded before the error are outcomes too: the journal has them for
-      // the next request.
+      // Events recorded before the error are outcomes: the next request finds them in the journal.
       await this.#committer.stored();
       throw error;
     } finally {
@@ -145,7 +144,7 @@ export class Bridge<A extends KeptAccount, S extends KeptServer> implements Cont
     }
   }
 
-  /** Of a change that made an event, the platform's side has recorded the event. */
+  /** The platform has recorded the event of a change that made one. */
   #record(serverId: string, { reference, accountNumber, result }: Decision): string {
     if (result.applied && result.event !== null) return appliedOutcome(reference, result.event);
     const outcome = result.applied ? unchangedOutcome(reference) : refusedOutcome(reference, result);
@@ -161,8 +160,7 @@ export class Bridge<A extends KeptAccount, S extends KeptServer> implements Cont
 }
 
 /**
- * The changes that the platform carries out, and what is decided about the others. A reference
- * counts once.
+ * Splits changes into `fresh` ones for the platform and decided ones. Each reference counts once.
  */
 function read(
   changes: readonly SubmittedChange[],
@@ -172,15 +170,15 @@ function read(
   const decisions: Decision[] = [];
   const fresh: Change[] = [];
   const seen = new Set<string>();
-  for (const { body, refusal } of changes) {
+  for (const { body, rejection } of changes) {
     const { reference } = body;
     if (known.has(reference) || seen.has(reference)) continue;
     seen.add(reference);
     const change = Change.safeParse(body);
     if (!change.success) {
       decisions.push({ reference, accountNumber: null, result: invalid(change.error.issues[0]) });
-    } else if (refusal !== undefined) {
-      decisions.push({ reference, accountNumber: change.data.accountNumber, result: refusal });
+    } else if (rejection !== undefined) {
+      decisions.push({ reference, accountNumber: change.data.accountNumber, result: rejection });
     } else {
       fresh.push({ ...change.data, traceparent: spans?.get(reference)?.traceparent });
     }
@@ -188,12 +186,12 @@ function read(
   return { decisions, fresh };
 }
 
-function invalid(issue: { readonly path: PropertyKey[]; readonly message: string } | undefined): Refusal {
+function invalid(issue: { readonly path: PropertyKey[]; readonly message: string } | undefined): Rejection {
   const message = `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "no valid change"}`;
   return { applied: false, code: "INVALID_CHANGE", message };
 }
 
-/** A span for each change that belongs to a trace, by reference; null where nothing is traced. */
+/** Spans of traced changes by reference; null: nothing is traced. */
 function startSpans(serverId: string, changes: readonly SubmittedChange[]): Map<string, Span> | null {
   if (!isTracing()) return null;
   const spans = new Map<string, Span>();

@@ -1,30 +1,27 @@
 import { ApiError } from "@kapi/http";
 import type { AccountSnapshot, ServerConfiguration } from "@kapi/trading-server";
 
-import type { Refusal } from "./platform.ts";
+import type { Rejection } from "./platform.ts";
 
-/** A change as it came: only its reference is known to be good. */
+/** A received change: only its reference is validated. */
 export type ChangeBody = { readonly reference: string } & Readonly<Record<string, unknown>>;
 
-/** A change that is asked for. */
 export interface SubmittedChange {
   readonly body: ChangeBody;
-  /** Refuses the change before the platform sees it. */
-  readonly refusal?: Refusal;
+  /** Rejects the change before the platform sees it. */
+  readonly rejection?: Rejection;
 }
 
-/**
- * The events of an account (JSON text) above a sequence, and the sequence of its last event then.
- */
+/** Events of an account (JSON text) after a sequence, and its last sequence at that time. */
 export interface AccountHistory {
   readonly events: readonly string[];
   readonly lastSequence: number;
 }
 
 /**
- * What the routes of the contract call: a {@link Bridge}, or what stands before one. Outcomes and
- * events are JSON text, exactly as they are stored and published. What is given is durable. Each
- * throws an ApiError 503 for a server that is not configured.
+ * What the routes of the contract call: a {@link Bridge} or a wrapper of one. Outcomes and events
+ * are JSON text, exactly as stored and published. Results are durable. Each method throws an
+ * ApiError 503 for an unconfigured server.
  */
 export interface ContractOperations {
   configure(serverId: string, configuration: ServerConfiguration): Promise<void>;
@@ -32,15 +29,15 @@ export interface ContractOperations {
   change(serverId: string, changes: readonly SubmittedChange[]): Promise<readonly string[]>;
   /** One outcome each, in order. */
   settle(serverId: string, references: readonly string[]): Promise<readonly string[]>;
-  /** Null where there is no account or it was deleted. */
+  /** Null: unknown or deleted account. */
   snapshot(serverId: string, accountNumber: string): Promise<AccountSnapshot | null>;
-  /** Null where there never was an account. */
+  /** Null: the account never existed. */
   lastSequence(serverId: string, accountNumber: string): Promise<number | null>;
-  /** At most `limit` events; null where there never was an account. */
+  /** At most `limit` events; null: the account never existed. */
   history(serverId: string, accountNumber: string, since: number, limit: number): Promise<AccountHistory | null>;
 }
 
-/** 503: kapi tells the server its configuration first, and asks again. */
+/** 503: kapi sends the configuration, then retries. */
 export function notConfigured(serverId: string): ApiError {
   return new ApiError("DEPENDENCY_UNAVAILABLE", { status: 503, text: `server ${serverId} is not configured` });
 }

@@ -16,12 +16,12 @@ export { startHousekeeping } from "./journal/housekeeping.ts";
 export type { Progress, StoredState } from "./journal/ports.ts";
 export { createJournal } from "./journal/postgres-journal.ts";
 export { createStoredState } from "./journal/stored-state.ts";
-export type { ChangeResult, Refusal, TradingPlatform } from "./platform.ts";
+export type { ChangeResult, Rejection, TradingPlatform } from "./platform.ts";
 export { startPublishing } from "./publishing/publishing.ts";
 
 /**
- * The migrations of journal and states: one of the `directories` of the program's `migrate`.
- * Databases know them as those of the simulator, whose folder they were in.
+ * Migrations of journal and states, for the `directories` of `migrate`. Databases record them as
+ * "service", from when they were in the simulator.
  */
 export const BRIDGE_MIGRATIONS: MigrationDirectory = {
   name: "service",

@@ -1,65 +1,58 @@
 /**
- * What the platform's side of a bridge implements. The bridge itself keeps the promises of the
- * contract about references, outcomes, durability and history; the platform's side knows accounts,
- * orders and money.
+ * The platform that a bridge connects. The bridge keeps the guarantees of the contract: references,
+ * outcomes, durability, history. The platform knows accounts, orders and money.
  */
 import type { AccountSnapshot, Change, RefusalCode, ServerConfiguration } from "@kapi/trading-server";
 
-/** What became of a change. */
 export type ChangeResult =
   | {
       readonly applied: true;
       /**
-       * JSON text of the event that the change made, as `Committer.recordEvent` gave it; null: it
-       * already was so.
+       * JSON text of the event of the change, from `Committer.recordEvent`; null: nothing changed.
        */
       readonly event: string | null;
     }
-  | Refusal;
+  | Rejection;
 
-/** Final: a change that may succeed later is no refusal, but an error that is thrown. */
-export interface Refusal {
+/** Final. If the change may succeed later, throw an error instead. */
+export interface Rejection {
   readonly applied: false;
   readonly code: RefusalCode;
   readonly message: string;
 }
 
-/** The platform's side. Server ids come in lower case, and of servers that are configured. */
+/** Server ids are in lower case and configured. */
 export interface TradingPlatform {
   isConfigured(serverId: string): boolean;
 
-  /**
-   * Makes a server known, or replaces its configuration. Its state goes to `Committer.storeServer`.
-   */
+  /** Adds a server, or replaces its configuration. Its state goes to `Committer.storeServer`. */
   configure(serverId: string, configuration: ServerConfiguration): void | Promise<void>;
 
   /**
-   * Carries out changes, and gives what became of each, in their order. Those of one account are
-   * carried out in their order. All of them are valid, have references of their own and no outcome;
-   * no other call has one of these references until this one ends. Records the events of each
-   * change before it ends: first what the change causes besides, and last its own, with its
-   * reference.
+   * Applies changes and returns their results in order; changes of one account in their order. The
+   * changes are valid, have distinct references without an outcome, and no concurrent call has the
+   * same references. Records all events before it ends: first those that a change causes, last its
+   * own event, with the reference.
    *
-   * Throws where it cannot know what became of a change: the caller settles the references. A
-   * change may come again after that, or after a process ended in the middle: it is carried out
-   * once all the same.
+   * Throws if the result of a change is unknown: the caller settles the references. The same change
+   * may be requested again after an error or a crash; apply it only once.
    */
   apply(serverId: string, changes: readonly Change[]): Promise<readonly ChangeResult[]>;
 
   /**
-   * Called before a reference that has no outcome is closed for good: what became of its change, if
-   * it was carried out after all, as by a process that ended before it recorded the event; the
-   * event is recorded now. Null: the platform never carried it out. Throws where that cannot be
-   * known now: the reference stays open, and the caller settles it again.
+   * Called before a reference without an outcome is closed for good. Returns the result if the
+   * change was applied, for example by a process that ended before it recorded the event, and
+   * records the event now. Null: the change was never applied. Throws if that is unknown: the
+   * reference stays open, and the caller settles it again.
    */
   findApplied(serverId: string, reference: string): Promise<ChangeResult | null>;
 
-  /** The account at this moment, null where there is none or it was deleted. */
+  /** Null: unknown or deleted account. */
   snapshot(serverId: string, accountNumber: string): Promise<AccountSnapshot | null>;
 
   /**
-   * Sequence of the account's last recorded event, also of a deleted account; null where there
-   * never was one.
+   * Sequence of the account's last recorded event, also after deletion; null: the account never
+   * existed.
    */
   lastSequence(serverId: string, accountNumber: string): Promise<number | null>;
 }

@@ -1,34 +1,32 @@
-/** Where trading servers are, and the token of each, as the directory has them. */
+/** Addresses and tokens of trading servers, from the directory. */
 import type { ServerEntry } from "@kapi/contracts";
 import { type Keyring, openPassword } from "@kapi/kernel";
 
 import { TradingServerUnreachable } from "./unreachable.ts";
 
-/** How a trading server is reached. */
 export interface TradingServerAddress {
   readonly url: string;
-  /** What calls to it carry. */
+  /** Token of calls. */
   readonly token: string;
 }
 
 export interface AddressOptions {
-  /** The directory's entry of a server. */
   readonly server: (serverId: string) => ServerEntry | undefined;
-  /** Open the tokens of servers. */
+  /** Open the servers' tokens. */
   readonly keys: Keyring;
-  /** Of servers that were registered without a token; none where it is undefined. */
+  /** For servers without a token of their own; undefined: there is no shared token. */
   readonly sharedToken: string | undefined;
-  /** Whether servers may be reached by http: on one machine alone. */
+  /** Whether http addresses are allowed: on one machine only. */
   readonly allowInsecure: boolean;
 }
 
 /**
- * The address of each trading server by its id; undefined for one that is not in the directory. It
- * throws {@link TradingServerUnreachable} for one that must not be called: by http, or without a
- * token that can be opened.
+ * Looks up addresses by server id; undefined: not in the directory. Throws {@link
+ * TradingServerUnreachable} for an http address that is not allowed, and for a token that cannot be
+ * opened.
  */
 export function createAddresses(options: AddressOptions): (serverId: string) => TradingServerAddress | undefined {
-  // A changed server has another entry.
+  // A change makes a new entry.
   const known = new WeakMap<ServerEntry, TradingServerAddress>();
   return (serverId) => {
     const entry = options.server(serverId);

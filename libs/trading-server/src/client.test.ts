@@ -57,7 +57,7 @@ function client(change: Partial<TradingServerClientOptions> = {}): TradingServer
   return started.value;
 }
 
-it("a server that hangs has half of the connections at most, and reads of it end at once after three without an answer", async () => {
+it("a hanging server uses at most half of the connections, and its reads fail at once after three unanswered ones", async () => {
   const reader = client();
   const reads = Array.from({ length: 3 * CONNECTIONS }, () => reader.eventSequence(HANGING, ACCOUNT));
   const hanging = Promise.allSettled(reads);
@@ -73,7 +73,7 @@ it("a server that hangs has half of the connections at most, and reads of it end
   expect(await reader.eventSequence(ANSWERING, ACCOUNT)).toBe(7);
 });
 
-it("one read probes after a pause whether the server is back, and all go on once it is", async () => {
+it("one read probes the server after a pause, and all reads continue once it answers", async () => {
   let nowMs = Date.UTC(2026, 0, 1);
   const breakers = new ReadBreakers({ nowMs: () => nowMs });
   let calls = 0;

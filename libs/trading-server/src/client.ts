@@ -1,7 +1,6 @@
 /**
- * HTTP client of the trading-server contract. It never guesses: whatever is not a clear answer
- * becomes {@link TradingServerUnreachable}, and the caller settles the references before it decides
- * anything.
+ * HTTP client of the trading-server contract. It never guesses: every unclear answer becomes {@link
+ * TradingServerUnreachable}, and the caller settles the references.
  */
 import { createSecureContext, getCACertificates } from "node:tls";
 
@@ -28,68 +27,59 @@ import {
 import { ReadBreakers } from "./read-breakers.ts";
 import { TradingServerUnreachable } from "./unreachable.ts";
 
-/** Connections to one address, unless told otherwise. */
+/** Default number of connections to one address. */
 const DEFAULT_CONNECTIONS = 64;
 /**
- * Calls to one address that wait for a connection, of each organization; one more fails at once.
+ * Calls of each organization that wait for a connection to one address; further calls fail at once.
  */
 const MAX_WAITING_CALLS_PER_ORGANIZATION = 1_000;
 
 export interface TradingServerClientOptions {
-  /** How the server is reached, or undefined where it is not known. */
+  /** Undefined: unknown server. */
   readonly addressOf: (serverId: string) => TradingServerAddress | undefined;
-  /**
-   * PEM: authorities that may have signed the servers' certificates too, beside those that Node
-   * knows.
-   */
+  /** PEM: additional certificate authorities. */
   readonly ca?: string | undefined;
-  /** Deadline of one call. */
+  /** Timeout of one call. */
   readonly timeoutMs: number;
-  /** Most connections per address. */
+  /** Maximum number of connections per address. */
   readonly connections?: number;
   /**
-   * The organization that a server belongs to: it has half of the connections to an address at
-   * most, so that a server that hangs costs its own organization. Without it nobody has a share.
+   * The organization of a server. It uses at most half of the connections to an address, so a
+   * hanging server affects only its own organization. Without this there are no shares.
    */
   readonly organizationOf?: (serverId: string) => string | undefined;
 }
 
 /**
- * All calls reject with {@link TradingServerUnreachable} where there is no clear answer; reads at
- * once, where the server left some in a row without one.
+ * All calls reject with {@link TradingServerUnreachable} without a clear answer. Reads reject at
+ * once after several unanswered ones.
  */
 export interface TradingServerClient {
-  /** Tells the server its configuration; replaces the earlier one. */
+  /** Sends the server its configuration; replaces the earlier one. */
   configure(serverId: string, configuration: ServerConfiguration): Promise<void>;
   /**
-   * Carries out at most {@link MAX_BATCH_SIZE} changes; one outcome each, in order. Changes of one
+   * Applies at most {@link MAX_BATCH_SIZE} changes; outcomes in the same order. Changes of one
    * account keep their order.
    */
   change(serverId: string, changes: readonly Change[]): Promise<Outcome[]>;
-  /**
-   * The outcome of each reference, in order; one that has none is closed, so that it can never
-   * apply.
-   */
+  /** Outcomes in the same order. A reference without one is closed, so that it never applies. */
   settle(serverId: string, references: readonly string[]): Promise<Outcome[]>;
-  /** The account now, or null where there is none (or no longer). */
+  /** Null: unknown or deleted account. */
   snapshot(serverId: string, accountNumber: string): Promise<AccountSnapshot | null>;
-  /**
-   * Sequence of the account's last event, also of a deleted account; null where there never was
-   * one.
-   */
+  /** Sequence of the account's last event, also after deletion; null: the account never existed. */
   eventSequence(serverId: string, accountNumber: string): Promise<number | null>;
   /**
-   * At most `limit` events above `sinceSequence`, in order, and the account's last sequence (0: no
+   * At most `limit` events after `sinceSequence`, in order, and the account's last sequence (0: no
    * such account).
    */
   history(serverId: string, accountNumber: string, sinceSequence: number, limit: number): Promise<History>;
 }
 
-/** Makes a client that keeps one connection pool per address. */
+/** Keeps one connection pool per address. */
 export function createTradingServerClient(options: TradingServerClientOptions): Started<TradingServerClient> {
   const clients = new Map<string, Started<InternalClient>>();
   const { ca } = options;
-  // One for all connections: making it reads every authority.
+  // Shared by all connections: creating it reads every authority.
   const secureContext =
     ca === undefined ? undefined : createSecureContext({ ca: [...getCACertificates("default"), ca] });
   const clientAt = (baseUrl: string): InternalClient => {
@@ -99,7 +89,7 @@ export function createTradingServerClient(options: TradingServerClientOptions): 
     const share = { connections: Math.ceil(connections / 2), waitingCalls: MAX_WAITING_CALLS_PER_ORGANIZATION };
     const started = createInternalClient({
       baseUrl,
-      // Servers at one address have tokens of their own, which go with each call.
+      // Servers at one address have different tokens, which go with each call.
       credentials: {},
       secureContext,
       timeoutMs,
@@ -142,9 +132,9 @@ interface CallOptions<T> {
   readonly method: "GET" | "POST" | "PUT";
   readonly path: string;
   readonly body?: unknown;
-  /** Null: the body of the answer is not read. */
+  /** Null: the body is not read. */
   readonly schema: z.ZodType<T> | null;
-  /** True: 404 means that there is no such thing, and gives null. */
+  /** True: 404 returns null. */
   readonly absent?: boolean;
 }
 

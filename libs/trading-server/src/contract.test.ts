@@ -5,13 +5,13 @@ import { Change } from "./contract.ts";
 const CHANGE = { reference: "r-1", accountNumber: "10000001", type: "set_status", status: "disabled" };
 
 describe("a change", () => {
-  it("may name the span that asks for it, and is the same change with a name that is none", () => {
+  it("may name its trace parent; a malformed one is ignored", () => {
     expect(Change.parse({ ...CHANGE, traceparent: "00-x" })).toMatchObject({ traceparent: "00-x" });
     expect(Change.parse({ ...CHANGE, traceparent: 7 })).toMatchObject(CHANGE);
     expect(Change.parse(CHANGE)).toEqual(CHANGE);
   });
 
-  it("may name who asks for it, and is the same change with an actor that is none", () => {
+  it("may name who requested it; a malformed actor is ignored", () => {
     const createdBy = { type: "key", id: "mfrggzdfmztwq2lk" };
     expect(Change.parse({ ...CHANGE, createdBy })).toMatchObject({ createdBy });
     expect(Change.parse({ ...CHANGE, createdBy: { type: "robot", id: "" } })).toEqual(CHANGE);

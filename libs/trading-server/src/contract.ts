@@ -22,11 +22,11 @@ import {
   Valuation,
 } from "@kapi/contracts";
 
-/** Most changes or references in one request. */
+/** Maximum number of changes or references in one request. */
 export const MAX_BATCH_SIZE = 200;
-/** Most events in one answer of the history. */
+/** Maximum number of events in one answer of the history. */
 export const MAX_HISTORY_LIMIT = 1_000;
-/** Header that carries the shared token of kapi and its trading servers. */
+/** Header of the token. */
 export const TOKEN_HEADER = "x-internal-token";
 
 /** The command id of the change: 1-128 visible ASCII characters. Unique per server, for good. */
@@ -40,14 +40,9 @@ export type TradingStatus = z.infer<typeof TradingStatus>;
 const Target = {
   reference: Reference,
   accountNumber: AccountNumber,
-  /**
-   * The W3C name of the span that the change is made in; a batch holds changes of many traces. What
-   * is none is ignored.
-   */
+  /** W3C trace parent of the change; a batch may mix traces. Malformed values are ignored. */
   traceparent: z.string().optional().catch(undefined),
-  /**
-   * Who asked for it: every event that it makes or causes repeats this. What is none is ignored.
-   */
+  /** Who requested the change; all its events repeat this. Malformed values are ignored. */
   createdBy: Actor.optional().catch(undefined),
 };
 
@@ -86,13 +81,13 @@ export const Change = z.discriminatedUnion("type", [
   z.object({
     ...Target,
     type: z.literal("delete"),
-    /** True: open positions are closed at the market first. Otherwise they refuse the deletion. */
+    /** True: open positions are closed at the market first. Otherwise they prevent the deletion. */
     closePositions: z.boolean().optional(),
   }),
 ]);
 export type Change = z.infer<typeof Change>;
 
-/** Why a trading server refuses a change. A refusal is final for its reference. */
+/** Why a trading server rejects a change. Final for its reference. */
 export const REFUSAL_CODES = [
   "ACCOUNT_NOT_FOUND",
   "ACCOUNT_EXISTS",
@@ -112,7 +107,7 @@ export const Outcome = z.discriminatedUnion("status", [
   z.object({
     reference: Reference,
     status: z.literal("applied"),
-    /** The event that the change made; null where the account already was so. */
+    /** The event of the change; null: nothing changed. */
     event: TradingEvent.nullable(),
   }),
   z.object({ reference: Reference, status: z.literal("refused"), code: RefusalCode, message: z.string() }),
@@ -120,25 +115,24 @@ export const Outcome = z.discriminatedUnion("status", [
 ]);
 export type Outcome = z.infer<typeof Outcome>;
 
-/** An account as it is at this moment. */
+/** An account at this moment. */
 export const AccountSnapshot = Valuation.extend({
   accountName: z.string(),
   leverage: z.int(),
   status: TradingStatus,
   currency: Currency,
-  /** Sequence of the account's last event that the values include. */
+  /** Sequence of the last event that the values include. */
   sequence: z.int().min(1),
 });
 export type AccountSnapshot = z.infer<typeof AccountSnapshot>;
 
-/** What a trading server is told about itself; replaces what it was told before. */
+/** The configuration that kapi sends; replaces the earlier one. */
 export const ServerConfiguration = ServerEntry.shape.configuration;
 export type ServerConfiguration = z.infer<typeof ServerConfiguration>;
 
 /**
- * Body of POST /v1/servers/:serverId/changes. Each item is read as a {@link Change} on its own: one
- * that is no valid change but has a valid reference is refused INVALID_CHANGE, the others are
- * carried out.
+ * Body of POST /v1/servers/:serverId/changes. Each item is parsed as a {@link Change} by itself. An
+ * invalid change with a valid reference is rejected with INVALID_CHANGE; the others are applied.
  */
 export const ChangesRequest = z.object({
   changes: z

@@ -3,13 +3,13 @@ import { Breaker, BREAKER_FAILURES, type Clock } from "@kapi/kernel";
 import { TradingServerUnreachable } from "./unreachable.ts";
 
 /**
- * Ends reads of a trading server at once that has left some in a row without an answer, so that
- * they hold no connections. After a pause one read at a time probes whether it is back (back-off
- * 1-2-4-8-16 s). Changes are not looked at here: their commands have a breaker of their own.
+ * Rejects reads of a trading server at once after several unanswered ones, so that they occupy no
+ * connections. After a pause, one read at a time probes the server (back-off 1-2-4-8-16 s).
+ * Commands have their own breaker for changes.
  */
 export class ReadBreakers {
   readonly #clock: Clock;
-  /** Of servers whose last read has failed, or is the first. */
+  /** Breakers of servers whose last read failed, or is the first. */
   readonly #breakers = new Map<string, Breaker>();
 
   constructor(clock: Clock) {

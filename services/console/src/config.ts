@@ -6,8 +6,8 @@ import { z } from "zod";
 const BUILT_PAGE = fileURLToPath(new URL("../page/dist", import.meta.url));
 
 /**
- * Secure cookies mean a proxy that speaks https. Unnamed, its address would be everybody's, and one
- * person's failures all's.
+ * Secure cookies imply an https proxy. If it is not named, all people share its address and its
+ * failed sign-ins.
  */
 const proxyNamed: CompanionCheck = (given) =>
   given["CONSOLE_SECURE_COOKIES"] === "off" || given["CONSOLE_TRUSTED_PROXIES"] !== undefined
@@ -17,29 +17,20 @@ const proxyNamed: CompanionCheck = (given) =>
 
 /** The listener for people, which is there where it has a port. */
 const consoleFields = {
-  /**
-   * Where people's browsers reach the console, through a proxy that speaks https. Nothing internal
-   * listens there.
-   */
+  /** Port for browsers, behind an https proxy. No internal route is on it. */
   CONSOLE_PORT: alongside(configFields.httpPort.optional(), proxyNamed),
   CONSOLE_HOST: configFields.httpHost,
   /** The folder of the built page. */
   CONSOLE_ASSETS: z.string().default(BUILT_PAGE),
-  /**
-   * `off` only where the console is reached over http, as on the own machine: the session would be
-   * lost otherwise.
-   */
+  /** `off` only for http on one machine: browsers would drop the session otherwise. */
   CONSOLE_SECURE_COOKIES: z.enum(["on", "off"]).default("on"),
   /**
-   * Addresses or networks of the proxies before the console, with commas: their X-Forwarded-For
-   * tells who signs in, their X-Forwarded-Host what the page's own origin is. Required unless
+   * Addresses or networks of trusted proxies, separated by commas. Their X-Forwarded-For gives the
+   * client, their X-Forwarded-Host the origin of the page. Required unless
    * CONSOLE_SECURE_COOKIES=off.
    */
   CONSOLE_TRUSTED_PROXIES: configFields.proxies.optional(),
-  /**
-   * The base address of the management API as its callers reach it: the console shows it beside a
-   * new key.
-   */
+  /** Public base URL of the management API, shown beside a new key. */
   CONSOLE_API_URL: configFields.serviceUrl.optional(),
 };
 
@@ -55,10 +46,7 @@ export const Config = z.object({
   SERVICE_TOKEN: configFields.serviceToken,
   /** Those that may call this service: INTERNAL_CALLS says what. */
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
-  /**
-   * Shared with services of 0.1.0, both ways, while such services run; deleted in the release after
-   * the next.
-   */
+  /** Shared with services of 0.1.0, in both directions; remove it in the release after the next. */
   INTERNAL_TOKEN: configFields.internalToken.optional(),
   /** Asked for organizations, keys, servers and credits, and for its entries of the audit log. */
   ORGANIZATION_URL: configFields.serviceUrl,
@@ -68,9 +56,7 @@ export const Config = z.object({
   COMMAND_STATUS_URL: configFields.serviceUrl,
   /** Asked for live values. */
   METRICS_URL: configFields.serviceUrl,
-  /**
-   * Asked for webhook endpoints and what was sent to them, and for its entries of the audit log.
-   */
+  /** Serves webhook endpoints, deliveries and audit entries. */
   WEBHOOKS_URL: configFields.serviceUrl,
   ...consoleFields,
 });
@@ -86,10 +72,7 @@ export interface ConsoleConfig {
   readonly apiUrl: string;
 }
 
-/**
- * The listener's part; null where there is none. Throws ConfigError where the address of the API is
- * missing.
- */
+/** Null: no listener. Throws ConfigError without the address of the API. */
 export function consoleConfig(config: Config): ConsoleConfig | null {
   if (config.CONSOLE_PORT === undefined) return null;
   if (config.CONSOLE_API_URL === undefined)

@@ -4,8 +4,8 @@ import { observed } from "@kapi/runtime";
 const MS_PER_SECOND = 1_000;
 
 /**
- * Measures how long ago each service was last asked, with success, for its audit entries. The
- * metric is named for the service that fetched them in the release before.
+ * Time since each service was last read for audit entries. The metric is named after the service
+ * that fetched them in the previous release.
  */
 export function measureAuditAge(fetchedAtMs: ReadonlyMap<string, number>, clock: Clock): void {
   observed(

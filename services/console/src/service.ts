@@ -78,10 +78,7 @@ interface People extends SignInDependencies {
   readonly directory: Directory;
 }
 
-/**
- * Brings the service's schema up to date: the program's command "migrate", and the first step of
- * every start.
- */
+/** Migrates the schema: command "migrate", and first step of every start. */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   const tables = { schema: SERVICE, directory: MIGRATIONS, appendOnly: APPEND_ONLY };
   return migrate({ ...migrationOptions(config), ...tables, logger });
@@ -147,8 +144,8 @@ async function startClients({ config, scope }: MainContext<Config>): Promise<Cli
 }
 
 /**
- * The process is ready once it has the users of the release before. Goes in the release after the
- * next.
+ * The process is ready once it has the users of the previous release. Remove it in the release
+ * after the next.
  */
 async function startTakingOverUsers(
   { scope, logger, health }: MainContext<Config>,
@@ -226,7 +223,7 @@ async function startConsole(
     logger,
     health,
     clock,
-    // Nobody is told what is wrong with a body before it is known that they may send one.
+    // Body errors are shown only after authorization.
     bodyErrors: "when-parsed",
     probes: "liveness",
     callers: "world",

@@ -1,4 +1,4 @@
-/** What a console must be told before it starts. */
+/** Required settings of a console. */
 import { ConfigError, loadConfig } from "@kapi/runtime";
 import { describe, expect, it } from "vitest";
 

@@ -4,20 +4,20 @@ import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { MAX_STREAMS_PER_USER } from "../src/operations/live-accounts.ts";
-import { type Browser, type ConsoleWorld, PASSWORD, type Person, startConsoleWorld } from "./world.ts";
+import { type Browser, type ConsoleHarness, PASSWORD, type Person, startConsoleHarness } from "./harness.ts";
 import { sampleOf } from "./neighbours.ts";
 
 const ACCOUNT = "10000001";
 /** From the end of a session to that of its streams (two rounds, and the answer). */
 const SESSION_END_MS = 2_000;
 
-let world: ConsoleWorld;
+let harness: ConsoleHarness;
 let person: Person;
 let browser: Browser;
 beforeAll(async () => {
-  world = await startConsoleWorld();
+  harness = await startConsoleHarness();
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 /** A stream that is read as it comes. */
 class Watcher {
@@ -59,10 +59,10 @@ class Watcher {
 }
 
 async function watched(): Promise<Watcher> {
-  person = await world.person();
-  browser = await world.signedIn(person);
-  world.neighbours.accounts.set(person.serverId, [ACCOUNT]);
-  world.neighbours.samples.set(ACCOUNT, sampleOf(person.serverId, ACCOUNT, 1));
+  person = await harness.person();
+  browser = await harness.signedIn(person);
+  harness.neighbours.accounts.set(person.serverId, [ACCOUNT]);
+  harness.neighbours.samples.set(ACCOUNT, sampleOf(person.serverId, ACCOUNT, 1));
   const watcher = new Watcher();
   const response = await watcher.open(browser, `/servers/${person.serverId}/accounts/${ACCOUNT}/live`);
   expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
@@ -75,9 +75,9 @@ it("a stream shows the newest sample at once and then each one that is newer, on
   const watcher = await watched();
   for (const sequence of [2, 3, 2]) {
     const sample = sampleOf(person.serverId, ACCOUNT, sequence);
-    const asked = world.neighbours.sampleQuestions.length;
-    world.neighbours.samples.set(ACCOUNT, sample);
-    await eventually(() => world.neighbours.sampleQuestions.length > asked);
+    const asked = harness.neighbours.sampleQuestions.length;
+    harness.neighbours.samples.set(ACCOUNT, sample);
+    await eventually(() => harness.neighbours.sampleQuestions.length > asked);
   }
   const expected = [1, 2, 3].map((sequence) => sampleOf(person.serverId, ACCOUNT, sequence));
   expect(watcher.events).toEqual(expected.map((data) => ({ name: LIVE_EVENTS.sample, data })));
@@ -87,18 +87,18 @@ it("a stream shows the newest sample at once and then each one that is newer, on
 it("all streams of a process are fed by one question a second, and one that nobody reads any more is not asked about", async () => {
   const first = await watched();
   const { serverId } = person;
-  world.neighbours.accounts.set(serverId, [ACCOUNT, "10000002"]);
+  harness.neighbours.accounts.set(serverId, [ACCOUNT, "10000002"]);
   const others = [new Watcher(), new Watcher()];
   await others[0]?.open(browser, `/servers/${serverId}/accounts/${ACCOUNT}/live`);
   await others[1]?.open(browser, `/servers/${serverId}/accounts/10000002/live`);
   // Each stream asked for its own account once, when it was opened; from then on there is one
   // question for both.
   await eventually(() => {
-    const lastThree = world.neighbours.sampleQuestions.slice(-3);
+    const lastThree = harness.neighbours.sampleQuestions.slice(-3);
     expect(lastThree).toEqual([2, 2, 2]);
   });
   others[1]?.leave();
-  await eventually(() => world.neighbours.sampleQuestions.at(-1) === 1);
+  await eventually(() => harness.neighbours.sampleQuestions.at(-1) === 1);
   for (const watcher of [first, ...others]) watcher.leave();
 });
 
@@ -106,7 +106,7 @@ it("a stream ends within two seconds of the sign-out, of a new password and of a
   const ends: (() => Promise<unknown>)[] = [
     () => browser.ask("DELETE", "/session"),
     () => browser.ask("PUT", "/session/password", { currentPassword: PASSWORD, newPassword: "another password" }),
-    () => world.client.request("DELETE", `/internal/users/${person.userId}`),
+    () => harness.client.request("DELETE", `/internal/users/${person.userId}`),
   ];
   for (const end of ends) {
     const watcher = await watched();
@@ -118,8 +118,8 @@ it("a stream ends within two seconds of the sign-out, of a new password and of a
 
 it("a stream of an account that is deleted ends and says so; one of an account that never was is 404", async () => {
   const watcher = await watched();
-  world.neighbours.samples.delete(ACCOUNT);
-  world.neighbours.accounts.set(person.serverId, []);
+  harness.neighbours.samples.delete(ACCOUNT);
+  harness.neighbours.accounts.set(person.serverId, []);
   await eventually(() => watcher.isOver);
   expect(watcher.events.at(-1)).toEqual({ name: LIVE_EVENTS.end, data: { reason: "deleted" } });
   const response = await new Watcher().open(browser, `/servers/${person.serverId}/accounts/${ACCOUNT}/live`);

@@ -11,20 +11,20 @@ import { admit, readWallet } from "@kapi/admission/redis";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { type ConsoleWorld, type Browser, type Person, startConsoleWorld } from "./world.ts";
+import { type ConsoleHarness, type Browser, type Person, startConsoleHarness } from "./harness.ts";
 
-let world: ConsoleWorld;
+let harness: ConsoleHarness;
 let person: Person;
 let browser: Browser;
 beforeAll(async () => {
-  world = await startConsoleWorld();
-  person = await world.person({ credits: 100 });
-  browser = await world.signedIn(person);
+  harness = await startConsoleHarness();
+  person = await harness.person({ credits: 100 });
+  browser = await harness.signedIn(person);
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 function charge(organizationId: string, keyId: string, price: number) {
-  return admit(world.redis, {
+  return admit(harness.redis, {
     keyId,
     organizationId,
     chargeId: randomUUID(),
@@ -70,16 +70,16 @@ describe("credits", () => {
     expect((await browser.ask("PUT", "/credits/threshold", { lowBalanceThreshold: 1_000 })).body).toMatchObject({
       balance: { lowBalanceThreshold: 1_000, lowBalance: true },
     });
-    await world.redis.commands.flushall();
+    await harness.redis.commands.flushall();
     await eventually(async () => {
-      expect(await readWallet(world.redis, person.organizationId)).toMatchObject({
+      expect(await readWallet(harness.redis, person.organizationId)).toMatchObject({
         kind: "wallet",
         wallet: { lowBalanceThreshold: 1_000 },
       });
     });
     // The sessions went with it: people sign in again.
     expect((await browser.ask("GET", "/credits")).status).toBe(401);
-    browser = await world.signedIn(person);
+    browser = await harness.signedIn(person);
     for (const lowBalanceThreshold of [-1, 1.5, "5", null]) {
       const answer = await browser.ask("PUT", "/credits/threshold", { lowBalanceThreshold });
       expect(answer).toMatchObject({ status: 400, body: { issues: [{ path: ["lowBalanceThreshold"] }] } });
@@ -95,14 +95,14 @@ describe("a management key", () => {
     const listed = await browser.ask("GET", "/keys");
     expect((listed.body as { keys: ConsoleKey[] }).keys).toContainEqual(key);
     expect(listed.text).not.toContain(secret);
-    await eventually(() => world.directory.key(key.keyId) !== undefined);
-    const entry = authenticate(world.directory, systemClock, `Management ${managementKey}`);
+    await eventually(() => harness.directory.key(key.keyId) !== undefined);
+    const entry = authenticate(harness.directory, systemClock, `Management ${managementKey}`);
     expect(entry).toMatchObject({ organizationId: person.organizationId, scopes: ["credits:read"], serverIds: null });
 
     const revoked = await browser.ask("DELETE", `/keys/${key.keyId}`);
     expect(revoked).toMatchObject({ status: 200, body: { key: { keyId: key.keyId, status: "revoked" } } });
     expect(await charge(person.organizationId, key.keyId, 1)).toEqual({ kind: "revoked" });
-    await eventually(() => world.directory.key(key.keyId)?.status === "revoked");
+    await eventually(() => harness.directory.key(key.keyId)?.status === "revoked");
     expect(await browser.ask("DELETE", `/keys/${key.keyId}`)).toMatchObject({ status: 200, body: revoked.body });
   });
 
@@ -143,7 +143,7 @@ describe("a management key", () => {
 describe("a server", () => {
   it("is disabled and made active again, and everybody who reads the directory hears of it", async () => {
     const { serverId } = person;
-    world.neighbours.accounts.set(serverId, ["10000001", "10000002"]);
+    harness.neighbours.accounts.set(serverId, ["10000001", "10000002"]);
     const configuration = { serverName: "Test-Demo", currencySymbol: "$", defaultLeverage: 100 };
     expect((await browser.ask("GET", "/servers")).body).toMatchObject({
       servers: [{ serverId, status: "active", accountCount: 2, configuration }],
@@ -151,22 +151,22 @@ describe("a server", () => {
     for (const status of ["disabled", "disabled", "active"]) {
       const answer = await browser.ask("PATCH", `/servers/${serverId}`, { status });
       expect(answer).toMatchObject({ status: 200, body: { server: { serverId, status } } });
-      await eventually(() => world.directory.server(serverId)?.status === status);
+      await eventually(() => harness.directory.server(serverId)?.status === status);
     }
-    // The second time changed nothing, and was told to nobody.
-    expect(world.directory.server(serverId)?.version).toBe(3);
+    // The second time changed nothing and announced nothing.
+    expect(harness.directory.server(serverId)?.version).toBe(3);
     const unknown = { configuration: { serverName: "Test-Demo" }, accountCount: 0 };
-    world.neighbours.accounts.delete(serverId);
+    harness.neighbours.accounts.delete(serverId);
     expect((await browser.ask("GET", "/servers")).body).toMatchObject({ servers: [unknown] });
   });
 
-  it("keeps its status where the configuration that comes with it is refused, and the reason is told", async () => {
+  it("keeps its status if the configuration is rejected, with the reason", async () => {
     const { serverId } = person;
     const refused = await browser.ask("PATCH", `/servers/${serverId}`, { status: "disabled", defaultLeverage: 77 });
     expect(refused).toMatchObject({ status: 400, body: { issues: [{ path: ["defaultLeverage"] }] } });
     expect((await browser.ask("GET", "/servers")).body).toMatchObject({ servers: [{ status: "active" }] });
     await browser.ask("PATCH", `/servers/${serverId}`, { currency: "NGN", supportedLeverage: [1, 5], other: 1 });
-    expect(world.neighbours.changes.at(-1)).toEqual({
+    expect(harness.neighbours.changes.at(-1)).toEqual({
       serverId,
       change: { currency: "NGN", supportedLeverage: [1, 5] },
     });
@@ -177,7 +177,7 @@ describe("a server", () => {
 
   it("shows its accounts by the page and one by one, without their credentials, and its commands with their own state", async () => {
     const { serverId, organizationId } = person;
-    world.neighbours.accounts.set(serverId, ["10000001"]);
+    harness.neighbours.accounts.set(serverId, ["10000001"]);
     const place = `/servers/${serverId}`;
     expect((await browser.ask("GET", `${place}/accounts`)).body).toEqual({
       accounts: ["10000001"],
@@ -189,7 +189,7 @@ describe("a server", () => {
     const listed = await browser.ask("GET", `${place}/commands?status=failed&accountNumber=10000001`);
     expect(listed.body).toMatchObject({ asked: { organizationId, status: "failed", accountNumber: "10000001" } });
     const command = commandOf(serverId);
-    world.neighbours.commands.set(command.id, { organizationId, body: JSON.stringify({ command }) });
+    harness.neighbours.commands.set(command.id, { organizationId, body: JSON.stringify({ command }) });
     expect((await browser.ask("GET", `${place}/commands/${command.id}`)).body).toEqual({ command });
   });
 });
@@ -198,12 +198,12 @@ describe("another organization", () => {
   it("can see and change nothing of this one, by any route: 404, and its neighbours are not even asked", async () => {
     const { key } = await newKey("Mine");
     const { serverId, organizationId } = person;
-    world.neighbours.accounts.set(serverId, ["10000001"]);
+    harness.neighbours.accounts.set(serverId, ["10000001"]);
     const command = commandOf(serverId);
-    world.neighbours.commands.set(command.id, { organizationId, body: JSON.stringify({ command }) });
-    const stranger = await world.person();
-    const other = await world.signedIn(stranger);
-    world.neighbours.asked.length = 0;
+    harness.neighbours.commands.set(command.id, { organizationId, body: JSON.stringify({ command }) });
+    const stranger = await harness.person();
+    const other = await harness.signedIn(stranger);
+    harness.neighbours.asked.length = 0;
     const server = `/servers/${serverId}`;
     const routes: [string, string, unknown?][] = [
       ["DELETE", `/keys/${key.keyId}`],
@@ -218,13 +218,13 @@ describe("another organization", () => {
     for (const [method, path, body] of routes) {
       expect([path, (await other.ask(method, path, body)).status]).toEqual([path, 404]);
     }
-    expect(world.neighbours.asked.filter((path) => path.includes(serverId))).toEqual([]);
-    expect(world.directory.server(serverId)?.status).toBe("active");
-    // A command of ours under their server is none of theirs either, and one of another server is
+    expect(harness.neighbours.asked.filter((path) => path.includes(serverId))).toEqual([]);
+    expect(harness.directory.server(serverId)?.status).toBe("active");
+    // A command of ours under their server is not found either, and one of another server is
     // not this one's.
     const theirs = `/servers/${stranger.serverId}/commands/${command.id}`;
     expect((await other.ask("GET", theirs)).status).toBe(404);
-    world.neighbours.commands.set(command.id, {
+    harness.neighbours.commands.set(command.id, {
       organizationId: stranger.organizationId,
       body: JSON.stringify({ command }),
     });
@@ -237,7 +237,7 @@ describe("another organization", () => {
   });
 
   it("is nobody at all without a session: every route is 401", async () => {
-    const nobody = world.browser();
+    const nobody = harness.browser();
     const { serverId } = person;
     const routes: [string, string][] = [
       ["GET", "/session"],

@@ -10,20 +10,20 @@ import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 
 import { createAuditLog, insertAudit } from "../src/outbound/postgres/audit-log.ts";
 import { migrateDatabase } from "../src/service.ts";
-import { type ConsoleWorld, PASSWORD, type Person, startConsoleWorld } from "./world.ts";
+import { type ConsoleHarness, PASSWORD, type Person, startConsoleHarness } from "./harness.ts";
 
-let world: ConsoleWorld;
-let client: ConsoleWorld["client"];
+let harness: ConsoleHarness;
+let client: ConsoleHarness["client"];
 let person: Person;
 let place: string;
 let database: Started<Database>;
 beforeAll(async () => {
-  world = await startConsoleWorld();
-  ({ client } = world);
-  person = await world.person({ credits: 30 });
+  harness = await startConsoleHarness();
+  ({ client } = harness);
+  person = await harness.person({ credits: 30 });
   place = `/internal/organizations/${person.organizationId}`;
   database = await createPool({
-    connectionString: world.environment.postgresUrl,
+    connectionString: harness.environment.postgresUrl,
     schema: "console",
     applicationName: "test",
     logger: createLogger({ service: "test", level: "silent" }),
@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await database.stop();
-  await world.stop();
+  await harness.stop();
 });
 
 async function ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }> {
@@ -40,7 +40,7 @@ async function ask(method: string, path: string, body?: unknown): Promise<{ stat
 }
 
 test("organizations, people, keys and servers are listed by the page, each list under its own name", async () => {
-  const later = await world.person();
+  const later = await harness.person();
   const { body } = await ask("GET", "/internal/organizations?page=1&limit=1");
   expect(body).toEqual({
     organizations: [{ organizationId: later.organizationId, name: "Test", createdAt: expect.any(String) as string }],
@@ -95,13 +95,13 @@ test("an organization that there is not has no lists, no credits and no people",
   expect((await ask("DELETE", unknown)).status).toBe(404);
 });
 
-test("a user's generated password is told once and works; an address belongs to one user, however it is written", async () => {
+test("a user's generated password is shown once and works; an address belongs to one user, however it is written", async () => {
   const email = `${randomUUID()}@example.com`;
   const made = await ask("POST", `${place}/users`, { email, name: "Generated" });
   expect(made.status).toBe(201);
   const { password } = made.body as { password: string };
   expect(password).toMatch(/^[A-Za-z0-9_-]{24}$/);
-  expect((await world.browser().signIn(email, password)).status).toBe(200);
+  expect((await harness.browser().signIn(email, password)).status).toBe(200);
   const again = await ask("POST", `${place}/users`, { email: email.toUpperCase(), name: "Again" });
   expect(again).toMatchObject({ status: 400, body: { issues: [{ path: ["email"] }] } });
   for (const [field, change] of [
@@ -137,14 +137,14 @@ describe("the audit log", () => {
   const sql = (text: string): Promise<unknown> => database.value.query(statement(`test_${randomUUID()}`, text), []);
 
   it("has what the operator and people do, with who, from where and to what, and nothing secret", async () => {
-    const somebody = await world.person();
+    const somebody = await harness.person();
     const { userId, email, serverId, organizationId } = somebody;
-    const browser = world.browser(ADDRESS);
+    const browser = harness.browser(ADDRESS);
     await browser.signIn(email, PASSWORD);
     const { body } = await browser.ask("POST", "/keys", { name: "Backend", scopes: ["accounts:read"] });
     const { key, managementKey } = body as { key: { keyId: string }; managementKey: string };
-    await world.client.request("DELETE", `/internal/keys/${key.keyId}`);
-    await world.client.request("DELETE", `/internal/keys/${key.keyId}`);
+    await harness.client.request("DELETE", `/internal/keys/${key.keyId}`);
+    await harness.client.request("DELETE", `/internal/keys/${key.keyId}`);
     for (const status of ["disabled", "disabled"]) await browser.ask("PATCH", `/servers/${serverId}`, { status });
     const newPassword = "staple battery horse";
     await browser.ask("PUT", "/session/password", { currentPassword: PASSWORD, newPassword });
@@ -153,8 +153,8 @@ describe("the audit log", () => {
     const entries = await entriesOf(somebody, 10);
     const operator = { type: "operator", id: null, name: null };
     const user = { type: "user", id: userId, name: email };
-    const told = entries.map(({ action, actor, subject }) => ({ action, actor, subject }));
-    expect(told.toReversed()).toEqual([
+    const recorded = entries.map(({ action, actor, subject }) => ({ action, actor, subject }));
+    expect(recorded.toReversed()).toEqual([
       { action: "organization.created", actor: operator, subject: { type: "organization", id: organizationId } },
       { action: "server.created", actor: operator, subject: { type: "server", id: serverId } },
       { action: "user.created", actor: operator, subject: { type: "user", id: userId } },
@@ -176,8 +176,8 @@ describe("the audit log", () => {
   });
 
   it("has failed sign-ins: of a user with the organization, of nobody without the address that was typed", async () => {
-    const somebody = await world.person();
-    const browser = world.browser(ADDRESS);
+    const somebody = await harness.person();
+    const browser = harness.browser(ADDRESS);
     for (let attempt = 0; attempt < 4; attempt += 1) await browser.signIn(somebody.email, "wrong password");
     // Those behind it are one entry once their minute is over. Nobody waits for either of them.
     await eventually(async () => {
@@ -187,7 +187,7 @@ describe("the audit log", () => {
       ]);
     });
     const typed = `my-own-password-${randomUUID()}@example.com`;
-    await world.browser("203.0.113.78").signIn(typed, "wrong password");
+    await harness.browser("203.0.113.78").signIn(typed, "wrong password");
     await eventually(async () => {
       const { entries } = await audit();
       const nobodys = entries.filter(({ organizationId }) => organizationId === null);
@@ -201,7 +201,7 @@ describe("the audit log", () => {
     const made = await ask("POST", `${place}/keys`, { scopes: ["credits:read"], name: "Used" });
     const { keyId } = made.body as { keyId: string };
     const use = (): Promise<unknown> =>
-      admit(world.redis, {
+      admit(harness.redis, {
         keyId,
         organizationId,
         chargeId: randomUUID(),
@@ -227,7 +227,7 @@ describe("the audit log", () => {
   });
 
   it("is read by pages that entries written meanwhile do not shift", async () => {
-    const somebody = await world.person();
+    const somebody = await harness.person();
     await entriesOf(somebody, 3);
     const all = (await auditOf(somebody)).map(({ id }) => id);
     const ids: string[] = [];
@@ -235,7 +235,7 @@ describe("the audit log", () => {
     do {
       const page = await audit(`organizationId=${somebody.organizationId}&limit=1${before}`);
       ids.push(...page.entries.map(({ id }) => id));
-      await world.signedIn(somebody);
+      await harness.signedIn(somebody);
       before = page.next === null ? "" : `&before=${page.next}`;
     } while (before !== "");
     expect(ids).toEqual(all);
@@ -245,8 +245,8 @@ describe("the audit log", () => {
   });
 
   it("is shown in the console to the people of the organization, and nothing of others", async () => {
-    const [somebody, other] = [await world.person(), await world.person()];
-    const browser = await world.signedIn(somebody);
+    const [somebody, other] = [await harness.person(), await harness.person()];
+    const browser = await harness.signedIn(somebody);
     await entriesOf(somebody, 4);
     const { entries } = AuditAnswer.parse((await browser.ask("GET", "/audit?limit=100")).body);
     const whole = await auditOf(somebody);
@@ -260,7 +260,7 @@ describe("the audit log", () => {
     expect(whole.some(({ details }) => "tradingServer" in details)).toBe(true);
     expect(new Set(whole.filter(isOperators).map(({ address }) => address))).toEqual(new Set(["127.0.0.1"]));
     expect(entries.map(({ organizationId }) => organizationId)).not.toContain(other.organizationId);
-    expect((await world.browser().ask("GET", "/audit")).status).toBe(401);
+    expect((await harness.browser().ask("GET", "/audit")).status).toBe(401);
     const asked = await browser.ask("GET", `/audit?organizationId=${other.organizationId}`);
     expect(JSON.stringify(asked.body)).not.toContain(other.organizationId);
   });
@@ -274,7 +274,7 @@ describe("the audit log", () => {
   it("takes and gives entries also by a role of the service, which can neither change them nor their guard", async () => {
     const role = `writer_${randomUUID().replaceAll("-", "")}`;
     await sql(`create role ${role}`);
-    const settings = { POSTGRES_URL: world.environment.postgresUrl, POSTGRES_SERVICE_ROLE: role };
+    const settings = { POSTGRES_URL: harness.environment.postgresUrl, POSTGRES_SERVICE_ROLE: role };
     // The second time as with every later release.
     for (let time = 0; time < 2; time += 1)
       await migrateDatabase({ config: settings, logger: createLogger({ service: "test", level: "silent" }) });
@@ -301,8 +301,8 @@ describe("the audit log", () => {
   });
 
   it("that cannot be written leaves nothing changed, and nobody signed in", async () => {
-    const somebody = await world.person();
-    const browser = await world.signedIn(somebody);
+    const somebody = await harness.person();
+    const browser = await harness.signedIn(somebody);
     await entriesOf(somebody, 4);
     const before = await auditOf(somebody);
     const tables = { "console.audit_log": "id < 0", "organization.audit_outbox": "false" };
@@ -311,7 +311,7 @@ describe("the audit log", () => {
     try {
       expect((await browser.ask("POST", "/keys", { name: "Never", scopes: ["accounts:read"] })).status).toBe(500);
       expect((await browser.ask("PATCH", `/servers/${somebody.serverId}`, { status: "disabled" })).status).toBe(500);
-      expect((await world.browser().signIn(somebody.email, PASSWORD)).status).toBe(500);
+      expect((await harness.browser().signIn(somebody.email, PASSWORD)).status).toBe(500);
     } finally {
       for (const table of Object.keys(tables)) await sql(`alter table ${table} drop constraint refused`);
     }

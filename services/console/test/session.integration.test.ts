@@ -1,24 +1,24 @@
-/** Who gets into the console, for how long, and what is never told to anybody. */
+/** Sign-in, life of sessions, and what answers never reveal. */
 import { createHash, randomUUID } from "node:crypto";
 
 import { ConsoleSession } from "@kapi/contracts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { signInEmailKey } from "../src/outbound/redis/sign-in-attempts.ts";
-import { type Answer, type ConsoleWorld, PASSWORD, startConsoleWorld } from "./world.ts";
+import { type Answer, type ConsoleHarness, PASSWORD, startConsoleHarness } from "./harness.ts";
 
 const NEW_PASSWORD = "staple battery horse";
 const WRONG = { error: "E-mail or password is wrong" };
 const SIGN_IN = { error: "Sign in" };
 
-let world: ConsoleWorld;
+let harness: ConsoleHarness;
 beforeAll(async () => {
-  world = await startConsoleWorld();
+  harness = await startConsoleHarness();
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 /** What of an answer may differ from one request to the next is left out. */
-function told({ status, headers, text }: Answer): object {
+function visiblePart({ status, headers, text }: Answer): object {
   const kept = [...headers].filter(([name]) => !["x-request-id", "date", "keep-alive", "retry-after"].includes(name));
   return { status, headers: Object.fromEntries(kept), text };
 }
@@ -30,13 +30,13 @@ function told({ status, headers, text }: Answer): object {
 async function failNow(email: string): Promise<void> {
   const hash = createHash("sha256").update(email).digest("hex");
   const ahead = Date.now() + 600_000;
-  await world.redis.commands.hset(signInEmailKey(hash), "failures", 100, "at", ahead);
+  await harness.redis.commands.hset(signInEmailKey(hash), "failures", 100, "at", ahead);
 }
 
 describe("a session", () => {
   it("begins with the right password, in any letter case of the address, and ends with the sign-out", async () => {
-    const person = await world.person({ name: "<img src=x onerror=alert(1)>" });
-    const browser = world.browser();
+    const person = await harness.person({ name: "<img src=x onerror=alert(1)>" });
+    const browser = harness.browser();
     const answer = await browser.signIn(person.email.toUpperCase(), PASSWORD);
     expect(answer.status).toBe(200);
     expect(ConsoleSession.parse(answer.body)).toMatchObject({
@@ -57,8 +57,8 @@ describe("a session", () => {
   });
 
   it("is not taken from a cookie that a page of another host could have set", async () => {
-    const person = await world.person();
-    const browser = world.browser();
+    const person = await harness.person();
+    const browser = harness.browser();
     await browser.signIn(person.email, PASSWORD);
     const { cookie } = browser;
     browser.cookie = null;
@@ -67,8 +67,8 @@ describe("a session", () => {
   });
 
   it("has a new id and a new token with every sign-in, and the former one is over; an id from outside is never taken up", async () => {
-    const person = await world.person();
-    const browser = world.browser();
+    const person = await harness.person();
+    const browser = harness.browser();
     browser.cookie = "A".repeat(43);
     await browser.signIn(person.email, PASSWORD);
     const { cookie: first, csrfToken: firstToken } = browser;
@@ -76,16 +76,16 @@ describe("a session", () => {
     await browser.signIn(person.email, PASSWORD);
     expect(browser.cookie).not.toBe(first);
     expect(browser.csrfToken).not.toBe(firstToken);
-    const old = world.browser();
+    const old = harness.browser();
     old.cookie = first;
     expect((await old.ask("GET", "/session")).status).toBe(401);
     expect((await browser.ask("GET", "/session")).status).toBe(200);
   });
 
   it("is kept under its hash alone: nothing in Redis or in PostgreSQL's users gives an id or a password", async () => {
-    const person = await world.person();
-    const browser = await world.signedIn(person);
-    const { commands } = world.redis;
+    const person = await harness.person();
+    const browser = await harness.signedIn(person);
+    const { commands } = harness.redis;
     const keys = await commands.keys("console:*");
     expect(keys.length).toBeGreaterThan(0);
     const everything = await Promise.all(keys.map(async (key) => [key, await commands.hgetall(key)]));
@@ -94,8 +94,8 @@ describe("a session", () => {
   });
 
   it("ends everywhere else when the password is changed, and goes on here under a new id", async () => {
-    const person = await world.person();
-    const [here, elsewhere] = [await world.signedIn(person), await world.signedIn(person)];
+    const person = await harness.person();
+    const [here, elsewhere] = [await harness.signedIn(person), await harness.signedIn(person)];
     const { cookie: former } = here;
     const body = { currentPassword: PASSWORD, newPassword: NEW_PASSWORD };
     expect((await here.ask("PUT", "/session/password", body)).status).toBe(200);
@@ -104,12 +104,12 @@ describe("a session", () => {
     expect((await elsewhere.ask("GET", "/session")).status).toBe(401);
     elsewhere.cookie = former;
     expect((await elsewhere.ask("GET", "/session")).status).toBe(401);
-    expect((await world.browser().signIn(person.email, PASSWORD)).status).toBe(401);
-    expect((await world.browser().signIn(person.email, NEW_PASSWORD)).status).toBe(200);
+    expect((await harness.browser().signIn(person.email, PASSWORD)).status).toBe(401);
+    expect((await harness.browser().signIn(person.email, NEW_PASSWORD)).status).toBe(200);
   });
 
   it("alone does not do to change the password, and a short new one is refused", async () => {
-    const browser = await world.signedIn(await world.person());
+    const browser = await harness.signedIn(await harness.person());
     const wrong = { currentPassword: "not my password", newPassword: NEW_PASSWORD };
     expect(await browser.ask("PUT", "/session/password", wrong)).toMatchObject({
       status: 400,
@@ -123,14 +123,14 @@ describe("a session", () => {
   });
 
   it("ends when the operator disables the user or gives them another password", async () => {
-    const person = await world.person();
-    const browser = await world.signedIn(person);
+    const person = await harness.person();
+    const browser = await harness.signedIn(person);
     const place = `/internal/users/${person.userId}`;
-    const reset = await world.client.request("PUT", `${place}/password`);
+    const reset = await harness.client.request("PUT", `${place}/password`);
     const { password } = JSON.parse(reset.body.toString()) as { password: string };
     expect((await browser.ask("GET", "/session")).status).toBe(401);
     expect((await browser.signIn(person.email, password)).status).toBe(200);
-    expect((await world.client.request("DELETE", place)).status).toBe(200);
+    expect((await harness.client.request("DELETE", place)).status).toBe(200);
     expect((await browser.ask("GET", "/session")).status).toBe(401);
     expect(await browser.signIn(person.email, password)).toMatchObject({ status: 401, body: WRONG });
   });
@@ -138,63 +138,63 @@ describe("a session", () => {
 
 describe("signing in", () => {
   it("tells an unknown user, a wrong password and a disabled user the same", async () => {
-    const [person, disabled] = [await world.person(), await world.person()];
-    await world.client.request("DELETE", `/internal/users/${disabled.userId}`);
-    const wrong = await world.browser().signIn(person.email, "not the password");
-    const unknown = await world.browser().signIn("nobody@example.com", "not the password");
-    const ended = await world.browser().signIn(disabled.email, PASSWORD);
+    const [person, disabled] = [await harness.person(), await harness.person()];
+    await harness.client.request("DELETE", `/internal/users/${disabled.userId}`);
+    const wrong = await harness.browser().signIn(person.email, "not the password");
+    const unknown = await harness.browser().signIn("nobody@example.com", "not the password");
+    const ended = await harness.browser().signIn(disabled.email, PASSWORD);
     expect(wrong).toMatchObject({ status: 401, body: WRONG });
-    expect(told(unknown)).toEqual(told(wrong));
-    expect(told(ended)).toEqual(told(wrong));
+    expect(visiblePart(unknown)).toEqual(visiblePart(wrong));
+    expect(visiblePart(ended)).toEqual(visiblePart(wrong));
   });
 
   it("ten times with a wrong password is slowed, for a known and an unknown user in the same words, and then the right one has to wait too", async () => {
-    const person = await world.person();
+    const person = await harness.person();
     const refused: object[] = [];
     for (const email of [person.email, `${randomUUID()}@example.com`]) {
       const statuses: number[] = [];
       for (let attempt = 0; attempt < 5; attempt += 1) {
-        statuses.push((await world.browser().signIn(email, "wrong password")).status);
+        statuses.push((await harness.browser().signIn(email, "wrong password")).status);
       }
       // As if they had come in the very moment of the next ones, however slow this machine is.
       await failNow(email);
       for (let attempt = 0; attempt < 5; attempt += 1) {
-        const answer = await world.browser().signIn(email, "wrong password");
+        const answer = await harness.browser().signIn(email, "wrong password");
         statuses.push(answer.status);
-        refused.push(told(answer));
+        refused.push(visiblePart(answer));
       }
       expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429, 429, 429, 429]);
     }
     for (const answer of refused) expect(answer).toEqual(refused[0]);
-    const right = await world.browser().signIn(person.email, PASSWORD);
+    const right = await harness.browser().signIn(person.email, PASSWORD);
     expect(right.status).toBe(429);
     expect(Number(right.headers.get("retry-after"))).toBeGreaterThan(60);
   });
 
   it("thirty times at once is no way around that", async () => {
-    const { email } = await world.person();
-    const attempts = Array.from({ length: 30 }, () => world.browser().signIn(email, "wrong password"));
+    const { email } = await harness.person();
+    const attempts = Array.from({ length: 30 }, () => harness.browser().signIn(email, "wrong password"));
     const statuses = (await Promise.all(attempts)).map(({ status }) => status);
     expect(statuses.filter((status) => status === 401)).toHaveLength(5);
     expect(statuses.filter((status) => status === 429)).toHaveLength(25);
   });
 
   it("from one network address under many names is slowed as well, whatever the caller says of its address; others are not", async () => {
-    const [person, address] = [await world.person(), "198.51.100.7"];
+    const [person, address] = [await harness.person(), "198.51.100.7"];
     for (let attempt = 0; attempt < 20; attempt += 1) {
-      await world.browser(`203.0.113.${attempt}, ${address}`).signIn(`${randomUUID()}@example.com`, "wrong password");
+      await harness.browser(`203.0.113.${attempt}, ${address}`).signIn(`${randomUUID()}@example.com`, "wrong password");
     }
-    expect((await world.browser(address).signIn(person.email, PASSWORD)).status).toBe(429);
-    expect((await world.browser().signIn(person.email, PASSWORD)).status).toBe(200);
+    expect((await harness.browser(address).signIn(person.email, PASSWORD)).status).toBe(429);
+    expect((await harness.browser().signIn(person.email, PASSWORD)).status).toBe(200);
   });
 
-  it("refuses what is no sign-in with its findings, and what a browser says another site asked for", async () => {
-    const browser = world.browser();
+  it("rejects an invalid sign-in with its issues, and requests from another site", async () => {
+    const browser = harness.browser();
     expect(await browser.ask("POST", "/session", { email: "", password: 5 })).toMatchObject({
       status: 400,
       body: { issues: [{ path: ["email"] }, { path: ["password"] }] },
     });
-    const person = await world.person();
+    const person = await harness.person();
     const body = { email: person.email, password: PASSWORD };
     for (const headers of [
       { origin: "https://elsewhere.example" },
@@ -204,14 +204,17 @@ describe("signing in", () => {
       expect((await browser.ask("POST", "/session", body, headers as Record<string, string>)).status).toBe(403);
     }
     expect(
-      (await browser.ask("POST", "/session", body, { origin: world.url, "sec-fetch-site": "same-origin" })).status,
+      (await browser.ask("POST", "/session", body, { origin: harness.url, "sec-fetch-site": "same-origin" })).status,
     ).toBe(200);
   });
 });
 
 describe("a change", () => {
   it("needs the token of its own session, and must not come from another site", async () => {
-    const [browser, other] = [await world.signedIn(await world.person()), await world.signedIn(await world.person())];
+    const [browser, other] = [
+      await harness.signedIn(await harness.person()),
+      await harness.signedIn(await harness.person()),
+    ];
     const change = { lowBalanceThreshold: 5 };
     const own = browser.csrfToken;
     for (const token of [null, other.csrfToken, "", `${own}x`]) {
@@ -222,11 +225,11 @@ describe("a change", () => {
     browser.csrfToken = own;
     const elsewhere = { origin: "https://elsewhere.example" };
     expect((await browser.ask("PUT", "/credits/threshold", change, elsewhere)).status).toBe(403);
-    expect((await browser.ask("PUT", "/credits/threshold", change, { origin: world.url })).status).toBe(200);
+    expect((await browser.ask("PUT", "/credits/threshold", change, { origin: harness.url })).status).toBe(200);
   });
 
   it("by nobody is 401 before anything of its body is looked at", async () => {
-    const answer = await world.browser().ask("PUT", "/credits/threshold", { lowBalanceThreshold: "much" });
+    const answer = await harness.browser().ask("PUT", "/credits/threshold", { lowBalanceThreshold: "much" });
     expect(answer).toMatchObject({ status: 401, body: SIGN_IN });
   });
 });
@@ -242,22 +245,22 @@ describe("the console's listener", () => {
   };
 
   it("has nothing internal on it, also for who knows the operator's token, and takes no management key", async () => {
-    const token = { "x-service-token": world.secrets.serviceTokens.operator };
-    const browser = world.browser();
+    const token = { "x-service-token": harness.secrets.serviceTokens.operator };
+    const browser = harness.browser();
     for (const path of ["/internal/organizations", "/readyz", "/console/../internal/organizations"]) {
       expect((await browser.open("GET", path, undefined, token)).status).toBe(404);
     }
     expect((await browser.open("POST", "/internal/organizations", { name: "x", credits: 1 }, token)).status).toBe(404);
-    const { organizationId } = await world.person();
+    const { organizationId } = await harness.person();
     const body = { scopes: ["credits:read"] };
-    const made = await world.client.request("POST", `/internal/organizations/${organizationId}/keys`, body);
+    const made = await harness.client.request("POST", `/internal/organizations/${organizationId}/keys`, body);
     const { managementKey } = JSON.parse(made.body.toString()) as { managementKey: string };
     const key = { authorization: `Management ${managementKey}`, ...token };
     expect(await browser.ask("GET", "/credits", undefined, key)).toMatchObject({ status: 401, body: SIGN_IN });
   });
 
   it("sends its strict headers with everything, and keeps nothing of the API in caches", async () => {
-    const browser = await world.signedIn(await world.person());
+    const browser = await harness.signedIn(await harness.person());
     const paths = [
       "/console/",
       "/console/api/session",
@@ -274,7 +277,7 @@ describe("the console's listener", () => {
   });
 
   it("shows its page under every path of the page's own, and 404 for files and API routes that there are not", async () => {
-    const browser = world.browser();
+    const browser = harness.browser();
     for (const path of ["/console/", "/console/keys", "/console/servers/1/accounts"]) {
       const page = await browser.open("GET", path);
       expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);

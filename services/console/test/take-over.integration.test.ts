@@ -9,18 +9,18 @@ import { createLogger, type Started } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import { type ConsoleWorld, PASSWORD, startConsoleWorld } from "./world.ts";
+import { type ConsoleHarness, PASSWORD, startConsoleHarness } from "./harness.ts";
 
 const OTHER_PASSWORD = "staple battery horse";
 
-let world: ConsoleWorld;
+let harness: ConsoleHarness;
 let database: Started<Database>;
 let organizationId: string;
 beforeAll(async () => {
-  world = await startConsoleWorld();
-  ({ organizationId } = await world.person());
+  harness = await startConsoleHarness();
+  ({ organizationId } = await harness.person());
   database = await createPool({
-    connectionString: world.environment.postgresUrl,
+    connectionString: harness.environment.postgresUrl,
     schema: "organization",
     applicationName: "test",
     logger: createLogger({ service: "test", level: "silent" }),
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await database.stop();
-  await world.stop();
+  await harness.stop();
 });
 
 async function rows<Row>(text: string): Promise<Row[]> {
@@ -48,7 +48,7 @@ async function formerUser(email: string, password: string): Promise<string> {
 async function hashOf(password: string): Promise<string> {
   const email = `${randomUUID()}@example.com`;
   const user = { email, name: "Hashed", password };
-  await world.client.request("POST", `/internal/organizations/${organizationId}/users`, user);
+  await harness.client.request("POST", `/internal/organizations/${organizationId}/users`, user);
   const [row] = await rows<{ password_hash: string }>(
     `select password_hash from console.users where email = '${email}'`,
   );
@@ -56,7 +56,7 @@ async function hashOf(password: string): Promise<string> {
 }
 
 function signIn(email: string, password: string): Promise<number> {
-  return world
+  return harness
     .browser()
     .signIn(email, password)
     .then(({ status }) => status);
@@ -73,13 +73,13 @@ it("a user of the release before signs in, with the newest password of both side
   await eventually(async () => expect(await signIn(email, OTHER_PASSWORD)).toBe(200));
   // Changed here, and then there, but one change less.
   for (const password of ["one more password", "yet another password"])
-    await world.client.request("PUT", `/internal/users/${userId}/password`, { password });
+    await harness.client.request("PUT", `/internal/users/${userId}/password`, { password });
   await rows(`update organization.users set session_version = session_version + 1 where id = '${userId}'`);
   const isMoved = async (): Promise<boolean> =>
     (await rows(`select from organization.users where moved_version is distinct from session_version`)).length === 0;
   await eventually(isMoved);
   expect(await signIn(email, "yet another password")).toBe(200);
-  await world.client.request("DELETE", `/internal/users/${userId}`);
+  await harness.client.request("DELETE", `/internal/users/${userId}`);
   await rows(`update organization.users set session_version = session_version + 10 where id = '${userId}'`);
   await eventually(isMoved);
   expect(await signIn(email, OTHER_PASSWORD)).toBe(401);
@@ -90,7 +90,7 @@ it("a user whom a process of the release before disables signs in no more, howev
   const userId = await formerUser(email, PASSWORD);
   await eventually(async () => expect(await signIn(email, PASSWORD)).toBe(200));
   for (let time = 0; time < 2; time += 1)
-    await world.client.request("PUT", `/internal/users/${userId}/password`, { password: OTHER_PASSWORD });
+    await harness.client.request("PUT", `/internal/users/${userId}/password`, { password: OTHER_PASSWORD });
   expect(await signIn(email, OTHER_PASSWORD)).toBe(200);
   await rows(
     `update organization.users set disabled_at = now(), session_version = session_version + 1 where id = '${userId}'`,
@@ -101,7 +101,7 @@ it("a user whom a process of the release before disables signs in no more, howev
 it("a user whose e-mail address belongs to another one holds up nobody", async () => {
   const email = `${randomUUID()}@example.com`;
   const user = { email, name: "First", password: PASSWORD };
-  await world.client.request("POST", `/internal/organizations/${organizationId}/users`, user);
+  await harness.client.request("POST", `/internal/organizations/${organizationId}/users`, user);
   await formerUser(email, OTHER_PASSWORD);
   const later = `${randomUUID()}@example.com`;
   await formerUser(later, OTHER_PASSWORD);

@@ -7,25 +7,25 @@ import { AuditAnswer, type AuditEvent } from "@kapi/contracts";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { type Browser, type ConsoleWorld, PASSWORD, type Person, startConsoleWorld } from "./world.ts";
+import { type Browser, type ConsoleHarness, PASSWORD, type Person, startConsoleHarness } from "./harness.ts";
 
 const ADDRESS = "203.0.113.77";
 const URL_OF_RECEIVER = "https://receiver.example.com/hook";
 
-let world: ConsoleWorld;
+let harness: ConsoleHarness;
 let person: Person;
 let browser: Browser;
 let endpointId: string;
 beforeAll(async () => {
-  world = await startConsoleWorld();
-  person = await world.person();
-  browser = world.browser(ADDRESS);
+  harness = await startConsoleHarness();
+  person = await harness.person();
+  browser = harness.browser(ADDRESS);
   await browser.signIn(person.email, PASSWORD);
   const created = await browser.ask("POST", "/webhooks", { url: URL_OF_RECEIVER });
   expect(created).toMatchObject({ status: 201, body: { secret: "whsec_once", endpoint: { url: URL_OF_RECEIVER } } });
   endpointId = (created.body as { endpoint: { id: string } }).endpoint.id;
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 /**
  * Every route on an endpoint: what is asked of the console, and what then arrives below the
@@ -56,13 +56,13 @@ describe("a person's webhook endpoints", () => {
     const query = "page=2&limit=50&status=failed&type=position.closed";
     const { body } = await browser.ask("GET", `/webhooks/${endpointId}/deliveries?${query}&other=1`);
     expect(body["query"]).toEqual({ page: "2", limit: "50", status: "failed", type: "position.closed" });
-    expect(world.neighbours.endpoints.get(endpointId)).toMatchObject({
+    expect(harness.neighbours.endpoints.get(endpointId)).toMatchObject({
       organizationId: person.organizationId,
       asked: { url: URL_OF_RECEIVER, kinds: null, serverIds: null },
     });
   });
 
-  it("that cannot be are refused with the owner's words, and a body that is none with the field named", async () => {
+  it("that are invalid are rejected with the owner's text, and a malformed body with the field named", async () => {
     const refused = await browser.ask("POST", "/webhooks", { url: "http://receiver.example.com" });
     expect(refused).toMatchObject({ status: 400, body: { error: "The address cannot be used: no" } });
     expect(refused.headers.get("x-error-code")).toBe("WEBHOOK_URL_REFUSED");
@@ -73,8 +73,8 @@ describe("a person's webhook endpoints", () => {
   });
 
   it("are no other organization's, whatever it asks: 404; and nobody's without a session: 401", async () => {
-    const other = await world.signedIn(await world.person());
-    const nobody = world.browser();
+    const other = await harness.signedIn(await harness.person());
+    const nobody = harness.browser();
     for (const { method, below, body = method === "GET" ? undefined : {} } of routes()) {
       const path = `/webhooks/${endpointId}${below}`;
       expect([path, (await other.ask(method, path, body)).status]).toEqual([path, 404]);
@@ -86,14 +86,14 @@ describe("a person's webhook endpoints", () => {
     expect((await browser.ask("GET", "/webhooks")).body).toEqual({ endpoints: [{ id: endpointId }] });
   });
 
-  it("are named by an id and nothing else: what is none is 404, and is asked of nobody", async () => {
-    world.neighbours.asked.length = 0;
+  it("are named by an id: malformed ids return 404 without a request", async () => {
+    harness.neighbours.asked.length = 0;
     const elsewhere = encodeURIComponent(`../../${randomUUID()}/webhooks`);
     for (const id of ["some", elsewhere, `${endpointId}%2F..`]) {
       expect((await browser.ask("GET", `/webhooks/${id}`)).status).toBe(404);
       expect((await browser.ask("POST", `/webhooks/${endpointId}/deliveries/${id}/redeliver`)).status).toBe(404);
     }
-    expect(world.neighbours.asked).toEqual([]);
+    expect(harness.neighbours.asked).toEqual([]);
   });
 
   it("are changed with the token of the session only", async () => {
@@ -102,15 +102,15 @@ describe("a person's webhook endpoints", () => {
   });
 });
 
-it("where the webhooks service is away the console says so in words, and the rest of it goes on", async () => {
-  world.neighbours.webhooksAway = true;
+it("while the webhooks service is unavailable the console reports it, and its other pages work", async () => {
+  harness.neighbours.webhooksAway = true;
   try {
     const answer = await browser.ask("GET", "/webhooks");
     expect(answer).toMatchObject({ status: 500, body: { error: "Internal server error" } });
     expect(answer.headers.get("x-error-code")).toBe("DEPENDENCY_UNAVAILABLE");
     expect((await browser.ask("GET", "/keys")).status).toBe(200);
   } finally {
-    world.neighbours.webhooksAway = false;
+    harness.neighbours.webhooksAway = false;
   }
 });
 
@@ -126,7 +126,7 @@ it("what other services keep for the audit log is in it soon, once, and then kep
     details: { receiver: "https://receiver.example.com" },
   });
   const [created, deleted] = [event("webhook.created"), event("webhook.deleted")];
-  const { auditEvents } = world.neighbours;
+  const { auditEvents } = harness.neighbours;
   // The oldest one is of a later release: nobody else waits for it.
   const later = { ...created, eventId: randomUUID(), action: "webhook.paused", actor: { type: "robot", id: "7" } };
   for (const one of [later, created, deleted]) auditEvents.set(one.eventId, one);

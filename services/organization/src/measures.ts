@@ -1,7 +1,4 @@
-/**
- * The part of the composition root that lets be looked at what waits: usage in Redis for the
- * ledger, messages for Kafka.
- */
+/** Gauges of waiting work: usage in Redis for the ledger, messages for Kafka. */
 import type { Clock } from "@kapi/kernel";
 import { outboxAge } from "@kapi/outbox";
 import type { Database } from "@kapi/postgres";
@@ -11,26 +8,26 @@ import { observed } from "@kapi/runtime";
 
 const MS_PER_SECOND = 1_000;
 
-/** Usage entries that wait: of all tags, of the one with most, and since when the oldest does. */
+/** Waiting usage entries: in total, in the fullest shard, and the oldest one. */
 interface WaitingUsage {
   readonly entries: number;
   readonly most: number;
   readonly oldestAtMs: number | null;
 }
 
-/** Measures it while somebody looks; nothing is asked of Redis or PostgreSQL otherwise. */
-export function measureWaiting(needs: { redis: RedisConnection; database: Database; clock: Clock }): void {
-  const { redis, database, clock } = needs;
-  const usage = together(() => waitingUsage(redis));
+/** Reads Redis and PostgreSQL only when metrics are collected. */
+export function measureWaiting(dependencies: { redis: RedisConnection; database: Database; clock: Clock }): void {
+  const { redis, database, clock } = dependencies;
+  const usage = shareRunning(() => waitingUsage(redis));
   observed(
     "organization.usage.backlog",
-    "Usage entries that wait in Redis for the ledger; the same from every process",
+    "Usage entries that wait in Redis for the ledger; every process reports the same",
     "{entry}",
     async () => [{ value: (await usage()).entries }],
   );
   observed(
     "organization.usage.fullest_backlog",
-    "Usage entries of the hash tag that has most; at `USAGE_STREAM_LIMIT` its organizations are answered 500",
+    "Usage entries of the wallet shard that has most; at `USAGE_STREAM_LIMIT` its organizations are answered 500",
     "{entry}",
     async () => [{ value: (await usage()).most }],
   );
@@ -41,7 +38,7 @@ export function measureWaiting(needs: { redis: RedisConnection; database: Databa
   });
   observed(
     "organization.outbox.age",
-    "How long the oldest message has been committed that is not known to be published",
+    "Age of the oldest committed message that is not known to be published",
     "s",
     async () => [{ value: await outboxAge(database) }],
   );
@@ -49,7 +46,7 @@ export function measureWaiting(needs: { redis: RedisConnection; database: Databa
 
 async function waitingUsage(redis: RedisConnection): Promise<WaitingUsage> {
   const backlog = (await usageBacklog(redis, ALL_SHARDS)).replies;
-  const waiting = ALL_SHARDS.filter((tag) => (backlog.get(tag) ?? 0) > 0);
+  const waiting = ALL_SHARDS.filter((shard) => (backlog.get(shard) ?? 0) > 0);
   const heads = [...(await readUsage(redis, waiting, 1)).replies.values()].flat();
   return {
     entries: [...backlog.values()].reduce((total, entries) => total + entries, 0),
@@ -58,8 +55,8 @@ async function waitingUsage(redis: RedisConnection): Promise<WaitingUsage> {
   };
 }
 
-/** Calls that come while one runs share its answer. */
-function together<T>(work: () => Promise<T>): () => Promise<T> {
+/** Concurrent calls share one run. */
+function shareRunning<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | null = null;
   return () =>
     (running ??= work().finally(() => {

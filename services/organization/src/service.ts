@@ -14,13 +14,13 @@ import type { Config } from "./config.ts";
 import type { CreditMonths } from "./domain/credits/ports.ts";
 import { installCreditRoutes } from "./inbound/http/credit-routes.ts";
 import { installDirectoryRoutes, installFormerUsers } from "./inbound/http/directory-routes.ts";
-import { takeCommandEvents } from "./inbound/kafka/command-events.ts";
+import { consumeCommandEvents } from "./inbound/kafka/command-events.ts";
 import { measureWaiting } from "./measures.ts";
 import { applyPending } from "./operations/credits/apply-pending.ts";
 import { checkDrift } from "./operations/credits/check-drift.ts";
 import type { LedgerContext } from "./operations/credits/ledger-context.ts";
 import { keepCreditMonths } from "./operations/credits/keep-credit-months.ts";
-import { openClosedTags } from "./operations/credits/open-tags.ts";
+import { syncShards } from "./operations/credits/sync-shards.ts";
 import { publishDirectory } from "./operations/directory/publish-directory.ts";
 import { recordUsage } from "./operations/credits/record-usage.ts";
 import { releaseOrphans } from "./operations/credits/release-orphans.ts";
@@ -32,52 +32,45 @@ import { createUsageLines } from "./outbound/postgres/credits/usage-lines.ts";
 import { createWalletChecks } from "./outbound/postgres/credits/wallet-checks.ts";
 
 const SERVICE = "organization";
-/** Of builds between 0.1.0 and this release, whose processes still write it. */
+/** Written by builds between 0.1.0 and this release. */
 const APPEND_ONLY = ["audit_log"];
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 const INTERNAL_CALL_TIMEOUT_MS = 4_000;
-/**
- * How long usage waits in Redis for the ledger, at most, when there is little of it; settlements
- * take it along earlier.
- */
+/** Pause between batches when little usage waits; settlements take usage along earlier. */
 const USAGE_PAUSE_MS = 1_000;
 /**
- * The tags are moved in so many parts side by side: PostgreSQL works on one batch while the next
- * one is made ready.
+ * Shards are read in so many parts concurrently: one batch is prepared while PostgreSQL writes
+ * another.
  */
-const USAGE_LANES = 2;
-/** Entries; a batch of so many is followed by the next one at once. */
+const USAGE_PARTS = 2;
+/** Entries. The next batch follows a batch of this size at once. */
 const LARGE_USAGE_BATCH = 1_000;
-/** Least time from one batch of settlements to the next. */
+/** Minimum time between batches of settlements. */
 const SETTLEMENT_INTERVAL_MS = 500;
-/** How soon a closed tag is noticed. */
-const OPENING_PAUSE_MS = 250;
+/** How soon an unsynced shard is noticed. */
+const SYNC_PAUSE_MS = 250;
 const PENDING_PAUSE_MS = 500;
 const ORPHANS_PAUSE_MS = 60_000;
 const DRIFT_PAUSE_MS = 60_000;
 const CREDIT_MONTHS_PAUSE_MS = 10 * 60_000;
 
-const tagsClosed = gauge(
+const unsyncedShards = gauge(
   "organization.tags.closed",
-  "Hash tags of Redis that are closed, of 64: their organizations are answered 500",
+  "Wallet shards that are unsynced, of 64: their organizations are answered 500",
   "{tag}",
 );
-const tagsUnreachable = gauge(
+const unreachableShards = gauge(
   "organization.tags.unreachable",
-  "Hash tags of Redis, of 64, whose node does not answer: their organizations are answered 500",
+  "Wallet shards whose Redis node does not answer, of 64: their organizations are answered 500",
   "{tag}",
 );
 
-/**
- * Brings the service's schema up to date: the program's command "migrate", and the first step of
- * every start.
- */
+/** Migrates the schema: command "migrate", and first step of every start. */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   const tables = { schema: SERVICE, directory: MIGRATIONS, appendOnly: APPEND_ONLY };
   return migrate({ ...migrationOptions(config), ...tables, logger });
 }
 
-/** The organization service: directory, keys, wallets and the credit ledger. */
 export async function start(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health } = context;
   await migrateDatabase(context);
@@ -129,9 +122,9 @@ export async function start(context: MainContext<Config>): Promise<void> {
     createConsumer(kafka, {
       groupId: SERVICE,
       topics: [TOPICS.commandEvents],
-      // Nobody waits for a settlement, and a thousand of them cost little more than one.
+      // Nobody waits for a settlement, and a thousand cost little more than one.
       minIntervalMs: SETTLEMENT_INTERVAL_MS,
-      onBatch: takeCommandEvents(ledger),
+      onBatch: consumeCommandEvents(ledger),
       logger,
       fatal: (error) => main.fatal(error),
     }),
@@ -142,36 +135,36 @@ export async function start(context: MainContext<Config>): Promise<void> {
     begins: () => beginOffsets(kafka, TOPICS.commandEvents),
     ends: () => endOffsets(kafka, TOPICS.commandEvents),
   };
-  let openings: string | null = "the wallets have not been looked at yet";
-  await scope.start("opening of tags", () =>
+  let unreadyReason: string | null = "wallet shards have not been checked yet";
+  await scope.start("shard sync", () =>
     repeat({
-      name: "opening of tags",
+      name: "shard sync",
       logger,
-      pauseMs: OPENING_PAUSE_MS,
+      pauseMs: SYNC_PAUSE_MS,
       round: async () => {
         const before = await shardStates(redis, ALL_SHARDS);
-        tagsClosed.record(before.unsynced.length);
-        tagsUnreachable.record(before.unreachable.length);
-        if (before.unsynced.length > 0) openings = `${before.unsynced.length} of ${ALL_SHARDS.length} tags are closed`;
-        const { closed } = await openClosedTags({ ...ledger, commandStatus, eventLog }, before.unsynced);
-        // A tag that nobody answers for is no reason to take this process out: it works for all
-        // others.
-        openings = before.unreachable.length === ALL_SHARDS.length ? "Redis does not answer for any tag" : null;
-        tagsClosed.record(closed.length);
+        unsyncedShards.record(before.unsynced.length);
+        unreachableShards.record(before.unreachable.length);
+        if (before.unsynced.length > 0)
+          unreadyReason = `${before.unsynced.length} of ${ALL_SHARDS.length} wallet shards are unsynced`;
+        const { unsynced } = await syncShards({ ...ledger, commandStatus, eventLog }, before.unsynced);
+        // An unreachable shard does not make the process unready: it serves the other shards.
+        unreadyReason =
+          before.unreachable.length === ALL_SHARDS.length ? "Redis does not answer for any wallet shard" : null;
+        unsyncedShards.record(unsynced.length);
       },
     }),
   );
-  health.readiness("wallets", () => openings ?? redis.check());
-  for (let lane = 0; lane < USAGE_LANES; lane += 1) {
-    const tags = ALL_SHARDS.filter((tag) => tag % USAGE_LANES === lane);
-    await scope.start(`usage ${lane}`, () =>
+  health.readiness("wallets", () => unreadyReason ?? redis.check());
+  for (let part = 0; part < USAGE_PARTS; part += 1) {
+    const shards = ALL_SHARDS.filter((shard) => shard % USAGE_PARTS === part);
+    await scope.start(`usage ${part}`, () =>
       repeat({
         name: "usage",
         logger,
         pauseMs: USAGE_PAUSE_MS,
-        // Only a large batch is followed by the next at once: many small ones would cost far more
-        // than a few large ones.
-        round: async () => (await recordUsage(ledger, tags)).moved >= LARGE_USAGE_BATCH,
+        // Many small batches cost far more than a few large ones.
+        round: async () => (await recordUsage(ledger, shards)).moved >= LARGE_USAGE_BATCH,
       }),
     );
   }
@@ -219,7 +212,7 @@ export async function start(context: MainContext<Config>): Promise<void> {
 }
 
 /**
- * Before anything is recorded: a shard that was left alone for long must be in the month of now.
+ * Runs before anything is recorded: a shard that was idle for long must be in the current month.
  */
 async function startCreditMonths(
   { config, scope, clock, logger }: MainContext<Config>,

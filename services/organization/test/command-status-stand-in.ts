@@ -7,9 +7,7 @@ import type { OpenCommand } from "../src/domain/credits/ports.ts";
 
 const OpenRequest = z.object({ organizationIds: z.array(z.guid()) });
 
-/**
- * Answers the internal routes of command-status that an opening asks, from what the test tells it.
- */
+/** Internal routes of command-status that a sync calls, with answers set by the test. */
 export interface StandIn {
   readonly url: string;
   open: OpenCommand[];

@@ -1,7 +1,4 @@
-/**
- * The credit ledger while processes of the release before the months are still running, and after
- * them.
- */
+/** The credit ledger while processes of the release before months run, and after them. */
 import { randomUUID } from "node:crypto";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,17 +9,17 @@ import { ALL_SHARDS, type Shard, shardOf } from "@kapi/admission/redis";
 import { createLogger } from "@kapi/runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { Leg } from "../src/domain/credits/leg.ts";
-import { openClosedTags } from "../src/operations/credits/open-tags.ts";
+import type { LedgerEntry } from "../src/domain/credits/ledger-entry.ts";
+import { syncShards } from "../src/operations/credits/sync-shards.ts";
 import { purchaseCredits } from "../src/operations/credits/purchase-credits.ts";
 import { createCreditMonths } from "../src/outbound/postgres/credits/credit-months.ts";
-import { ledgerSums, MIGRATIONS, startWorld, type World } from "./support.ts";
+import { ledgerSums, MIGRATIONS, startLedger, type LedgerHarness } from "./support.ts";
 
 /** The first migration of the months. */
 const FIRST_NEW = "0014";
 const DAY_SECONDS = 24 * 3_600;
 
-// What processes of the release before run, word for word.
+// The statements of the previous release, unchanged.
 const oldRaise = statement<{ epoch: number }>(
   "test_old_raise_epoch",
   `update tags set epoch = greatest(epoch + 1, extract(epoch from now())::bigint) where tag = $1 returning epoch`,
@@ -47,20 +44,20 @@ const addToWallet = statement<object>(
 );
 
 const organizationId = randomUUID();
-const tag = shardOf(organizationId);
+const shard = shardOf(organizationId);
 const bought = { organizationId, credits: 100, purchaseId: randomUUID() };
 const reservation = { chargeId: randomUUID(), credits: 5 };
 const OLD_ROWS = [
   `insert into organizations values ('${organizationId}', 'Old', now())`,
   `insert into wallets (organization_id, id, tag, low_balance_threshold, created_at, updated_at, consumed, usage_lines)
-   values ('${organizationId}', gen_random_uuid(), ${tag}, 0, now(), now(), 1, 1)`,
+   values ('${organizationId}', gen_random_uuid(), ${shard}, 0, now(), now(), 1, 1)`,
   `insert into credit_legs
    values (gen_random_uuid(), 'consume', '${organizationId}', 1, null, 'getCommand', 'request', null, now(), 1)`,
 ];
-let world: World;
+let harness: LedgerHarness;
 
 beforeAll(async () => {
-  world = await startWorld(async (connectionString) => {
+  harness = await startLedger(async (connectionString) => {
     const directory = mkdtempSync(path.join(tmpdir(), "kapi-migrations-"));
     for (const file of readdirSync(MIGRATIONS).filter((name) => name < FIRST_NEW)) {
       cpSync(path.join(MIGRATIONS, file), path.join(directory, file));
@@ -74,40 +71,48 @@ beforeAll(async () => {
     await stop();
   });
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
-/** Records a leg as the release before does; whether it was new. */
-async function tellOld(leg: Leg): Promise<boolean> {
-  const { database } = world;
+/** Records an entry as the release before does; whether it was new. */
+async function recordOld(entry: LedgerEntry): Promise<boolean> {
+  const { database } = harness;
   return database.transaction(async (tx) => {
     await tx.query(statement("test_share", `select pg_advisory_xact_lock_shared(hashtext(current_schema()), $1)`), [
-      tag,
+      shard,
     ]);
     const select = statement<{ epoch: number }>("test_old_epoch", `select epoch from tags where tag = $1`);
-    const [row] = await tx.query(select, [tag]);
-    const at = new Date(leg.atMs).toISOString();
-    const columns = [leg.chargeId, leg.kind, organizationId, leg.credits, leg.action, leg.operation, leg.requestId];
-    const values = [...columns, leg.commandId, at, row?.epoch].map((value) => [value]);
+    const [row] = await tx.query(select, [shard]);
+    const at = new Date(entry.atMs).toISOString();
+    const columns = [
+      entry.chargeId,
+      entry.kind,
+      organizationId,
+      entry.credits,
+      entry.action,
+      entry.operation,
+      entry.requestId,
+    ];
+    const values = [...columns, entry.commandId, at, row?.epoch].map((value) => [value]);
     const isNew = (await tx.query(oldInsert, values)).length > 0;
     if (!isNew) return false;
-    if (leg.kind === "reserve") {
-      await tx.query(oldReservations, [[leg.chargeId], [organizationId], [leg.credits], [at]]);
+    if (entry.kind === "reserve") {
+      await tx.query(oldReservations, [[entry.chargeId], [organizationId], [entry.credits], [at]]);
     }
-    const of = (kind: Leg["kind"]): number => (leg.kind === kind ? leg.credits : 0);
+    const of = (kind: LedgerEntry["kind"]): number => (entry.kind === kind ? entry.credits : 0);
     await tx.query(addToWallet, [organizationId, of("purchase"), of("reserve"), of("consume")]);
     return true;
   });
 }
 
-async function tell(leg: Leg): Promise<boolean | undefined> {
-  const { store } = world.context;
+async function record(entry: LedgerEntry): Promise<boolean | undefined> {
+  const { store } = harness.context;
   const recorded = await store.transaction(async (tx) =>
-    tx.recordLegs(await tx.shareTagLocks([tag]), [leg], Date.now()),
+    tx.recordEntries(await tx.shareShardLocks([shard]), [entry], Date.now()),
   );
   return recorded[0]?.isNew;
 }
 
-function legOf(kind: Leg["kind"], more: Partial<Leg> = {}): Leg {
+function entryOf(kind: LedgerEntry["kind"], more: Partial<LedgerEntry> = {}): LedgerEntry {
   const names = { chargeId: randomUUID(), operation: "getCommand", requestId: "request", commandId: null };
   return {
     ...names,
@@ -120,19 +125,19 @@ function legOf(kind: Leg["kind"], more: Partial<Leg> = {}): Leg {
   };
 }
 
-async function raiseTo(database: Database, tags: readonly Shard[], epoch: number): Promise<void> {
+async function raiseTo(database: Database, shards: readonly Shard[], epoch: number): Promise<void> {
   const raise = statement<object>("test_raise_to", `update tags set epoch = $2 where tag = any($1::smallint[])`);
-  await database.query(raise, [tags, epoch]);
+  await database.query(raise, [shards, epoch]);
 }
 
 async function expectSums(sums: object): Promise<void> {
-  const { kept, derived } = await ledgerSums(world, organizationId);
+  const { kept, derived } = await ledgerSums(harness, organizationId);
   expect(kept).toMatchObject(sums);
   expect(derived).toEqual(kept);
 }
 
-test("both releases record side by side until the months begin, then the older one is refused, and nothing counts twice", async () => {
-  const { context, database } = world;
+test("both releases record until the months begin, then the older one fails, and nothing counts twice", async () => {
+  const { context, database } = harness;
   const monthsFrom = statement<{ months_from: number; now: number }>(
     "test_months_from",
     `select months_from, extract(epoch from now())::bigint as now from credit_ledger`,
@@ -140,40 +145,40 @@ test("both releases record side by side until the months begin, then the older o
   const [ledger] = await database.query(monthsFrom, []);
   const from = ledger?.months_from ?? 0;
   expect(from - (ledger?.now ?? 0)).toBeGreaterThanOrEqual(7 * DAY_SECONDS);
-  await openClosedTags(context, ALL_SHARDS);
+  await syncShards(context, ALL_SHARDS);
 
-  const [byOld, byNew] = [legOf("consume"), legOf("consume")];
-  expect([await tellOld(byOld), await tell(byOld)]).toEqual([true, false]);
-  expect([await tell(byNew), await tellOld(byNew)]).toEqual([true, false]);
-  const both = legOf("consume");
-  expect((await Promise.all([tellOld(both), tell(both)])).filter((isNew) => isNew === true)).toHaveLength(1);
-  const purchase = legOf("purchase", { chargeId: bought.purchaseId, credits: bought.credits });
-  expect(await tellOld(purchase)).toBe(true);
+  const [byOld, byNew] = [entryOf("consume"), entryOf("consume")];
+  expect([await recordOld(byOld), await record(byOld)]).toEqual([true, false]);
+  expect([await record(byNew), await recordOld(byNew)]).toEqual([true, false]);
+  const both = entryOf("consume");
+  expect((await Promise.all([recordOld(both), record(both)])).filter((isNew) => isNew === true)).toHaveLength(1);
+  const purchase = entryOf("purchase", { chargeId: bought.purchaseId, credits: bought.credits });
+  expect(await recordOld(purchase)).toBe(true);
   await purchaseCredits(context, bought);
   await expect(purchaseCredits(context, { ...bought, credits: 7 })).rejects.toMatchObject({ status: 400 });
-  const late = legOf("purchase", { credits: 10 });
-  expect(await tellOld(late)).toBe(true);
-  const reserve = legOf("reserve", reservation);
-  expect([await tellOld(reserve), await tell(reserve)]).toEqual([true, false]);
+  const late = entryOf("purchase", { credits: 10 });
+  expect(await recordOld(late)).toBe(true);
+  const reserve = entryOf("reserve", reservation);
+  expect([await recordOld(reserve), await record(reserve)]).toEqual([true, false]);
   await expectSums({ purchased: 110, consumed: 4, reserved: 5 });
 
-  // The months begin, though a process of the release before still runs, and even raises the epoch.
+  // Months begin although a process of the previous release runs and raises the epoch.
   await raiseTo(database, ALL_SHARDS, from - 1);
-  await database.query(oldRaise, [tag]);
-  for (const leg of [byOld, byNew, both, reserve]) expect(await tell(leg)).toBe(false);
-  const fresh = legOf("consume");
-  expect(await tell(fresh)).toBe(true);
-  for (const leg of [fresh, byOld, legOf("consume")])
-    await expect(tellOld(leg)).rejects.toThrow("credit_legs_before_months");
+  await database.query(oldRaise, [shard]);
+  for (const entry of [byOld, byNew, both, reserve]) expect(await record(entry)).toBe(false);
+  const fresh = entryOf("consume");
+  expect(await record(fresh)).toBe(true);
+  for (const entry of [fresh, byOld, entryOf("consume")])
+    await expect(recordOld(entry)).rejects.toThrow("credit_legs_before_months");
   await purchaseCredits(context, bought);
   await purchaseCredits(context, { organizationId, purchaseId: late.chargeId, credits: 10 });
   await expectSums({ purchased: 110, consumed: 5, reserved: 5 });
 
-  // The time before the months is dropped like a month.
+  // The table from before months is dropped like a month.
   for (let month = 1; month <= 2; month += 1) await raiseTo(database, ALL_SHARDS, from + month * 32 * DAY_SECONDS);
   expect(await createCreditMonths(database).dropOldest("9999-01-01")).toBe(true);
-  expect(await tell({ ...reserve, kind: "settle", action: "consume", credits: 50 })).toBe(true);
+  expect(await record({ ...reserve, kind: "settle", action: "consume", credits: 50 })).toBe(true);
   await purchaseCredits(context, bought);
   await expect(purchaseCredits(context, { ...bought, credits: 7 })).rejects.toMatchObject({ status: 400 });
-  expect((await ledgerSums(world, organizationId)).kept).toMatchObject({ purchased: 110, consumed: 10, reserved: 0 });
+  expect((await ledgerSums(harness, organizationId)).kept).toMatchObject({ purchased: 110, consumed: 10, reserved: 0 });
 });

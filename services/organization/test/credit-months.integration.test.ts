@@ -1,6 +1,4 @@
-/**
- * The credit ledger by month. A month ends here by raising the epochs of the shards, as time does.
- */
+/** The credit ledger by month. Raising the epochs of the shards ends a month. */
 import { randomUUID } from "node:crypto";
 
 import { transactionWithOutbox } from "@kapi/outbox";
@@ -9,23 +7,32 @@ import { ALL_SHARDS, settledKey, type Shard, shardOf } from "@kapi/admission/red
 import { eventually, measurements } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { Leg } from "../src/domain/credits/leg.ts";
+import type { LedgerEntry } from "../src/domain/credits/ledger-entry.ts";
 import { checkDrift } from "../src/operations/credits/check-drift.ts";
 import { keepCreditMonths, monthOf } from "../src/operations/credits/keep-credit-months.ts";
 import { listCreditUsage } from "../src/operations/credits/list-credit-usage.ts";
 import { purchaseCredits } from "../src/operations/credits/purchase-credits.ts";
 import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
 import { createCreditMonths } from "../src/outbound/postgres/credits/credit-months.ts";
-import { recordLegs, shareTagLocks } from "../src/outbound/postgres/credits/ledger.ts";
+import { recordEntries, shareShardLocks } from "../src/outbound/postgres/credits/ledger.ts";
 import { createUsageLines, selectPage } from "../src/outbound/postgres/credits/usage-lines.ts";
 import { createWalletChecks } from "../src/outbound/postgres/credits/wallet-checks.ts";
-import { finish, ledgerSums, organizationWith, read, redisSums, reserve, startWorld, type World } from "./support.ts";
+import {
+  finish,
+  ledgerSums,
+  organizationWith,
+  read,
+  redisSums,
+  reserve,
+  startLedger,
+  type LedgerHarness,
+} from "./support.ts";
 
 const DAY_MS = 24 * 3_600_000;
 /** After every month that a test comes to. */
 const FAR_MONTH = "9999-01-01";
 
-const lockTags = statement<object>(
+const lockShards = statement<object>(
   "test_lock_tags",
   `select pg_advisory_xact_lock(hashtext(current_schema()), tag) from unnest($1::int[]) as tag`,
 );
@@ -41,85 +48,85 @@ const countEntries = statement<{ count: number }>(
 );
 
 const measured = measurements();
-let world: World;
+let harness: LedgerHarness;
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startLedger();
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 /** Takes these shards into the month that is so many after the newest that any shard is in. */
-async function nextMonth(tags: readonly Shard[] = ALL_SHARDS, months = 1): Promise<void> {
-  await world.database.transaction(async (tx) => {
-    await tx.query(lockTags, [tags]);
-    await tx.query(endMonths, [tags, months]);
+async function nextMonth(shards: readonly Shard[] = ALL_SHARDS, months = 1): Promise<void> {
+  await harness.database.transaction(async (tx) => {
+    await tx.query(lockShards, [shards]);
+    await tx.query(endMonths, [shards, months]);
   });
 }
 
 /** Drops all months that no shard is in, or was in last. */
 async function dropMonths(): Promise<number> {
   let dropped = 0;
-  while (await createCreditMonths(world.database).dropOldest(FAR_MONTH)) dropped += 1;
+  while (await createCreditMonths(harness.database).dropOldest(FAR_MONTH)) dropped += 1;
   return dropped;
 }
 
-function tell(legs: readonly Leg[], nowMs = Date.now(), { context } = world): Promise<unknown> {
-  const tags = [...new Set(legs.map((leg) => shardOf(leg.organizationId)))];
-  return context.store.transaction(async (tx) => tx.recordLegs(await tx.shareTagLocks(tags), legs, nowMs));
+function record(entries: readonly LedgerEntry[], nowMs = Date.now(), { context } = harness): Promise<unknown> {
+  const shards = [...new Set(entries.map((entry) => shardOf(entry.organizationId)))];
+  return context.store.transaction(async (tx) => tx.recordEntries(await tx.shareShardLocks(shards), entries, nowMs));
 }
 
-function legOf(organizationId: string, kind: Leg["kind"], more: Partial<Leg> = {}): Leg {
+function entryOf(organizationId: string, kind: LedgerEntry["kind"], more: Partial<LedgerEntry> = {}): LedgerEntry {
   const action = kind === "settle" ? "consume" : null;
   const names = { chargeId: randomUUID(), operation: "getCommand", requestId: "request", commandId: null };
   return { ...names, kind, organizationId, credits: 1, action, atMs: Date.now(), ...more };
 }
 
 /** A read, and a command with its end. */
-function someLegs(organizationId: string): Leg[] {
+function someEntries(organizationId: string): LedgerEntry[] {
   const chargeId = randomUUID();
   return [
-    legOf(organizationId, "consume", { credits: 2 }),
-    legOf(organizationId, "reserve", { chargeId, credits: 3 }),
-    legOf(organizationId, "settle", { chargeId, credits: 3 }),
+    entryOf(organizationId, "consume", { credits: 2 }),
+    entryOf(organizationId, "reserve", { chargeId, credits: 3 }),
+    entryOf(organizationId, "settle", { chargeId, credits: 3 }),
   ];
 }
 
 async function expectSums(organizationId: string, sums: object): Promise<void> {
-  const { kept, derived } = await ledgerSums(world, organizationId);
+  const { kept, derived } = await ledgerSums(harness, organizationId);
   expect(kept).toMatchObject(sums);
   expect(derived).toEqual(kept);
 }
 
-test("a leg that is told before and after a month's end counts once", async () => {
-  const organizationId = await organizationWith(world, 100);
-  const legs = someLegs(organizationId);
-  await tell(legs);
+test("an entry recorded before and after a month's end counts once", async () => {
+  const organizationId = await organizationWith(harness, 100);
+  const entries = someEntries(organizationId);
+  await record(entries);
   await nextMonth();
-  await tell(legs);
-  await tell([...legs, legOf(organizationId, "consume")]);
+  await record(entries);
+  await record([...entries, entryOf(organizationId, "consume")]);
   await expectSums(organizationId, { consumed: 6, reserved: 0, available: 94 });
-  expect((await world.database.query(countEntries, [organizationId]))[0]?.count).toBe(5);
+  expect((await harness.database.query(countEntries, [organizationId]))[0]?.count).toBe(5);
 });
 
-test("a leg counts once, whoever tells it while the month of its shard ends", async () => {
-  const organizations = [await organizationWith(world, 1_000), await organizationWith(world, 1_000)];
+test("an entry counts once when several record it at the end of a month", async () => {
+  const organizations = [await organizationWith(harness, 1_000), await organizationWith(harness, 1_000)];
   const ROUNDS = 8;
   for (let round = 0; round < ROUNDS; round += 1) {
-    const legs = organizations.flatMap(someLegs);
-    const tags = round % 2 === 0 ? ALL_SHARDS : [shardOf(organizations[0] ?? "")];
-    await Promise.all([tell(legs), nextMonth(tags), tell(legs.toReversed()), tell(legs)]);
+    const entries = organizations.flatMap(someEntries);
+    const shards = round % 2 === 0 ? ALL_SHARDS : [shardOf(organizations[0] ?? "")];
+    await Promise.all([record(entries), nextMonth(shards), record(entries.toReversed()), record(entries)]);
   }
   for (const organizationId of organizations) {
     await expectSums(organizationId, { consumed: ROUNDS * 5, reserved: 0, available: 1_000 - ROUNDS * 5 });
   }
 });
 
-test("a reservation that is told of again months later is not set aside a second time", async () => {
-  const organizationId = await organizationWith(world, 100);
-  const reservation = legOf(organizationId, "reserve", { credits: 9 });
-  await tell([reservation]);
+test("a reservation repeated months later reserves no credits again", async () => {
+  const organizationId = await organizationWith(harness, 100);
+  const reservation = entryOf(organizationId, "reserve", { credits: 9 });
+  await record([reservation]);
   await nextMonth(ALL_SHARDS, 2);
   await nextMonth();
-  await tell([{ ...reservation, operation: "command", requestId: null }]);
+  await record([{ ...reservation, operation: "command", requestId: null }]);
   await expectSums(organizationId, { reserved: 9, available: 91 });
 });
 
@@ -129,83 +136,83 @@ test.each([
   ["in this month, and was reserved months ago", 3, 0],
 ])("a command that is asked for again, whose reservation came back %s, reserves nothing for good", async (...row) => {
   const [, monthsOpen, monthsSince] = row;
-  const { context } = world;
-  const organizationId = await organizationWith(world, 100);
-  const reservation = legOf(organizationId, "reserve", { credits: 9 });
-  await tell([reservation]);
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 100);
+  const reservation = entryOf(organizationId, "reserve", { credits: 9 });
+  await record([reservation]);
   for (let month = 0; month < monthsOpen; month += 1) await nextMonth();
-  await tell([{ ...reservation, kind: "settle", action: "release" }]);
+  await record([{ ...reservation, kind: "settle", action: "release" }]);
   for (let month = 0; month < monthsSince; month += 1) await nextMonth();
   // Days into the month, and with the id of the new request.
   const nowMs = (await epochMs(organizationId)) + 3 * DAY_MS;
-  await tell([{ ...reservation, requestId: "again", atMs: nowMs }], nowMs);
-  expect((await ledgerSums(world, organizationId)).kept).toMatchObject({ reserved: 0, available: 100 });
+  await record([{ ...reservation, requestId: "again", atMs: nowMs }], nowMs);
+  expect((await ledgerSums(harness, organizationId)).kept).toMatchObject({ reserved: 0, available: 100 });
   await finish(context, organizationId, reservation.chargeId, 9);
-  const { kept } = await ledgerSums(world, organizationId);
+  const { kept } = await ledgerSums(harness, organizationId);
   expect(kept).toMatchObject({ reserved: 0, consumed: 9, available: 91 });
   const open = statement<object>("test_open_of", `select from open_reservations where organization_id = $1`);
-  expect(await world.database.query(open, [organizationId])).toEqual([]);
+  expect(await harness.database.query(open, [organizationId])).toEqual([]);
 });
 
 /** When the shard's month began or its epoch was raised in it, in ms. */
 async function epochMs(organizationId: string): Promise<number> {
   const select = statement<{ epoch: number }>("test_epoch", `select epoch from tags where tag = $1`);
-  const [row] = await world.database.query(select, [shardOf(organizationId)]);
+  const [row] = await harness.database.query(select, [shardOf(organizationId)]);
   return (row?.epoch ?? 0) * 1_000;
 }
 
-test("a leg that is weeks old is looked for in all months; one that a dropped month may have had is put aside", async () => {
-  const organizationId = await organizationWith(world, 100);
+test("an entry of weeks ago is looked for in all months; one that a dropped month may have is put aside", async () => {
+  const organizationId = await organizationWith(harness, 100);
   const nowMs = Date.now() + 100 * DAY_MS;
-  const legs = someLegs(organizationId);
-  await tell(legs);
+  const entries = someEntries(organizationId);
+  await record(entries);
   for (let month = 0; month < 3; month += 1) await nextMonth();
-  await tell(legs, nowMs);
+  await record(entries, nowMs);
   await expectSums(organizationId, { consumed: 5, available: 95 });
-  // Nobody has told this one before, and every month since is kept.
-  await tell([legOf(organizationId, "consume", { atMs: nowMs - 22 * DAY_MS })], nowMs);
+  // A new entry, and every month since is kept.
+  await record([entryOf(organizationId, "consume", { atMs: nowMs - 22 * DAY_MS })], nowMs);
   await expectSums(organizationId, { consumed: 6, available: 94 });
 
-  const stillOpen = legOf(organizationId, "reserve", { credits: 4 });
-  await tell([stillOpen]);
+  const stillOpen = entryOf(organizationId, "reserve", { credits: 4 });
+  await record([stillOpen]);
   for (let month = 0; month < 3; month += 1) await nextMonth();
   expect(await dropMonths()).toBeGreaterThan(0);
-  await tell([...legs, stillOpen], nowMs);
-  await tell([...legs, { ...stillOpen, kind: "settle", action: "consume" }], nowMs);
-  expect((await ledgerSums(world, organizationId)).kept).toMatchObject({ consumed: 10, reserved: 0, available: 90 });
-  const refused = statement<{ leg: string; entry: Leg }>(
+  await record([...entries, stillOpen], nowMs);
+  await record([...entries, { ...stillOpen, kind: "settle", action: "consume" }], nowMs);
+  expect((await ledgerSums(harness, organizationId)).kept).toMatchObject({ consumed: 10, reserved: 0, available: 90 });
+  const refused = statement<{ leg: string; entry: LedgerEntry }>(
     "test_select_refused",
     `select leg, entry from refused_credit_entries where organization_id = $1 order by leg`,
   );
-  const rows = await world.database.query(refused, [organizationId]);
-  expect(rows.map((row) => row.entry)).toEqual([legs[0], legs[1], legs[2]]);
-  const { database, context } = world;
+  const rows = await harness.database.query(refused, [organizationId]);
+  expect(rows.map((row) => row.entry)).toEqual([entries[0], entries[1], entries[2]]);
+  const { database, context } = harness;
   await keepCreditMonths({ ...context, months: createCreditMonths(database) }, 1_000);
   expect(measured.last("organization.entries.refused")).toBe(3);
 });
 
-test("a settlement takes the price and the operation of a reservation whose month was dropped", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 100);
+test("a settlement uses the price and operation of a reservation whose month was dropped", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 100);
   const [kept, released] = [await reserve(context, organizationId, 5), await reserve(context, organizationId, 7)];
   await recordAllUsage(context, ALL_SHARDS);
   for (let month = 0; month < 3; month += 1) await nextMonth();
   expect(await dropMonths()).toBeGreaterThan(0);
-  expect((await ledgerSums(world, organizationId)).derived.reserved).toBe(0);
+  expect((await ledgerSums(harness, organizationId)).derived.reserved).toBe(0);
 
   await finish(context, organizationId, kept, 50);
   await finish(context, organizationId, released, 70, "release");
   await finish(context, organizationId, kept, 50);
-  expect((await ledgerSums(world, organizationId)).kept).toMatchObject({ reserved: 0, consumed: 5, available: 95 });
-  const { usage } = await listCreditUsage(createUsageLines(world.database), organizationId, { page: 1, limit: 10 });
+  expect((await ledgerSums(harness, organizationId)).kept).toMatchObject({ reserved: 0, consumed: 5, available: 95 });
+  const { usage } = await listCreditUsage(createUsageLines(harness.database), organizationId, { page: 1, limit: 10 });
   expect(usage).toMatchObject([{ credits: -7, operation: "getCommand", commandId: released }]);
-  const days = await createUsageLines(world.database).byDay(organizationId, "2000-01-01");
+  const days = await createUsageLines(harness.database).byDay(organizationId, "2000-01-01");
   expect(days).toMatchObject([{ operation: "getCommand", requests: 2, credits: 5 }]);
 });
 
-test("a purchase id is known for good", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 10);
+test("a purchase id is never reused", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 10);
   const bought = { organizationId, credits: 25, purchaseId: randomUUID() };
   await purchaseCredits(context, bought);
   for (let month = 0; month < 3; month += 1) await nextMonth();
@@ -214,20 +221,20 @@ test("a purchase id is known for good", async () => {
   await context.redis.commands.del(settledKey(shardOf(organizationId), bought.purchaseId));
   await purchaseCredits(context, bought);
   await expect(purchaseCredits(context, { ...bought, credits: 26 })).rejects.toMatchObject({ status: 400 });
-  const { kept } = await ledgerSums(world, organizationId);
+  const { kept } = await ledgerSums(harness, organizationId);
   expect(kept).toMatchObject({ purchased: 35, available: 35 });
   expect(await redisSums(context, organizationId)).toEqual(kept);
 });
 
-test("wallets are still what their entries give after months were dropped, and the list has what is kept", async () => {
-  const { context, database } = world;
-  const context2 = { ...context, checks: createWalletChecks(database), lookPauseMs: 1 };
-  const old = await organizationWith(world, 100);
+test("after months are dropped, wallets keep their sums and the list has the kept months", async () => {
+  const { context, database } = harness;
+  const context2 = { ...context, checks: createWalletChecks(database), comparisonPauseMs: 1 };
+  const old = await organizationWith(harness, 100);
   await read(context, old, 3);
   await reserve(context, old, 5);
   await recordAllUsage(context, ALL_SHARDS);
   await nextMonth();
-  const young = await organizationWith(world, 50);
+  const young = await organizationWith(harness, 50);
   for (let month = 0; month < 2; month += 1) {
     for (const organizationId of [old, young]) await read(context, organizationId, 2);
     await recordAllUsage(context, ALL_SHARDS);
@@ -249,28 +256,28 @@ test("wallets are still what their entries give after months were dropped, and t
   );
   const muchLater = { ...context2, clock: { nowMs: () => Date.now() + 3 * DAY_MS } };
   expect((await checkDrift(muchLater)).filter(({ organizationId }) => organizationId === old)).toMatchObject([
-    { source: "legs", expected: { consumed: 7 }, found: { consumed: 5 } },
+    { source: "entries", expected: { consumed: 7 }, found: { consumed: 5 } },
   ]);
 });
 
-test("the pages of the list over many months neither repeat nor skip a line, and read few entries", async () => {
-  const organizationId = await organizationWith(world, 1_000);
+test("pages over many months repeat and skip no line, and read few entries", async () => {
+  const organizationId = await organizationWith(harness, 1_000);
   const LINES = 60;
   const atMs = Date.now();
-  const legs = Array.from({ length: LINES }, (_, index) =>
-    legOf(organizationId, "consume", { credits: index + 1, atMs: atMs + index }),
+  const entries = Array.from({ length: LINES }, (_, index) =>
+    entryOf(organizationId, "consume", { credits: index + 1, atMs: atMs + index }),
   );
   const MONTHS = 25;
   for (let month = 0; month < MONTHS; month += 1) {
-    // Some are told a month late.
-    await tell(legs.filter((_, index) => Math.floor((index + (index % 3)) / 2.5) === month));
+    // Some are recorded a month late.
+    await record(entries.filter((_, index) => Math.floor((index + (index % 3)) / 2.5) === month));
     await nextMonth([shardOf(organizationId)]);
   }
-  const lines = createUsageLines(world.database);
+  const lines = createUsageLines(harness.database);
   const pages = [];
   for (let page = 1; page <= 9; page += 1) pages.push(await listCreditUsage(lines, organizationId, { page, limit: 7 }));
   expect(pages.flatMap(({ usage }) => usage.map(({ credits }) => credits))).toEqual(
-    legs.map(({ credits }) => credits).toReversed(),
+    entries.map(({ credits }) => credits).toReversed(),
   );
   const LIMIT = 7;
   expect(await entriesRead(organizationId, LIMIT)).toBeLessThan(3 * LIMIT + 2 * MONTHS);
@@ -282,7 +289,7 @@ async function entriesRead(organizationId: string, limit: number): Promise<numbe
     "test_explain_page",
     `explain (analyze, format json, timing off) ${selectPage.text}`,
   );
-  const [row] = await world.database.query(explain, [organizationId, limit, 0]);
+  const [row] = await harness.database.query(explain, [organizationId, limit, 0]);
   const plan = row?.["QUERY PLAN"][0]?.Plan;
   if (plan === undefined) throw new Error("no plan");
   return scansOf(plan).reduce((sum, scan) => sum + scan["Actual Rows"] * scan["Actual Loops"], 0);
@@ -301,24 +308,24 @@ function scansOf(node: PlanNode): PlanNode[] {
   return node["Node Type"].startsWith("Index") ? [node, ...below] : below;
 }
 
-test("dropping a month that somebody reads holds up nobody who records, and is made up for", async () => {
-  const organizationId = await organizationWith(world, 100);
+test("dropping a month that is being read does not block recording, and is retried", async () => {
+  const organizationId = await organizationWith(harness, 100);
   for (let month = 0; month < 3; month += 1) await nextMonth();
-  const { logger, environment } = { ...world, ...world.context };
+  const { logger, environment } = { ...harness, ...harness.context };
   const options = { connectionString: environment.postgresUrl, schema: "organization", applicationName: "recorder" };
   const { value: recorder, stop } = await createPool({ ...options, max: 1, logger });
   const record = (): Promise<unknown> =>
     transactionWithOutbox(recorder, { publish: () => Promise.resolve(false) }, async (tx) => {
-      // Whoever would wait behind the drop fails here.
+      // Fails if it waits behind the drop.
       await tx.query(statement("test_wait_for_nobody", `set local lock_timeout = '1ms'`), []);
-      const legs = [legOf(organizationId, "consume"), ...someLegs(organizationId)];
-      return recordLegs(tx, await shareTagLocks(tx, [shardOf(organizationId)]), legs, Date.now());
+      const entries = [entryOf(organizationId, "consume"), ...someEntries(organizationId)];
+      return recordEntries(tx, await shareShardLocks(tx, [shardOf(organizationId)]), entries, Date.now());
     });
   // A connection reads the bounds of a partition from its parent once.
   await record();
   const { promise: readEnough, resolve: endReading } = Promise.withResolvers<void>();
   const { promise: isReading, resolve: begun } = Promise.withResolvers<void>();
-  const reading = world.database.transaction(async (tx) => {
+  const reading = harness.database.transaction(async (tx) => {
     await tx.query(countEntries, [organizationId]);
     begun();
     await readEnough;
@@ -329,7 +336,7 @@ test("dropping a month that somebody reads holds up nobody who records, and is m
     const dropping = (async () => {
       while (!tries.signal.aborted) expect(await dropMonths()).toBe(0);
     })();
-    const isWaiting = async (): Promise<boolean> => (await world.database.query(waitingDrops, []))[0]?.count === 1;
+    const isWaiting = async (): Promise<boolean> => (await harness.database.query(waitingDrops, []))[0]?.count === 1;
     await eventually(
       async () => {
         if (!(await isWaiting())) return false;
@@ -353,18 +360,18 @@ const waitingDrops = statement<{ count: number }>(
   `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%drop_credit_month%' and pid <> pg_backend_pid()`,
 );
 
-test("each shard is taken into the month of now, whose partition is there with the next; what is kept stays", async () => {
-  const { database } = world;
+test("each shard moves into the current month, which has a partition as the next month has; kept months stay", async () => {
+  const { database } = harness;
   const age = statement<object>("test_age_shard", `update tags set epoch = epoch - 2 * 86400 where tag = 7`);
-  const fresh = await startWorld();
+  const fresh = await startLedger();
   try {
     await fresh.database.query(age, []);
-    await expect(fresh.context.store.transaction((tx) => tx.shareTagLocks([7]))).rejects.toThrow(
+    await expect(fresh.context.store.transaction((tx) => tx.shareShardLocks([7]))).rejects.toThrow(
       "epoch of wallet shard 7",
     );
     const months = createCreditMonths(fresh.database);
     await keepCreditMonths({ ...fresh.context, months }, 3);
-    await fresh.context.store.transaction((tx) => tx.shareTagLocks([7]));
+    await fresh.context.store.transaction((tx) => tx.shareShardLocks([7]));
     const partitions = statement<{ name: string }>(
       "test_partitions",
       `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'credit_entries'::regclass order by 1`,
@@ -380,8 +387,8 @@ test("each shard is taken into the month of now, whose partition is there with t
   expect(deleted).toBeGreaterThan(0);
 });
 
-test("processes that start at once make the next months together", async () => {
-  const months = createCreditMonths(world.database);
+test("processes that start concurrently create the next months", async () => {
+  const months = createCreditMonths(harness.database);
   for (const month of ["2095-01-01", "2095-02-01", "2095-03-01", "2095-04-01"]) {
     await Promise.all(Array.from({ length: 6 }, () => months.keep(month)));
   }

@@ -8,13 +8,13 @@ import { purchaseCredits } from "../src/operations/credits/purchase-credits.ts";
 import { listCreditUsage } from "../src/operations/credits/list-credit-usage.ts";
 import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
 import { createUsageLines } from "../src/outbound/postgres/credits/usage-lines.ts";
-import { finish, ledgerSums, organizationWith, read, reserve, startWorld, type World } from "./support.ts";
+import { finish, ledgerSums, organizationWith, read, reserve, startLedger, type LedgerHarness } from "./support.ts";
 
-let world: World;
+let harness: LedgerHarness;
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startLedger();
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 type Answer = ReturnType<typeof CreditUsageAnswer.parse>;
 
@@ -23,20 +23,20 @@ const KEY = { type: "key", id: "aaaaaaaaaaaaaaaa" } as const;
 
 async function usage(organizationId: string, page = 1, limit = DEFAULT_PAGE_LIMIT): Promise<Answer> {
   return CreditUsageAnswer.parse(
-    await listCreditUsage(createUsageLines(world.database), organizationId, { page, limit }),
+    await listCreditUsage(createUsageLines(harness.database), organizationId, { page, limit }),
   );
 }
 
 async function expectSum(organizationId: string): Promise<void> {
-  const { kept } = await ledgerSums(world, organizationId);
+  const { kept } = await ledgerSums(harness, organizationId);
   const { usage: lines, pagination } = await usage(organizationId, 1, 100);
   expect(pagination.total).toBe(lines.length);
   expect(lines.reduce((sum, line) => sum + line.credits, 0)).toBe(kept.consumed + kept.reserved);
 }
 
-test("every billed request and reservation is a line, newest first; what came back is negative, purchases are none", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 1_000);
+test("every billed request and reservation is a line, newest first; refunds are negative, purchases are no lines", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 1_000);
   await read(context, organizationId, 3);
   await recordAllUsage(context, ALL_SHARDS);
   await expectSum(organizationId);
@@ -66,9 +66,9 @@ test("every billed request and reservation is a line, newest first; what came ba
   );
 });
 
-test("a refunded request has a second line that takes the first one back", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 100);
+test("a refunded request has a second, negative line", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 100);
   await recordRefund(organizationId);
   await recordAllUsage(context, ALL_SHARDS);
   await expectSum(organizationId);
@@ -80,7 +80,7 @@ test("a refunded request has a second line that takes the first one back", async
 });
 
 async function recordRefund(organizationId: string): Promise<void> {
-  const { context } = world;
+  const { context } = harness;
   const chargeId = randomUUID();
   const request = { organizationId, chargeId, keyId: KEY.id, operation: "getCommand", requestId: "request" };
   await admit(context.redis, {
@@ -94,9 +94,9 @@ async function recordRefund(organizationId: string): Promise<void> {
   await refund(context.redis, request);
 }
 
-test("a reservation that is heard of by its end first is in the list once, and its sum is right at each step", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 100);
+test("a reservation whose end is recorded first is listed once, with the right sum at each step", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 9);
   await finish(context, organizationId, commandId, 9);
   await expectSum(organizationId);
@@ -107,9 +107,9 @@ test("a reservation that is heard of by its end first is in the list once, and i
   expect((await usage(organizationId)).usage).toMatchObject([{ credits: 9, commandId, xRequestId: "request" }]);
 });
 
-test("the pages part the list, and free requests are no lines", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 1_000);
+test("pages split the list, and free requests are no lines", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 1_000);
   for (let price = 0; price < 12; price += 1) await read(context, organizationId, price);
   await recordAllUsage(context, ALL_SHARDS);
   const pages = await Promise.all([1, 2, 3, 4].map((page) => usage(organizationId, page, 5)));

@@ -11,43 +11,40 @@ import { checkDrift, type DriftContext } from "../src/operations/credits/check-d
 import { purchaseCredits } from "../src/operations/credits/purchase-credits.ts";
 import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
 import { createWalletChecks } from "../src/outbound/postgres/credits/wallet-checks.ts";
-import { finish, ledgerSums, organizationWith, read, reserve, startWorld, type World } from "./support.ts";
+import { finish, ledgerSums, organizationWith, read, reserve, startLedger, type LedgerHarness } from "./support.ts";
 
-const LOOK_PAUSE_MS = 20;
+const COMPARISON_PAUSE_MS = 20;
 const DAY_MS = 24 * 3_600_000;
 
 const changeWallet = statement<object>(
   "test_change_wallet",
   `update wallets set consumed = consumed + $2 where organization_id = $1`,
 );
-const deleteLegs = statement<object>(
+const deleteEntries = statement<object>(
   "test_delete_legs",
   `delete from credit_entries where organization_id = $1 and leg = $2`,
 );
 
 const measured = measurements();
 let logged: string[] = [];
-let world: World;
+let harness: LedgerHarness;
 let context: DriftContext;
 
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startLedger();
   const destination = { write: (line: string) => void logged.push(line) };
   const logger = createLogger({ service: "organization-test", level: "error", destination });
-  const checks = createWalletChecks(world.database);
-  context = { ...world.context, logger, checks, lookPauseMs: LOOK_PAUSE_MS };
+  const checks = createWalletChecks(harness.database);
+  context = { ...harness.context, logger, checks, comparisonPauseMs: COMPARISON_PAUSE_MS };
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 beforeEach(() => {
   logged = [];
 });
 
-/**
- * A wallet with something of everything: bought, consumed, reserved, given back, and an entry that
- * nobody has read.
- */
+/** A wallet with a purchase, a charge, a reservation, a refund, and an unread entry. */
 async function usedWallet(): Promise<string> {
-  const organizationId = await organizationWith(world, 100);
+  const organizationId = await organizationWith(harness, 100);
   while ((await applyPending(context)) > 0);
   await read(context, organizationId, 3);
   await purchaseCredits(context, { organizationId, credits: 10, purchaseId: randomUUID() });
@@ -70,7 +67,7 @@ function expectMeasured(wallets: number, credits: number): void {
   expect(measured.last("organization.greatest_drift")).toBe(credits);
 }
 
-test("wallets that are as they should be are no drift, while they are used too", async () => {
+test("correct wallets do not drift, also while they are used", async () => {
   const organizationId = await usedWallet();
   expect(await checkDrift(context)).toEqual([]);
   const checked = new AbortController();
@@ -89,27 +86,27 @@ test("wallets that are as they should be are no drift, while they are used too",
   expect(logged).toEqual([]);
 });
 
-test("a settlement that the ledger has and Redis gets a moment later is no drift", async () => {
+test("a settlement on its way from the ledger to Redis is no drift", async () => {
   const organizationId = await usedWallet();
   const commandId = await reserve(context, organizationId, 6);
   const { promise: secondLook, resolve } = Promise.withResolvers<void>();
-  let looks = 0;
+  let comparisons = 0;
   const call: DriftContext["redis"]["call"] = async (name, keys, args) => {
     if (name === "kapi_settle") await secondLook;
-    if (name === "kapi_read_tag" && keys[0] === metaKey(shardOf(organizationId)) && (looks += 1) === 2) resolve();
-    return world.context.redis.call(name, keys, args);
+    if (name === "kapi_read_tag" && keys[0] === metaKey(shardOf(organizationId)) && (comparisons += 1) === 2) resolve();
+    return harness.context.redis.call(name, keys, args);
   };
   const slow = { ...context, redis: { ...context.redis, call } };
   const finished = finish(slow, organizationId, commandId, 6);
   await eventually(async () => {
-    expect((await ledgerSums(world, organizationId)).kept.consumed).toBe(15);
+    expect((await ledgerSums(harness, organizationId)).kept.consumed).toBe(15);
   });
   expect(await checkDrift(slow)).toEqual([]);
-  expect(looks).toBeGreaterThan(1);
+  expect(comparisons).toBeGreaterThan(1);
   await finished;
 });
 
-test("a wallet that Redis tells otherwise is a drift: logged, measured, and left as it is", async () => {
+test("a wallet that differs in Redis drifts: it is logged, measured and not corrected", async () => {
   const organizationId = await usedWallet();
   await inRedis(organizationId, 4);
   for (let check = 0; check < 2; check += 1) {
@@ -125,36 +122,36 @@ test("a wallet that Redis tells otherwise is a drift: logged, measured, and left
   expectMeasured(0, 0);
 });
 
-test("a wallet of the ledger that its legs do not give is a drift, whenever it came to be so", async () => {
+test("a wallet drifts if its entries give other sums, whenever that began", async () => {
   const organizationId = await usedWallet();
-  await world.database.query(changeWallet, [organizationId, 3]);
+  await harness.database.query(changeWallet, [organizationId, 3]);
   const sources = (await checkDrift(context)).map((drift) => [drift.organizationId, drift.source]);
   expect(sources).toEqual([
     [organizationId, "redis"],
-    [organizationId, "legs"],
+    [organizationId, "entries"],
   ]);
   expectMeasured(1, 3);
-  await world.database.query(changeWallet, [organizationId, -3]);
+  await harness.database.query(changeWallet, [organizationId, -3]);
   expect(await checkDrift(context)).toEqual([]);
-  // From here on only what is new is summed up.
+  // From here only new entries are summed up.
   await read(context, organizationId, 2);
   await recordAllUsage(context, ALL_SHARDS);
   expect(await checkDrift(context)).toEqual([]);
-  await world.database.query(changeWallet, [organizationId, 1]);
+  await harness.database.query(changeWallet, [organizationId, 1]);
   expect(await checkDrift(context)).toMatchObject([
     { source: "redis" },
-    { source: "legs", expected: { consumed: 12 } },
+    { source: "entries", expected: { consumed: 12 } },
   ]);
-  await world.database.query(changeWallet, [organizationId, -1]);
+  await harness.database.query(changeWallet, [organizationId, -1]);
 });
 
-test("a leg that was lost long after it was checked is found within a day", async () => {
+test("an entry lost long after its check is noticed within a day", async () => {
   const organizationId = await usedWallet();
   expect(await checkDrift(context)).toEqual([]);
-  await world.database.query(deleteLegs, [organizationId, "purchase"]);
+  await harness.database.query(deleteEntries, [organizationId, "purchase"]);
   const later = new TestClock(context.clock.nowMs() + DAY_MS + 1);
   expect(await checkDrift({ ...context, clock: later })).toMatchObject([
-    { organizationId, source: "legs", expected: { purchased: 110 }, found: { purchased: 0 } },
+    { organizationId, source: "entries", expected: { purchased: 110 }, found: { purchased: 0 } },
   ]);
   expectMeasured(1, 110);
 });

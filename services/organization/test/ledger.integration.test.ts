@@ -17,7 +17,7 @@ import { eventually, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { applyChanges, applyPending } from "../src/operations/credits/apply-pending.ts";
-import { openClosedTags } from "../src/operations/credits/open-tags.ts";
+import { syncShards } from "../src/operations/credits/sync-shards.ts";
 import { purchaseCredits, recordPurchase } from "../src/operations/credits/purchase-credits.ts";
 import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
 import { recordSettlements } from "../src/operations/credits/record-settlements.ts";
@@ -31,32 +31,32 @@ import {
   redisSums,
   requestOf,
   reserve,
-  startWorld,
-  type World,
+  startLedger,
+  type LedgerHarness,
 } from "./support.ts";
 
 /** Time after the deadline of an unknown command before its reservation counts as an orphan. */
 const WAITED_FOR_MS = 6 * 60_000;
 
-let world: World;
+let harness: LedgerHarness;
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startLedger();
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
-test("every charge is in the ledger once, also when the streams are read by two at once", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 1_000);
+test("every charge is in the ledger once, also with two concurrent readers", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 1_000);
   await Promise.all(Array.from({ length: 40 }, () => read(context, organizationId, 3)));
   await Promise.all([recordAllUsage(context, ALL_SHARDS), recordAllUsage(context, ALL_SHARDS)]);
-  await expectWallet(world, organizationId, { purchased: 1_000, consumed: 120, available: 880, reserved: 0 });
+  await expectWallet(harness, organizationId, { purchased: 1_000, consumed: 120, available: 880, reserved: 0 });
   const { replies } = await readUsage(context.redis, ALL_SHARDS, 10);
   expect([...replies.values()].flat()).toEqual([]);
 });
 
-test("a command's legs make the same wallet in whatever order they come, and however often", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 100);
+test("a command's entries give the same wallet in any order and with repeats", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 100);
   const early = await reserve(context, organizationId, 5);
   await finish(context, organizationId, early, 5);
   await finish(context, organizationId, early, 5);
@@ -66,37 +66,37 @@ test("a command's legs make the same wallet in whatever order they come, and how
   await finish(context, organizationId, late, 7, "release");
   await reserve(context, organizationId, 9);
   await recordAllUsage(context, ALL_SHARDS);
-  await expectWallet(world, organizationId, { purchased: 100, consumed: 5, reserved: 9, available: 86 });
+  await expectWallet(harness, organizationId, { purchased: 100, consumed: 5, reserved: 9, available: 86 });
 });
 
-test("a purchase adds its credits once, and its id names no other purchase", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 10);
+test("a purchase adds its credits once, and its id cannot name another purchase", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 10);
   const bought = { organizationId, credits: 25, purchaseId: randomUUID() };
   await purchaseCredits(context, bought);
   await purchaseCredits(context, bought);
-  await expectWallet(world, organizationId, { purchased: 35, available: 35 });
+  await expectWallet(harness, organizationId, { purchased: 35, available: 35 });
   await expect(purchaseCredits(context, { ...bought, credits: 26 })).rejects.toMatchObject({ status: 400 });
-  await expectWallet(world, organizationId, { purchased: 35, available: 35 });
+  await expectWallet(harness, organizationId, { purchased: 35, available: 35 });
 });
 
-test("a wallet that comes down to its threshold is told of once", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 20, 10);
+test("a wallet that falls to its threshold is announced once", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 20, 10);
   for (const price of [9, 1, 1]) {
     await read(context, organizationId, price);
     await recordAllUsage(context, ALL_SHARDS);
   }
-  const facts = world.kafka.taken.filter(({ key }) => key === organizationId);
-  expect(facts.map(({ value }) => JSON.parse(String(value)) as object)).toMatchObject([
+  const events = harness.kafka.taken.filter(({ key }) => key === organizationId);
+  expect(events.map(({ value }) => JSON.parse(String(value)) as object)).toMatchObject([
     { type: "credits.low_balance", availableCredits: 10, lowBalanceThreshold: 10 },
   ]);
 });
 
-test("a Redis that comes back empty opens with the same wallets, and nothing is charged twice", async () => {
-  const { context, commands } = world;
-  const organizationId = await organizationWith(world, 100);
-  const tag = shardOf(organizationId);
+test("an empty Redis is synced with the same wallets, and nothing is charged twice", async () => {
+  const { context, commands } = harness;
+  const organizationId = await organizationWith(harness, 100);
+  const shard = shardOf(organizationId);
   await read(context, organizationId, 11);
   const kept = await reserve(context, organizationId, 5);
   await recordAllUsage(context, ALL_SHARDS);
@@ -106,59 +106,59 @@ test("a Redis that comes back empty opens with the same wallets, and nothing is 
   await context.redis.commands.flushall();
   expect(await read(context, organizationId, 1)).toEqual({ kind: "unsynced" });
   commands.open = [{ commandId: lost, organizationId, reservedCredits: 7 }];
-  expect(await openClosedTags(context, [tag])).toEqual({ opened: [tag], closed: [], unreachable: [] });
+  expect(await syncShards(context, [shard])).toEqual({ synced: [shard], unsynced: [], unreachable: [] });
   expect(await redisSums(context, organizationId)).toEqual(before);
-  await expectWallet(world, organizationId, { purchased: 100, consumed: 11, reserved: 12, available: 77 });
+  await expectWallet(harness, organizationId, { purchased: 100, consumed: 11, reserved: 12, available: 77 });
 
   await reserve(context, organizationId, 5, kept);
   await finish(context, organizationId, kept, 5);
   await finish(context, organizationId, lost, 7);
   await recordAllUsage(context, ALL_SHARDS);
-  await expectWallet(world, organizationId, { purchased: 100, consumed: 23, reserved: 0, available: 77 });
+  await expectWallet(harness, organizationId, { purchased: 100, consumed: 23, reserved: 0, available: 77 });
 });
 
-test("what the ledger heard while the tag was closed is in the opened wallet once", async () => {
-  const { context, commands } = world;
-  const organizationId = await organizationWith(world, 100);
+test("a change recorded while the shard was unsynced is in the synced wallet once", async () => {
+  const { context, commands } = harness;
+  const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 5);
   await context.redis.commands.flushall();
   await finish(context, organizationId, commandId, 5);
   await purchaseCredits(context, { organizationId, credits: 50, purchaseId: randomUUID() });
   commands.open = [];
-  await openClosedTags(context, ALL_SHARDS);
+  await syncShards(context, ALL_SHARDS);
   await applyPending(context);
   await finish(context, organizationId, commandId, 5);
-  await expectWallet(world, organizationId, { purchased: 150, consumed: 5, reserved: 0, available: 145 });
+  await expectWallet(harness, organizationId, { purchased: 150, consumed: 5, reserved: 0, available: 145 });
 });
 
-test("a settlement that is recorded after an opening read the ledger is applied to the opened wallet", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 100);
+test("a settlement recorded after a sync read the ledger is applied to the synced wallet", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 5);
   await context.redis.commands.flushall();
-  // Nobody knows of the reservation when the tag opens: its event comes later.
-  await openClosedTags(context, ALL_SHARDS);
+  // The reservation is unknown at the sync: its event comes later.
+  await syncShards(context, ALL_SHARDS);
   expect(await redisSums(context, organizationId)).toMatchObject({ available: 100, reserved: 0 });
   await finish(context, organizationId, commandId, 5);
-  await expectWallet(world, organizationId, { purchased: 100, consumed: 5, reserved: 0, available: 95 });
+  await expectWallet(harness, organizationId, { purchased: 100, consumed: 5, reserved: 0, available: 95 });
 });
 
-test("two openings at once set the wallets once", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 100);
+test("two concurrent syncs set the wallets once", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 100);
   await context.redis.commands.flushall();
   const consume = async (): Promise<void> => {
     await eventually(async () => (await read(context, organizationId, 2)).kind === "admitted");
   };
-  await Promise.all([openClosedTags(context, ALL_SHARDS), openClosedTags(context, ALL_SHARDS), consume()]);
+  await Promise.all([syncShards(context, ALL_SHARDS), syncShards(context, ALL_SHARDS), consume()]);
   await recordAllUsage(context, ALL_SHARDS);
   await finish(context, organizationId, randomUUID(), 3);
-  await expectWallet(world, organizationId, { purchased: 100, consumed: 5, available: 95 });
+  await expectWallet(harness, organizationId, { purchased: 100, consumed: 5, available: 95 });
 });
 
-test("credits of a command that was never published come back minutes after its deadline, an export's after its own; others stay", async () => {
-  const { context, commands } = world;
-  const organizationId = await organizationWith(world, 100);
+test("reservations of unpublished commands are released minutes after their deadline; others stay", async () => {
+  const { context, commands } = harness;
+  const organizationId = await organizationWith(harness, 100);
   const orphan = await reserve(context, organizationId, 5);
   const published = await reserve(context, organizationId, 7);
   const records = [{ commandId: randomUUID(), fingerprint: "print", message: "{}", credits: 20 }];
@@ -173,18 +173,18 @@ test("credits of a command that was never published come back minutes after its 
     await applyPending(context);
   };
   await releaseAfter(COMMAND_DEADLINE_MS + WAITED_FOR_MS);
-  await expectWallet(world, organizationId, { available: 73, reserved: 27, consumed: 0 });
+  await expectWallet(harness, organizationId, { available: 73, reserved: 27, consumed: 0 });
   await releaseAfter(EXPORT_DEADLINE_MS);
-  await expectWallet(world, organizationId, { available: 73, reserved: 27, consumed: 0 });
+  await expectWallet(harness, organizationId, { available: 73, reserved: 27, consumed: 0 });
   await releaseAfter(EXPORT_DEADLINE_MS + WAITED_FOR_MS);
-  await expectWallet(world, organizationId, { available: 93, reserved: 7, consumed: 0 });
+  await expectWallet(harness, organizationId, { available: 93, reserved: 7, consumed: 0 });
   await reserve(context, organizationId, 5, orphan);
-  await expectWallet(world, organizationId, { available: 93, reserved: 7, consumed: 0 });
+  await expectWallet(harness, organizationId, { available: 93, reserved: 7, consumed: 0 });
 });
 
-test("credits that are given back come back also where the process that found them dies before it tells Redis", async () => {
-  const { context, commands } = world;
-  const organizationId = await organizationWith(world, 100);
+test("a release reaches Redis although the process dies after recording it", async () => {
+  const { context, commands } = harness;
+  const organizationId = await organizationWith(harness, 100);
   await reserve(context, organizationId, 5);
   await recordAllUsage(context, ALL_SHARDS);
   commands.known = new Set();
@@ -192,150 +192,150 @@ test("credits that are given back come back also where the process that found th
   expect(await releaseOrphans({ ...context, clock: later }, context.commandStatus)).toBeGreaterThan(0);
   // Another process begins here.
   await applyPending(context);
-  await expectWallet(world, organizationId, { available: 100, reserved: 0, consumed: 0 });
+  await expectWallet(harness, organizationId, { available: 100, reserved: 0, consumed: 0 });
 });
 
-test("what was reserved is what settles, whatever the command's end says, and whoever is heard first", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 100);
+test("a settlement uses the reserved price, whatever the final event says and whichever is recorded first", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 100);
   const recorded = await reserve(context, organizationId, 5);
   await recordAllUsage(context, ALL_SHARDS);
   await finish(context, organizationId, recorded, 7);
-  await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
+  await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
   const unread = await reserve(context, organizationId, 5);
   await finish(context, organizationId, unread, 7);
   await finish(context, organizationId, unread, 7);
-  await expectWallet(world, organizationId, { available: 90, reserved: 0, consumed: 10 });
+  await expectWallet(harness, organizationId, { available: 90, reserved: 0, consumed: 10 });
   const released = await reserve(context, organizationId, 5);
   await finish(context, organizationId, released, 7, "release");
-  await expectWallet(world, organizationId, { available: 90, reserved: 0, consumed: 10 });
+  await expectWallet(harness, organizationId, { available: 90, reserved: 0, consumed: 10 });
 });
 
-test("a command asked for again, after Redis lost it and the ledger heard of its end, is reserved for once", async () => {
-  const { context, commands } = world;
-  const organizationId = await organizationWith(world, 100);
+test("a command that is repeated after Redis lost it and the ledger settled it is reserved once", async () => {
+  const { context, commands } = harness;
+  const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 5);
   await context.redis.commands.flushall();
   await finish(context, organizationId, commandId, 5);
   commands.open = [];
-  await openClosedTags(context, ALL_SHARDS);
+  await syncShards(context, ALL_SHARDS);
   await applyPending(context);
-  // The request came before command-status had the command, and its claim is lost.
+  // The request came before command-status had the command, and its idempotency record is lost.
   await reserve(context, organizationId, 5, commandId);
   expect(await redisSums(context, organizationId)).toMatchObject({ reserved: 5 });
   await recordAllUsage(context, ALL_SHARDS);
-  await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
+  await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
-test("what was given back and is asked for again long after is not reserved for good", async () => {
-  const { context, commands } = world;
-  const organizationId = await organizationWith(world, 100);
+test("a command that is repeated long after its release is not reserved for good", async () => {
+  const { context, commands } = harness;
+  const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 5);
   await recordAllUsage(context, ALL_SHARDS);
   commands.known = new Set();
   const later = new TestClock(context.clock.nowMs() + COMMAND_DEADLINE_MS + WAITED_FOR_MS);
   await releaseOrphans({ ...context, clock: later }, context.commandStatus);
   await applyPending(context);
-  // Redis forgets a settlement and a claim in time.
+  // Redis forgets settlements and idempotency records.
   const forgotten = await context.redis.commands.keys(`*:${commandId}`);
   await context.redis.commands.del(...forgotten);
   await reserve(context, organizationId, 5, commandId);
   await recordAllUsage(context, ALL_SHARDS);
-  await expectWallet(world, organizationId, { available: 100, reserved: 0, consumed: 0 });
+  await expectWallet(harness, organizationId, { available: 100, reserved: 0, consumed: 0 });
 });
 
-test("a command that is carried out after its reservation came back as an orphan's is consumed once", async () => {
-  const { context, commands } = world;
-  const organizationId = await organizationWith(world, 100);
+test("a command that is executed after its reservation was released as an orphan is consumed once", async () => {
+  const { context, commands } = harness;
+  const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 5);
   await recordAllUsage(context, ALL_SHARDS);
   commands.known = new Set();
   const beforeDeadline = new TestClock(context.clock.nowMs() + COMMAND_DEADLINE_MS);
   await releaseOrphans({ ...context, clock: beforeDeadline }, context.commandStatus);
   await applyPending(context);
-  await expectWallet(world, organizationId, { available: 95, reserved: 5, consumed: 0 });
+  await expectWallet(harness, organizationId, { available: 95, reserved: 5, consumed: 0 });
   const later = new TestClock(context.clock.nowMs() + COMMAND_DEADLINE_MS + WAITED_FOR_MS);
   await releaseOrphans({ ...context, clock: later }, context.commandStatus);
   await applyPending(context);
-  await expectWallet(world, organizationId, { available: 100, reserved: 0, consumed: 0 });
+  await expectWallet(harness, organizationId, { available: 100, reserved: 0, consumed: 0 });
   await finish(context, organizationId, commandId, 5);
   await finish(context, organizationId, commandId, 5);
-  await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
+  await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
-test("an end that is heard again when Redis has forgotten it is applied once, and all the same where Redis never had it", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 100);
+test("a repeated settlement that Redis forgot is applied once, also if Redis never had it", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 100);
   const [settled, missed] = [await reserve(context, organizationId, 5), await reserve(context, organizationId, 7)];
   await recordAllUsage(context, ALL_SHARDS);
   await finish(context, organizationId, settled, 5);
   const dying = { ...context, store: { ...context.store, insertPending: () => Promise.resolve() } };
   const down = { ...context.redis, call: () => Promise.reject(new Error("no Redis")) };
   await finish({ ...dying, redis: down }, organizationId, missed, 7);
-  const tag = shardOf(organizationId);
-  await context.redis.commands.del(settledKey(tag, settled));
+  const shard = shardOf(organizationId);
+  await context.redis.commands.del(settledKey(shard, settled));
   const later = new TestClock(context.clock.nowMs() + SETTLED_TTL_MS);
   await recordSettlements(
     { ...context, clock: later },
     [finalEvent(context, organizationId, settled, 5), finalEvent(context, organizationId, missed, 7)],
     [],
   );
-  await expectWallet(world, organizationId, { available: 88, reserved: 0, consumed: 12 });
+  await expectWallet(harness, organizationId, { available: 88, reserved: 0, consumed: 12 });
 });
 
-test("a purchase whose process dies before Redis has it, or before it knows that Redis has it, adds its credits once", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 10);
+test("a purchase adds its credits once, whether the process dies before or after Redis applies it", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 10);
   const bought = { organizationId, credits: 25, purchaseId: randomUUID() };
   const change = await context.store.transaction((tx) => recordPurchase(tx, context.clock.nowMs(), bought));
   expect(await redisSums(context, organizationId)).toMatchObject({ purchased: 10 });
-  // Another process begins here; it tells Redis, and dies before it can note that.
+  // Another process applies it in Redis, and dies before it records that.
   await applyChanges({ ...context, store: { ...context.store, deletePending: () => Promise.resolve() } }, [
     assertDefined(change, "a new purchase"),
   ]);
   expect(await redisSums(context, organizationId)).toMatchObject({ purchased: 35 });
   await applyPending(context);
   await purchaseCredits(context, bought);
-  await expectWallet(world, organizationId, { purchased: 35, available: 35 });
+  await expectWallet(harness, organizationId, { purchased: 35, available: 35 });
 });
 
-test("a replica that takes over with old wallets is not believed: it is set from the ledger before it charges", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 100);
-  const tag = shardOf(organizationId);
-  const before = await context.redis.commands.hgetall(walletKey(tag, organizationId));
+test("a promoted replica with old wallets is synced from the ledger before it charges", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 100);
+  const shard = shardOf(organizationId);
+  const before = await context.redis.commands.hgetall(walletKey(shard, organizationId));
   await read(context, organizationId, 30);
   const commandId = await reserve(context, organizationId, 5);
   await recordAllUsage(context, ALL_SHARDS);
   await read(context, organizationId, 2);
-  // The replica has everything but the wallet's last changes, and a run id of its own.
-  await context.redis.commands.hset(walletKey(tag, organizationId), before);
-  await context.redis.commands.hset(metaKey(tag), "replication", "0".repeat(40));
+  // The replica lacks only the last changes of the wallet, and has its own run id.
+  await context.redis.commands.hset(walletKey(shard, organizationId), before);
+  await context.redis.commands.hset(metaKey(shard), "replication", "0".repeat(40));
   expect(await read(context, organizationId, 1)).toEqual({ kind: "unsynced" });
-  expect(await openClosedTags(context, [tag])).toEqual({ opened: [tag], closed: [], unreachable: [] });
-  await expectWallet(world, organizationId, { purchased: 100, consumed: 32, reserved: 5, available: 63 });
+  expect(await syncShards(context, [shard])).toEqual({ synced: [shard], unsynced: [], unreachable: [] });
+  await expectWallet(harness, organizationId, { purchased: 100, consumed: 32, reserved: 5, available: 63 });
   await finish(context, organizationId, commandId, 5);
-  await expectWallet(world, organizationId, { purchased: 100, consumed: 37, reserved: 0, available: 63 });
+  await expectWallet(harness, organizationId, { purchased: 100, consumed: 37, reserved: 0, available: 63 });
 });
 
-test("legs of organizations that the ledger does not know hold up nobody", async () => {
-  const { context } = world;
+test("entries of unknown organizations do not block others", async () => {
+  const { context } = harness;
   const unknown = randomUUID();
   const wallet = { walletId: randomUUID(), lowBalanceThreshold: 0, createdAtMs: 1, epoch: Number.MAX_SAFE_INTEGER };
-  await openClosedTags(context, ALL_SHARDS);
+  await syncShards(context, ALL_SHARDS);
   await purchase(context.redis, { organizationId: unknown, purchaseId: randomUUID(), credits: 5, ...wallet });
   await read(context, unknown, 1);
-  const organizationId = await organizationWith(world, 10);
+  const organizationId = await organizationWith(harness, 10);
   await read(context, organizationId, 1);
   await recordAllUsage(context, ALL_SHARDS);
-  await expectWallet(world, organizationId, { available: 9 });
+  await expectWallet(harness, organizationId, { available: 9 });
 });
 
-test("a leg keeps the epoch under which it was recorded first", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 10);
-  const tag = shardOf(organizationId);
-  const leg = {
+test("an entry keeps the epoch of its first recording", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 10);
+  const shard = shardOf(organizationId);
+  const entry = {
     chargeId: randomUUID(),
     kind: "settle",
     organizationId,
@@ -346,12 +346,13 @@ test("a leg keeps the epoch under which it was recorded first", async () => {
     commandId: null,
     atMs: 0,
   } as const;
-  const record = () => context.store.transaction(async (tx) => tx.recordLegs(await tx.shareTagLocks([tag]), [leg], 0));
+  const record = () =>
+    context.store.transaction(async (tx) => tx.recordEntries(await tx.shareShardLocks([shard]), [entry], 0));
   const [first] = await record();
   await context.redis.commands.flushall();
-  await openClosedTags(context, [tag]);
+  await syncShards(context, [shard]);
   const [again] = await record();
   expect(again).toMatchObject({ isNew: false, epoch: first?.epoch });
-  const epochs = await context.store.transaction((tx) => tx.shareTagLocks([tag]));
-  expect(epochs.get(tag)?.epoch).toBeGreaterThan(first?.epoch ?? 0);
+  const epochs = await context.store.transaction((tx) => tx.shareShardLocks([shard]));
+  expect(epochs.get(shard)?.epoch).toBeGreaterThan(first?.epoch ?? 0);
 });

@@ -6,21 +6,30 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { applyPending } from "../src/operations/credits/apply-pending.ts";
-import { openClosedTags } from "../src/operations/credits/open-tags.ts";
+import { syncShards } from "../src/operations/credits/sync-shards.ts";
 import { purchaseCredits } from "../src/operations/credits/purchase-credits.ts";
 import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
-import { finish, ledgerSums, organizationWith, read, redisSums, reserve, startWorld, type World } from "./support.ts";
+import {
+  finish,
+  ledgerSums,
+  organizationWith,
+  read,
+  redisSums,
+  reserve,
+  startLedger,
+  type LedgerHarness,
+} from "./support.ts";
 
 const RUNS = 12;
 const MAX_STEPS = 60;
 const MAX_START_DELAY_MS = 25;
 const PRICE = 7;
 
-let world: World;
+let harness: LedgerHarness;
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startLedger();
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 const kinds = fc.constantFrom("read", "read", "command", "command", "record", "buy", "lose", "open", "apply");
 const steps = fc.array(fc.record({ kind: kinds, afterMs: fc.integer({ min: 0, max: MAX_START_DELAY_MS }) }), {
@@ -30,7 +39,7 @@ const steps = fc.array(fc.record({ kind: kinds, afterMs: fc.integer({ min: 0, ma
 
 /** A command's life: reserved, published (so that command-status knows it), final. */
 async function command(organizationId: string, action: "consume" | "release"): Promise<void> {
-  const { context, commands } = world;
+  const { context, commands } = harness;
   const commandId = await reserve(context, organizationId, PRICE);
   const open = { commandId, organizationId, reservedCredits: PRICE };
   commands.open = [...commands.open, open];
@@ -40,7 +49,7 @@ async function command(organizationId: string, action: "consume" | "release"): P
 }
 
 async function take(kind: string, organizationId: string, at: number): Promise<void> {
-  const { context } = world;
+  const { context } = harness;
   switch (kind) {
     case "read":
       await read(context, organizationId, 3);
@@ -58,28 +67,28 @@ async function take(kind: string, organizationId: string, at: number): Promise<v
       await context.redis.commands.flushall();
       break;
     case "open":
-      await openClosedTags(context, ALL_SHARDS);
+      await syncShards(context, ALL_SHARDS);
       break;
     default:
       await applyPending(context);
   }
 }
 
-test("whenever Redis loses everything, once it is opened again it agrees with the ledger to the credit", async () => {
-  const { context } = world;
+test("after any loss of all Redis data, the synced wallets equal the ledger", async () => {
+  const { context } = harness;
   await fc.assert(
     fc.asyncProperty(steps, async (sequence) => {
-      const organizationId = await organizationWith(world, 1_000);
+      const organizationId = await organizationWith(harness, 1_000);
       await Promise.all(
         sequence.map(async ({ kind, afterMs }, at) => {
           await delay(afterMs);
           await take(kind, organizationId, at);
         }),
       );
-      await openClosedTags(context, ALL_SHARDS);
+      await syncShards(context, ALL_SHARDS);
       await recordAllUsage(context, ALL_SHARDS);
       while ((await applyPending(context)) > 0);
-      const { kept, derived } = await ledgerSums(world, organizationId);
+      const { kept, derived } = await ledgerSums(harness, organizationId);
       expect(derived).toEqual(kept);
       expect(await redisSums(context, organizationId)).toEqual(kept);
       expect(kept.reserved).toBe(0);

@@ -3,11 +3,11 @@ import { createPool, statement } from "@kapi/postgres";
 import { shardOf } from "@kapi/admission/redis";
 import { expect, test } from "vitest";
 
-import { raiseEpochAlone } from "../src/outbound/postgres/credits/wallets.ts";
-import { organizationWith, startWorld } from "./support.ts";
+import { raiseEpochExclusively } from "../src/outbound/postgres/credits/wallets.ts";
+import { organizationWith, startLedger } from "./support.ts";
 
-test("a shard whose wallets take longer to copy than a statement may comes into the next month all the same", async () => {
-  const fresh = await startWorld();
+test("a shard moves into the next month although copying its wallets exceeds the statement timeout", async () => {
+  const fresh = await startLedger();
   const { value: impatient, stop } = await createPool({
     connectionString: fresh.environment.postgresUrl,
     schema: "organization",
@@ -16,9 +16,8 @@ test("a shard whose wallets take longer to copy than a statement may comes into 
     statementTimeoutMs: 200,
   });
   try {
-    const tag = shardOf(await organizationWith(fresh, 100));
-    // Longer than a statement of this pool may take, and than its client waits for an answer after
-    // that.
+    const shard = shardOf(await organizationWith(fresh, 100));
+    // Longer than the statement timeout of this pool, and than its client waits after that.
     const copySlowly = [
       `create function copy_slowly() returns trigger language plpgsql as $$ begin perform pg_sleep(1.5); return new; end $$`,
       `create trigger copy_slowly before insert on wallet_closings for each statement execute function copy_slowly()`,
@@ -29,7 +28,7 @@ test("a shard whose wallets take longer to copy than a statement may comes into 
     }
     const limit = statement<{ statement_timeout: string }>("test_limit", `show statement_timeout`);
     const after = await impatient.transaction(async (tx) => {
-      await raiseEpochAlone(tx, tag);
+      await raiseEpochExclusively(tx, shard);
       return tx.query(limit, []);
     });
     expect(after).toEqual([{ statement_timeout: "200ms" }]);

@@ -1,6 +1,6 @@
 /**
- * The move of people and the audit log to the console service, while processes of the release
- * before are still running.
+ * Moving people and the audit log to the console service, while processes of the previous release
+ * run.
  */
 import { randomUUID } from "node:crypto";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -14,7 +14,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import type { FormerUsers } from "../src/domain/directory/ports.ts";
 import { createFormerUsers } from "../src/outbound/postgres/former-users.ts";
-import { MIGRATIONS, startWorld, type World } from "./support.ts";
+import { MIGRATIONS, startLedger, type LedgerHarness } from "./support.ts";
 
 /** The migration that moves them. */
 const MOVE = "0053";
@@ -37,13 +37,13 @@ const OLD_ROWS = [
 ];
 const silent = createLogger({ service: "organization-test", level: "silent" });
 
-let world: World;
+let harness: LedgerHarness;
 let users: FormerUsers;
 beforeAll(async () => {
-  world = await startWorld(oldSchema);
-  users = createFormerUsers(world.database);
+  harness = await startLedger(oldSchema);
+  users = createFormerUsers(harness.database);
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 /** The schema as the release before has it, with some rows. */
 async function oldSchema(connectionString: string): Promise<void> {
@@ -59,7 +59,7 @@ async function oldSchema(connectionString: string): Promise<void> {
 }
 
 async function run(text: string): Promise<void> {
-  await world.database.query(statement(`test_${randomUUID()}`, text), []);
+  await harness.database.query(statement(`test_${randomUUID()}`, text), []);
 }
 
 const selectWaiting = statement<{ id: string; entry: object }>(
@@ -68,11 +68,11 @@ const selectWaiting = statement<{ id: string; entry: object }>(
 );
 
 async function waiting(): Promise<unknown[]> {
-  const rows = await world.database.query(selectWaiting, []);
+  const rows = await harness.database.query(selectWaiting, []);
   return rows.map(({ id, entry }) => AuditEvent.parse({ ...entry, eventId: id }));
 }
 
-test("the entries of the audit log wait for the console service in their order, and with them each that an old process adds", async () => {
+test("audit entries wait for the console service in order, with those of old processes", async () => {
   const moved = [
     {
       eventId: expect.any(String) as string,
@@ -105,7 +105,7 @@ test("the entries of the audit log wait for the console service in their order, 
   expect(await waiting()).toMatchObject([{}, { eventId }, { eventId: later }]);
 });
 
-test("a user is given until the console service has their newest state", async () => {
+test("a user is offered until the console service has the newest version", async () => {
   const [user] = await users.unmoved(10);
   expect(user).toEqual({
     userId,
@@ -119,7 +119,7 @@ test("a user is given until the console service has their newest state", async (
     disabledAt: null,
   });
   const change = `update users set password_hash = 'new', session_version = session_version + 1 where id = '${userId}'`;
-  // Changed after it was read: what is marked is the version before.
+  // Changed after it was read: the version before is marked.
   await run(change);
   await users.markMoved([{ userId, sessionVersion: 1 }]);
   expect(await users.unmoved(10)).toMatchObject([{ userId, passwordHash: "new", sessionVersion: 2 }]);

@@ -1,6 +1,6 @@
 /**
- * Credits that come back, and changes that Redis may have already: each counts once, in the ledger
- * and in Redis.
+ * Released credits, and changes that Redis may have already: each counts once, in the ledger and in
+ * Redis.
  */
 import { randomUUID } from "node:crypto";
 
@@ -21,7 +21,7 @@ import { TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import { applyPending } from "../src/operations/credits/apply-pending.ts";
-import { openClosedTags } from "../src/operations/credits/open-tags.ts";
+import { syncShards } from "../src/operations/credits/sync-shards.ts";
 import { purchaseCredits } from "../src/operations/credits/purchase-credits.ts";
 import { recordSettlements } from "../src/operations/credits/record-settlements.ts";
 import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
@@ -36,21 +36,21 @@ import {
   reserve,
   requestOf,
   reserveAs,
-  startWorld,
-  type World,
+  startLedger,
+  type LedgerHarness,
 } from "./support.ts";
 
-let world: World;
+let harness: LedgerHarness;
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startLedger();
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 test.each(["at once", "apart", "with the end"])(
   "a command whose credits were given back unpublished, and that is asked for again, is reserved for and consumed once; its usage is read %s",
   async (read) => {
-    const { context } = world;
-    const organizationId = await organizationWith(world, 100);
+    const { context } = harness;
+    const organizationId = await organizationWith(harness, 100);
     const commandId = randomUUID();
     for (let tries = 0; tries < 2; tries += 1) {
       const chargeId = await reserveAs(context, organizationId, commandId, 5);
@@ -63,23 +63,23 @@ test.each(["at once", "apart", "with the end"])(
     expect(await redisSums(context, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
     if (read !== "with the end") {
       await recordAllUsage(context, ALL_SHARDS);
-      await expectWallet(world, organizationId, { available: 95, reserved: 5, consumed: 0 });
+      await expectWallet(harness, organizationId, { available: 95, reserved: 5, consumed: 0 });
     }
     const reservation = await reservationOf(context, organizationId, commandId);
     const end = (): Promise<void> => finish(context, organizationId, commandId, 5, "consume", reservation);
     await end();
     await end();
-    await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
+    await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
     await context.redis.commands.hdel(metaKey(shardOf(organizationId)), "replication", "run");
-    await openClosedTags(context, ALL_SHARDS);
+    await syncShards(context, ALL_SHARDS);
     await end();
-    await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
+    await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
   },
 );
 
-test("a reservation after a give-back that only command-status knew of at an opening is settled, and none stays open", async () => {
-  const { context, commands } = world;
-  const organizationId = await organizationWith(world, 100);
+test("a reservation after a release, known only to command-status at the sync, is settled and none stays open", async () => {
+  const { context, commands } = harness;
+  const organizationId = await organizationWith(harness, 100);
   const commandId = randomUUID();
   const chargeId = await reserveAs(context, organizationId, commandId, 5);
   const call = { organizationId, chargeId, operation: "depositAccountFunds", requestId: "request" };
@@ -90,19 +90,17 @@ test("a reservation after a give-back that only command-status knew of at an ope
   await context.redis.commands.flushall();
   commands.open = [{ commandId, organizationId, reservedCredits: 5 }];
   commands.known = new Set([commandId]);
-  await openClosedTags(context, ALL_SHARDS);
-  await expectWallet(world, organizationId, { available: 95, reserved: 5, consumed: 0 });
+  await syncShards(context, ALL_SHARDS);
+  await expectWallet(harness, organizationId, { available: 95, reserved: 5, consumed: 0 });
   commands.open = [];
   await recordSettlements(context, [finalEvent(context, organizationId, commandId, 5, "consume", reservation)], []);
   await applyPending(context);
-  await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
+  await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
-/**
- * A command whose first reservation came back unpublished, reserved for again; returns both ids.
- */
+/** A command whose first reservation was released unpublished, reserved again; returns both ids. */
 async function reservedAgain(organizationId: string): Promise<{ commandId: string; reservation: string }> {
-  const { context } = world;
+  const { context } = harness;
   const commandId = randomUUID();
   const chargeId = await reserveAs(context, organizationId, commandId, 5);
   const call = { organizationId, chargeId, operation: "depositAccountFunds", requestId: "request" };
@@ -116,47 +114,47 @@ async function reservedAgain(organizationId: string): Promise<{ commandId: strin
 
 /** Looks for orphans when every command that nobody knows has expired. */
 async function releaseLater(): Promise<void> {
-  const { context } = world;
+  const { context } = harness;
   const later = new TestClock(context.clock.nowMs() + EXPORT_DEADLINE_MS + 3_600_000);
   await releaseOrphans({ ...context, clock: later }, context.commandStatus);
   await applyPending(context);
 }
 
-test("a reservation after a give-back stays for as long as its command waits, and comes back if nobody knows the command", async () => {
-  const { context, commands } = world;
-  const organizationId = await organizationWith(world, 100);
+test("a reservation after a release stays while its command waits, and is released if the command is unknown", async () => {
+  const { context, commands } = harness;
+  const organizationId = await organizationWith(harness, 100);
   const waiting = await reservedAgain(organizationId);
   await reservedAgain(organizationId);
-  await expectWallet(world, organizationId, { available: 90, reserved: 10, consumed: 0 });
+  await expectWallet(harness, organizationId, { available: 90, reserved: 10, consumed: 0 });
   commands.known = new Set([waiting.commandId]);
   await releaseLater();
-  await expectWallet(world, organizationId, { available: 95, reserved: 5, consumed: 0 });
+  await expectWallet(harness, organizationId, { available: 95, reserved: 5, consumed: 0 });
   await finish(context, organizationId, waiting.commandId, 5, "consume", waiting.reservation);
-  await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
+  await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
-// A process of the release before does not name the command.
+// The previous release does not name the command.
 const forgetCommand = statement<Record<string, never>>(
   "test_forget_command",
   `update open_reservations set command_id = null where charge_id = $1`,
 );
 
-test("a reservation after a give-back comes back where its command ended with the first one", async () => {
-  const { context, commands } = world;
-  const organizationId = await organizationWith(world, 100);
+test("a reservation after a release is released if its command ended with the first one", async () => {
+  const { context, commands } = harness;
+  const organizationId = await organizationWith(harness, 100);
   const { commandId } = await reservedAgain(organizationId);
   const first = await reserve(context, organizationId, 7);
   await recordAllUsage(context, ALL_SHARDS);
-  await world.database.query(forgetCommand, [first]);
+  await harness.database.query(forgetCommand, [first]);
   commands.known = new Set([commandId, first]);
   // The message that names the first reservation was published all the same.
   await finish(context, organizationId, commandId, 5);
   await releaseLater();
-  await expectWallet(world, organizationId, { available: 83, reserved: 12, consumed: 5 });
+  await expectWallet(harness, organizationId, { available: 83, reserved: 12, consumed: 5 });
   commands.final = new Set([commandId, first]);
   await releaseLater();
   // The end of a first reservation is on its way in `command.events`.
-  await expectWallet(world, organizationId, { available: 88, reserved: 7, consumed: 5 });
+  await expectWallet(harness, organizationId, { available: 88, reserved: 7, consumed: 5 });
   commands.final = new Set();
 });
 
@@ -166,8 +164,8 @@ const agePending = statement<Record<string, never>>(
 );
 
 /** A Redis that carries calls out and whose replies are lost. */
-function deafRedis(): World["context"]["redis"] {
-  const { redis } = world.context;
+function deafRedis(): LedgerHarness["context"]["redis"] {
+  const { redis } = harness.context;
   return {
     ...redis,
     call: async (name, keys, args) => {
@@ -181,66 +179,66 @@ test.each([
   ["Redis still remembers", 10, false],
   ["Redis may have forgotten", 61, true],
 ])("a change whose reply was lost is applied once; it is repeated when %s it", async (_what, minutes, isForgotten) => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 100);
-  const tag = shardOf(organizationId);
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 100);
+  const shard = shardOf(organizationId);
   const commandId = await reserve(context, organizationId, 5);
   await recordAllUsage(context, ALL_SHARDS);
   const deaf = { ...context, redis: deafRedis() };
   await finish(deaf, organizationId, commandId, 5);
   const purchaseId = randomUUID();
   await purchaseCredits(deaf, { organizationId, credits: 25, purchaseId });
-  await world.database.query(agePending, [[commandId, purchaseId], minutes]);
-  if (isForgotten) await context.redis.commands.del(settledKey(tag, commandId), settledKey(tag, purchaseId));
+  await harness.database.query(agePending, [[commandId, purchaseId], minutes]);
+  if (isForgotten) await context.redis.commands.del(settledKey(shard, commandId), settledKey(shard, purchaseId));
   const warn = vi.spyOn(context.logger, "warn");
   for (let round = 0; round < 3; round += 1) await applyPending(context);
   expect(warn).toHaveBeenCalledTimes(isForgotten ? 1 : 0);
   warn.mockRestore();
-  // What may be in the wallet already is not told again: the wallets are set from the ledger.
-  expect(await openClosedTags(context, [tag])).toMatchObject({ opened: isForgotten ? [tag] : [] });
+  // Changes that the wallet may have are not repeated: the wallets are set from the ledger.
+  expect(await syncShards(context, [shard])).toMatchObject({ synced: isForgotten ? [shard] : [] });
   await applyPending(context);
-  await expectWallet(world, organizationId, { purchased: 125, available: 120, reserved: 0, consumed: 5 });
-  // What the opening included is not waited for any more.
+  await expectWallet(harness, organizationId, { purchased: 125, available: 120, reserved: 0, consumed: 5 });
+  // Changes that the sync included wait no more.
   expect(await context.store.readPending(100, [], 0)).toEqual([]);
 });
 
-test("a settlement that is heard again long after, and whose reply is lost once more, is applied once", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 100);
-  const tag = shardOf(organizationId);
+test("a settlement repeated long after, with its reply lost again, is applied once", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 100);
+  const shard = shardOf(organizationId);
   const commandId = await reserve(context, organizationId, 5);
   await recordAllUsage(context, ALL_SHARDS);
   const event = finalEvent(context, organizationId, commandId, 5);
-  // The process ends before it settles in Redis, and before it notes that.
+  // The process ends before it settles in Redis and records that.
   const dying = { ...context.store, insertPending: () => Promise.resolve() };
   const down = { ...context.redis, call: () => Promise.reject(new Error("no Redis")) };
   await recordSettlements({ ...context, store: dying, redis: down }, [event], []);
   const later = new TestClock(context.clock.nowMs() + SETTLED_TTL_MS);
   await recordSettlements({ ...context, clock: later, redis: deafRedis() }, [event], []);
   expect(await redisSums(context, organizationId)).toMatchObject({ available: 95, reserved: 0, consumed: 5 });
-  await context.redis.commands.del(settledKey(tag, commandId));
+  await context.redis.commands.del(settledKey(shard, commandId));
   await applyPending(context);
-  await openClosedTags(context, [tag]);
+  await syncShards(context, [shard]);
   await applyPending(context);
-  await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
+  await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
   expect(await context.store.readPending(100, [], 0)).toEqual([]);
 });
 
 /**
- * The world's ledger, whose second recording begins once `others` have made their first. Tells when
- * its own first is made.
+ * A ledger whose second recording waits until `others` have made their first. Reports when its own
+ * first is made.
  */
-function pausing(others: Promise<unknown>, made: () => void): World["context"] {
-  const { context } = world;
+function pausing(others: Promise<unknown>, made: () => void): LedgerHarness["context"] {
+  const { context } = harness;
   let recordings = 0;
-  const transaction: World["context"]["store"]["transaction"] = (work) =>
+  const transaction: LedgerHarness["context"]["store"]["transaction"] = (work) =>
     context.store.transaction((tx) =>
       work({
         ...tx,
-        recordLegs: async (...told) => {
+        recordEntries: async (...recordArguments) => {
           recordings += 1;
           if (recordings === 2) await others;
-          const recorded = await tx.recordLegs(...told);
+          const recorded = await tx.recordEntries(...recordArguments);
           if (recordings === 1) made();
           return recorded;
         },
@@ -249,10 +247,10 @@ function pausing(others: Promise<unknown>, made: () => void): World["context"] {
   return { ...context, store: { ...context.store, transaction } };
 }
 
-test("commands that were carried out after their reservations came back are consumed by two processes at once", async () => {
-  const { context } = world;
-  const one = await organizationWith(world, 100);
-  const other = await organizationWith(world, 100);
+test("two processes concurrently consume commands that were executed after their reservations were released", async () => {
+  const { context } = harness;
+  const one = await organizationWith(harness, 100);
+  const other = await organizationWith(harness, 100);
   const commandOf = async (organizationId: string, isReleased: boolean): Promise<string> => {
     const commandId = await reserve(context, organizationId, 5);
     if (isReleased) await finish(context, organizationId, commandId, 5, "release");
@@ -260,7 +258,7 @@ test("commands that were carried out after their reservations came back are cons
   };
   const endOf = async (organizationId: string, isReleased: boolean) =>
     finalEvent(context, organizationId, await commandOf(organizationId, isReleased), 5);
-  // Each process has the wallet that the other one needs for a late consumption.
+  // Each process has locked the wallet that the other needs for a late consumption.
   const batches = [
     [await endOf(one, false), await endOf(other, true)],
     [await endOf(other, false), await endOf(one, true)],
@@ -272,38 +270,35 @@ test("commands that were carried out after their reservations came back are cons
     recordSettlements(pausing(second.promise, first.resolve), batches[0] ?? [], []),
     recordSettlements(pausing(first.promise, second.resolve), batches[1] ?? [], []),
   ]);
-  for (const id of [one, other]) await expectWallet(world, id, { available: 90, reserved: 0, consumed: 10 });
+  for (const id of [one, other]) await expectWallet(harness, id, { available: 90, reserved: 0, consumed: 10 });
 });
 
-test("a reservation that is read again long after its end changes nothing", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 100);
-  const tag = shardOf(organizationId);
+test("a reservation that is read again long after its settlement changes nothing", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 100);
+  const shard = shardOf(organizationId);
   const commandId = await reserve(context, organizationId, 5);
   await recordAllUsage(context, ALL_SHARDS);
   await finish(context, organizationId, commandId, 5);
-  await context.redis.commands.del(settledKey(tag, commandId));
+  await context.redis.commands.del(settledKey(shard, commandId));
   const entry = `reserve 5 ${commandId} ${organizationId} depositAccountFunds request`;
-  await context.redis.commands.xadd(usageKey(tag), "*", "entry", entry);
+  await context.redis.commands.xadd(usageKey(shard), "*", "entry", entry);
   await recordAllUsage(context, ALL_SHARDS);
-  await expectWallet(world, organizationId, { available: 95, reserved: 0, consumed: 5 });
+  await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
-/**
- * A replica takes over that has everything but what the test takes from it; its tag is opened from
- * the ledger.
- */
+/** A replica takes over without what the test removes; its shard is synced from the ledger. */
 async function failOver(organizationId: string, change: () => Promise<unknown>): Promise<void> {
-  const { context } = world;
-  const tag = shardOf(organizationId);
+  const { context } = harness;
+  const shard = shardOf(organizationId);
   await change();
-  await context.redis.commands.hset(metaKey(tag), "replication", "0".repeat(40));
-  expect(await openClosedTags(context, [tag])).toMatchObject({ opened: [tag] });
+  await context.redis.commands.hset(metaKey(shard), "replication", "0".repeat(40));
+  expect(await syncShards(context, [shard])).toMatchObject({ synced: [shard] });
 }
 
 /** A failed request, charged 3 credits: the ledger has the charge. */
 async function chargedRead(organizationId: string) {
-  const { context } = world;
+  const { context } = harness;
   const chargeId = randomUUID();
   await admit(context.redis, { ...requestOf(organizationId, chargeId), mode: "consume", price: 3 });
   await recordAllUsage(context, ALL_SHARDS);
@@ -314,17 +309,17 @@ async function chargedRead(organizationId: string) {
 
 /** What the processes of the service do in turn. */
 async function allRounds(organizationId: string): Promise<void> {
-  const { context } = world;
+  const { context } = harness;
   await recordAllUsage(context, ALL_SHARDS);
   await applyPending(context);
-  await openClosedTags(context, [shardOf(organizationId)]);
+  await syncShards(context, [shardOf(organizationId)]);
   await applyPending(context);
 }
 
-test("a charge whose refund the replica has, or lacks while the ledger has it, is given back once over a fail-over", async () => {
-  const { context } = world;
+test("a charge is refunded once over a failover, whether the refund is in the replica or only in the ledger", async () => {
+  const { context } = harness;
   for (const isRefundLost of [false, true]) {
-    const organizationId = await organizationWith(world, 100);
+    const organizationId = await organizationWith(harness, 100);
     const { key, giveBack } = await chargedRead(organizationId);
     const record = await context.redis.commands.getBuffer(key);
     await giveBack();
@@ -335,14 +330,14 @@ test("a charge whose refund the replica has, or lacks while the ledger has it, i
     await giveBack();
     await giveBack();
     await allRounds(organizationId);
-    await expectWallet(world, organizationId, { available: 100, consumed: 0 });
+    await expectWallet(harness, organizationId, { available: 100, consumed: 0 });
   }
 });
 
-test("a charge is given back after a fail-over, also where the replica lacks the charge and the ledger has it", async () => {
-  const { context } = world;
+test("a charge is refunded after a failover, also if only the ledger has the charge", async () => {
+  const { context } = harness;
   for (const isChargeLost of [false, true]) {
-    const organizationId = await organizationWith(world, 100);
+    const organizationId = await organizationWith(harness, 100);
     const { key, giveBack } = await chargedRead(organizationId);
     await failOver(organizationId, async () => {
       if (isChargeLost) await context.redis.commands.del(key);
@@ -350,14 +345,14 @@ test("a charge is given back after a fail-over, also where the replica lacks the
     await giveBack();
     await giveBack();
     await allRounds(organizationId);
-    await expectWallet(world, organizationId, { available: 100, consumed: 0 });
+    await expectWallet(harness, organizationId, { available: 100, consumed: 0 });
   }
 });
 
-test("a charge that nobody has is not given back", async () => {
-  const organizationId = await organizationWith(world, 100);
+test("an unknown charge is not refunded", async () => {
+  const organizationId = await organizationWith(harness, 100);
   const call = { organizationId, chargeId: randomUUID(), operation: "getCommand", requestId: "request" };
-  expect(await refund(world.context.redis, call)).toMatchObject({ credits: 0 });
+  expect(await refund(harness.context.redis, call)).toMatchObject({ credits: 0 });
   await allRounds(organizationId);
-  await expectWallet(world, organizationId, { available: 100, consumed: 0 });
+  await expectWallet(harness, organizationId, { available: 100, consumed: 0 });
 });

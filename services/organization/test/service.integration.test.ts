@@ -83,7 +83,7 @@ async function organizationWith(
 ): Promise<{ organizationId: string; keyId: string; managementKey: string }> {
   const { organizationId } = await client.json("POST", "/internal/organizations", { name: "Test", credits }, Created);
   const path = `/internal/organizations/${organizationId}/keys`;
-  // Long over by the clock of the machine.
+  // Long past by the clock of the machine.
   const expiresAt = toIso(systemClock.nowMs() + KEY_LIFE_MS);
   return { organizationId, ...(await client.json("POST", path, { scopes: SCOPES, expiresAt }, CreatedKey)) };
 }
@@ -109,7 +109,7 @@ async function walletOf(organizationId: string, keyId: string): Promise<WalletSt
   return reply.wallet;
 }
 
-test("a key that the operator makes is known to every reader of the directory, and refused everywhere once revoked", async () => {
+test("a new key reaches every reader of the directory, and is rejected everywhere once revoked", async () => {
   const { organizationId, keyId, managementKey } = await organizationWith(10);
   await eventually(() => directory.key(keyId) !== undefined);
   const entry = authenticate(directory, systemClock, `Management ${managementKey}`);
@@ -123,7 +123,7 @@ test("a key that the operator makes is known to every reader of the directory, a
   expect(() => authenticate(directory, systemClock, `Management ${managementKey}`)).toThrow("authentication required");
 });
 
-test("a server that is registered again under its id is told of anew; under another organization it is refused", async () => {
+test("registering a server again announces it again; another organization is rejected", async () => {
   const { organizationId } = await organizationWith(0);
   const { configuration } = serverEntry();
   const register = (owner: string, body: object) =>
@@ -137,7 +137,7 @@ test("a server that is registered again under its id is told of anew; under anot
   expect(refused.status).toBe(403);
 });
 
-test("a server's token is told sealed and shown nowhere, stays while the address does, and goes to no other", async () => {
+test("a server's token is announced sealed, never shown, and bound to its address", async () => {
   const { organizationId } = await organizationWith(0);
   const path = `/internal/organizations/${organizationId}/servers`;
   const { configuration } = serverEntry();
@@ -145,14 +145,14 @@ test("a server's token is told sealed and shown nowhere, stays while the address
   const body = { configuration, tradingServerUrl: "http://127.0.0.1:7001", tradingServerToken: token };
   const { serverId } = await client.json("POST", path, body, CreatedServer);
   const keys = configFields.keyring.parse(environment.secrets.tradingServerSealingKeys);
-  const told = (version: number) =>
+  const sealedTokenOf = (version: number) =>
     eventually(() => {
       const entry = directory.server(serverId);
       expect(entry?.version).toBe(version);
       return entry?.sealedToken;
     });
-  const sealed = await told(1);
-  if (sealed === undefined) throw new Error("no token was told");
+  const sealed = await sealedTokenOf(1);
+  if (sealed === undefined) throw new Error("the directory has no token");
   expect(openPassword(keys, serverId, sealed)).toBe(token);
   const shown = (await client.request("GET", `${path}?page=1&limit=10`)).body.toString();
   expect(shown).toContain(serverId);
@@ -163,16 +163,16 @@ test("a server's token is told sealed and shown nowhere, stays while the address
 
   const { tradingServerToken: _token, ...again } = { ...body, serverId };
   await client.json("POST", path, again, CreatedServer);
-  expect(await told(2)).toEqual(sealed);
+  expect(await sealedTokenOf(2)).toEqual(sealed);
   const moved = { ...again, tradingServerUrl: "http://127.0.0.1:7002" };
   const refused = await client.request("POST", path, moved);
   expect(refused.status).toBe(400);
   expect(JSON.parse(refused.body.toString())).toMatchObject({ issues: [{ path: ["tradingServerToken"] }] });
   await client.json("POST", path, { ...moved, tradingServerToken: token }, CreatedServer);
-  expect(await told(3)).not.toEqual(sealed);
+  expect(await sealedTokenOf(3)).not.toEqual(sealed);
 });
 
-test("bad input is refused with its findings, an unknown organization with 404", async () => {
+test("bad input is rejected with its issues, an unknown organization with 404", async () => {
   const bad = await client.request("POST", "/internal/organizations", { name: "", credits: -1 });
   expect(bad.status).toBe(400);
   expect(JSON.parse(bad.body.toString())).toMatchObject({ issues: [{ path: ["name"] }, { path: ["credits"] }] });
@@ -199,7 +199,7 @@ test("a billed request is in the organization's usage list within a second", asy
   expect((await client.request("GET", path.replace("page=1", "page=0"))).status).toBe(400);
 });
 
-test("credits bought with one purchase id are added once", async () => {
+test("a purchase id adds its credits once", async () => {
   const { organizationId, keyId } = await organizationWith(5);
   const purchase = { credits: 20, purchaseId: randomUUID() };
   const path = `/internal/organizations/${organizationId}/credits`;
@@ -208,7 +208,7 @@ test("credits bought with one purchase id are added once", async () => {
   expect(await walletOf(organizationId, keyId)).toMatchObject({ available: 25, purchased: 25 });
 });
 
-test("a Redis that is killed and comes back without its data serves the same wallets again within seconds", async () => {
+test("a Redis that restarts without data serves the same wallets within seconds", async () => {
   const { organizationId, keyId } = await organizationWith(100);
   await call(organizationId, keyId, 30);
   const commandId = randomUUID();
@@ -249,7 +249,7 @@ test("a Redis that is killed and comes back without its data serves the same wal
   });
 });
 
-test("it is not ready while PostgreSQL does not answer", async () => {
+test("the service is not ready while PostgreSQL does not answer", async () => {
   await postgres.blackhole();
   await eventually(() => expect(health.ready().reasons["postgres"]).toContain("does not answer"));
   await postgres.pass();
@@ -281,7 +281,7 @@ function finalEvent(organizationId: string, commandId: string): CommandEvent {
   };
 }
 
-test("an organization has at most 100 keys that can be used, however many are made at once; a revoked one makes room", async () => {
+test("an organization has at most 100 usable keys, also with concurrent creations; revoking one makes room", async () => {
   const { organizationId } = await client.json(
     "POST",
     "/internal/organizations",

@@ -1,6 +1,6 @@
 /**
- * A Redis Cluster that lost a master without a replica: the organizations of the other nodes notice
- * nothing.
+ * A Redis Cluster that lost a master without a replica: organizations of other nodes are not
+ * affected.
  */
 import { randomUUID } from "node:crypto";
 
@@ -22,7 +22,7 @@ import { eventually, startTestRedisCluster, type TestRedisCluster } from "@kapi/
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { applyPending } from "../src/operations/credits/apply-pending.ts";
-import { openClosedTags } from "../src/operations/credits/open-tags.ts";
+import { syncShards } from "../src/operations/credits/sync-shards.ts";
 import { purchaseCredits } from "../src/operations/credits/purchase-credits.ts";
 import { recordUsage } from "../src/operations/credits/record-usage.ts";
 import {
@@ -33,24 +33,24 @@ import {
   redisSums,
   requestOf,
   reserve,
-  startWorld,
-  type World,
+  startLedger,
+  type LedgerHarness,
 } from "./support.ts";
 
 const SLOTS = 16_384;
 const logger = createLogger({ service: "organization-test", level: "silent" });
 
 let cluster: TestRedisCluster;
-let world: World;
+let harness: LedgerHarness;
 let redis: RedisConnection;
 let stop: () => Promise<void>;
-/** Tags of the master that is lost. */
-let lostTags: readonly Shard[];
-/** Tags of the master that has a replica. */
-let replicatedTags: readonly Shard[];
+/** Shards of the master that is lost. */
+let lostShards: readonly Shard[];
+/** Shards of the master that has a replica. */
+let replicatedShards: readonly Shard[];
 
 beforeAll(async () => {
-  [cluster, world] = await Promise.all([startTestRedisCluster(), startWorld()]);
+  [cluster, harness] = await Promise.all([startTestRedisCluster(), startLedger()]);
   const url = cluster.masters.map((master) => master.url);
   ({ value: redis, stop } = await createRedis({
     url,
@@ -59,42 +59,42 @@ beforeAll(async () => {
     functionLibraries: [ADMISSION_LIBRARY],
     logger,
   }));
-  world = { ...world, context: { ...world.context, redis } };
-  const slots = await Promise.all(ALL_SHARDS.map((tag) => redis.commands.cluster("KEYSLOT", metaKey(tag))));
-  replicatedTags = ALL_SHARDS.filter((tag) => (slots[tag] ?? SLOTS) < Math.floor(SLOTS / 3));
-  lostTags = ALL_SHARDS.filter((tag) => (slots[tag] ?? 0) >= Math.floor((2 * SLOTS) / 3));
+  harness = { ...harness, context: { ...harness.context, redis } };
+  const slots = await Promise.all(ALL_SHARDS.map((shard) => redis.commands.cluster("KEYSLOT", metaKey(shard))));
+  replicatedShards = ALL_SHARDS.filter((shard) => (slots[shard] ?? SLOTS) < Math.floor(SLOTS / 3));
+  lostShards = ALL_SHARDS.filter((shard) => (slots[shard] ?? 0) >= Math.floor((2 * SLOTS) / 3));
 });
 afterAll(async () => {
   await stop();
-  await Promise.all([cluster.stop(), world.stop()]);
+  await Promise.all([cluster.stop(), harness.stop()]);
 });
 
 async function organizationIn(isLost: boolean): Promise<string> {
-  return organizationOf((tag) => lostTags.includes(tag) === isLost);
+  return organizationOf((shard) => lostShards.includes(shard) === isLost);
 }
 
-async function organizationOf(isWanted: (tag: Shard) => boolean): Promise<string> {
+async function organizationOf(isWanted: (shard: Shard) => boolean): Promise<string> {
   for (;;) {
-    const organizationId = await organizationWith(world, 100);
+    const organizationId = await organizationWith(harness, 100);
     if (isWanted(shardOf(organizationId))) return organizationId;
   }
 }
 
-test("usage, settlements, purchases, openings and claims of the other nodes go on", async () => {
-  const { context } = world;
-  await openClosedTags(context, ALL_SHARDS);
+test("usage, settlements, purchases, syncs and idempotency records of the other nodes continue", async () => {
+  const { context } = harness;
+  await syncShards(context, ALL_SHARDS);
   const [lost, other] = [await organizationIn(true), await organizationIn(false)];
   const [lostCommand, otherCommand] = [await reserve(context, lost, 5), await reserve(context, other, 5)];
   await read(context, lost, 3);
   await recordUsage(context, ALL_SHARDS);
 
   await cluster.masters[2]?.crash();
-  await eventually(async () => expect((await shardStates(redis, ALL_SHARDS)).unreachable).toEqual(lostTags));
+  await eventually(async () => expect((await shardStates(redis, ALL_SHARDS)).unreachable).toEqual(lostShards));
 
   expect(await read(context, other, 3)).toMatchObject({ kind: "admitted", charged: 3 });
   expect((await recordUsage(context, ALL_SHARDS)).moved).toBeGreaterThan(0);
   await finish(context, other, otherCommand, 5);
-  // More changes wait for the lost node than are looked at together.
+  // More changes wait for the lost node than fit into one batch.
   for (let at = 0; at < 3; at += 1)
     await purchaseCredits(context, { organizationId: lost, credits: 10, purchaseId: randomUUID() });
   const waiting = Array.from({ length: 600 }, (_, at) => ({
@@ -106,7 +106,7 @@ test("usage, settlements, purchases, openings and claims of the other nodes go o
   }));
   await context.store.insertPending(waiting);
   const bought = { organizationId: other, credits: 25, purchaseId: randomUUID() };
-  const epoch = await context.store.readForOpening(shardOf(other), (raised) => Promise.resolve(raised));
+  const epoch = await context.store.readForSync(shardOf(other), (raised) => Promise.resolve(raised));
   await context.store.insertPending([
     { chargeId: randomUUID(), organizationId: other, kind: "release", credits: 0, epoch },
   ]);
@@ -114,15 +114,15 @@ test("usage, settlements, purchases, openings and claims of the other nodes go o
   await finish(context, lost, lostCommand, 5);
   expect(await applyPending(context)).toBe(1);
   const sums = { purchased: 125, consumed: 8, available: 117, reserved: 0 };
-  expect((await ledgerSums(world, other)).kept).toEqual(sums);
+  expect((await ledgerSums(harness, other)).kept).toEqual(sums);
   expect(await redisSums(context, other)).toEqual(sums);
-  expect((await ledgerSums(world, lost)).kept).toMatchObject({ purchased: 130, consumed: 8, reserved: 0 });
+  expect((await ledgerSums(harness, lost)).kept).toMatchObject({ purchased: 130, consumed: 8, reserved: 0 });
 
-  // A tag of another node that lost its data is opened, whatever the lost one holds.
+  // A shard of another node that lost its data is synced, whatever the lost node holds.
   await redis.commands.del(metaKey(shardOf(other)));
-  const opening = await openClosedTags(context, ALL_SHARDS);
-  expect(opening).toMatchObject({ opened: [shardOf(other)], closed: [] });
-  expect([...opening.unreachable].sort((a, b) => a - b)).toEqual(lostTags);
+  const syncResult = await syncShards(context, ALL_SHARDS);
+  expect(syncResult).toMatchObject({ synced: [shardOf(other)], unsynced: [] });
+  expect([...syncResult.unreachable].sort((a, b) => a - b)).toEqual(lostShards);
   expect(await redisSums(context, other)).toEqual(sums);
 
   const commands = [lost, other].map((organizationId) => ({ organizationId, commandId: randomUUID() }));
@@ -146,7 +146,7 @@ test("a process starts while the node is lost", async () => {
     functionLibraries: [ADMISSION_LIBRARY],
     logger,
   });
-  expect((await shardStates(other.value, ALL_SHARDS)).unreachable).toHaveLength(lostTags.length);
+  expect((await shardStates(other.value, ALL_SHARDS)).unreachable).toHaveLength(lostShards.length);
   await other.stop();
   const organizationId = await organizationIn(false);
   const request = {
@@ -164,11 +164,11 @@ test("a process starts while the node is lost", async () => {
   expect(await admit(redis, request)).toMatchObject({ kind: "admitted" });
 });
 
-test("a charge is given back once where its master is lost, with what the ledger had read and the replica had not", async () => {
-  const { context } = world;
+test("a charge is refunded once after its master is lost, when the ledger read what the replica lacks", async () => {
+  const { context } = harness;
   const [master] = cluster.masters;
-  const organizationId = await organizationOf((tag) => replicatedTags.includes(tag));
-  const tag = shardOf(organizationId);
+  const organizationId = await organizationOf((shard) => replicatedShards.includes(shard));
+  const shard = shardOf(organizationId);
   const charge = async () => {
     const call = { ...requestOf(organizationId, randomUUID()), price: 3 };
     expect(await admit(redis, call)).toMatchObject({ kind: "admitted", charged: 3 });
@@ -182,7 +182,7 @@ test("a charge is given back once where its master is lost, with what the ledger
   await eventually(async () =>
     expect(await cluster.replica.ask("INFO replication")).toContain(`slave_repl_offset:${await offset()}\r`),
   );
-  // The replica hears nothing of the master from here on.
+  // Replication is cut from here on.
   await master?.ask("ACL SETUSER default -psync -sync");
   await cluster.replica.ask("CLIENT KILL TYPE master");
   await eventually(async () =>
@@ -191,17 +191,17 @@ test("a charge is given back once where its master is lost, with what the ledger
   const giveBackLater = await charge();
   expect(await giveBack()).toMatchObject({ credits: 3 });
   await recordUsage(context, ALL_SHARDS);
-  expect((await ledgerSums(world, organizationId)).kept).toMatchObject({ available: 97, consumed: 3 });
+  expect((await ledgerSums(harness, organizationId)).kept).toMatchObject({ available: 97, consumed: 3 });
 
   await master?.crash();
   await cluster.replica.ask("CLUSTER FAILOVER TAKEOVER");
-  await eventually(async () => expect((await openClosedTags(context, [tag])).opened).toEqual([tag]));
+  await eventually(async () => expect((await syncShards(context, [shard])).synced).toEqual([shard]));
   for (const again of [giveBack, giveBackLater, giveBack, giveBackLater]) await again();
   await recordUsage(context, ALL_SHARDS);
   await applyPending(context);
-  await openClosedTags(context, [tag]);
+  await syncShards(context, [shard]);
   await applyPending(context);
   const sums = { purchased: 100, consumed: 0, available: 100, reserved: 0 };
-  expect((await ledgerSums(world, organizationId)).kept).toEqual(sums);
+  expect((await ledgerSums(harness, organizationId)).kept).toEqual(sums);
   expect(await redisSums(context, organizationId)).toEqual(sums);
 });

@@ -16,7 +16,7 @@ import type { CommandStatus, OpenCommand } from "../src/domain/credits/ports.ts"
 import type { Store } from "../src/domain/ports.ts";
 import { createOrganization } from "../src/operations/directory/create-organization.ts";
 import type { LedgerContext } from "../src/operations/credits/ledger-context.ts";
-import { type OpeningContext, openClosedTags } from "../src/operations/credits/open-tags.ts";
+import { type SyncContext, syncShards } from "../src/operations/credits/sync-shards.ts";
 import { recordSettlements } from "../src/operations/credits/record-settlements.ts";
 import { createStore } from "../src/outbound/postgres/store.ts";
 
@@ -30,15 +30,15 @@ export interface KnownCommands {
   final: Set<string>;
 }
 
-/** Takes what the outbox publishes, unless it is away. */
+/** Takes what the outbox publishes, unless it is unavailable. */
 export interface KafkaStandIn {
   readonly taken: (OutgoingMessage & { readonly topic: string })[];
-  isAway: boolean;
+  isUnavailable: boolean;
 }
 
-export interface World {
+export interface LedgerHarness {
   readonly environment: TestEnvironment;
-  readonly context: Omit<OpeningContext, "store"> & { readonly store: Store };
+  readonly context: Omit<SyncContext, "store"> & { readonly store: Store };
   readonly database: Database;
   readonly commands: KnownCommands;
   readonly kafka: KafkaStandIn;
@@ -46,10 +46,10 @@ export interface World {
 }
 
 /**
- * A ledger on a PostgreSQL and a Redis of its own, all tags closed. `before`: what is done to the
- * schema `organization` before its migrations.
+ * A ledger on its own PostgreSQL and Redis, all shards unsynced. `before` changes the schema
+ * `organization` before its migrations.
  */
-export async function startWorld(before?: (connectionString: string) => Promise<void>): Promise<World> {
+export async function startLedger(before?: (connectionString: string) => Promise<void>): Promise<LedgerHarness> {
   const scope = new Scope();
   const environment = await createTestEnvironment({ needs: ["postgres", "redis"] });
   await scope.start("environment", () => ({ value: environment, stop: () => environment.stop() }));
@@ -69,10 +69,10 @@ export async function startWorld(before?: (connectionString: string) => Promise<
     }),
   );
   const commands: KnownCommands = { open: [], known: new Set(), final: new Set() };
-  const kafka: KafkaStandIn = { taken: [], isAway: false };
+  const kafka: KafkaStandIn = { taken: [], isUnavailable: false };
   const producer = {
     send: (topic: { name: string }, message: OutgoingMessage) => {
-      if (kafka.isAway) return Promise.reject(new Error("Kafka is away"));
+      if (kafka.isUnavailable) return Promise.reject(new Error("Kafka is unavailable"));
       kafka.taken.push({ ...message, topic: topic.name });
       return Promise.resolve({ partition: 0, offset: 0n });
     },
@@ -81,7 +81,7 @@ export async function startWorld(before?: (connectionString: string) => Promise<
     startOutbox({ service: "organization", database, rows: ROW_PER_MESSAGE, producer, logger }),
   );
   const nothing = (): Promise<Map<number, bigint>> => Promise.resolve(new Map());
-  const context: World["context"] = {
+  const context: LedgerHarness["context"] = {
     store: createStore(database, outbox),
     redis,
     clock: systemClock,
@@ -110,11 +110,15 @@ function commandStatusOf(commands: KnownCommands): CommandStatus {
 /** Who asks for changes in tests. */
 export const NOBODY = { actor: null, address: null };
 
-/** A new organization with `credits`, its tag open. */
-export async function organizationWith(world: World, credits: number, lowBalanceThreshold = 0): Promise<string> {
+/** A new organization with `credits`, its shard ready. */
+export async function organizationWith(
+  harness: LedgerHarness,
+  credits: number,
+  lowBalanceThreshold = 0,
+): Promise<string> {
   const wanted = { name: "Test", credits, lowBalanceThreshold };
-  const { organizationId } = await createOrganization(world.context, wanted, NOBODY);
-  await openClosedTags(world.context, [shardOf(organizationId)]);
+  const { organizationId } = await createOrganization(harness.context, wanted, NOBODY);
+  await syncShards(harness.context, [shardOf(organizationId)]);
   return organizationId;
 }
 
@@ -179,8 +183,8 @@ export function requestOf(organizationId: string, chargeId: string) {
 }
 
 /**
- * The charge id of a command's reservation, as the claim holds it; the gateway puts it into the
- * message.
+ * The charge id of a command's reservation, as the idempotency record has it; the gateway puts it
+ * into the message.
  */
 export async function reservationOf(
   { redis }: LedgerContext,
@@ -261,8 +265,11 @@ const selectDerived = statement<Sums>(
    select purchased - reserved - consumed as available, reserved, consumed, purchased from sums`,
 );
 
-/** The wallet's sums as the ledger keeps them, and as its legs alone give them. */
-export async function ledgerSums({ database }: World, organizationId: string): Promise<{ kept: Sums; derived: Sums }> {
+/** Sums of the wallet in the ledger, and sums of its entries. */
+export async function ledgerSums(
+  { database }: LedgerHarness,
+  organizationId: string,
+): Promise<{ kept: Sums; derived: Sums }> {
   const [kept] = await database.query(selectSums, [organizationId]);
   const [derived] = await database.query(selectDerived, [organizationId]);
   if (!kept || !derived) throw new Error("the organization has no wallet in the ledger");
@@ -270,9 +277,9 @@ export async function ledgerSums({ database }: World, organizationId: string): P
 }
 
 /** Expects Redis, the sums of the ledger and its entries to give the same wallet. */
-export async function expectWallet(world: World, organizationId: string, sums: object): Promise<void> {
-  const { kept, derived } = await ledgerSums(world, organizationId);
+export async function expectWallet(harness: LedgerHarness, organizationId: string, sums: object): Promise<void> {
+  const { kept, derived } = await ledgerSums(harness, organizationId);
   expect(kept).toMatchObject(sums);
   expect(derived).toEqual(kept);
-  expect(await redisSums(world.context, organizationId)).toEqual(kept);
+  expect(await redisSums(harness.context, organizationId)).toEqual(kept);
 }

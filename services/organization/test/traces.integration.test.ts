@@ -1,6 +1,4 @@
-/**
- * A charge, and a change of the directory, are found under the trace of the request that made them.
- */
+/** A charge and a change of the directory are in the trace of their request. */
 import { SCOPES, TOPICS } from "@kapi/contracts";
 import { outboxAge } from "@kapi/outbox";
 import { ALL_SHARDS, readUsage } from "@kapi/admission/redis";
@@ -11,24 +9,24 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { createKey } from "../src/operations/directory/create-key.ts";
 import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
-import { finish, NOBODY, organizationWith, read, reserve, startWorld, type World } from "./support.ts";
+import { finish, NOBODY, organizationWith, read, reserve, startLedger, type LedgerHarness } from "./support.ts";
 
 const REQUEST_SPAN = "b7ad6b7169203331";
 
-let world: World;
+let harness: LedgerHarness;
 let recorder: SpanRecorder;
 
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startLedger();
   recorder = recordSpans();
 });
 afterAll(async () => {
   recorder.stop();
-  await world.stop();
+  await harness.stop();
 });
 
 let traces = 0;
-/** The span of a request of its own, as Redis is told of it. */
+/** The span of a separate request, as it is sent to Redis. */
 function requestSpan(): { traceId: string; traceparent: string } {
   traces += 1;
   const traceId = String(traces).padStart(32, "0");
@@ -38,11 +36,11 @@ function requestSpan(): { traceId: string; traceparent: string } {
 const ofTrace = (traceId: string): readonly KeptSpan[] => recorder.spans.filter((span) => span.traceId === traceId);
 
 /** What Kafka was given under a key, last. */
-const publishedAs = (key: string) => world.kafka.taken.findLast((message) => message.key === key);
+const publishedAs = (key: string) => harness.kafka.taken.findLast((message) => message.key === key);
 
-test("a charge goes into the ledger beneath its request, and so does what it makes known; one that is not traced beside it does not", async () => {
-  const { context } = world;
-  const [organizationId, other] = [await organizationWith(world, 10, 9), await organizationWith(world, 10, 9)];
+test("a charge and the messages it causes are recorded in the trace of its request; an untraced charge is not", async () => {
+  const { context } = harness;
+  const [organizationId, other] = [await organizationWith(harness, 10, 9), await organizationWith(harness, 10, 9)];
   const { traceId, traceparent } = requestSpan();
   await Promise.all([read(context, organizationId, 1, traceparent), read(context, other, 1)]);
   expect([...(await readUsage(context.redis, ALL_SHARDS, 10)).replies.values()].flat()).toHaveLength(2);
@@ -58,9 +56,9 @@ test("a charge goes into the ledger beneath its request, and so does what it mak
   });
 });
 
-test("charges of several requests go into the ledger together, each beneath its own", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 10);
+test("charges in one batch are each recorded in their own trace", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 10);
   const requests = [requestSpan(), requestSpan()];
   for (const { traceparent } of requests) await read(context, organizationId, 1, traceparent);
   await recordAllUsage(context, ALL_SHARDS);
@@ -70,28 +68,28 @@ test("charges of several requests go into the ledger together, each beneath its 
   expect(together).toMatchObject({ parentId: taken[0]?.spanId, links: taken.map((span) => span?.spanId) });
 });
 
-test("a reservation that the end of its command takes along stands beneath its request too", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 10);
+test("a reservation that a settlement takes along is in the trace of its request", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 10);
   const { traceId, traceparent } = requestSpan();
   const commandId = await reserve(context, organizationId, 5, undefined, traceparent);
   await finish(context, organizationId, commandId, 5);
   expect(ofTrace(traceId)).toMatchObject([{ name: "process usage", parentId: REQUEST_SPAN, ended: true }]);
 });
 
-test("a change of the directory is published beneath its request, however late, and its wait is known", async () => {
-  const { context, database, kafka } = world;
-  const organizationId = await organizationWith(world, 0);
+test("a change of the directory is published in the trace of its request, with its waiting time", async () => {
+  const { context, database, kafka } = harness;
+  const organizationId = await organizationWith(harness, 0);
   await eventually(async () => expect(await outboxAge(database)).toBe(0));
   const { traceId, traceparent } = requestSpan();
   const request = startRequestSpan("POST /keys", traceparent, "r-1");
   const wanted = { name: "", organizationId, scopes: [...SCOPES], serverIds: null, expiresAt: null, rateLimit: null };
-  kafka.isAway = true;
+  kafka.isUnavailable = true;
   const operator = { ...context, publish: () => Promise.resolve() };
   const made = await request?.run(() => createKey(operator, wanted, NOBODY));
   expect(await outboxAge(database)).toBeGreaterThan(0);
   const [asked] = ofTrace(traceId);
-  kafka.isAway = false;
+  kafka.isUnavailable = false;
   const message = await eventually(() => publishedAs(`key/${made?.key.keyId}`) ?? false, { timeoutMs: 15_000 });
   expect(message).toMatchObject({
     topic: TOPICS.organizationDirectory.name,

@@ -8,11 +8,11 @@ import { admit, ALL_SHARDS, refund, shardOf } from "@kapi/admission/redis";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { Leg } from "../src/domain/credits/leg.ts";
+import type { LedgerEntry } from "../src/domain/credits/ledger-entry.ts";
 import { listUsageByDay } from "../src/operations/credits/list-usage-by-day.ts";
 import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
 import { createUsageLines } from "../src/outbound/postgres/credits/usage-lines.ts";
-import { finish, organizationWith, read, reserve, startWorld, type World } from "./support.ts";
+import { finish, organizationWith, read, reserve, startLedger, type LedgerHarness } from "./support.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const MIGRATION = new URL("../migrations/0006_count_usage_by_day.sql", import.meta.url);
@@ -29,7 +29,7 @@ const selectKept = statement<Day>(
   `select to_char(day, 'YYYY-MM-DD') as day, operation, requests, credits from usage_days
    where organization_id = $1 and (requests <> 0 or credits <> 0) order by day, operation`,
 );
-// Of the very lines that listCreditUsage shows (usage-lines.ts), summed up.
+// Sums of the lines of listCreditUsage (usage-lines.ts).
 const selectOfLines = statement<Day>(
   "test_usage_days_of_lines",
   `select to_char(line.at at time zone 'UTC', 'YYYY-MM-DD') as day, coalesce(reserved.operation, line.operation) as operation,
@@ -42,18 +42,18 @@ const selectOfLines = statement<Day>(
    group by 1, 2 order by 1, 2`,
 );
 
-let world: World;
+let harness: LedgerHarness;
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startLedger();
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 async function kept(organizationId: string): Promise<Day[]> {
-  return world.database.query(selectKept, [organizationId]);
+  return harness.database.query(selectKept, [organizationId]);
 }
 
 async function ofLines(organizationId: string): Promise<Day[]> {
-  return world.database.query(selectOfLines, [organizationId]);
+  return harness.database.query(selectOfLines, [organizationId]);
 }
 
 /** One thing that happens to a wallet; `daysAgo` is when the command's end says that it was. */
@@ -65,8 +65,8 @@ type Step =
       readonly kind: "command";
       readonly credits: number;
       /**
-       * What of it the ledger has before its end: nothing, its request, or that it is open, as an
-       * opening finds it.
+       * What the ledger has before its end: nothing, its request, or an open reservation from a
+       * sync.
        */
       readonly before: "nothing" | "request" | "open";
       readonly end: End | null;
@@ -75,7 +75,7 @@ interface End {
   readonly action: "consume" | "release";
   readonly daysAgo: number;
   readonly times: number;
-  /** Told while Redis is away: what the request wrote there is heard of afterwards. */
+  /** Recorded while Redis is unavailable; its usage entry is read afterwards. */
   readonly blind: boolean;
 }
 
@@ -99,7 +99,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 async function carryOut(organizationId: string, steps: readonly Step[]): Promise<void> {
-  const { context } = world;
+  const { context } = harness;
   for (const one of steps) {
     if (one.kind === "read") await read(context, organizationId, one.price);
     else if (one.kind === "refunded") await refunded(organizationId, one.price);
@@ -111,30 +111,30 @@ async function carryOut(organizationId: string, steps: readonly Step[]): Promise
 async function refunded(organizationId: string, credits: number): Promise<void> {
   const request = { organizationId, chargeId: randomUUID(), operation: "listCommands", requestId: "request" };
   const rest = { keyId: "aaaaaaaaaaaaaaaa", mode: "consume" as const, readPrice: 1, rateLimit: null, records: [] };
-  await admit(world.context.redis, { ...request, ...rest, price: credits });
-  await refund(world.context.redis, request);
+  await admit(harness.context.redis, { ...request, ...rest, price: credits });
+  await refund(harness.context.redis, request);
 }
 
 async function carryOutCommand(organizationId: string, step: Step & { readonly kind: "command" }): Promise<void> {
-  const { context } = world;
+  const { context } = harness;
   const commandId = await reserve(context, organizationId, step.credits);
-  const told = { organizationId, commandId, credits: step.credits, atMs: systemClock.nowMs() };
+  const command = { organizationId, commandId, credits: step.credits, atMs: systemClock.nowMs() };
   if (step.before === "request") await recordAllUsage(context, ALL_SHARDS);
-  if (step.before === "open") await tellBlindly({ ...told, action: null });
+  if (step.before === "open") await recordWithoutRequest({ ...command, action: null });
   if (step.end === null) return;
   const { action, daysAgo, times, blind } = step.end;
   const clock = { nowMs: () => systemClock.nowMs() - daysAgo * DAY_MS };
   for (let time = 0; time < times; time += 1) {
-    if (blind) await tellBlindly({ ...told, action, atMs: clock.nowMs() });
+    if (blind) await recordWithoutRequest({ ...command, action, atMs: clock.nowMs() });
     else await finish({ ...context, clock }, organizationId, commandId, step.credits, action);
   }
 }
 
 /**
- * A command as its final event tells of it, or (without an action) as an opening finds it: without
- * the usage that waits in Redis, and so without its request.
+ * A command as its final event has it, or (without an action) as a sync has it: without its
+ * request.
  */
-async function tellBlindly(command: {
+async function recordWithoutRequest(command: {
   readonly organizationId: string;
   readonly commandId: string;
   readonly credits: number;
@@ -142,34 +142,34 @@ async function tellBlindly(command: {
   readonly atMs: number;
 }): Promise<void> {
   const { action, commandId, ...rest } = command;
-  const leg = { ...rest, chargeId: commandId, commandId, operation: "finance.deposit", requestId: null };
-  const reserved: Leg = { ...leg, kind: "reserve", action: null };
-  const legs: Leg[] = action === null ? [reserved] : [reserved, { ...leg, kind: "settle", action }];
-  await world.context.store.transaction(async (tx) => {
-    const epochs = await tx.shareTagLocks([shardOf(command.organizationId)]);
-    await tx.recordLegs(epochs, legs, command.atMs);
+  const entry = { ...rest, chargeId: commandId, commandId, operation: "finance.deposit", requestId: null };
+  const reserved: LedgerEntry = { ...entry, kind: "reserve", action: null };
+  const entries: LedgerEntry[] = action === null ? [reserved] : [reserved, { ...entry, kind: "settle", action }];
+  await harness.context.store.transaction(async (tx) => {
+    const epochs = await tx.shareShardLocks([shardOf(command.organizationId)]);
+    await tx.recordEntries(epochs, entries, command.atMs);
   });
 }
 
-test("whatever is used, given back, told twice, late or in another order: each day and operation is the sum of its lines", async () => {
+test("each day and operation is the sum of its lines, whatever is refunded, repeated, late or reordered", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
-      const organizationId = await organizationWith(world, 1_000);
+      const organizationId = await organizationWith(harness, 1_000);
       await carryOut(organizationId, steps);
       expect(await kept(organizationId)).toEqual(await ofLines(organizationId));
-      await recordAllUsage(world.context, ALL_SHARDS);
+      await recordAllUsage(harness.context, ALL_SHARDS);
       expect(await kept(organizationId)).toEqual(await ofLines(organizationId));
     }),
     { numRuns: 12 },
   );
 });
 
-test("a release that is heard of before its reservation's request moves to the operation and the day of that request", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 100);
+test("a release recorded before its reservation's request moves to that request's operation and day", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 7);
   const atMs = systemClock.nowMs() - DAY_MS;
-  await tellBlindly({ organizationId, commandId, credits: 7, action: "release", atMs });
+  await recordWithoutRequest({ organizationId, commandId, credits: 7, action: "release", atMs });
   expect(await kept(organizationId)).toMatchObject([{ operation: "finance.deposit", requests: 1, credits: 0 }]);
   await recordAllUsage(context, ALL_SHARDS);
   const days = await kept(organizationId);
@@ -180,19 +180,25 @@ test("a release that is heard of before its reservation's request moves to the o
   ]);
 });
 
-test("a release that comes together with the request of a reservation that an opening had found counts once, for that request", async () => {
-  const { context } = world;
-  const organizationId = await organizationWith(world, 100);
+test("a release that comes with the request of a reservation from a sync counts once, for that request", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 7);
-  await tellBlindly({ organizationId, commandId, credits: 7, action: null, atMs: systemClock.nowMs() - DAY_MS });
+  await recordWithoutRequest({
+    organizationId,
+    commandId,
+    credits: 7,
+    action: null,
+    atMs: systemClock.nowMs() - DAY_MS,
+  });
   expect(await kept(organizationId)).toMatchObject([{ operation: "finance.deposit", requests: 1, credits: 7 }]);
   await finish(context, organizationId, commandId, 7, "release");
   expect(await kept(organizationId)).toEqual(await ofLines(organizationId));
   expect(await kept(organizationId)).toMatchObject([{ operation: "getCommand", requests: 1, credits: 0 }]);
 });
 
-test("the days of a ledger that was there before them are the same as those that were kept along with it", async () => {
-  const organizationId = await organizationWith(world, 1_000);
+test("days computed for an older ledger equal those that are updated with it", async () => {
+  const organizationId = await organizationWith(harness, 1_000);
   const ends = (action: "consume" | "release", daysAgo: number): End => ({ action, daysAgo, times: 1, blind: false });
   await carryOut(organizationId, [
     { kind: "read", price: 3 },
@@ -204,21 +210,21 @@ test("the days of a ledger that was there before them are the same as those that
   const before = await kept(organizationId);
   const text = readFileSync(MIGRATION, "utf8");
   const insert = text.slice(text.indexOf("insert into usage_days")).replaceAll("credit_legs", "all_credit_entries");
-  await world.database.transaction(async (tx) => {
+  await harness.database.transaction(async (tx) => {
     await tx.query(statement("test_usage_days_delete", `delete from usage_days`), []);
     await tx.query(statement("test_usage_days_fill", insert), []);
   });
   expect(await kept(organizationId)).toEqual(before);
 });
 
-test("every day asked for is there, oldest first, each with its operations, the most expensive first; no other organization's", async () => {
-  const { context } = world;
-  const [organizationId, other] = [await organizationWith(world, 100), await organizationWith(world, 100)];
+test("the answer has every day, oldest first, with operations by cost, of one organization", async () => {
+  const { context } = harness;
+  const [organizationId, other] = [await organizationWith(harness, 100), await organizationWith(harness, 100)];
   await read(context, organizationId, 3);
   await refunded(organizationId, 9);
   await read(context, other, 50);
   await recordAllUsage(context, ALL_SHARDS);
-  const usageLines = createUsageLines(world.database);
+  const usageLines = createUsageLines(harness.database);
   const { days } = await listUsageByDay({ usageLines, clock: systemClock }, organizationId, 3);
   expect(days).toHaveLength(3);
   expect(days.map(({ day }) => day)).toEqual(days.map(({ day }) => day).toSorted());

@@ -1,4 +1,4 @@
-/** The composition root: plain calls, in the order in which things start. */
+/** Composition root, in start order. */
 import {
   addContractRoutes,
   Bridge,
@@ -16,7 +16,7 @@ import { faultPoint, type MainContext, type MigrationContext } from "@kapi/runti
 
 import type { Config } from "./config.ts";
 import { type Account, toState } from "./domain/account.ts";
-import { reckon } from "./domain/reckoning.ts";
+import { valueAccount } from "./domain/account-values.ts";
 import { addControlAccountRoutes } from "./inbound/http/control-account-routes.ts";
 import { addControlMarketRoutes } from "./inbound/http/control-market-routes.ts";
 import { Engine } from "./operations/engine.ts";
@@ -29,18 +29,15 @@ import type { TradingServer } from "./operations/server.ts";
 import { readRecording } from "./outbound/quotes-file.ts";
 
 const SCHEMA = "trading_server";
-/** What one tick stands for when only the control API asks for ticks. */
+/** Duration of a tick if only the control API ticks. */
 const MANUAL_TICK_MS = 250;
 
-/**
- * Brings the service's schema up to date: the program's command "migrate", and the first step of
- * every start.
- */
+/** Migrates the schema: command "migrate", and first step of every start. */
 export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
   return migrate({ ...migrationOptions(config), schema: SCHEMA, directories: [BRIDGE_MIGRATIONS], logger });
 }
 
-/** Starts the service; it is ready when this resolves. */
+/** Resolves when the service is ready. */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, clock } = context;
   const fatal = (error: unknown): void => context.fatal(error);
@@ -101,11 +98,11 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   );
   const late = await scope.start("late changes", () => LateChanges.start(bridge, warn));
 
-  // What the last process may not have told of is told now.
+  // Publishes valuations that the last process may not have published.
   for (const account of restored.unpublishedAccounts) {
     if (account.status === "deleted") continue;
     const server = engine.server(account.serverId);
-    engine.value(server, engine.desk(server), account, reckon(server.market, account));
+    engine.value(server, engine.context(server), account, valueAccount(server.market, account));
   }
   if (config.TICK_INTERVAL_MS > 0) {
     await scope.start("market", () => startMarketClock(engine, config.TICK_INTERVAL_MS, fatal));

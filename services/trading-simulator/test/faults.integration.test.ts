@@ -48,7 +48,7 @@ async function balanceMinor(): Promise<number | undefined> {
 }
 
 describe("a change whose answer is dropped", () => {
-  it("has applied, and settling tells so", async () => {
+  it("has applied, and settling returns the outcome", async () => {
     await inject({ kind: "drop_answer", accountNumber: account, operation: "deposit" });
     const change = deposit(account, 700);
     await expect(running.client.change(serverId, [change])).rejects.toThrow(TradingServerUnreachable);
@@ -60,14 +60,14 @@ describe("a change whose answer is dropped", () => {
 });
 
 describe("a change that applies late", () => {
-  it("applies after its time where nobody settled it", async () => {
+  it("applies after its delay if it is not settled", async () => {
     await inject({ kind: "apply_late", accountNumber: account, delayMs: LATE_MS });
     await expect(running.client.change(serverId, [deposit(account, 700)])).rejects.toThrow(TradingServerUnreachable);
     expect(await balanceMinor()).toBe(0);
     await eventually(async () => expect(await balanceMinor()).toBe(700));
   });
 
-  it("never applies once its reference was settled", async () => {
+  it("never applies after its reference is settled", async () => {
     await inject({ kind: "apply_late", accountNumber: account, delayMs: LATE_MS });
     const change = deposit(account, 700);
     const later = deposit(account, 5);
@@ -81,7 +81,7 @@ describe("a change that applies late", () => {
     expect(await balanceMinor()).toBe(5);
   });
 
-  it("applies once where it was sent again before its time", async () => {
+  it("applies once if it is sent again before its delay", async () => {
     await inject({ kind: "apply_late", accountNumber: account, delayMs: LATE_MS });
     const change = deposit(account, 700);
     const later = deposit(account, 5);
@@ -94,7 +94,7 @@ describe("a change that applies late", () => {
 });
 
 describe("other faults", () => {
-  it("refuse with the code asked for, and the refusal is final", async () => {
+  it("reject with the requested code for good", async () => {
     await inject({ kind: "refuse", operation: "deposit", code: "ACCOUNT_DISABLED" });
     const change = deposit(account, 700);
     const refused = [{ reference: change.reference, status: "refused", code: "ACCOUNT_DISABLED" }];
@@ -103,7 +103,7 @@ describe("other faults", () => {
     expect(await running.client.change(serverId, [deposit(account, 1)])).toMatchObject([{ status: "applied" }]);
   });
 
-  it("make the server unreachable as often as asked for, and nothing is applied meanwhile", async () => {
+  it("make the server unreachable a given number of times, without applying anything", async () => {
     await inject({ kind: "unreachable", count: 1 });
     await inject({ kind: "unreachable", count: 1, disconnect: true });
     const change = deposit(account, 700);
@@ -119,7 +119,7 @@ describe("other faults", () => {
     expect(performance.now() - begun).toBeGreaterThan(LATE_MS - 5);
   });
 
-  it("are listed with what is left of them, and cleared", async () => {
+  it("are listed with their remaining count, and cleared", async () => {
     await inject({ kind: "delay", delayMs: 0, count: 3, operation: "snapshot" });
     await running.client.snapshot(serverId, account);
     const listed = await running.control("GET", `/servers/${serverId}/faults`);
@@ -129,13 +129,13 @@ describe("other faults", () => {
 });
 
 describe("who may call", () => {
-  it("nobody without the token", async () => {
+  it("requires the token", async () => {
     const url = `${running.url}/v1/servers/${serverId}/accounts/${account}`;
     expect((await fetch(url)).status).toBe(401);
     expect((await fetch(url, { headers: { "x-internal-token": "wrong" } })).status).toBe(401);
   });
 
-  it("a server that is not configured gives no clear answer, so that the caller asks again", async () => {
+  it("answers 503 for an unconfigured server, so that the caller retries", async () => {
     await expect(running.client.change(randomUUID(), [deposit(account, 1)])).rejects.toThrow(TradingServerUnreachable);
   });
 });

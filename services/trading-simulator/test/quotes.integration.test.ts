@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 describe("a recording", () => {
-  it("is the live price of its symbol: equity moves with it, again and again after its end", async () => {
+  it("is the live price of its symbol: equity follows it, also after a restart of the recording", async () => {
     const { csv, bids } = anyRecording(20);
     const file = path.join(environment.stateDir, "EURUSD-recorded.csv");
     await writeFile(file, csv);

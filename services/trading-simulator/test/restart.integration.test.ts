@@ -88,7 +88,7 @@ async function tradingAccount(running: Running, serverId: string): Promise<strin
 }
 
 describe("a restart", () => {
-  it.each(["SIGTERM", "SIGKILL"] as const)("after %s finds everything as it was", async (signal) => {
+  it.each(["SIGTERM", "SIGKILL"] as const)("after %s restores everything", async (signal) => {
     const first = await startTradingServer(environment);
     const serverId = await configuredServer(first);
     const account = await tradingAccount(first, serverId);
@@ -133,7 +133,7 @@ describe("a restart", () => {
     await second.kill("SIGTERM");
   });
 
-  it("waits for what the last process is still writing, and goes on behind it", async () => {
+  it("waits for pending writes of the last process, and continues after them", async () => {
     const first = await startTradingServer(environment);
     const serverId = await configuredServer(first);
     const account = anyAccountNumber();
@@ -201,7 +201,7 @@ describe("a restart", () => {
     await second.kill("SIGTERM");
   });
 
-  it("keeps every outcome for good: applied, refused, closed and already so", async () => {
+  it("keeps every outcome for good: applied, refused, closed and unchanged", async () => {
     const first = await startTradingServer(environment);
     const serverId = await configuredServer(first);
     const account = anyAccountNumber();
@@ -222,7 +222,7 @@ describe("a restart", () => {
     await second.kill("SIGTERM");
   });
 
-  it("ends a second process that writes to the same journal, instead of mixing two histories", async () => {
+  it("ends a second process that writes to the same journal", async () => {
     const first = await startTradingServer(environment);
     const serverId = await configuredServer(first);
     const second = await startTradingServer(environment);

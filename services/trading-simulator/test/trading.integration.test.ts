@@ -105,7 +105,7 @@ async function take(accountNumber: string, step: Step): Promise<void> {
 }
 
 describe("any trading", () => {
-  it("leaves a gapless history in which the money adds up to the cent, on the topic too", async () => {
+  it("leaves a gapless history whose money adds up exactly, also on the topic", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(Step, { minLength: 5, maxLength: 40 }), async (steps) => {
         const accountNumber = await account(500_000);
@@ -140,7 +140,7 @@ describe("valuations", () => {
   const of = (accountNumber: string) =>
     topics.valuations.filter((valuation) => valuation.accountNumber === accountNumber);
 
-  it("come at once for a creation, for each change of balance, for a position, and for each price that moves equity", async () => {
+  it("come at once for creations, changes of balance, positions, and prices that move equity", async () => {
     const accountNumber = await account(1_000_000);
     await eventually(() =>
       expect(of(accountNumber)).toMatchObject([{ balanceMinor: 1_000_000, openPositionCount: 0 }]),
@@ -168,7 +168,7 @@ describe("valuations", () => {
     await control("POST", "/prices/EURUSD/release");
   });
 
-  it("come for an account that trades by itself", async () => {
+  it("come for an account with automatic trading", async () => {
     const accountNumber = await account(1_000_000);
     const settings = { enabled: true, symbols: ["EURUSD"], volume: 0.1, everyTicks: 2 };
     expect((await control("PUT", `/accounts/${accountNumber}/auto-trader`, settings)).body).toEqual({ enabled: true });
@@ -181,7 +181,7 @@ describe("valuations", () => {
 });
 
 describe("passwords", () => {
-  it("open the account for trading or looking, until it is archived", async () => {
+  it("give trading or investor access, until the account is archived", async () => {
     const accountNumber = await account(0);
     const login = (password: string) => control("POST", `/accounts/${accountNumber}/login`, { password });
     expect((await login("trading password")).body).toEqual({ access: "trading" });
@@ -193,7 +193,7 @@ describe("passwords", () => {
   });
 });
 
-it("what a change makes and causes names who asked for it, and nothing else does", async () => {
+it("only events that a change makes or causes name who requested it", async () => {
   const createdBy = { type: "key", id: "mfrggzdfmztwq2lk" } as const;
   const accountNumber = anyAccountNumber();
   await running.client.change(serverId, [{ ...creation(accountNumber, 1_000_000), createdBy }]);

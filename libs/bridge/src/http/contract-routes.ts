@@ -1,4 +1,3 @@
-/** The trading-server contract over HTTP (`libs/trading-server`). */
 import { AccountNumber, Guid } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, type FastifyReply, parse } from "@kapi/http";
 import { ChangesRequest, HistoryQuery, ServerConfiguration, SettlementsRequest } from "@kapi/trading-server";
@@ -10,12 +9,10 @@ const JSON_TYPE = "application/json; charset=utf-8";
 const ServerParams = z.object({ serverId: Guid });
 const AccountParams = z.object({ serverId: Guid, accountNumber: AccountNumber });
 
-/**
- * Thrown by {@link ContractOperations}: the connection ends without an answer, as if it were lost.
- */
+/** Thrown by {@link ContractOperations}: disconnects without an answer. */
 export class AnswerLost extends Error {}
 
-/** Adds the routes under /v1/servers. Their caller has proved itself by the token already. */
+/** Routes under /v1/servers. The token was checked before. */
 export function addContractRoutes(app: FastifyInstance, operations: ContractOperations): void {
   addChangeRoutes(app, operations);
   addReadRoutes(app, operations);
@@ -81,7 +78,7 @@ function outcomesText(outcomes: readonly string[]): string {
   return `{"outcomes":[${outcomes.join(",")}]}`;
 }
 
-/** Does the work and sends its answer (JSON text). */
+/** Sends the result of `work` (JSON text). */
 async function answer(reply: FastifyReply, work: () => Promise<string>): Promise<FastifyReply> {
   let text: string;
   try {

@@ -1,8 +1,7 @@
 /**
- * Group commit. All that happens while one transaction is under way gathers in the open turn; the
- * next transaction stores that turn whole. Memory is ahead of the store by at most the open turn
- * and the one under way, and nothing that is not stored is answered or published. A turn that
- * cannot be stored ends the process: the restarted one reads what is stored, and callers settle
+ * Group commit. Changes collect in the open commit while a transaction runs; the next transaction
+ * stores the whole open commit. Nothing is answered or published before it is stored. A commit that
+ * cannot be stored ends the process: the next process reads what is stored, and callers settle
  * their references.
  */
 import { accountKey, type TradingEvent, type Valuation } from "@kapi/contracts";
@@ -11,34 +10,31 @@ import { type Deferred, deferred } from "@kapi/kernel";
 
 import type { CommitBatch, Journal, JournalRow, OutgoingValuation, Publisher } from "./ports.ts";
 
-/** Rows that may wait for a transaction before new work is turned away. */
+/** Maximum number of rows that wait for a transaction; above it new work is rejected. */
 export const MAX_WAITING_ROWS = 20_000;
 
-/** An account, as far as the bridge knows what the platform's side keeps of it. */
+/** What the bridge knows of an account of the platform. */
 export interface KeptAccount {
   readonly serverId: string;
   readonly accountNumber: string;
 }
-/** The same of a trading server. */
+/** What it knows of a trading server. */
 export interface KeptServer {
   readonly serverId: string;
 }
 
-/**
- * The whole state of an account or server as text, for its stored row. Called when a turn begins to
- * be stored.
- */
+/** The whole state as text, for its stored row. Called when a commit begins to be stored. */
 export interface StateText<A extends KeptAccount, S extends KeptServer> {
   account(account: A): string;
   server(server: S): string;
 }
 
-/** What happened since the last transaction began. */
-class Turn<A extends KeptAccount, S extends KeptServer> {
+/** Changes since the last transaction began. */
+class PendingCommit<A extends KeptAccount, S extends KeptServer> {
   readonly rows: JournalRow[] = [];
-  /** Accounts whose stored state must be written with this turn. */
+  /** Accounts whose state is stored with this commit. */
   readonly accounts = new Set<A>();
-  /** Accounts whose state follows later: their journal rows are enough for now. */
+  /** Accounts whose state is stored later: journal rows suffice for now. */
   readonly movedAccounts = new Set<A>();
   readonly servers = new Set<S>();
   readonly valuations: OutgoingValuation[] = [];
@@ -52,7 +48,7 @@ export interface CommitterOptions<A extends KeptAccount, S extends KeptServer> {
   /** Position of the last row in the journal. */
   readonly lastPosition: number;
   /**
-   * Called after a turn with rows was stored, before it is published or answered; crash tests end
+   * Called after a commit with rows is stored, before it is published or answered. Crash tests end
    * the process there.
    */
   readonly onStored: () => void;
@@ -61,15 +57,15 @@ export interface CommitterOptions<A extends KeptAccount, S extends KeptServer> {
 
 export class Committer<A extends KeptAccount, S extends KeptServer> {
   readonly #options: CommitterOptions<A, S>;
-  #open = new Turn<A, S>();
-  /** Resolves with the turn that is being stored. */
+  #open = new PendingCommit<A, S>();
+  /** Resolves with the commit that is being stored. */
   #storing: Promise<void> | null = null;
   #isScheduled = false;
   #failure: Error | null = null;
   #lastPosition: number;
   #lastBatchedPosition: number;
   #waitingRows = 0;
-  /** Accounts whose journal has rows that their stored state lacks. */
+  /** Accounts whose stored state lacks journal rows. */
   #lazyAccounts = new Set<A>();
 
   constructor(options: CommitterOptions<A, S>) {
@@ -79,10 +75,10 @@ export class Committer<A extends KeptAccount, S extends KeptServer> {
   }
 
   /**
-   * Adds an event to the open turn, and gives it as JSON text. Its sequence is the account's last
-   * one plus 1; its reference is that of the change that made it, and null of what a change causes
-   * besides. `traceparent`: the span of that change. What is added in one turn of the event loop is
-   * stored together.
+   * Adds an event to the open commit and returns its JSON text. Its sequence is the account's last
+   * one plus 1. Its reference is that of the change that made it; null for events that a change
+   * causes. `traceparent`: span of the change. Everything of one turn of the event loop is stored
+   * together.
    */
   recordEvent(event: TradingEvent, traceparent?: string): string {
     const { serverId, accountNumber, sequence, reference } = event;
@@ -91,36 +87,36 @@ export class Committer<A extends KeptAccount, S extends KeptServer> {
     return text;
   }
 
-  /** Adds the outcome (JSON text) of a reference whose change made no event. */
+  /** Adds the outcome (JSON text) of a change without an event. */
   recordOutcome(serverId: string, accountNumber: string | null, reference: string, outcome: string): void {
     this.#append({ serverId, accountNumber, sequence: null, reference, event: null, outcome });
   }
 
-  /** Publishes what an account is worth, when the open turn is stored. */
+  /** Publishes a valuation once the open commit is stored. */
   recordValuation(valuation: Valuation): void {
     const key = accountKey(valuation.serverId, valuation.accountNumber);
-    this.#turn().valuations.push({ key, value: JSON.stringify(valuation) });
+    this.#commit().valuations.push({ key, value: JSON.stringify(valuation) });
   }
 
-  /** Stores the whole state of an account with the open turn. */
+  /** Stores the state of an account with the open commit. */
   storeAccount(account: A): void {
-    this.#turn().accounts.add(account);
+    this.#commit().accounts.add(account);
   }
 
   /**
-   * Stores it within seconds: for an event from which, with the state before it, a restart makes
-   * the state again.
+   * Stores the state of an account within seconds: a restart can derive it from the event and the
+   * state before.
    */
   storeAccountLater(account: A): void {
-    this.#turn().movedAccounts.add(account);
+    this.#commit().movedAccounts.add(account);
   }
 
-  /** Stores the whole state of a trading server with the open turn. */
+  /** Stores the state of a trading server with the open commit. */
   storeServer(server: S): void {
-    this.#turn().servers.add(server);
+    this.#commit().servers.add(server);
   }
 
-  /** True while so much waits to be stored that nothing new should be begun. */
+  /** True: too much waits to be stored; begin nothing new. */
   get isFull(): boolean {
     return this.#waitingRows >= MAX_WAITING_ROWS || this.#failure !== null;
   }
@@ -131,21 +127,21 @@ export class Committer<A extends KeptAccount, S extends KeptServer> {
     throw new ApiError("DEPENDENCY_UNAVAILABLE", { status: 503, text: "too much waits to be stored" });
   }
 
-  /** Resolves when all that happened until now is stored. */
+  /** Resolves when everything recorded before this call is stored. */
   stored(): Promise<void> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     if (this.#isScheduled) return this.#open.stored.promise;
     return this.#storing ?? Promise.resolve();
   }
 
-  /** Accounts whose state was read from the store with journal rows after it. */
+  /** Adds accounts whose stored state is behind the journal. */
   addLazyAccounts(accounts: Iterable<A>): void {
     for (const account of accounts) this.#lazyAccounts.add(account);
   }
 
   /**
-   * Stores the state of every account that the journal is ahead of, `chunk` in a transaction.
-   * Resolves with a position up to which all rows are in the stored accounts.
+   * Stores every account that is behind the journal, `chunk` per transaction. Resolves with a
+   * position up to which stored accounts have all rows.
    */
   async storeAccounts(chunk: number): Promise<number> {
     const accounts = [...this.#lazyAccounts];
@@ -162,10 +158,10 @@ export class Committer<A extends KeptAccount, S extends KeptServer> {
   #append(row: Omit<JournalRow, "position">): void {
     this.#lastPosition += 1;
     this.#waitingRows += 1;
-    this.#turn().rows.push({ position: this.#lastPosition, ...row });
+    this.#commit().rows.push({ position: this.#lastPosition, ...row });
   }
 
-  #turn(): Turn<A, S> {
+  #commit(): PendingCommit<A, S> {
     this.#schedule();
     return this.#open;
   }
@@ -178,56 +174,55 @@ export class Committer<A extends KeptAccount, S extends KeptServer> {
 
   async #run(): Promise<void> {
     while (this.#isScheduled && this.#failure === null) {
-      const turn = this.#open;
-      this.#open = new Turn<A, S>();
+      const commit = this.#open;
+      this.#open = new PendingCommit<A, S>();
       this.#isScheduled = false;
-      this.#storing = turn.stored.promise;
+      this.#storing = commit.stored.promise;
       try {
-        await this.#store(turn);
-        turn.stored.resolve();
+        await this.#store(commit);
+        commit.stored.resolve();
       } catch (error) {
-        this.#fail(error instanceof Error ? error : new Error(String(error)), turn);
+        this.#fail(error instanceof Error ? error : new Error(String(error)), commit);
       }
     }
     this.#storing = null;
   }
 
-  async #store(turn: Turn<A, S>): Promise<void> {
-    const batch = this.#batchOf(turn);
+  async #store(commit: PendingCommit<A, S>): Promise<void> {
+    const batch = this.#batchOf(commit);
     if (batch.rows.length + batch.accounts.length + batch.servers.length > 0) {
       await this.#options.journal.write(batch);
       if (batch.rows.length > 0) this.#options.onStored();
     }
-    this.#waitingRows -= turn.rows.length;
-    const events = turn.rows.flatMap(({ position, event: value, serverId, accountNumber, traceparent }) =>
+    this.#waitingRows -= commit.rows.length;
+    const events = commit.rows.flatMap(({ position, event: value, serverId, accountNumber, traceparent }) =>
       value === null ? [] : [{ position, value, key: `${serverId}/${accountNumber}`, traceparent }],
     );
     if (events.length > 0) this.#options.publisher.events(events);
-    if (turn.valuations.length > 0) this.#options.publisher.valuations(turn.valuations);
+    if (commit.valuations.length > 0) this.#options.publisher.valuations(commit.valuations);
   }
 
   /**
-   * Serialized at once, so that a stored state holds exactly the rows up to the turn's last
-   * position.
+   * Serialized at once: a stored state has exactly the rows up to the last position of the commit.
    */
-  #batchOf(turn: Turn<A, S>): CommitBatch {
-    const position = turn.rows.at(-1)?.position ?? this.#lastBatchedPosition;
+  #batchOf(commit: PendingCommit<A, S>): CommitBatch {
+    const position = commit.rows.at(-1)?.position ?? this.#lastBatchedPosition;
     this.#lastBatchedPosition = position;
-    for (const account of turn.movedAccounts) this.#lazyAccounts.add(account);
-    const accounts = [...turn.accounts].map((account) => {
+    for (const account of commit.movedAccounts) this.#lazyAccounts.add(account);
+    const accounts = [...commit.accounts].map((account) => {
       this.#lazyAccounts.delete(account);
       const { serverId, accountNumber } = account;
       return { serverId, accountNumber, position, state: this.#options.stateText.account(account) };
     });
-    const servers = [...turn.servers].map((server) => {
+    const servers = [...commit.servers].map((server) => {
       return { serverId: server.serverId, state: this.#options.stateText.server(server) };
     });
-    return { rows: turn.rows, accounts, servers };
+    return { rows: commit.rows, accounts, servers };
   }
 
-  #fail(failure: Error, turn: Turn<A, S>): void {
+  #fail(failure: Error, commit: PendingCommit<A, S>): void {
     this.#failure = failure;
-    for (const waiting of [turn, this.#open]) {
+    for (const waiting of [commit, this.#open]) {
       waiting.stored.promise.catch(() => undefined);
       waiting.stored.reject(failure);
     }

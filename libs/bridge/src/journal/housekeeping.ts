@@ -4,25 +4,25 @@ import type { Logger, Started } from "@kapi/runtime";
 import type { Committer, KeptAccount, KeptServer } from "./committer.ts";
 import type { Journal } from "./ports.ts";
 
-/** Accounts whose state is stored in one transaction beside the other work. */
+/** Accounts per transaction, in the background. */
 const CHUNK_ACCOUNTS = 500;
-/** How often the published position is kept: what a restart publishes again is at most this old. */
+/** How often the published position is stored: bounds what a restart publishes again. */
 const PROGRESS_INTERVAL_MS = 1_000;
 
 export interface HousekeepingOptions<A extends KeptAccount, S extends KeptServer> {
   readonly committer: Committer<A, S>;
   readonly journal: Pick<Journal, "saveProgress">;
-  /** Servers whose state is not stored whenever it changes, and has changed since the last call. */
+  /** Servers that changed since the last call and are not stored on each change. */
   readonly changedServers: () => Iterable<S>;
   readonly events: { readonly published: number };
-  /** From one storing of the states that the journal is ahead of to the next. */
+  /** Pause between two rounds of storing accounts that are behind the journal. */
   readonly intervalMs: number;
   readonly logger: Logger;
 }
 
 /**
- * Stores, in the background, what makes a restart short: the states that the journal is ahead of,
- * and how far the events are published. `stop` does it a last time.
+ * Keeps restarts short, in the background: stores accounts that are behind the journal, and the
+ * published position. `stop` does so once more.
  */
 export function startHousekeeping<A extends KeptAccount, S extends KeptServer>(
   options: HousekeepingOptions<A, S>,
@@ -48,7 +48,7 @@ export function startHousekeeping<A extends KeptAccount, S extends KeptServer>(
     value: undefined,
     stop: async () => {
       await Promise.all([storing.stop(), saving.stop()]);
-      // The states first, then the progress that rests on them.
+      // States first: the progress depends on them.
       await storeStates().catch((error: unknown) => logger.warn({ err: error }, "the last states were not stored"));
       await saveProgress();
     },

@@ -1,11 +1,11 @@
 import type { RefusalCode } from "@kapi/trading-server";
 
-/** The outcome of a reference whose change made `event` (JSON text), as JSON text. */
+/** A change that made `event`; both JSON text. */
 export function appliedOutcome(reference: string, event: string): string {
   return `{"reference":${JSON.stringify(reference)},"status":"applied","event":${event}}`;
 }
 
-/** The outcome of a reference whose change found the account so already. */
+/** A change that changed nothing. */
 export function unchangedOutcome(reference: string): string {
   return JSON.stringify({ reference, status: "applied", event: null });
 }
@@ -14,7 +14,7 @@ export function refusedOutcome(reference: string, { code, message }: { code: Ref
   return JSON.stringify({ reference, status: "refused", code, message });
 }
 
-/** The outcome of a reference that was settled before any change with it was applied. */
+/** A reference that was settled before any change applied. */
 export function closedOutcome(reference: string): string {
   return JSON.stringify({ reference, status: "closed" });
 }

@@ -1,4 +1,4 @@
-/** The journal in PostgreSQL, and the states that are stored with it. */
+/** The journal in PostgreSQL, with the stored states. */
 import { retry } from "@kapi/kernel";
 import { type Database, isTransient, isUniqueViolation, statement } from "@kapi/postgres";
 
@@ -6,14 +6,13 @@ import { appliedOutcome } from "./outcomes.ts";
 import type { CommitBatch, Journal, Progress, PublishableEvent } from "./ports.ts";
 
 /**
- * Separates the items of a list in one text parameter: JSON and the other texts here never hold it.
- * PostgreSQL splits such a text much faster than it reads an array literal with every quote of
- * every event escaped.
+ * Separates list items in one text parameter; JSON and the other texts never contain it. PostgreSQL
+ * splits such text much faster than it parses an array literal with escaped quotes.
  */
 const SEPARATOR = "\u001f";
 const RETRY_DELAY_MS = 200;
 
-/** One statement stores a whole turn, so that it is one round trip and one transaction. */
+/** One statement stores a whole commit: one round trip, one transaction. */
 const WRITE_TURN = statement<Record<string, never>>(
   "trading_server_write_turn",
   `with new_rows as (
@@ -39,10 +38,7 @@ const ROW_AT = statement<{ event: string | null; outcome: string | null }>(
   "select event, outcome from journal where position = $1",
 );
 
-/**
- * Lateral, so that each reference is one step down the index whatever the planner thinks of the
- * table's size.
- */
+/** Lateral: one index step per reference, whatever the planner estimates. */
 const OUTCOMES = statement<{ reference: string; event: string | null; outcome: string | null }>(
   "trading_server_outcomes",
   `select known.reference, known.event, known.outcome
@@ -72,7 +68,7 @@ const SAVE_PROGRESS = statement<Record<string, never>>(
   "update progress set checkpoint = greatest(checkpoint, $1), published = greatest(published, $2)",
 );
 
-/** Makes the {@link Journal} on a pool of the schema that has the migrations of this package. */
+/** Needs a schema with the migrations of this package. */
 export function createJournal(database: Database): Journal {
   return {
     write: (batch) => write(database, batch),
@@ -104,9 +100,9 @@ export function createJournal(database: Database): Journal {
 }
 
 /**
- * Stores a turn. Retries for as long as the database is unavailable; the rows that wait meanwhile
- * are bounded ({@link Committer}). After a lost answer the turn's last position shows whether the
- * turn was stored. A position that another process wrote is never overwritten.
+ * Stores a commit. Retries while the database is unavailable; {@link Committer} bounds the waiting
+ * rows. After a lost answer the last position shows whether the commit was stored. A position of
+ * another process is never overwritten.
  */
 async function write(database: Database, batch: CommitBatch): Promise<void> {
   const values = valuesOf(batch);
@@ -122,7 +118,7 @@ async function write(database: Database, batch: CommitBatch): Promise<void> {
   });
 }
 
-/** Whether the turn's last row is in the journal. Throws where another one is in its place. */
+/** Whether the journal has the last row of the commit. Throws if another row has its position. */
 async function isStored(database: Database, batch: CommitBatch): Promise<boolean> {
   const last = batch.rows.at(-1);
   if (last === undefined) return false;

@@ -1,18 +1,18 @@
 /**
- * The outcome of each reference. The journal keeps every outcome for good; the newest are also in
- * memory, among them all that are not stored yet. Requests that name the same reference take turns:
- * while one of them decides it, the others wait, so that a reference never has two outcomes.
+ * Outcomes by reference. The journal keeps them for good; the newest, and all that are not stored
+ * yet, are also in memory. Requests with the same reference take turns, so a reference never has
+ * two outcomes.
  */
 import { deferred } from "@kapi/kernel";
 
 import type { Journal } from "./ports.ts";
 
-/** Newest outcomes in memory; more than can wait to be stored. */
+/** Maximum number of outcomes in memory; more than can wait to be stored. */
 const MAX_REMEMBERED = 50_000;
 
-/** References that no other request decides until they are released. */
+/** References that no other request decides before they are released. */
 export interface HeldReferences {
-  /** The outcomes (JSON text) of those that have one, by reference. */
+  /** Known outcomes (JSON text) by reference. */
   readonly outcomes: ReadonlyMap<string, string>;
   release(): void;
 }
@@ -20,7 +20,7 @@ export interface HeldReferences {
 export class References {
   readonly #journal: Pick<Journal, "outcomesOf">;
   readonly #remembered = new Map<string, string>();
-  /** By key: resolves when the reference is released. */
+  /** By key; resolves when the reference is released. */
   readonly #held = new Map<string, Promise<void>>();
 
   constructor(journal: Pick<Journal, "outcomesOf">) {
@@ -28,13 +28,13 @@ export class References {
   }
 
   /**
-   * Waits for the requests that hold any of `references`, then holds them all, and looks up their
+   * Waits until no other request holds any of `references`, holds them all, and looks up their
    * outcomes.
    */
   async hold(serverId: string, references: readonly string[]): Promise<HeldReferences> {
     const keys = references.map((reference) => keyOf(serverId, reference));
     for (let other = this.#holderOf(keys); other !== undefined; other = this.#holderOf(keys)) await other;
-    // All at once, without a pause: two batches never wait for each other.
+    // All at once, synchronously: two batches never wait for each other.
     const released = deferred<void>();
     for (const key of keys) this.#held.set(key, released.promise);
     const release = (): void => {
@@ -49,7 +49,7 @@ export class References {
     }
   }
 
-  /** Keeps the outcome of a held reference that had none. */
+  /** Remembers the outcome of a held reference. */
   remember(serverId: string, reference: string, outcome: string): void {
     this.#remembered.set(keyOf(serverId, reference), outcome);
     if (this.#remembered.size <= MAX_REMEMBERED) return;

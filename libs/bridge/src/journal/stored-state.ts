@@ -34,7 +34,7 @@ const UNPUBLISHED_ACCOUNTS = statement<{ server_id: string; account_number: stri
   "select distinct server_id, account_number from journal where position > $1 and event is not null",
 );
 
-/** What the last process left, for the restart of a bridge. */
+/** State that the last process left, for a restart. */
 export function createStoredState(database: Database): StoredState {
   return {
     settled: () => settled(database),

@@ -1,8 +1,8 @@
 /**
- * Events to `trading.events`, in order, at least once. What is committed waits in a short queue;
- * what does not fit (Kafka is slow or away), or was left by the last process, is read from the
- * journal again. One chunk is under way at a time: if any of it is not acknowledged the whole chunk
- * is sent again, so that an account's events never change places.
+ * Publishes events to `trading.events`, in order and at least once. Committed events wait in a
+ * short queue. Events that do not fit (Kafka is slow or unavailable), or were left by the last
+ * process, are read from the journal. One chunk is sent at a time, and again as a whole if any
+ * event is not acknowledged: so events of an account keep their order.
  */
 import { TOPICS } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
@@ -11,12 +11,12 @@ import type { Logger, Started } from "@kapi/runtime";
 
 import type { Journal, PublishableEvent } from "../journal/ports.ts";
 
-/** Most events in one chunk. */
+/** Maximum number of events per chunk. */
 const CHUNK_EVENTS = 2_000;
-/** Most events that wait in memory; beyond it the journal is read. */
+/** Maximum number of events in memory; above it the journal is read. */
 const MAX_QUEUED_EVENTS = 20_000;
 const RETRY_DELAY_MS = 250;
-/** How long a stop goes on sending. */
+/** Time for sending during a stop. */
 const STOP_DEADLINE_MS = 5_000;
 
 export interface EventPublisherOptions {
@@ -49,7 +49,7 @@ export class EventPublisher {
     this.#isBehind = options.committed > options.published;
   }
 
-  /** Starts a publisher; `stop` sends what waits, as far as Kafka takes it. */
+  /** `stop` sends what waits, as far as Kafka accepts it. */
   static start(options: EventPublisherOptions): Started<EventPublisher> {
     const publisher = new EventPublisher(options);
     publisher.#wake();
@@ -66,12 +66,12 @@ export class EventPublisher {
     return this.#committed - this.#published;
   }
 
-  /** A reason not to be well: Kafka takes no events; null when it does. */
+  /** Why Kafka accepts no events; null: it does. */
   check(): string | null {
     return this.#failures === 0 ? null : `events were not published ${this.#failures} times in a row`;
   }
 
-  /** Takes committed events, in order of their positions. */
+  /** Adds committed events, in order of position. */
   push(events: readonly PublishableEvent[]): void {
     this.#committed = events.at(-1)?.position ?? this.#committed;
     if (this.#queue.length + events.length > MAX_QUEUED_EVENTS) {
@@ -106,7 +106,7 @@ export class EventPublisher {
     if (!this.#isBehind) {
       const chunk = this.#queue.slice(0, CHUNK_EVENTS);
       await this.#send(chunk);
-      // While it was sent the queue may have been given up for the journal.
+      // Meanwhile the queue may have been dropped in favour of the journal.
       if (!this.#isBehind) this.#queue = this.#queue.slice(chunk.length);
       return;
     }

@@ -10,22 +10,22 @@ export interface PublishingOptions {
   readonly health: Health;
   readonly producer: Producer;
   readonly journal: Pick<Journal, "eventsAfter">;
-  /** Position in the journal up to which everything is published. */
+  /** Position up to which everything is published. */
   readonly published: number;
   /** Position of the last row in the journal. */
   readonly committed: number;
   readonly logger: Logger;
 }
 
-/** What publishes, and how far it is. */
+/** The publishers and their progress. */
 export interface Publishing {
   readonly publisher: Publisher;
   readonly events: Pick<EventPublisher, "published">;
 }
 
 /**
- * Starts the publishers of `trading.events` and `trading.valuations`; the process is not ready
- * while Kafka takes none.
+ * Starts the publishers of `trading.events` and `trading.valuations`. The process is not ready
+ * while Kafka accepts no events.
  */
 export async function startPublishing(options: PublishingOptions): Promise<Publishing> {
   const { scope, health, producer, journal, published, committed, logger } = options;

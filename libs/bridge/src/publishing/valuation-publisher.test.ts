@@ -7,7 +7,7 @@ import { ValuationPublisher } from "./valuation-publisher.ts";
 
 const logger = createLogger({ service: "test", level: "silent" });
 
-it("sends again only the valuations that were not acknowledged, before those that came meanwhile", async () => {
+it("resends only unacknowledged valuations, before newer ones", async () => {
   const sent: string[] = [];
   const refusedOnce = new Set(["b1", "b2"]);
   const send = (_topic: unknown, { value }: OutgoingMessage): ReturnType<Producer["send"]> => {

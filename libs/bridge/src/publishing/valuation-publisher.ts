@@ -1,7 +1,6 @@
 /**
- * Valuations to `trading.valuations`. In order per account; if Kafka cannot keep up, the newest of
- * each account is kept and those between are let go, for a valuation is only worth something while
- * it is new.
+ * Publishes valuations to `trading.valuations`, in order per account. If Kafka is too slow, only
+ * the newest of each account is kept: old valuations have no use.
  */
 import { TOPICS } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
@@ -10,9 +9,9 @@ import type { Logger, Started } from "@kapi/runtime";
 
 import type { OutgoingValuation } from "../journal/ports.ts";
 
-/** Most valuations in one chunk. */
+/** Maximum number of valuations per chunk. */
 const CHUNK_VALUATIONS = 2_000;
-/** Most valuations that wait one by one; beyond it only the newest of each account. */
+/** Maximum number of queued valuations; above it only the newest of each account. */
 const MAX_QUEUED_VALUATIONS = 20_000;
 const RETRY_DELAY_MS = 250;
 const STOP_DEADLINE_MS = 2_000;
@@ -26,7 +25,7 @@ export class ValuationPublisher {
   readonly #options: ValuationPublisherOptions;
   readonly #stop = new AbortController();
   #queue: OutgoingValuation[] = [];
-  /** The newest of each account, of those that the queue had no room for. */
+  /** The newest of each account that did not fit into the queue. */
   #newest = new Map<string, OutgoingValuation>();
   #running: Promise<void> | null = null;
 
@@ -39,10 +38,10 @@ export class ValuationPublisher {
     return { value: publisher, stop: () => publisher.#end() };
   }
 
-  /** Takes valuations, in order. */
+  /** Adds valuations, in order. */
   push(valuations: readonly OutgoingValuation[]): void {
     for (const valuation of valuations) {
-      // Once one has no room, those after it wait behind it, so that an account's order is kept.
+      // Once one does not fit, later ones wait behind it: the order of an account is kept.
       if (this.#newest.size > 0 || this.#queue.length >= MAX_QUEUED_VALUATIONS) {
         this.#newest.set(valuation.key, valuation);
       } else {

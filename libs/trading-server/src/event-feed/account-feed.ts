@@ -1,51 +1,48 @@
-/**
- * The words of the event feed: accounts, what became of an event, and the ports that a service
- * gives.
- */
+/** Types of the event feed, and the ports that a service implements. */
 import type { TradingEvent } from "@kapi/contracts";
 
-/** What tells an account from all others. */
+/** Identifies an account. */
 export interface AccountName {
   readonly serverId: string;
   readonly accountNumber: string;
 }
 
 /**
- * What became of one event: `gap` where one before it is not booked yet; `dropped` where the
- * account takes no events (any more), which may change, so it is not remembered.
+ * Result of one event. `gap`: an earlier event is missing. `dropped`: the account accepts no
+ * events; not remembered, because that may change.
  */
 export type Booking = "booked" | "repeat" | "gap" | "dropped";
 
-/** What one unit of booking did. */
+/** Result of one unit. */
 export interface BookingReport {
-  /** One for each event given, in order. */
+  /** One per event, in order. */
   readonly bookings: readonly Booking[];
-  /** Accounts whose events wait for earlier ones. */
+  /** Accounts with a gap. */
   readonly gaps: readonly AccountName[];
 }
 
-/** Where events are booked: a service's own schema. */
+/** Repository of booked events, in the schema of the service. */
 export interface EventBook<Report extends BookingReport = BookingReport> {
   /**
-   * Books events of many accounts in one transaction and notes gaps. The events of one account
-   * stand in the order of their sequence. Rejects where nothing was booked.
+   * Books events of many accounts in one transaction and records gaps. Events of one account are in
+   * order of sequence. Rejects if nothing was booked.
    */
   book(events: readonly TradingEvent[]): Promise<Report>;
-  /** Notes that the account cannot be booked up to `neededSequence` now. */
+  /** Records that the account cannot be booked up to `neededSequence` now. */
   noteGap(account: AccountName, neededSequence: number): Promise<void>;
 }
 
-/** Gaps that wait to be filled. */
+/** Repository of gaps. */
 export interface GapBook {
-  /** Gaps whose next try is due, longest waiting first. */
+  /** Due gaps, longest waiting first. */
   due(limit: number): Promise<Gap[]>;
-  /** Gaps of accounts that are there, counted up to `atMost`. */
+  /** Number of gaps of existing accounts, counted up to `atMost`. */
   count(atMost: number): Promise<number>;
-  /** The gap of an account and how far it is booked; null where it has none (any more). */
+  /** The gap of an account and its last booked sequence; null: no gap. */
   find(account: AccountName): Promise<Gap | null>;
-  /** Ends the gap, unless it has grown beyond what is booked. */
+  /** Deletes the gap unless it has grown beyond what is booked. */
   close(account: AccountName): Promise<void>;
-  /** Another try not before `delayMs` from now. */
+  /** The next attempt is at least `delayMs` from now. */
   postpone(account: AccountName, delayMs: number): Promise<void>;
 }
 
@@ -55,23 +52,20 @@ export interface Gap extends AccountName {
   readonly attempts: number;
 }
 
-/** Where missing events come from. Rejects where the trading server gives no clear answer. */
+/** Source of missing events. Rejects without a clear answer of the trading server. */
 export interface EventHistory {
-  /** At most `limit` events above `sequence`, in order. */
+  /** At most `limit` events after `sequence`, in order. */
   since(account: AccountName, sequence: number, limit: number): Promise<readonly TradingEvent[]>;
 }
 
-/**
- * Events of one account, judged: the run that is to be booked now, and what becomes of each that
- * was given.
- */
+/** The events to book now (`run`), and the result of each given event. */
 export interface JudgedEvents {
   readonly run: readonly TradingEvent[];
   readonly bookings: readonly Booking[];
 }
 
 /**
- * Judges events of an account that is booked up to `bookedSequence`, given in the order of their
+ * Classifies events of an account that is booked up to `bookedSequence`. Events are in order of
  * sequence.
  */
 export function judgeEvents(bookedSequence: number, events: readonly TradingEvent[]): JudgedEvents {

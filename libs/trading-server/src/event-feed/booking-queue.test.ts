@@ -47,7 +47,7 @@ function turn(): Promise<void> {
 }
 
 describe("the booking queue", () => {
-  it("makes one unit of what comes together, each account in the order of its sequence", async () => {
+  it("makes one unit of concurrent events, each account in order of sequence", async () => {
     const { queue, units } = setUp();
     const answers = [event("1001", 2), event("1002", 5), event("1001", 1)].map((one) => queue.book(one));
     await turn();
@@ -61,7 +61,7 @@ describe("the booking queue", () => {
     expect(await Promise.all(answers)).toEqual(["booked", "gap", "booked"]);
   });
 
-  it("books an event that comes by two paths at once only once, and answers both", async () => {
+  it("books an event from two concurrent paths once, and answers both", async () => {
     const { queue, units } = setUp();
     const first = queue.book(event("1001", 1));
     await turn();
@@ -88,7 +88,7 @@ describe("the booking queue", () => {
     expect(units[2]?.events.map(({ sequence }) => sequence)).toEqual([2]);
   });
 
-  it("hands a database that is away on to all who wait, and books when asked again", async () => {
+  it("rejects all callers while the database is unavailable, and books on retry", async () => {
     const { queue, units } = setUp();
     const first = queue.book(event("1001", 1));
     await turn();
@@ -115,7 +115,7 @@ describe("the booking queue", () => {
     expect(noted).toEqual([{ serverId: SERVER, accountNumber: "1001", neededSequence: 7 }]);
   });
 
-  it("asks the database again about what was dropped, and about an account that it was told to forget", async () => {
+  it("asks the database again about dropped events and forgotten accounts", async () => {
     const { queue, units } = setUp();
     const dropped = queue.book(event("1001", 1));
     await turn();

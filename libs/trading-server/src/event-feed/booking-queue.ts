@@ -1,8 +1,8 @@
 /**
- * Gathers events from all sources (answers to changes, the topic, fetched history) into units of
- * booking. An account is in one unit at a time, so this process never waits for its own row locks;
- * an event that comes by two paths at once is booked once and answers both. What comes while units
- * are under way makes the next ones larger.
+ * Collects events from all sources (answers to changes, the topic, fetched history) into units. An
+ * account is in one unit at a time, so this process never waits for its own row locks. An event
+ * that comes by two paths is booked once and answers both. Events that come while units run make
+ * the next units larger.
  */
 import { accountKey, type TradingEvent } from "@kapi/contracts";
 import { type Deferred, deferred } from "@kapi/kernel";
@@ -11,24 +11,21 @@ import { LRUCache } from "lru-cache";
 
 import type { AccountName, Booking, BookingReport, EventBook } from "./account-feed.ts";
 
-/** Most events in one unit. */
+/** Maximum number of events per unit. */
 const MAX_UNIT_EVENTS = 500;
-/** Units under way at once. */
+/** Maximum number of concurrent units. */
 const MAX_UNITS = 4;
-/** Accounts of which the last booked sequence is remembered. */
+/** Number of accounts whose last booked sequence is cached. */
 const MAX_REMEMBERED_ACCOUNTS = 100_000;
 
 export interface BookingQueueOptions<Report extends BookingReport> {
   readonly book: EventBook<Report>;
-  /** Whether the same work may succeed a little later, as when the database is away. */
+  /** Whether a retry may succeed, for example when the database is unavailable. */
   readonly isTransient: (error: unknown) => boolean;
   readonly onGaps: (accounts: readonly AccountName[]) => void;
-  /** Told of every unit that was booked. */
+  /** Called after every booked unit. */
   readonly onReport?: (report: Report) => void;
-  /**
-   * The events of one account that cannot be booked; the account is parked until somebody mends the
-   * cause.
-   */
+  /** Called for an account whose events cannot be booked. It is parked until the cause is fixed. */
   readonly onUnbookable: (account: AccountName, error: unknown) => void;
 }
 
@@ -38,7 +35,6 @@ interface Waiting {
   readonly span: Span | null;
 }
 
-/** Events of one account by sequence. */
 type AccountEvents = Map<number, Waiting>;
 
 export class BookingQueue<Report extends BookingReport = BookingReport> {
@@ -53,22 +49,22 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
     this.#options = options;
   }
 
-  /** Whether an event is known to be booked, without asking the database. */
+  /** Whether the cache knows that an event is booked. */
   isBooked(serverId: string, accountNumber: string, sequence: number): boolean {
     return sequence <= (this.#booked.get(accountKey(serverId, accountNumber)) ?? 0);
   }
 
   /**
-   * Forgets how far an account is booked, so that its next events go to the database whatever this
-   * process remembers: for a caller that has just read there that they are missing.
+   * Clears the cache of an account, so that its next events go to the database: for a caller that
+   * found them missing there.
    */
   forget({ serverId, accountNumber }: AccountName): void {
     this.#booked.delete(accountKey(serverId, accountNumber));
   }
 
   /**
-   * Books one event; rejects where the database could not be reached. `traceparent` is the span
-   * that asked for it; the booking is a span beneath it.
+   * Books one event; rejects if the database is unavailable. `traceparent`: parent span of the
+   * booking.
    */
   book(event: TradingEvent, traceparent?: string): Promise<Booking> {
     const key = accountKey(event.serverId, event.accountNumber);
@@ -146,10 +142,7 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
     this.#options.onReport?.(report);
   }
 
-  /**
-   * A unit that fails for a reason of its own is booked account by account, so that one account
-   * holds up no other.
-   */
+  /** Books a failed unit account by account, so that one account does not block others. */
   async #fail(unit: ReadonlyMap<string, AccountEvents>, waiting: readonly Waiting[], error: unknown): Promise<void> {
     const reason = error instanceof Error ? error : new Error(String(error));
     if (this.#options.isTransient(error)) {
@@ -176,7 +169,7 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
       await this.#options.book.noteGap(account, last.sequence);
       for (const { answer } of waiting) answer.resolve("gap");
     } catch {
-      // The gap is on no record, so the sources of these events must bring them again.
+      // The gap could not be recorded: the sources must send these events again.
       for (const { answer } of waiting) answer.reject(error);
     }
   }

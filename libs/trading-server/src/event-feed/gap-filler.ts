@@ -1,8 +1,7 @@
 /**
- * Closes gaps: an account of which an event came before its predecessors gets the missing ones from
- * the trading server's history. Gaps are rows, so none is forgotten; a new one is filled at once,
- * the others when their next try is due. What builds on the account's events waits meanwhile; no
- * other account does.
+ * Fills gaps: an account that misses events gets them from the history of the trading server. Gaps
+ * are rows, so none is lost. A new gap is filled at once, others when due. Other accounts do not
+ * wait.
  */
 import { type Logger, observed, type Started } from "@kapi/runtime";
 import { accountKey } from "@kapi/contracts";
@@ -11,13 +10,13 @@ import { backOffMs, repeat, type StartedRepetition } from "@kapi/kernel";
 import type { AccountName, EventHistory, GapBook } from "./account-feed.ts";
 import type { BookingQueue } from "./booking-queue.ts";
 
-/** Accounts filled at once. */
+/** Maximum number of accounts filled concurrently. */
 const MAX_FILLS = 8;
-/** Events asked for at a time. */
+/** Events per request. */
 const PAGE_EVENTS = 500;
-/** How often the rows are looked at for gaps that are due. */
+/** How often the rows are read for due gaps. */
 const POLL_INTERVAL_MS = 1_000;
-/** Gaps are counted up to here. */
+/** Gaps are counted up to this number. */
 const MAX_COUNTED = 100_000;
 
 export interface GapFillerOptions {
@@ -28,11 +27,11 @@ export interface GapFillerOptions {
 }
 
 export interface GapFiller {
-  /** Accounts that were just found to have a gap. */
+  /** Accounts with a new gap. */
   fill(accounts: readonly AccountName[]): void;
 }
 
-/** Starts the filler; `stop` waits for the fills under way. */
+/** `stop` waits for running fills. */
 export function startGapFiller(options: GapFillerOptions): Started<GapFiller> {
   const filler = new Filler(options);
   return { value: filler, stop: () => filler.stop() };
@@ -42,7 +41,7 @@ class Filler implements GapFiller {
   readonly #options: GapFillerOptions;
   readonly #underWay = new Map<string, Promise<void>>();
   readonly #polling: StartedRepetition;
-  /** The last look at the rows found as many as there was room for. */
+  /** The last read returned as many gaps as the limit. */
   #moreMayBeDue = false;
   #stopped = false;
   readonly #endCount: () => void;
@@ -68,7 +67,7 @@ class Filler implements GapFiller {
 
   fill(accounts: readonly AccountName[]): void {
     for (const account of accounts) {
-      // Above the limit the row waits for the next look at what is due.
+      // Above the limit the row waits for the next read of due gaps.
       if (this.#stopped || this.#underWay.size >= MAX_FILLS) return;
       const key = accountKey(account.serverId, account.accountNumber);
       if (this.#underWay.has(key)) continue;
@@ -94,7 +93,7 @@ class Filler implements GapFiller {
     this.fill(due);
   }
 
-  /** After many gaps at once, the next ones do not wait for the next interval. */
+  /** After many gaps, the next ones do not wait for the interval. */
   #ended(key: string): void {
     this.#underWay.delete(key);
     if (!this.#moreMayBeDue || this.#stopped || this.#underWay.size > 0) return;
@@ -112,8 +111,7 @@ class Filler implements GapFiller {
           await gaps.close(account);
           continue;
         }
-        // The database tells whether the last page brought the account further, not what became of
-        // single events.
+        // The database shows whether the last page made progress.
         if (gap.bookedSequence === bookedBefore) {
           logger.warn({ ...gap }, "a gap in the events of an account cannot be filled yet");
           return await gaps.postpone(account, backOffMs(gap.attempts + 1, Math.random));
@@ -138,10 +136,7 @@ class Filler implements GapFiller {
   }
 }
 
-/**
- * Books the next page of the history of an account that the database says is booked up to
- * `bookedSequence`.
- */
+/** Books the next page of history after `bookedSequence`. */
 export async function bookNextPage(
   { history, queue }: Pick<GapFillerOptions, "history" | "queue">,
   account: AccountName,

@@ -1,7 +1,6 @@
 /**
- * The events of trading servers in a service: those of one account in order, repeats dropped, gaps
- * filled from the trading server's history, units of many accounts in one transaction. The service
- * gives the books ({@link EventBook}, {@link GapBook}); order, gathering and asking again are here.
+ * Trading events in a service: ordered per account, without duplicates, gaps filled from history,
+ * many accounts per transaction. The service implements {@link EventBook} and {@link GapBook}.
  */
 export * from "./account-feed.ts";
 export * from "./booking-queue.ts";

@@ -15,9 +15,7 @@ import type { Logger, Started } from "@kapi/runtime";
 import type { BookingQueue } from "./booking-queue.ts";
 
 const MIN_INTERVAL_MS = 25;
-/**
- * Under load an event is in lists and history this much later; there are fewer and larger batches.
- */
+/** Maximum delay of an event under load, which makes batches larger. */
 const BUSY_INTERVAL_MS = 75;
 
 export interface TradingEventsOptions {
@@ -29,16 +27,12 @@ export interface TradingEventsOptions {
   readonly fatal: (error: Error) => void;
 }
 
-/**
- * Starts to book the topic. An event is done when it is booked, or when the gap before it is on
- * record.
- */
+/** Books the topic. An event is done when it is booked, or when the gap before it is recorded. */
 export function consumeTradingEvents(options: TradingEventsOptions): Promise<Started<Consumer>> {
   return createConsumer(options.kafka, {
     groupId: options.groupId,
     topics: [TOPICS.tradingEvents],
-    // What must be known at once is asked of the trading server; for the topic a moment costs
-    // nobody anything.
+    // Urgent reads ask the trading server, so the topic may wait a moment.
     minIntervalMs: MIN_INTERVAL_MS,
     busyIntervalMs: BUSY_INTERVAL_MS,
     onBatch: (batch) => bookBatch(options, batch),
@@ -61,10 +55,7 @@ async function bookBatch({ queue, isTransient }: TradingEventsOptions, batch: Ba
   throw failure.reason;
 }
 
-/**
- * The event; null where it is booked already, as an answer or the history may have brought it
- * before; or why it is none.
- */
+/** The event; null: already booked, by an answer or the history; a text: why it is invalid. */
 function decode({ value }: Message, queue: Pick<BookingQueue, "isBooked">): TradingEvent | string | null {
   let json: unknown;
   try {
@@ -77,7 +68,7 @@ function decode({ value }: Message, queue: Pick<BookingQueue, "isBooked">): Trad
   return parsed.success ? parsed.data : `not a trading event (${parsed.error.issues.length} findings)`;
 }
 
-/** Looks before the whole event is checked. */
+/** Cheap check before the whole event is parsed. */
 function isKnown(json: unknown, queue: Pick<BookingQueue, "isBooked">): boolean {
   if (typeof json !== "object" || json === null) return false;
   if (!("serverId" in json && "accountNumber" in json && "sequence" in json)) return false;

@@ -5,7 +5,7 @@ import { anyAccountNumber, type Bench, create, deposit, withdrawal, wordOf } fro
 
 const UNSUPPORTED_LEVERAGE = 77;
 
-/** What the changes mean, and what can be read. */
+/** Effects of changes, and reads. */
 export function addAccountTests(bench: Bench): void {
   describe("accounts", () => {
     it("a new account has its balance, event 1 and a snapshot", async () => {
@@ -43,7 +43,7 @@ export function addAccountTests(bench: Bench): void {
       expect(history.events.map((event) => event.type)).toEqual(["account.created", "account.deleted"]);
     });
 
-    it("an account that never was is not found", async () => {
+    it("an unknown account is not found", async () => {
       const nobody = anyAccountNumber();
       expect(wordOf(await bench.change(nobody, deposit(1)))).toBe("ACCOUNT_NOT_FOUND");
       expect(wordOf(await bench.change(nobody, { type: "delete" }))).toBe("ACCOUNT_NOT_FOUND");
@@ -64,7 +64,7 @@ export function addAccountTests(bench: Bench): void {
       expect(wordOf(await bench.change(account, { type: "update", leverage: 50 }))).toBe("already so");
     });
 
-    it("a password change is told without the password", async () => {
+    it("the event of a password change has no password", async () => {
       const account = await bench.account();
       const password = "another password";
       const outcome = await bench.change(account, { type: "set_password", passwordKind: "investor", password });
@@ -72,7 +72,7 @@ export function addAccountTests(bench: Bench): void {
       expect(JSON.stringify(outcome)).not.toContain(password);
     });
 
-    it("a withdrawal takes at most what there is", async () => {
+    it("a withdrawal takes at most the available funds", async () => {
       const account = await bench.account(1_000);
       expect(wordOf(await bench.change(account, withdrawal(1_001)))).toBe("INSUFFICIENT_FUNDS");
       expect(await bench.change(account, withdrawal(1_000))).toMatchObject({

@@ -3,18 +3,17 @@ import { randomUUID } from "node:crypto";
 import type { TradingServerClient } from "../../src/client.ts";
 import type { Change, Outcome } from "../../src/contract.ts";
 
-/** What the tests run against. */
+/** The bridge under test. */
 export interface ConformanceTarget {
   readonly client: TradingServerClient;
-  /** A server that the tests may configure and fill. */
+  /** A server for the tests alone. */
   readonly serverId: string;
-  /** Opens a position on an account that can afford it, as its trader would. */
+  /** Opens a position on an account that can afford it. */
   openPosition(accountNumber: string): Promise<void>;
 }
 
 type Body = Change extends infer C ? (C extends Change ? Omit<C, "reference" | "accountNumber"> : never) : never;
 
-/** What the tests work with. */
 export class Bench {
   readonly #target: () => ConformanceTarget;
 
@@ -46,7 +45,7 @@ export class Bench {
     return this.client.change(this.serverId, changes);
   }
 
-  /** Creates an account of its own with `initialBalanceMinor`. */
+  /** Creates an account with `initialBalanceMinor`. */
   async account(initialBalanceMinor: number = 0): Promise<string> {
     const accountNumber = anyAccountNumber();
     const outcome = await this.change(accountNumber, create(initialBalanceMinor));
@@ -59,7 +58,7 @@ export class Bench {
   }
 }
 
-/** A number that no other test has. */
+/** A number that no other test uses. */
 export function anyAccountNumber(): string {
   return randomUUID().replaceAll("-", "").slice(0, 12);
 }
@@ -84,9 +83,7 @@ export function withdrawal(amountMinor: number): Body {
   return { type: "balance", kind: "withdrawal", amountMinor, description: "conformance" };
 }
 
-/**
- * What an outcome says, in a word: the event's type, "already so", the refusal's code, or "closed".
- */
+/** An outcome in a word: the event's type, "already so", the rejection's code, or "closed". */
 export function wordOf(outcome: Outcome | undefined): string {
   if (outcome === undefined) return "nothing";
   if (outcome.status === "refused") return outcome.code;

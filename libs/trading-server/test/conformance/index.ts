@@ -26,7 +26,7 @@ const CONFIGURATION: ServerConfiguration = {
   defaultLeverage: 100,
 };
 
-/** Adds the tests under `name`; `start` gives the target, which is stopped at the end. */
+/** Defines the tests as `name`. `start` gives the target, which is stopped at the end. */
 export function describeTradingServerConformance(name: string, start: () => Promise<Started<ConformanceTarget>>): void {
   describe(`${name} keeps the trading-server contract`, () => {
     let started: Started<ConformanceTarget> | null = null;

@@ -26,7 +26,7 @@ export function addReferenceTests(bench: Bench): void {
       expect(await bench.balanceMinor(account)).toBe(500);
     });
 
-    it("a refusal is final, also when its reason is gone", async () => {
+    it("a rejection is final, also when its reason no longer holds", async () => {
       const account = await bench.account();
       const reference = randomUUID();
       const first = await bench.change(account, withdrawal(100), reference);
@@ -89,7 +89,7 @@ export function addReferenceTests(bench: Bench): void {
       ]);
     });
 
-    it("refuse a change that makes no sense by itself, and carry out the others", async () => {
+    it("reject an invalid change, and apply the others", async () => {
       const account = await bench.account();
       const broken = { reference: randomUUID(), accountNumber: account, ...deposit(-5) };
       const good = { reference: randomUUID(), accountNumber: account, ...deposit(5) };

@@ -1,33 +1,32 @@
-/** Reads events of the audit log that other services made, each as far as it can be read. */
+/** Parses audit events of other services; valid fields are kept even if others are malformed. */
 import { AuditEvent } from "@kapi/contracts";
 
 import type { FetchedAuditRecord } from "./audit.ts";
 
-/** The action of an entry whose own cannot be read. */
+/** Action of an entry without a readable one. */
 export const UNREADABLE_ACTION = "unreadable";
-/** Most characters that are kept of a field that cannot be read. */
+/** Maximum number of characters kept of an unreadable field. */
 const MAX_UNREADABLE_CHARACTERS = 500;
-/** In JSON: NUL, or half of a surrogate pair. PostgreSQL refuses both, and the batch with them. */
+/** JSON of NUL or half a surrogate pair: PostgreSQL rejects both, with the whole batch. */
 const NOT_STORABLE = /\\u(?:0000|d[89a-f])/;
 
 const Named = AuditEvent.pick({ eventId: true }).loose();
 const { organizationId, at, action, actor, address, subject, details } = AuditEvent.shape;
 
-/** What checks a field. */
+/** Validates a field. */
 interface Schema<T> {
   safeParse(value: unknown): { readonly success: true; readonly data: T } | { readonly success: false };
 }
 
-/** An event that was read. */
 export interface ReadAuditEvent {
   readonly record: FetchedAuditRecord;
-  /** Names of the fields that could not be read. */
+  /** Names of unreadable fields. */
   readonly unreadable: readonly string[];
 }
 
 /**
- * An event as an entry of the audit log. The details of the entry have the text of each field that
- * cannot be read, as of a later release. Null: not even the event id can be read.
+ * Converts an event into an audit entry. Unreadable fields, as of a later release, become text in
+ * its details. Null: the event id is unreadable.
  */
 export function readAuditEvent(event: unknown, nowMs: number): ReadAuditEvent | null {
   const named = Named.safeParse(event);

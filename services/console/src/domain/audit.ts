@@ -1,64 +1,59 @@
 import type { AuditAction, AuditAnswer, AuditEntry, AuditEvent } from "@kapi/contracts";
 
-/** Who asks for a change, and from where. Null: not known. */
+/** Who makes a change, and from where. Null: unknown. */
 export interface AuditCaller {
   readonly actor: AuditEvent["actor"];
   /** Network address. */
   readonly address: string | null;
 }
 
-/** An entry of the audit log before it is written. */
+/** An entry of the audit log, before it is written. */
 export interface AuditRecord extends AuditCaller {
   readonly organizationId: string | null;
   readonly action: AuditAction;
   readonly subject: AuditEntry["subject"];
-  /** Short texts and numbers. Never a password, a key's secret or a token. */
+  /** Short texts and numbers. Never passwords, secrets of keys, or tokens. */
   readonly details?: Readonly<Record<string, unknown>>;
   readonly atMs: number;
-  /** Of what was recorded elsewhere first: it is recorded once under this id. */
+  /** Set for entries of other services: one id is recorded once. */
   readonly eventId?: string;
 }
 
-/** An entry that another service made; a later release of it may have other actions. */
+/** An entry of another service; a later release may have other actions. */
 export type FetchedAuditRecord = Omit<AuditRecord, "action"> & { readonly action: string; readonly eventId: string };
 
-/** Which entries of the audit log. */
 export interface AuditQuery {
-  /** Null: those of all organizations, and those of none. */
+  /** Null: all organizations, and entries without one. */
   readonly organizationId: string | null;
-  /** Only entries that are older than this one. */
+  /** Returns entries older than this one. */
   readonly before: string | undefined;
   readonly limit: number;
 }
 
-/** The audit log as readers see it. */
 export interface AuditLog {
   /** Newest first. */
   page(query: AuditQuery): Promise<AuditEntry[]>;
 }
 
-/** A service that makes changes which the audit log records. */
+/** A service with audit entries of its own. */
 export interface AuditSource {
-  /** The oldest events that it has not been told are recorded. */
+  /** The oldest events that are not marked as recorded. */
   readonly read: () => Promise<readonly unknown[]>;
-  /** Tells it that these are recorded. */
+  /** Marks events as recorded. */
   readonly recorded: (eventIds: readonly string[]) => Promise<void>;
 }
 
-/** Details of the operator's own network, and of how its servers are reached. */
+/** Details about the operator's own network and access to servers. */
 const OPERATORS_DETAILS = new Set(["tradingServer", "tokenChanged"]);
 
-/**
- * An entry as people of an organization see it: without the addresses of the operator's own
- * network.
- */
+/** Hides addresses of the operator's own network from people of an organization. */
 export function shownToPeople(entry: AuditEntry): AuditEntry {
   if (entry.actor?.type !== "operator") return entry;
   const details = Object.fromEntries(Object.entries(entry.details).filter(([name]) => !OPERATORS_DETAILS.has(name)));
   return { ...entry, address: null, details };
 }
 
-/** A page and where it ends. `found` has one entry more than `limit` where there are more. */
+/** A page and its end. `found` has one entry more than `limit` if there is a next page. */
 export function auditPageOf(found: readonly AuditEntry[], limit: number): AuditAnswer {
   const entries = found.slice(0, limit);
   return { entries, next: found.length > limit ? (entries.at(-1)?.id ?? null) : null };

@@ -77,12 +77,12 @@ test("some users a minute are looked up of attempts that had to wait", () => {
 
 test("every failure is in exactly one entry", () => {
   const counts = new FailedSignIns();
-  let told = 0;
+  let reported = 0;
   for (let n = 0; n < 3_000; n += 1) {
-    told += fail(counts, `user ${n % 301}`, n * 1_000)?.failures ?? 0;
+    reported += fail(counts, `user ${n % 301}`, n * 1_000)?.failures ?? 0;
     if (n % 7 === 0) counts.countOther(null, n * 1_000);
-    for (const { failures } of counts.end(n * 1_000)) told += failures;
+    for (const { failures } of counts.end(n * 1_000)) reported += failures;
   }
-  for (const { failures } of counts.end(0, "all")) told += failures;
-  expect(told).toBe(3_000 + Math.ceil(3_000 / 7));
+  for (const { failures } of counts.end(0, "all")) reported += failures;
+  expect(reported).toBe(3_000 + Math.ceil(3_000 / 7));
 });

@@ -1,56 +1,51 @@
 /**
- * Counts failed sign-ins, so that a flood of them is few entries of the audit log. The first
- * failure under an e-mail address from a network is an entry at once; the others of the same minute
- * are one entry with their number.
+ * Counts failed sign-ins, so that many of them become few audit entries. The first failure of an
+ * e-mail address and network is an entry at once. Further failures of the same minute are one entry
+ * with their number.
  */
 import { uuidV7 } from "@kapi/kernel";
 
-/** How long failures under one e-mail address from one network are counted together. */
+/** Failures of one e-mail address and network are counted together for this time. */
 export const FAILURE_WINDOW_MS = 60_000;
 /**
- * Most pairs of a user of one organization and a network that a process counts apart; failures
- * beyond them are counted together. Each organization has room of its own: a flood of one does not
- * hide failures of the others.
+ * Maximum number of windows per organization: pairs of user and network that are counted
+ * separately. Each organization has its own limit, so one cannot hide failures of others.
  */
 export const MAX_USER_WINDOWS = 20;
-/** The same for all e-mail addresses of nobody. */
+/** The same for unknown e-mail addresses. */
 export const MAX_UNKNOWN_WINDOWS = 50;
 /**
- * Most users that are looked up in a minute for attempts that had to wait; those beyond are counted
+ * Maximum number of user look-ups per minute for throttled attempts; further attempts are counted
  * without a user.
  */
 export const MAX_THROTTLED_LOOK_UPS = 60;
 
-/** The user whose e-mail address it was. */
+/** The user of the e-mail address. */
 export interface FailedUser {
   readonly userId: string;
   readonly organizationId: string;
 }
 
-/** Where an attempt is counted. */
+/** Key of a window. */
 export interface AttemptPlace {
-  /**
-   * SHA-256 of the e-mail address: of nobody's address not even that is recorded, for it may be a
-   * password.
-   */
+  /** SHA-256 of the e-mail address. Unknown addresses are never recorded: they may be passwords. */
   readonly emailHash: string;
   /** The network of `address`. */
   readonly network: string;
 }
 
 interface Count {
-  /** Begins with the count: however often its entry is written, it is one entry. */
+  /** Fixed at the first failure: repeated writes make one entry. */
   readonly eventId: string;
   readonly failures: number;
   readonly firstMs: number;
   readonly lastMs: number;
 }
 
-/** Failures that become one entry. */
 export interface CountedFailures extends Count {
-  /** Null: of nobody, or not looked up. */
+  /** Null: unknown user, or not looked up. */
   readonly organizationId: string | null;
-  /** Null: of nobody, or several. */
+  /** Null: unknown user, or several. */
   readonly userId: string | null;
   /** Null: several. */
   readonly address: string | null;
@@ -61,20 +56,19 @@ interface Window {
   readonly userId: string | null;
   readonly address: string;
   readonly openedMs: number;
-  /** Failures that are in no entry yet. */
+  /** Failures without an entry yet. */
   count: Count | null;
 }
 
-/** The counts of one process. */
 export class FailedSignIns {
   readonly #windows = new Map<string, Window>();
-  /** How many windows each organization has; null: addresses of nobody. */
+  /** Number of windows per organization; null: unknown addresses. */
   readonly #open = new Map<string | null, number>();
-  /** Failures that had no window of their own, by organization. */
+  /** Failures without a window, by organization. */
   readonly #others = new Map<string | null, Count>();
   #lookUps = { sinceMs: Number.NEGATIVE_INFINITY, made: 0 };
 
-  /** Counts a failure where its window is open; false: it has none, and is not counted. */
+  /** Counts a failure in its open window; false: no window, not counted. */
   count(place: AttemptPlace, nowMs: number): boolean {
     const window = this.#windows.get(keyOf(place));
     if (window === undefined) return false;
@@ -83,7 +77,7 @@ export class FailedSignIns {
   }
 
   /**
-   * Opens a window with its first failure, which is to be recorded now. Null: no room, it is
+   * Opens a window for a first failure, which must be recorded now. Null: too many windows; it is
    * counted with others.
    */
   open(
@@ -103,12 +97,12 @@ export class FailedSignIns {
     return { ...whose, ...oneMore(null, nowMs) };
   }
 
-  /** Counts a failure together with others of the organization, or of nobody. */
+  /** Counts a failure without a window. */
   countOther(organizationId: string | null, nowMs: number): void {
     this.#others.set(organizationId, oneMore(this.#others.get(organizationId) ?? null, nowMs));
   }
 
-  /** Whether the user of an attempt that had to wait may be looked up now, which it then is. */
+  /** Whether a throttled attempt may look its user up now; counts the look-up. */
   mayLookUp(nowMs: number): boolean {
     if (nowMs - this.#lookUps.sinceMs >= FAILURE_WINDOW_MS) this.#lookUps = { sinceMs: nowMs, made: 0 };
     if (this.#lookUps.made >= MAX_THROTTLED_LOOK_UPS) return false;
@@ -116,10 +110,7 @@ export class FailedSignIns {
     return true;
   }
 
-  /**
-   * Ends the windows that were opened a minute ago, or all of them, and gives what is in no entry
-   * yet.
-   */
+  /** Closes windows that are over, or all, and returns failures without an entry. */
   end(nowMs: number, which: "over" | "all" = "over"): CountedFailures[] {
     const isOver = (sinceMs: number): boolean => which === "all" || nowMs - sinceMs >= FAILURE_WINDOW_MS;
     const ended: CountedFailures[] = [];

@@ -1,4 +1,3 @@
-/** What the console needs from outside. */
 import type { Readable } from "node:stream";
 
 import type {
@@ -21,7 +20,6 @@ import type { z } from "zod";
 
 import type { AuditRecord, FetchedAuditRecord } from "./audit.ts";
 
-/** Rows of a list: `limit` of them after the first `offset`. */
 export interface RowRange {
   readonly limit: number;
   readonly offset: number;
@@ -38,11 +36,11 @@ export type User = {
   readonly disabledAt: string | null;
 };
 
-/** A user who may sign in, with what the sign-in is checked by. */
+/** A user who may sign in, with the password hash. */
 export interface ActiveUser extends User {
   readonly organizationName: string;
   readonly passwordHash: string;
-  /** Sessions that were opened under another version are over. */
+  /** Sessions of another version are invalid. */
   readonly sessionVersion: number;
 }
 
@@ -51,17 +49,17 @@ export type NewUser = Pick<
   "userId" | "organizationId" | "organizationName" | "email" | "name" | "passwordHash"
 >;
 
-/** The people of all organizations. Who was disabled is found by none of the look-ups. */
+/** Users of all organizations. Look-ups skip disabled users. */
 export interface Users {
   /** False: the e-mail address is taken. */
   insert(user: NewUser, nowMs: number): Promise<boolean>;
   byEmail(email: string): Promise<ActiveUser | null>;
   byId(userId: string): Promise<ActiveUser | null>;
-  /** The versions of the sessions of those users that may sign in. */
+  /** Session versions of users who may sign in. */
   sessionVersions(userIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /**
-   * Gives a user another password and ends every session; returns the version of the next ones.
-   * Null: no such user, or, where `from` is given, the password is no longer that one.
+   * Sets a password and ends all sessions; returns the new session version. Null: no such user, or
+   * `from` is no longer the password hash.
    */
   setPassword(
     userId: string,
@@ -69,139 +67,128 @@ export interface Users {
     from?: string,
   ): Promise<{ readonly organizationId: string; readonly sessionVersion: number } | null>;
   /**
-   * Disables a user and ends every session; null: no such user. One who is disabled stays so, and
-   * is not new.
+   * Disables a user and ends all sessions; `isNew` is false if disabled before. Null: no such user.
    */
   disable(userId: string, nowMs: number): Promise<{ readonly organizationId: string; readonly isNew: boolean } | null>;
-  /** Newest first, disabled ones too. */
+  /** Newest first, including disabled users. */
   page(organizationId: string, range: RowRange): Promise<User[]>;
   count(organizationId: string): Promise<number>;
   /**
-   * Adds users of the release before, and of those that it knows takes over what changed since;
-   * what was changed here later stays. Returns the ids of those that it could not add: their e-mail
-   * address belongs to another user.
+   * Adds users of the previous release, and applies their newer changes; later changes made here
+   * stay. Returns ids that could not be added: their e-mail address belongs to another user.
    */
   takeOver(former: readonly FormerUser[]): Promise<string[]>;
 }
 
-/** What is done together or not at all. */
+/** One transaction. */
 export interface PeopleTransaction {
   readonly users: Users;
-  /** Adds entries to the audit log, of those with an event id those that it does not have. */
+  /** Adds audit entries; known event ids are skipped. */
   recordAudit(records: readonly (AuditRecord | FetchedAuditRecord)[]): void;
 }
 
-/** The service's own database. */
 export interface PeopleStore {
   transaction<T>(work: (tx: PeopleTransaction) => Promise<T>): Promise<T>;
 }
 
-/** Users as the release before kept them, in the organization service. */
+/** Users of the previous release, in the organization service. */
 export interface FormerUserSource {
-  /** Some that this service does not have, or has as of an earlier change. */
+  /** Some users that this service has not, or has in an earlier version. */
   read(): Promise<readonly FormerUser[]>;
-  /** Tells it that this service has these as of these changes. */
+  /** Records that this service has these versions. */
   moved(users: readonly FormerUser[]): Promise<void>;
 }
 
 /**
- * The directory of the organization service. Every call rejects with the ApiError that it refuses
- * with, and with a DependencyError where it is unavailable.
+ * The directory of the organization service. Calls reject with the ApiError of a rejection, and
+ * with a DependencyError if the service is unavailable.
  */
 export interface Directory {
   organizationName(organizationId: string): Promise<string>;
-  /** Active keys first, then the newest first; revoked ones are the first to be left out. */
+  /** Active keys first, then newest first; the list is cut at revoked keys. */
   keys(organizationId: string): Promise<readonly ShownKey[]>;
-  /** The key itself, `managementKey`, is nowhere else. */
+  /** Only this answer has `managementKey`. */
   createKey(
     organizationId: string,
     wanted: NewKey,
     by: Caller,
   ): Promise<{ readonly key: ShownKey; readonly managementKey: string }>;
   revokeKey(organizationId: string, keyId: string, by: Caller): Promise<ShownKey>;
-  /** Names of keys by their ids, without those of unknown ids. */
+  /** Names by id; unknown ids are left out. */
   keyNames(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Oldest first. */
   servers(organizationId: string): Promise<readonly ShownServer[]>;
-  /**
-   * Rejects with 404 for a server that there is not, that was removed, or that is another
-   * organization's.
-   */
+  /** Rejects with 404 for a removed server, and for one outside the organization. */
   server(organizationId: string, serverId: string): Promise<ShownServer>;
   setServerStatus(organizationId: string, serverId: string, status: "active" | "disabled", by: Caller): Promise<void>;
 }
 
-/** A management key that a person asks for; it reaches all servers of the organization. */
+/** A new management key; it reaches all servers of the organization. */
 export type NewKey = z.output<typeof CreateConsoleKeyBody>;
 
-/** The credits of the organization service; calls reject as those of the {@link Directory} do. */
+/** The credits of the organization service; calls reject as in {@link Directory}. */
 export interface Credits {
   balance(organizationId: string): Promise<Wallet>;
-  /** Sets the balance from which on the wallet is low, in credits. */
+  /** Sets the low-balance threshold, in credits. */
   changeThreshold(organizationId: string, credits: number): Promise<Wallet>;
-  /** The bytes of a page of what was used, newest first. */
+  /** Body of a page of usage, newest first. */
   usage(organizationId: string, query: PageQuery): Promise<Buffer>;
-  /** The bytes of what was used on each of the last `days` days. */
+  /** Body of the usage on each of the last `days` days. */
   usageByDay(organizationId: string, days: number): Promise<Buffer>;
 }
 
-/** A console session as it is stored, under the hash of its id. */
+/** A stored console session, by the hash of its id. */
 export interface ConsoleSessionState {
   readonly userId: string;
-  /**
-   * The version of the user's sessions that it was opened under; another one means that it is over.
-   */
+  /** Session version of the user; another one invalidates the session. */
   readonly version: number;
   readonly csrfToken: string;
   readonly createdAtMs: number;
 }
 
 /**
- * The sessions of the console. `sessionHash` is the SHA-256 of a session's id in hex: the id itself
- * is stored nowhere but in its cookie.
+ * Sessions of the console. `sessionHash`: SHA-256 of the session id in hex; only the cookie has the
+ * id.
  */
 export interface ConsoleSessions {
   open(sessionHash: string, session: Omit<ConsoleSessionState, "createdAtMs">): Promise<void>;
-  /** The session under a hash, which lives on from now; null where there is none (any more). */
+  /** Reads a session and extends its life; null: none. */
   use(sessionHash: string): Promise<ConsoleSessionState | null>;
   /**
-   * Whether each session exists, in order, without keeping it alive. True also where its node of a
-   * cluster does not answer.
+   * Whether each session exists, in order, without extending its life. True if its Redis node does
+   * not answer.
    */
   exist(sessionHashes: readonly string[]): Promise<boolean[]>;
   close(sessionHash: string): Promise<void>;
 }
 
-/** Who tries to sign in: both parts are counted. */
+/** Who tries to sign in; both parts are counted. */
 export interface SignInSubject {
   /** SHA-256 of the e-mail address in lower case, in hex. */
   readonly emailHash: string;
-  /** Network address; of IPv6 the part that names the network. */
+  /** Network address; for IPv6 the network part. */
   readonly address: string;
 }
 
 /** Failed attempts to sign in. */
 export interface SignInAttempts {
   /**
-   * Counts an attempt as a failure until it is taken back. Returns 0, or the milliseconds that it
-   * has to wait after too many failures: then it is not counted.
+   * Counts an attempt as failed until it is taken back. Returns 0, or the wait in milliseconds
+   * after too many failures; then it is not counted.
    */
   begin(subject: SignInSubject): Promise<number>;
   /**
-   * Takes an attempt back. `succeeded`: the e-mail address begins anew, the network address has
-   * this one less (one good password must not clear what was failed with others). `undecided`:
-   * nobody said whether the password was right.
+   * Takes an attempt back. `succeeded`: clears the count of the e-mail address, and this attempt of
+   * the network address only, so that one good password does not clear failures of others.
+   * `undecided`: the password was not checked.
    */
   takeBack(subject: SignInSubject, outcome: "succeeded" | "undecided"): Promise<void>;
 }
 
-/** Hashes of passwords; made slow on purpose, and only some at once. */
+/** Password hashes: slow on purpose, with limited concurrency. */
 export interface Passwords {
   hash(password: string): Promise<string>;
-  /**
-   * Whether the password is the one that was hashed. Null instead of a hash: no, with the same
-   * work. Throws {@link PasswordsBusy} where too many wait already.
-   */
+  /** Null as hash: false, after the same work. Throws {@link PasswordsBusy} if too many wait. */
   matches(password: string, passwordHash: string | null): Promise<boolean>;
 }
 
@@ -210,40 +197,37 @@ export class PasswordsBusy extends Error {
   override readonly name = "PasswordsBusy";
 }
 
-/** What the account service knows of a server, beside its status, which is the directory's. */
+/** The account service's data of a server; its status is in the directory. */
 export type ServerOverview = Omit<ConsoleServer, "status">;
 
-/** One account. */
 export interface AccountName {
   readonly serverId: string;
   readonly accountNumber: string;
 }
 
-/** The account service, for servers whose owner was checked. */
+/** The account service. Check the owner of a server first. */
 export interface Accounts {
   /** In order; null for a server that it does not know (yet). */
   overviews(serverIds: readonly string[]): Promise<readonly (ServerOverview | null)[]>;
-  /** Null: done; else why it was refused. */
+  /** Null: done; otherwise why it was rejected. */
   changeConfiguration(
     serverId: string,
     change: UpdateServerConfigurationBody,
     by: Caller,
   ): Promise<readonly Issue[] | null>;
-  /** The bytes of a page; null where the server is not known. */
+  /** Body of a page; null: unknown server. */
   list(serverId: string, query: ListTradingAccountsQuery): Promise<Buffer | null>;
-  /** The bytes of `{account, credentials}`; null where there is no such account. */
+  /** Body of `{account, credentials}`; null: no such account. */
   details(serverId: string, accountNumber: string): Promise<Buffer | null>;
-  /** Which of the accounts exist, in order. */
+  /** Whether each account exists, in order. */
   existing(accounts: readonly AccountName[]): Promise<readonly boolean[]>;
 }
 
 /** The commands of organizations. */
 export interface Commands {
-  /**
-   * The bytes of a page of an organization's commands on a server; a stream where they are many.
-   */
+  /** Body of a page of an organization's commands on a server; a stream if large. */
   list(organizationId: string, serverId: string, query: ListCommandsQuery): Promise<Buffer | Readable>;
-  /** The bytes of `{command}`; null where the organization has none of that id. */
+  /** Body of `{command}`; null: no such command of the organization. */
   read(organizationId: string, commandId: string): Promise<Buffer | null>;
 }
 
@@ -266,12 +250,12 @@ export interface OwnersAnswer {
 
 /**
  * The service that owns webhooks: its answer, or what it refuses the request with. Throws
- * DependencyError where it is away.
+ * DependencyError if it is unavailable.
  */
 export type Webhooks = (
   organizationId: string,
   request: WebhooksRequest,
-) => Promise<OwnersAnswer | { readonly refusal: ApiError }>;
+) => Promise<OwnersAnswer | { readonly rejection: ApiError }>;
 
 /** The newest live samples. */
 export interface Samples {

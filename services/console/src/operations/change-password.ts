@@ -12,9 +12,8 @@ export interface ChangePassword extends ChangePasswordBody {
 }
 
 /**
- * Gives the user another password. Every session of theirs ends, and one under a new id takes the
- * place of this one. Throws 400 where the current password is wrong, 429 after too many such
- * failures: a session alone must not do to guess it.
+ * Changes the password. All sessions end; a new one replaces this one. Throws 400 if the current
+ * password is wrong, and 429 after too many failures, so that a session alone cannot guess it.
  */
 export async function changePassword(
   context: SignInDependencies,
@@ -27,7 +26,7 @@ export async function changePassword(
   const passwordHash = await context.passwords.hash(newPassword);
   const { userId, organizationId } = user;
   const changed = await context.store.transaction(async (tx) => {
-    // Only from the password that was checked: two changes at once are not both carried out.
+    // Only if the checked password is still set: of two concurrent changes one fails.
     const set = await tx.users.setPassword(userId, passwordHash, checked.passwordHash);
     const actor = { type: "user", id: userId } as const;
     const record = { actor, address, organizationId, action: "user.password_changed" as const, subject: actor };

@@ -33,9 +33,9 @@ export interface PasswordClaim {
 }
 
 /**
- * The user whose password it is, or null: the same for an unknown user, one that was disabled and a
- * wrong password, and after the same work. Throws 429 with Retry-After where there were too many
- * failures under the e-mail or the network address. Both are recorded in the audit log.
+ * Returns the user, or null for an unknown user, a disabled one and a wrong password alike, after
+ * the same work. Throws 429 with Retry-After after too many failures of the e-mail or network
+ * address. Both are recorded in the audit log.
  */
 export async function checkPassword(
   context: PasswordCheckDependencies,

@@ -21,35 +21,35 @@ const EVENT: AuditEvent = {
 
 const AROUND = { logger: createLogger({ service: "test", level: "silent" }), clock: new TestClock() };
 
-/** A source and a log; what happens is told in order. */
-function world(events: readonly unknown[]) {
-  const told: string[] = [];
+/** A source and a log; what happens is reported in order. */
+function harness(events: readonly unknown[]) {
+  const reported: string[] = [];
   const log: FetchedAuditRecord[] = [];
   const source: AuditSource = {
     read: () => Promise.resolve(events),
-    recorded: (eventIds) => Promise.resolve(void told.push(`recorded ${eventIds.join(" ")}`)),
+    recorded: (eventIds) => Promise.resolve(void reported.push(`recorded ${eventIds.join(" ")}`)),
   };
   const tx = { recordAudit: (records: readonly FetchedAuditRecord[]) => void log.push(...records) };
   const transaction = async <T>(work: (tx: PeopleTransaction) => Promise<T>): Promise<T> => {
     const result = await work(tx as unknown as PeopleTransaction);
-    told.push("committed");
+    reported.push("committed");
     return result;
   };
-  return { told, log, source, needs: { ...AROUND, store: { transaction } } };
+  return { reported, log, source, dependencies: { ...AROUND, store: { transaction } } };
 }
 
 it("writes what waits into the log, and tells the source only after that", async () => {
-  const { told, log, source, needs } = world([EVENT]);
-  expect(await fetchAuditEvents(needs, source)).toBe(1);
+  const { reported, log, source, dependencies } = harness([EVENT]);
+  expect(await fetchAuditEvents(dependencies, source)).toBe(1);
   const { at: _at, ...rest } = EVENT;
   expect(log).toEqual([{ ...rest, atMs: Date.parse(AT) }]);
-  expect(told).toEqual(["committed", `recorded ${EVENT.eventId}`]);
+  expect(reported).toEqual(["committed", `recorded ${EVENT.eventId}`]);
 });
 
 it("records an event that cannot be read wholly as far as it can be, and goes on with the others", async () => {
   const unreadable = { ...EVENT, eventId: "3b1f6a52-8c0d-5e77-b6a1-2f9d4c8e7a11", at: null, actor: { type: "robot" } };
-  const { told, log, source, needs } = world([unreadable, "no event", EVENT]);
-  expect(await fetchAuditEvents(needs, source)).toBe(2);
+  const { reported, log, source, dependencies } = harness([unreadable, "no event", EVENT]);
+  expect(await fetchAuditEvents(dependencies, source)).toBe(2);
   expect(log).toMatchObject([
     {
       eventId: unreadable.eventId,
@@ -58,18 +58,18 @@ it("records an event that cannot be read wholly as far as it can be, and goes on
     },
     { eventId: EVENT.eventId },
   ]);
-  expect(told).toEqual(["committed", `recorded ${unreadable.eventId} ${EVENT.eventId}`]);
+  expect(reported).toEqual(["committed", `recorded ${unreadable.eventId} ${EVENT.eventId}`]);
 });
 
 it("tells the source nothing where the log cannot be written", async () => {
-  const { told, source, needs } = world([EVENT]);
-  const store = { transaction: () => Promise.reject(new Error("the database is away")) };
-  await expect(fetchAuditEvents({ ...needs, store }, source)).rejects.toThrow("away");
-  expect(told).toEqual([]);
+  const { reported, source, dependencies } = harness([EVENT]);
+  const store = { transaction: () => Promise.reject(new Error("the database is unavailable")) };
+  await expect(fetchAuditEvents({ ...dependencies, store }, source)).rejects.toThrow("unavailable");
+  expect(reported).toEqual([]);
 });
 
 it("asks for nothing more where nothing waits", async () => {
-  const { told, source, needs } = world([]);
-  expect(await fetchAuditEvents(needs, source)).toBe(0);
-  expect(told).toEqual([]);
+  const { reported, source, dependencies } = harness([]);
+  expect(await fetchAuditEvents(dependencies, source)).toBe(0);
+  expect(reported).toEqual([]);
 });

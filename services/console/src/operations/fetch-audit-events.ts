@@ -12,9 +12,9 @@ export interface FetchAuditDependencies {
 }
 
 /**
- * Writes what waits at a source into the audit log; returns how many events. The source keeps each
- * until it is told that it is recorded, and one that is read again is recorded once. An event that
- * cannot be read wholly is recorded as far as it can be, so that it never holds up the others.
+ * Writes waiting events of a source into the audit log; returns how many. The source keeps an event
+ * until it is marked as recorded; a repeated event is recorded once. A partly unreadable event is
+ * recorded as far as possible, so that it does not block others.
  */
 export async function fetchAuditEvents(
   { store, clock, logger }: FetchAuditDependencies,

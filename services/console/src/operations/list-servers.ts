@@ -9,10 +9,7 @@ export interface ServerDependencies {
   readonly accounts: Accounts;
 }
 
-/**
- * An organization's servers, oldest first, with their configuration and how many accounts they
- * have.
- */
+/** Servers of an organization, oldest first, with configuration and number of accounts. */
 export async function listServers(
   { directory, accounts }: ServerDependencies,
   organizationId: string,
@@ -23,9 +20,9 @@ export async function listServers(
 }
 
 /**
- * A server as the console shows it. Its status is the directory's: the account service hears of a
- * change a moment later. Of a server that the account service does not know yet, the configuration
- * is the one it was registered with.
+ * A server as the console shows it. The status is from the directory, since the account service
+ * follows a moment later. For a server that the account service does not know yet, the
+ * configuration is the registered one.
  */
 export function consoleServerOf(server: ShownServer, overview: ServerOverview | null): ConsoleServer {
   const { configuration } = server;

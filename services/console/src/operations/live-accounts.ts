@@ -1,11 +1,9 @@
 /**
- * The live samples of the accounts that people watch in the console.
+ * Live samples of the accounts that people watch. One request a second to the metrics service
+ * covers all accounts watched in this process. A slow stream gets only the newest sample.
  *
- * What: one question a second to the metrics service, for all accounts that are watched in this
- * process; each stream gets a sample when it is newer than its last one. A stream that is slow gets
- * the newest, not all: it is a picture, no record. Life: `takeSamples` and `endClosedSessions` are
- * each called about once a second, `endAll` once at the stop. Invariants: a stream is offered
- * samples in the order of their sequence, each once; nothing after its end. It ends once.
+ * Call `takeSamples` and `endClosedSessions` about once a second, `endAll` once at the stop. A
+ * stream gets each sample once, in order of sequence, and nothing after its end.
  */
 import { type AccountMetricsFrame, accountKey, type LiveEnd } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
@@ -13,9 +11,9 @@ import { ApiError } from "@kapi/http";
 import type { AccountName, Accounts, Samples } from "../domain/ports.ts";
 import { areSessionsOpen, type SessionDependencies, type SessionMark } from "./use-session.ts";
 
-/** Most streams that one user has open in this process. */
+/** Maximum number of streams of a user in this process. */
 export const MAX_STREAMS_PER_USER = 50;
-/** Most streams of this process, and so most accounts of one question. */
+/** Maximum number of streams of this process, and so of accounts per request. */
 const MAX_STREAMS = 1_000;
 
 /** Where the samples of one stream go. */
@@ -43,8 +41,8 @@ export class LiveAccounts {
   }
 
   /**
-   * Watches an account for as long as the session is open; returns what ends it from the watcher's
-   * side. Throws 429 where the user, or the process, has too many streams.
+   * Watches an account while the session is open; returns a function that stops watching. Throws
+   * 429 if the user or the process has too many streams.
    */
   watch(session: SessionMark, account: AccountName, sink: LiveSink): () => void {
     const ofUser = [...this.#streams].filter(({ userId }) => userId === session.userId).length;
@@ -54,8 +52,7 @@ export class LiveAccounts {
     }
     const stream: Stream = { ...session, ...account, sink, lastSequence: 0 };
     this.#streams.add(stream);
-    // Nobody should look at an empty page until the next round; where this fails, that one brings
-    // the sample.
+    // Sends the newest sample at once; if this fails, the next round sends it.
     void this.#offerNewest(stream).catch(() => undefined);
     return () => this.#streams.delete(stream);
   }
@@ -76,10 +73,7 @@ export class LiveAccounts {
     await this.#endDeleted(silent);
   }
 
-  /**
-   * Ends the streams of sessions that were closed: signed out, run out, another password, a user
-   * who was disabled.
-   */
+  /** Ends streams of closed sessions. */
   async endClosedSessions(): Promise<void> {
     const streams = [...this.#streams];
     if (streams.length === 0) return;

@@ -32,8 +32,7 @@ export interface GeneratedPassword {
 }
 
 /**
- * Makes a user of an organization. Throws 404 for an unknown organization, 400 where the e-mail
- * address is taken.
+ * Creates a user. Throws 404 for an unknown organization, and 400 if the e-mail address is taken.
  */
 export async function createUser(
   { store, passwords, directory, clock }: UserDependencies,
@@ -58,10 +57,7 @@ export async function createUser(
   return { userId: user.userId, ...shown };
 }
 
-/**
- * Gives a user who forgot theirs another password; their sessions end. Throws 404 for an unknown
- * user.
- */
+/** Sets a new password and ends the sessions of a user. Throws 404 for an unknown user. */
 export async function resetUserPassword(
   { store, passwords, clock }: Omit<UserDependencies, "directory">,
   userId: string,
@@ -78,10 +74,7 @@ export async function resetUserPassword(
   return shown;
 }
 
-/**
- * Lets a user sign in no more, and ends their sessions. Throws 404 for an unknown user. Safe to
- * repeat.
- */
+/** Disables a user and ends their sessions. Throws 404 for an unknown user. Safe to repeat. */
 export async function disableUser(
   { store, clock }: Pick<UserDependencies, "store" | "clock">,
   userId: string,

@@ -12,8 +12,8 @@ import { ApiError, DependencyError } from "@kapi/http";
 import type { Accounts, Commands, Directory } from "../domain/ports.ts";
 
 /**
- * Everything that is asked of other services about a server begins with the directory, which knows
- * whose it is: those services do not ask who asks.
+ * Check the directory before asking other services about a server: they do not check the
+ * organization.
  */
 type Owned<T> = T & { readonly directory: Pick<Directory, "server"> };
 
@@ -30,10 +30,7 @@ export async function listAccounts(
   return body;
 }
 
-/**
- * An account of an organization's server, without its credentials: those must not reach a client
- * application.
- */
+/** An account without its credentials: those must not reach a client application. */
 export async function getAccount(
   { directory, accounts }: Owned<{ readonly accounts: Accounts }>,
   organizationId: string,

@@ -11,7 +11,7 @@ const USER = { userId: "0197a3c2-5b1e-7c44-9f0e-2a8d4be61f01", organizationId: "
 const ATTEMPT: FailedAttempt = { emailHash: "hash", network: "203.0.113.7", address: "203.0.113.7" };
 
 /** A recorder with a log that has each event id once, as the real one has. */
-function world() {
+function harness() {
   const log = new Map<string | undefined, AuditRecord>();
   const state = { away: false, repliesLost: false, writes: 0, lookUps: 0 };
   const clock = new TestClock(1_000_000);
@@ -36,7 +36,7 @@ function world() {
 }
 
 it("a flood is one entry at once and one with the number of the others, and looks the user up once", async () => {
-  const { entries, state, clock, recorder, lookUp } = world();
+  const { entries, state, clock, recorder, lookUp } = harness();
   recorder.add(ATTEMPT, USER);
   for (let time = 1; time < 500; time += 1) recorder.addThrottled(ATTEMPT, lookUp);
   await recorder.flush();
@@ -52,7 +52,7 @@ it("a flood is one entry at once and one with the number of the others, and look
 });
 
 it("attempts that had to wait look up some users a minute, and are counted without the others", async () => {
-  const { entries, state, recorder, lookUp } = world();
+  const { entries, state, recorder, lookUp } = harness();
   for (let n = 0; n < 500; n += 1) recorder.addThrottled({ ...ATTEMPT, emailHash: `hash ${n}` }, lookUp);
   await recorder.flush("all");
   expect(state.lookUps).toBe(MAX_THROTTLED_LOOK_UPS);
@@ -63,14 +63,14 @@ it("attempts that had to wait look up some users a minute, and are counted witho
 });
 
 it("a look-up that fails leaves the attempt counted", async () => {
-  const { entries, recorder } = world();
+  const { entries, recorder } = harness();
   recorder.addThrottled(ATTEMPT, () => Promise.reject(new Error("away")));
   await recorder.flush("all");
   expect(entries()).toMatchObject([{ organizationId: null, subject: null, details: { failures: 1 } }]);
 });
 
 it("what cannot be written holds up nobody, is kept, and is written later", async () => {
-  const { entries, state, recorder } = world();
+  const { entries, state, recorder } = harness();
   state.away = true;
   recorder.add(ATTEMPT, USER);
   recorder.add(ATTEMPT, USER);
@@ -83,7 +83,7 @@ it("what cannot be written holds up nobody, is kept, and is written later", asyn
 });
 
 it("what was written and its reply lost is written again as the same entries", async () => {
-  const { entries, state, clock, recorder } = world();
+  const { entries, state, clock, recorder } = harness();
   for (let time = 0; time < 3; time += 1) recorder.add(ATTEMPT, USER);
   await recorder.flush();
   clock.advance(FAILURE_WINDOW_MS);
@@ -95,7 +95,7 @@ it("what was written and its reply lost is written again as the same entries", a
 });
 
 it("entries that come together are written together", async () => {
-  const { entries, state, recorder } = world();
+  const { entries, state, recorder } = harness();
   for (let n = 0; n < 10; n += 1) recorder.add({ ...ATTEMPT, emailHash: `hash ${n}` }, USER);
   await recorder.flush();
   expect(entries()).toHaveLength(10);

@@ -12,33 +12,29 @@ export interface FailedAttempt extends AttemptPlace {
 }
 
 /**
- * Records failed sign-ins in the audit log; see `domain/failed-sign-ins.ts`. Whoever tries is
- * answered without waiting for an entry: the time of the answer must not tell whose e-mail address
- * it was.
+ * Records failed sign-ins in the audit log; see `domain/failed-sign-ins.ts`. Answers never wait for
+ * an entry: their time would show whether the e-mail address is known.
  */
 export interface FailedSignInRecorder {
   /** Counts an attempt under the e-mail address of `user`, or of nobody. */
   readonly add: (attempt: FailedAttempt, user: FailedUser | null) => void;
   /**
-   * Counts an attempt that had to wait. `lookUp` finds whose e-mail address it was; it is asked
-   * only for an attempt that is not counted with others, and only for some a minute.
+   * Counts a throttled attempt. `lookUp` finds its user; it is called only for separately counted
+   * attempts, and rarely.
    */
   readonly addThrottled: (attempt: FailedAttempt, lookUp: () => Promise<FailedUser | null>) => void;
-  /**
-   * Writes what was counted in windows that are over, or in all. What cannot be written is kept for
-   * the next call.
-   */
+  /** Writes counts of finished windows, or of all. Failed writes are retried by the next call. */
   readonly flush: (which?: "over" | "all") => Promise<void>;
 }
 
-export interface FailedSignInNeeds {
+export interface FailedSignInDependencies {
   readonly store: PeopleStore;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** Makes the recorder of this process. */
-export function createFailedSignIns({ store, clock, logger }: FailedSignInNeeds): FailedSignInRecorder {
+export function createFailedSignIns({ store, clock, logger }: FailedSignInDependencies): FailedSignInRecorder {
   const counts = new FailedSignIns();
   /** Taken out of the counts and not written yet. While there are any, windows stay open. */
   let due: readonly CountedFailures[] = [];
@@ -46,7 +42,7 @@ export function createFailedSignIns({ store, clock, logger }: FailedSignInNeeds)
   const lookUps = new Set<Promise<void>>();
 
   const writeAll = async (): Promise<void> => {
-    // Whoever calls sets `writing` first.
+    // The caller sets `writing` first.
     await Promise.resolve();
     try {
       while (due.length > 0) {
@@ -55,7 +51,7 @@ export function createFailedSignIns({ store, clock, logger }: FailedSignInNeeds)
         due = due.filter((one) => !written.includes(one));
       }
     } finally {
-      // At once: what comes after the last look at `due` begins anew.
+      // Synchronously: later additions to `due` start a new write.
       writing = null;
     }
   };

@@ -13,9 +13,9 @@ export interface SignInDependencies extends PasswordCheckDependencies {
 }
 
 /**
- * Opens a session for whoever knows the password, under a new id; the browser's former one is
- * closed. Throws 401 with one text for an unknown user and a wrong password, 429 after too many
- * failures. Without its entry in the audit log, which is written first, there is no session.
+ * Opens a session for a correct password, under a new id, and closes the former session of the
+ * browser. Throws 401 with the same text for an unknown user and a wrong password, and 429 after
+ * too many failures. The audit entry is written first: without it there is no session.
  */
 export async function signIn(
   context: SignInDependencies,

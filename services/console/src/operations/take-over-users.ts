@@ -9,9 +9,8 @@ export interface TakeOverUsersDependencies {
 }
 
 /**
- * Takes over some of the users that the organization service kept in the release before; returns
- * how many. One that is taken over again stays as it is, unless a process of that release changed
- * it since.
+ * Takes over some users of the previous release from the organization service; returns how many. A
+ * repeat changes nothing, unless a process of that release changed the user since.
  */
 export async function takeOverUsers({ users, source, logger }: TakeOverUsersDependencies): Promise<number> {
   const former = await source.read();

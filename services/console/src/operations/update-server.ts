@@ -4,10 +4,9 @@ import { ApiError, type Caller } from "@kapi/http";
 import { consoleServerOf, type ServerDependencies } from "./list-servers.ts";
 
 /**
- * Changes a server: its configuration at the account service (and the trading server), then its
- * status in the directory (decisions, 4.10). Throws 404 for a server that is not the
- * organization's, and 400 with the issues where the configuration is refused; then the status is
- * not changed either. Both owners record the change for the audit log.
+ * Changes the configuration at the account service (and the trading server), then the status in the
+ * directory (decisions, 4.10). Throws 404 for a server outside the organization, and 400 with
+ * issues for a rejected configuration; then the status stays. Both owners write the audit log.
  */
 export async function updateServer(
   { directory, accounts }: ServerDependencies,

@@ -42,10 +42,7 @@ export interface SessionMark {
   readonly sessionVersion: number;
 }
 
-/**
- * Opens a session for a user whose password was checked, and closes the one that the browser had,
- * if it had one.
- */
+/** Opens a session after a password check, and closes the former session of the browser. */
 export async function openSession(
   { sessions }: Pick<SessionDependencies, "sessions">,
   user: ActiveUser,
@@ -59,7 +56,7 @@ export async function openSession(
   return { sessionId, signedIn: { sessionHash, csrfToken, user } };
 }
 
-/** Who has the session of this id. Throws 401 where there is none, or none any more. */
+/** Returns the user of a session. Throws 401 without a valid session. */
 export async function useSession(context: SessionDependencies, sessionId: string | null): Promise<SignedIn> {
   const signedIn = sessionId !== null && SESSION_ID.test(sessionId) ? await find(context, sessionId) : null;
   if (signedIn === null) throw new ApiError("AUTHENTICATION_REQUIRED", { text: "Sign in" });
@@ -94,10 +91,7 @@ export async function areSessionsOpen(
   return marks.map((mark, index) => existing[index] === true && versions.get(mark.userId) === mark.sessionVersion);
 }
 
-/**
- * The session as the console's page is told of it; `apiUrl`: where callers reach the management
- * API.
- */
+/** The session as the page sees it; `apiUrl`: public base URL of the management API. */
 export function sessionToWire({ user, csrfToken }: SignedIn, apiUrl: string): ConsoleSession {
   return {
     user: { id: user.userId, email: user.email, name: user.name },

@@ -4,10 +4,7 @@ import type { AccountName } from "../domain/ports.ts";
 import type { ServerDependencies } from "./list-servers.ts";
 import type { SignedIn, SessionMark } from "./use-session.ts";
 
-/**
- * What a stream of the account's samples is opened with. Throws 404 for an account that is not the
- * organization's.
- */
+/** Opens a stream of samples. Throws 404 for an account outside the organization. */
 export async function watchAccount(
   { directory, accounts }: ServerDependencies,
   { sessionHash, user }: SignedIn,

@@ -8,17 +8,18 @@ const MEMORY_KIB = 19 * 1_024;
 const PASSES = 2;
 const LANES = 1;
 /**
- * Hashes at once: each holds a thread of the pool that files and name look-ups use too, and a core.
+ * Maximum number of concurrent hashes: each occupies a core and a thread of the pool for files and
+ * name look-ups.
  */
 const MAX_RUNNING = 2;
 /**
- * Hashes that wait, some 30 ms each; one more is refused, rather than answered after its caller has
- * left.
+ * Maximum number of waiting hashes, about 30 ms each; above it a request is rejected, because its
+ * caller would leave first.
  */
 const MAX_WAITING = 60;
 const DUMMY_PASSWORD_BYTES = 16;
 
-// Argon2id is what the package makes unless told.
+// The package uses argon2id by default.
 const OPTIONS: Options = {
   memoryCost: MEMORY_KIB,
   timeCost: PASSES,
@@ -27,7 +28,7 @@ const OPTIONS: Options = {
 
 /** Argon2id, {@link MAX_RUNNING} at a time; `maxWaiting` more wait for their turn. */
 export async function createPasswords(maxWaiting: number = MAX_WAITING): Promise<Passwords> {
-  // What a password is compared with that belongs to nobody, so that it takes as long.
+  // Hash for unknown users, so that a check takes as long.
   const nobodys = await hash(randomBytes(DUMMY_PASSWORD_BYTES), OPTIONS);
   const turns = new Turns(maxWaiting);
   return {

@@ -15,13 +15,13 @@ export interface Position {
   readonly openedAtMs: number;
   stopLoss: number | null;
   takeProfit: number | null;
-  /** Swap booked each night and not yet realized by a deal; signed. */
+  /** Booked swap that no deal has realized yet; signed. */
   swapMinor: number;
-  /** Every deal so far, the entry first. */
+  /** All deals, the entry first. */
   readonly dealIds: string[];
 }
 
-/** A limit or stop order that waits for its price. Volume in hundredths of a lot. */
+/** A limit or stop order. Volume in hundredths of a lot. */
 export interface PendingOrder {
   readonly id: string;
   readonly symbol: string;
@@ -34,20 +34,20 @@ export interface PendingOrder {
   readonly createdAtMs: number;
 }
 
-/** How an account trades by itself. */
+/** Settings and state of automatic trading. */
 export interface AutoTrader extends RandomState {
   readonly symbols: readonly string[];
-  /** Of each order, in hundredths of a lot. */
+  /** Volume of each order, in hundredths of a lot. */
   readonly volume: number;
   readonly maxPositions: number;
-  /** Ticks of the market from one decision to the next. */
+  /** Ticks between two decisions. */
   readonly everyTicks: number;
   ticksLeft: number;
 }
 
 export type AccountStatus = "active" | "disabled" | "archived" | "deleted";
 
-/** A trading account. A deleted one stays as a stone: its number is never used again. */
+/** A trading account. A deleted account stays, so that its number is never reused. */
 export interface Account {
   readonly serverId: string;
   readonly accountNumber: string;
@@ -60,26 +60,23 @@ export interface Account {
   balanceMinor: number;
   /** Sequence of its last event. */
   sequence: number;
-  /** Number of the last order, position or deal id that was given. */
+  /** Number of the last id of an order, position or deal. */
   lastTicket: number;
   tradingPasswordHash: string;
   investorPasswordHash: string;
-  /** True from a margin call until the level is back at 100 %. */
+  /** True from a margin call until the level reaches 100 % again. */
   marginCalled: boolean;
   readonly positions: Map<string, Position>;
   readonly orders: Map<string, PendingOrder>;
   autoTrader: AutoTrader | null;
 }
 
-/** Most open positions, and most pending orders, of one account. */
+/** Maximum number of open positions, and of pending orders, of an account. */
 export const MAX_POSITIONS = 200;
 export const MAX_PENDING_ORDERS = 200;
-/**
- * Most money on one account, in minor units: far inside what an integer of a double holds exactly.
- */
+/** Maximum balance in minor units: well within the integers that a double represents exactly. */
 export const MAX_BALANCE_MINOR = 1e15;
 
-/** What {@link newAccount} needs. */
 export interface NewAccount {
   readonly serverId: string;
   readonly accountNumber: string;
@@ -91,7 +88,6 @@ export interface NewAccount {
   readonly investorPasswordHash: string;
 }
 
-/** An active account without events, positions or orders. */
 export function newAccount(fields: NewAccount): Account {
   return {
     ...fields,
@@ -106,7 +102,7 @@ export function newAccount(fields: NewAccount): Account {
   };
 }
 
-/** The account as text, whole, for its stored row. */
+/** The whole account as text, for its stored row. */
 export function toState(account: Account): string {
   return JSON.stringify({
     ...account,
@@ -115,7 +111,7 @@ export function toState(account: Account): string {
   });
 }
 
-/** Reads what {@link toState} wrote. The text is this service's own, so its shape is trusted. */
+/** Reads text of {@link toState}. It is trusted: only this service writes it. */
 export function fromState(text: string): Account {
   const stored = JSON.parse(text) as Omit<Account, "positions" | "orders"> & {
     positions: Position[];

@@ -1,56 +1,53 @@
 /**
- * A demo account that trades by itself. Its choices come from its own random stream, so that a seed
- * fixes them too.
+ * A demo account that trades automatically. Its own random stream makes its choices depend on the
+ * seed only.
  */
 import type { Account, AutoTrader } from "./account.ts";
-import type { Desk } from "./desk.ts";
+import type { TradingContext } from "./trading-context.ts";
 import { checkOrder, normalPrice } from "./order-checks.ts";
 import { openPriceOf, type Side } from "./prices.ts";
 import { nextRandom } from "./random-walk.ts";
-import { reckon } from "./reckoning.ts";
+import { valueAccount } from "./account-values.ts";
 import { cancelOrder, closePosition, type OrderRequest, placeOrder } from "./trading.ts";
 
 const MAX_WAITING_ORDERS = 2;
-/**
- * Parts of the decisions that open (while there is room), and of those that wait with a limit
- * order.
- */
+/** Fractions of decisions that open (if there is room), and of those that place a limit order. */
 const OPENING_PART = 0.6;
 const WAITING_PART = 0.15;
-/** How far from the market a limit order waits and its stops are, as a part of the price. */
+/** Distance of limit orders and stops from the market, as a fraction of the price. */
 const DISTANCE = 0.0008;
-/** Percent: below this margin level nothing is opened. */
+/** Percent: below this margin level it opens nothing. */
 const CAREFUL_LEVEL = 300;
 
 /**
- * Counts one tick, and decides when it is time: opens, waits with a limit order, or closes (a part
- * or all).
+ * Counts one tick. When a decision is due, it opens a position, places a limit order, or closes
+ * part or all of a position. Returns whether it traded.
  */
-export function autoTrade(desk: Desk, account: Account, trader: AutoTrader): boolean {
+export function autoTrade(context: TradingContext, account: Account, trader: AutoTrader): boolean {
   trader.ticksLeft -= 1;
   if (trader.ticksLeft > 0 || account.status !== "active") return false;
   trader.ticksLeft = trader.everyTicks;
-  const figures = reckon(desk.prices, account);
-  const hasRoom = account.positions.size < trader.maxPositions && figures.freeMarginMinor > 0;
-  const isCareful = figures.marginMinor > 0 && figures.marginLevel < CAREFUL_LEVEL;
+  const values = valueAccount(context.prices, account);
+  const hasRoom = account.positions.size < trader.maxPositions && values.freeMarginMinor > 0;
+  const isCareful = values.marginMinor > 0 && values.marginLevel < CAREFUL_LEVEL;
   if (account.positions.size === 0 || (nextRandom(trader) < OPENING_PART && hasRoom)) {
     if (!hasRoom || isCareful) return false;
-    return open(desk, account, trader);
+    return open(context, account, trader);
   }
-  return close(desk, account, trader);
+  return close(context, account, trader);
 }
 
-function open(desk: Desk, account: Account, trader: AutoTrader): boolean {
+function open(context: TradingContext, account: Account, trader: AutoTrader): boolean {
   const symbol = trader.symbols[Math.floor(nextRandom(trader) * trader.symbols.length)];
   if (symbol === undefined) return false;
   const side: Side = nextRandom(trader) < 0.5 ? "buy" : "sell";
   const oldest = account.orders.values().next().value;
   if (oldest !== undefined && account.orders.size >= MAX_WAITING_ORDERS) {
-    cancelOrder(desk, account, oldest, null);
+    cancelOrder(context, account, oldest, null);
     return true;
   }
   const waits = nextRandom(trader) < WAITING_PART;
-  const market = openPriceOf(desk.prices.quote(symbol), side);
+  const market = openPriceOf(context.prices.quote(symbol), side);
   const direction = side === "buy" ? 1 : -1;
   const at = (parts: number): number | null => normalPrice(symbol, market * (1 + direction * parts * DISTANCE));
   const request: OrderRequest = {
@@ -62,17 +59,17 @@ function open(desk: Desk, account: Account, trader: AutoTrader): boolean {
     stopLoss: waits ? at(-4) : null,
     takeProfit: waits ? at(3) : null,
   };
-  if (checkOrder(desk.prices, account, request) !== null) return false;
-  placeOrder(desk, account, request);
+  if (checkOrder(context.prices, account, request) !== null) return false;
+  placeOrder(context, account, request);
   return true;
 }
 
-function close(desk: Desk, account: Account, trader: AutoTrader): boolean {
+function close(context: TradingContext, account: Account, trader: AutoTrader): boolean {
   const positions = [...account.positions.values()];
   const position = positions[Math.floor(nextRandom(trader) * positions.length)];
   if (position === undefined) return false;
   const half = Math.floor(position.volume / 2);
   const volume = half > 0 && nextRandom(trader) < 0.5 ? half : position.volume;
-  closePosition(desk, account, position, volume, null);
+  closePosition(context, account, position, volume, null);
   return true;
 }

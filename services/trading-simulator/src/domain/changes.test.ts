@@ -3,20 +3,20 @@ import { describe, expect, it } from "vitest";
 
 import type { Account, AccountStatus } from "./account.ts";
 import { applyChange, type ChangeResult } from "./changes.ts";
-import { order, SERVER_ID, testAccount, TestDesk } from "../../test/trading-desk.ts";
+import { order, SERVER_ID, testAccount, TestTradingContext } from "../../test/test-trading-context.ts";
 import { placeOrder } from "./trading.ts";
 
 const QUOTES = { EURUSD: { bid: 1.1, ask: 1.1 } };
 type Body = Change extends infer C ? (C extends Change ? Omit<C, "reference" | "accountNumber"> : never) : never;
 
-function change(desk: TestDesk, account: Account | undefined, body: Body): ChangeResult {
-  const context = {
+function change(context: TestTradingContext, account: Account | undefined, body: Body): ChangeResult {
+  const input = {
     serverId: SERVER_ID,
     supportedLeverage: [50, 100],
     account,
     hashes: { trading: "t", investor: "i" },
   };
-  return applyChange(desk, context, { reference: "r", accountNumber: "10000001", ...body });
+  return applyChange(context, input, { reference: "r", accountNumber: "10000001", ...body });
 }
 
 function codeOf(result: ChangeResult): string {
@@ -36,20 +36,20 @@ const CREATE: Body = {
 
 describe("creation", () => {
   it("gives the account its balance and event 1, with the reference", () => {
-    const result = change(new TestDesk(), undefined, CREATE);
+    const result = change(new TestTradingContext(), undefined, CREATE);
     expect(result).toMatchObject({
       applied: true,
       event: { type: "account.created", sequence: 1, reference: "r", balanceMinor: 5_000 },
     });
   });
 
-  it("is refused for a number that was ever given, also a deleted one, and for other leverage", () => {
-    const desk = new TestDesk();
+  it("rejects a used number, also a deleted one, and unsupported leverage", () => {
+    const context = new TestTradingContext();
     const deleted = testAccount(0);
     deleted.status = "deleted";
-    expect(codeOf(change(desk, testAccount(0), CREATE))).toBe("ACCOUNT_EXISTS");
-    expect(codeOf(change(desk, deleted, CREATE))).toBe("ACCOUNT_EXISTS");
-    expect(codeOf(change(desk, undefined, { ...CREATE, leverage: 77 }))).toBe("LEVERAGE_NOT_SUPPORTED");
+    expect(codeOf(change(context, testAccount(0), CREATE))).toBe("ACCOUNT_EXISTS");
+    expect(codeOf(change(context, deleted, CREATE))).toBe("ACCOUNT_EXISTS");
+    expect(codeOf(change(context, undefined, { ...CREATE, leverage: 77 }))).toBe("LEVERAGE_NOT_SUPPORTED");
   });
 });
 
@@ -71,35 +71,35 @@ describe("the life of an account", () => {
   it.each(moves)("from %s to %s: %s", (from, status, outcome) => {
     const account = testAccount(0);
     account.status = from;
-    expect(codeOf(change(new TestDesk(), account, { type: "set_status", status }))).toBe(outcome);
+    expect(codeOf(change(new TestTradingContext(), account, { type: "set_status", status }))).toBe(outcome);
     expect(account.status).toBe(outcome === "account.status_changed" ? status : from);
   });
 
   it("archives and deletes only without open positions, and cancels pending orders then", () => {
-    const desk = new TestDesk(QUOTES);
+    const context = new TestTradingContext(QUOTES);
     const account = testAccount(10_000_000);
-    placeOrder(desk, account, order({ orderType: "limit", price: 1 }));
-    const { position } = placeOrder(desk, account, order());
-    expect(codeOf(change(desk, account, { type: "set_status", status: "archived" }))).toBe(
+    placeOrder(context, account, order({ orderType: "limit", price: 1 }));
+    const { position } = placeOrder(context, account, order());
+    expect(codeOf(change(context, account, { type: "set_status", status: "archived" }))).toBe(
       "ACCOUNT_HAS_OPEN_POSITIONS",
     );
-    expect(codeOf(change(desk, account, { type: "delete" }))).toBe("ACCOUNT_HAS_OPEN_POSITIONS");
+    expect(codeOf(change(context, account, { type: "delete" }))).toBe("ACCOUNT_HAS_OPEN_POSITIONS");
     account.positions.delete(position?.id ?? "");
-    desk.takeTypes();
-    expect(codeOf(change(desk, account, { type: "set_status", status: "archived" }))).toBe("account.status_changed");
-    expect(desk.takeTypes()).toEqual(["order.cancelled", "account.status_changed"]);
-    expect(codeOf(change(desk, account, { type: "delete" }))).toBe("account.deleted");
-    expect(codeOf(change(desk, account, { type: "delete" }))).toBe("already so");
+    context.takeTypes();
+    expect(codeOf(change(context, account, { type: "set_status", status: "archived" }))).toBe("account.status_changed");
+    expect(context.takeTypes()).toEqual(["order.cancelled", "account.status_changed"]);
+    expect(codeOf(change(context, account, { type: "delete" }))).toBe("account.deleted");
+    expect(codeOf(change(context, account, { type: "delete" }))).toBe("already so");
   });
 
-  it("closes the positions first where a deletion says so, and tells all of it before the deletion", () => {
-    const desk = new TestDesk(QUOTES);
+  it("closes positions first if requested, with their events before the deletion", () => {
+    const context = new TestTradingContext(QUOTES);
     const account = testAccount(10_000_000);
-    placeOrder(desk, account, order());
-    placeOrder(desk, account, order());
-    expect(codeOf(change(desk, account, { type: "delete", closePositions: true }))).toBe("account.deleted");
+    placeOrder(context, account, order());
+    placeOrder(context, account, order());
+    expect(codeOf(change(context, account, { type: "delete", closePositions: true }))).toBe("account.deleted");
     expect(account.positions.size).toBe(0);
-    expect(desk.events.at(-1)).toMatchObject({ type: "account.deleted", reference: "r", openPositionCount: 0 });
+    expect(context.events.at(-1)).toMatchObject({ type: "account.deleted", reference: "r", openPositionCount: 0 });
   });
 });
 
@@ -112,54 +112,56 @@ describe("deposit and withdrawal", () => {
     description: null,
   });
 
-  it("work on a disabled account and not on an archived one", () => {
+  it("work on a disabled account, not on an archived one", () => {
     const account = testAccount(1_000);
     account.status = "disabled";
-    expect(codeOf(change(new TestDesk(), account, deposit))).toBe("balance.changed");
-    expect(codeOf(change(new TestDesk(), account, withdraw(100)))).toBe("balance.changed");
+    expect(codeOf(change(new TestTradingContext(), account, deposit))).toBe("balance.changed");
+    expect(codeOf(change(new TestTradingContext(), account, withdraw(100)))).toBe("balance.changed");
     account.status = "archived";
-    expect(codeOf(change(new TestDesk(), account, deposit))).toBe("ACCOUNT_ARCHIVED");
-    expect(codeOf(change(new TestDesk(), account, withdraw(1)))).toBe("ACCOUNT_ARCHIVED");
+    expect(codeOf(change(new TestTradingContext(), account, deposit))).toBe("ACCOUNT_ARCHIVED");
+    expect(codeOf(change(new TestTradingContext(), account, withdraw(1)))).toBe("ACCOUNT_ARCHIVED");
     expect(account.balanceMinor).toBe(1_000);
   });
 
   it("withdraw at most the free margin, and at most the balance", () => {
-    const desk = new TestDesk(QUOTES);
+    const context = new TestTradingContext(QUOTES);
     const account = testAccount(200_000);
-    placeOrder(desk, account, order());
+    placeOrder(context, account, order());
     const free = 200_000 - 300 - 110_000;
-    expect(codeOf(change(desk, account, withdraw(free + 1)))).toBe("INSUFFICIENT_FUNDS");
-    expect(codeOf(change(desk, account, withdraw(free)))).toBe("balance.changed");
-    desk.set("EURUSD", { bid: 1.2, ask: 1.2 });
-    expect(codeOf(change(desk, account, withdraw(account.balanceMinor + 1)))).toBe("INSUFFICIENT_FUNDS");
-    expect(codeOf(change(desk, account, withdraw(account.balanceMinor)))).toBe("balance.changed");
+    expect(codeOf(change(context, account, withdraw(free + 1)))).toBe("INSUFFICIENT_FUNDS");
+    expect(codeOf(change(context, account, withdraw(free)))).toBe("balance.changed");
+    context.set("EURUSD", { bid: 1.2, ask: 1.2 });
+    expect(codeOf(change(context, account, withdraw(account.balanceMinor + 1)))).toBe("INSUFFICIENT_FUNDS");
+    expect(codeOf(change(context, account, withdraw(account.balanceMinor)))).toBe("balance.changed");
     expect(account.balanceMinor).toBe(0);
   });
 
-  it("are refused where there is no account, or no longer", () => {
+  it("are rejected for unknown and deleted accounts", () => {
     const deleted = testAccount(1_000);
     deleted.status = "deleted";
-    expect(codeOf(change(new TestDesk(), undefined, deposit))).toBe("ACCOUNT_NOT_FOUND");
-    expect(codeOf(change(new TestDesk(), deleted, deposit))).toBe("ACCOUNT_NOT_FOUND");
+    expect(codeOf(change(new TestTradingContext(), undefined, deposit))).toBe("ACCOUNT_NOT_FOUND");
+    expect(codeOf(change(new TestTradingContext(), deleted, deposit))).toBe("ACCOUNT_NOT_FOUND");
   });
 });
 
 describe("an update", () => {
-  it("changes name and leverage, and says when it already was so", () => {
+  it("changes name and leverage, and reports no event if nothing changes", () => {
     const account = testAccount(0);
-    expect(codeOf(change(new TestDesk(), account, { type: "update", accountName: "B", leverage: 50 }))).toBe(
+    expect(codeOf(change(new TestTradingContext(), account, { type: "update", accountName: "B", leverage: 50 }))).toBe(
       "account.updated",
     );
     expect(account).toMatchObject({ name: "B", leverage: 50 });
-    expect(codeOf(change(new TestDesk(), account, { type: "update", leverage: 50 }))).toBe("already so");
-    expect(codeOf(change(new TestDesk(), account, { type: "update", leverage: 60 }))).toBe("LEVERAGE_NOT_SUPPORTED");
+    expect(codeOf(change(new TestTradingContext(), account, { type: "update", leverage: 50 }))).toBe("already so");
+    expect(codeOf(change(new TestTradingContext(), account, { type: "update", leverage: 60 }))).toBe(
+      "LEVERAGE_NOT_SUPPORTED",
+    );
   });
 
-  it("refuses a leverage under which the open positions would need more margin than there is", () => {
-    const desk = new TestDesk(QUOTES);
+  it("rejects a leverage if open positions would need more margin than available", () => {
+    const context = new TestTradingContext(QUOTES);
     const account = testAccount(150_000);
-    placeOrder(desk, account, order());
-    expect(codeOf(change(desk, account, { type: "update", leverage: 50 }))).toBe("INSUFFICIENT_FUNDS");
+    placeOrder(context, account, order());
+    expect(codeOf(change(context, account, { type: "update", leverage: 50 }))).toBe("INSUFFICIENT_FUNDS");
     expect(account.leverage).toBe(100);
   });
 });

@@ -1,28 +1,24 @@
-/**
- * What the changes of the contract do to an account, and why they are refused
- * (decisions, 4.3 and 6.1).
- */
+/** Applies the changes of the contract to accounts, or rejects them (decisions, 4.3 and 6.1). */
 import type { TradingEvent } from "@kapi/contracts";
 import type { Change, RefusalCode } from "@kapi/trading-server";
 
 import { type Account, MAX_BALANCE_MINOR, newAccount } from "./account.ts";
-import type { Desk } from "./desk.ts";
-import { reckon } from "./reckoning.ts";
+import type { TradingContext } from "./trading-context.ts";
+import { valueAccount } from "./account-values.ts";
 import { cancelAllOrders, closePosition } from "./trading.ts";
 
-/** Salted hashes of the passwords that a change carries. */
 export interface PasswordHashes {
   readonly trading: string;
   readonly investor: string;
 }
 
-/** What a change is decided upon. */
-export interface ChangeContext {
+/** What decides a change. */
+export interface ChangeInput {
   readonly serverId: string;
   readonly supportedLeverage: readonly number[];
-  /** The account of the change's number: open, deleted, or never there. */
+  /** The account, also a deleted one; undefined: the number was never used. */
   readonly account: Account | undefined;
-  /** Of a `create` or `set_password`. */
+  /** For `create` and `set_password`. */
   readonly hashes: PasswordHashes | undefined;
 }
 
@@ -32,50 +28,50 @@ export type ChangeResult =
 
 type ChangeOf<T extends Change["type"]> = Extract<Change, { type: T }>;
 
-/** Decides a change and carries it out. A refused one leaves everything as it was. */
-export function applyChange(desk: Desk, context: ChangeContext, change: Change): ChangeResult {
-  if (change.type === "create") return create(desk, context, change);
-  const { account } = context;
+/** Applies or rejects a change. A rejected change has no effect. */
+export function applyChange(context: TradingContext, input: ChangeInput, change: Change): ChangeResult {
+  if (change.type === "create") return create(context, input, change);
+  const { account } = input;
   if (account === undefined) return refused("ACCOUNT_NOT_FOUND", "there is no such account");
-  if (change.type === "delete") return remove(desk, account, change);
+  if (change.type === "delete") return remove(context, account, change);
   if (account.status === "deleted") return refused("ACCOUNT_NOT_FOUND", "the account was deleted");
   switch (change.type) {
     case "balance":
-      return changeBalance(desk, account, change);
+      return changeBalance(context, account, change);
     case "update":
-      return update(desk, context, account, change);
+      return update(context, input, account, change);
     case "set_status":
-      return setStatus(desk, account, change);
+      return setStatus(context, account, change);
     case "set_password":
-      return setPassword(desk, context, account, change);
+      return setPassword(context, input, account, change);
   }
 }
 
-function create(desk: Desk, context: ChangeContext, change: ChangeOf<"create">): ChangeResult {
-  if (context.account !== undefined) return refused("ACCOUNT_EXISTS", "the account number was given before");
-  if (!context.supportedLeverage.includes(change.leverage)) return leverageRefused(change.leverage);
+function create(context: TradingContext, input: ChangeInput, change: ChangeOf<"create">): ChangeResult {
+  if (input.account !== undefined) return refused("ACCOUNT_EXISTS", "the account number was given before");
+  if (!input.supportedLeverage.includes(change.leverage)) return leverageRejected(change.leverage);
   if (change.initialBalanceMinor > MAX_BALANCE_MINOR) return refused("INVALID_CHANGE", "the balance is too large");
   const { accountNumber, accountName, leverage, currency, initialBalanceMinor } = change;
   const account = newAccount({
-    serverId: context.serverId,
+    serverId: input.serverId,
     accountNumber,
     name: accountName,
     leverage,
     currency,
     balanceMinor: initialBalanceMinor,
-    tradingPasswordHash: context.hashes?.trading ?? "",
-    investorPasswordHash: context.hashes?.investor ?? "",
+    tradingPasswordHash: input.hashes?.trading ?? "",
+    investorPasswordHash: input.hashes?.investor ?? "",
   });
   const body = { type: "account.created", accountName, leverage, currency, initialBalanceMinor } as const;
-  return applied(account, desk.emit(account, body, change.reference));
+  return applied(account, context.emit(account, body, change.reference));
 }
 
-function changeBalance(desk: Desk, account: Account, change: ChangeOf<"balance">): ChangeResult {
+function changeBalance(context: TradingContext, account: Account, change: ChangeOf<"balance">): ChangeResult {
   if (account.status === "archived")
     return refused("ACCOUNT_ARCHIVED", "an archived account takes no deposit or withdrawal");
   const { kind, amountMinor, description } = change;
   if (kind === "withdrawal") {
-    const available = Math.min(account.balanceMinor, reckon(desk.prices, account).freeMarginMinor);
+    const available = Math.min(account.balanceMinor, valueAccount(context.prices, account).freeMarginMinor);
     if (amountMinor > available) return refused("INSUFFICIENT_FUNDS", "the amount is more than can be withdrawn");
   } else if (account.balanceMinor + amountMinor > MAX_BALANCE_MINOR) {
     return refused("INVALID_CHANGE", "the balance would be too large");
@@ -83,26 +79,31 @@ function changeBalance(desk: Desk, account: Account, change: ChangeOf<"balance">
   const signed = kind === "deposit" ? amountMinor : -amountMinor;
   account.balanceMinor += signed;
   const body = { type: "balance.changed", kind, amountMinor: signed, description } as const;
-  return applied(account, desk.emit(account, body, change.reference));
+  return applied(account, context.emit(account, body, change.reference));
 }
 
-function update(desk: Desk, context: ChangeContext, account: Account, change: ChangeOf<"update">): ChangeResult {
+function update(
+  context: TradingContext,
+  input: ChangeInput,
+  account: Account,
+  change: ChangeOf<"update">,
+): ChangeResult {
   const accountName = change.accountName ?? account.name;
   const leverage = change.leverage ?? account.leverage;
   if (accountName === account.name && leverage === account.leverage) return applied(account, null);
   if (leverage !== account.leverage) {
-    if (!context.supportedLeverage.includes(leverage)) return leverageRefused(leverage);
-    const after = reckon(desk.prices, { ...account, leverage });
+    if (!input.supportedLeverage.includes(leverage)) return leverageRejected(leverage);
+    const after = valueAccount(context.prices, { ...account, leverage });
     if (after.marginMinor > 0 && after.freeMarginMinor < 0) {
       return refused("INSUFFICIENT_FUNDS", "the open positions need more margin with this leverage than there is");
     }
   }
   account.name = accountName;
   account.leverage = leverage;
-  return applied(account, desk.emit(account, { type: "account.updated", accountName, leverage }, change.reference));
+  return applied(account, context.emit(account, { type: "account.updated", accountName, leverage }, change.reference));
 }
 
-function setStatus(desk: Desk, account: Account, change: ChangeOf<"set_status">): ChangeResult {
+function setStatus(context: TradingContext, account: Account, change: ChangeOf<"set_status">): ChangeResult {
   const { status: previousStatus } = account;
   if (previousStatus === change.status) return applied(account, null);
   if (previousStatus === "deleted") return refused("ACCOUNT_NOT_FOUND", "the account was deleted");
@@ -111,39 +112,39 @@ function setStatus(desk: Desk, account: Account, change: ChangeOf<"set_status">)
   }
   if (change.status === "archived") {
     if (account.positions.size > 0) return refused("ACCOUNT_HAS_OPEN_POSITIONS", "the account has open positions");
-    cancelAllOrders(desk, account, "account_archived");
+    cancelAllOrders(context, account, "account_archived");
   }
   account.status = change.status;
   const body = { type: "account.status_changed", status: change.status, previousStatus } as const;
-  return applied(account, desk.emit(account, body, change.reference));
+  return applied(account, context.emit(account, body, change.reference));
 }
 
 function setPassword(
-  desk: Desk,
-  context: ChangeContext,
+  context: TradingContext,
+  input: ChangeInput,
   account: Account,
   change: ChangeOf<"set_password">,
 ): ChangeResult {
   const { passwordKind } = change;
-  if (passwordKind === "trading") account.tradingPasswordHash = context.hashes?.trading ?? "";
-  else account.investorPasswordHash = context.hashes?.investor ?? "";
-  return applied(account, desk.emit(account, { type: "account.password_changed", passwordKind }, change.reference));
+  if (passwordKind === "trading") account.tradingPasswordHash = input.hashes?.trading ?? "";
+  else account.investorPasswordHash = input.hashes?.investor ?? "";
+  return applied(account, context.emit(account, { type: "account.password_changed", passwordKind }, change.reference));
 }
 
-function remove(desk: Desk, account: Account, change: ChangeOf<"delete">): ChangeResult {
+function remove(context: TradingContext, account: Account, change: ChangeOf<"delete">): ChangeResult {
   if (account.status === "deleted") return applied(account, null);
   if (account.positions.size > 0 && change.closePositions !== true) {
     return refused("ACCOUNT_HAS_OPEN_POSITIONS", "the account has open positions");
   }
   for (const position of account.positions.values()) {
-    closePosition(desk, account, position, position.volume, "account_deleted");
+    closePosition(context, account, position, position.volume, "account_deleted");
   }
-  cancelAllOrders(desk, account, "account_deleted");
+  cancelAllOrders(context, account, "account_deleted");
   account.status = "deleted";
   account.tradingPasswordHash = "";
   account.investorPasswordHash = "";
   account.autoTrader = null;
-  return applied(account, desk.emit(account, { type: "account.deleted" }, change.reference));
+  return applied(account, context.emit(account, { type: "account.deleted" }, change.reference));
 }
 
 function applied(account: Account, event: TradingEvent | null): ChangeResult {
@@ -154,6 +155,6 @@ function refused(code: RefusalCode, message: string): ChangeResult {
   return { applied: false, code, message };
 }
 
-function leverageRefused(leverage: number): ChangeResult {
+function leverageRejected(leverage: number): ChangeResult {
   return refused("LEVERAGE_NOT_SUPPORTED", `the server does not support the leverage ${leverage}`);
 }

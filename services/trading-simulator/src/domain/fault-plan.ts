@@ -1,28 +1,28 @@
-import type { ChangeBody, Refusal } from "@kapi/bridge";
+import type { ChangeBody, Rejection } from "@kapi/bridge";
 
 import type { Fault, FaultOperation, Faults, FaultTarget } from "./faults.ts";
 
-/** How the faults of a server shape the handling of one request. */
+/** Effect of the injected faults on one request. */
 export interface FaultPlan {
-  /** Nothing is done; 503, or no answer at all. */
+  /** Does nothing: answers 503, or disconnects. */
   readonly unreachable: { readonly disconnect: boolean } | null;
-  /** Waited before anything is done. */
+  /** Wait before the work. */
   readonly delayMs: number;
-  /** Everything is done, but the connection is cut instead of the answer. */
+  /** Does the work, then disconnects instead of answering. */
   readonly dropAnswer: boolean;
 }
 
-/** The plan of a batch of changes, with what happens to each change. */
+/** The same for a batch of changes, with the effect on each. */
 export interface ChangesPlan extends FaultPlan {
   readonly changes: readonly {
     readonly body: ChangeBody;
-    /** Applied so many milliseconds later, unless its reference is settled first; null: now. */
+    /** Delay of the change, unless its reference is settled before; null: no delay. */
     readonly lateMs: number | null;
-    readonly refusal: Refusal | null;
+    readonly rejection: Rejection | null;
   }[];
 }
 
-/** Takes the faults that meet a request without changes. Of several targets each may be met. */
+/** Takes the faults of a request without changes; any of its targets may match. */
 export function planRequest(faults: Faults, targets: readonly FaultTarget[]): FaultPlan {
   const unreachable = firstOf(targets, (target) => faults.take(["unreachable"], target));
   if (unreachable !== null) return { unreachable, delayMs: 0, dropAnswer: false };
@@ -31,7 +31,6 @@ export function planRequest(faults: Faults, targets: readonly FaultTarget[]): Fa
   return { unreachable: null, delayMs: delayed?.delayMs ?? 0, dropAnswer: dropped !== null };
 }
 
-/** Takes the faults that meet a batch of changes. */
 export function planChanges(faults: Faults, bodies: readonly ChangeBody[]): ChangesPlan {
   const targets = bodies.map(targetOf);
   const plan = planRequest(faults, targets);
@@ -40,13 +39,13 @@ export function planChanges(faults: Faults, bodies: readonly ChangeBody[]): Chan
     const target = targets[index] ?? targetOf(body);
     const refusing = faults.take(["refuse"], target);
     const late = refusing === null ? faults.take(["apply_late"], target) : null;
-    const refusal = refusing === null ? null : refusalOf(refusing);
-    return { body, lateMs: late?.delayMs ?? null, refusal };
+    const rejection = refusing === null ? null : rejectionOf(refusing);
+    return { body, lateMs: late?.delayMs ?? null, rejection };
   });
   return { ...plan, dropAnswer: plan.dropAnswer || changes.some((change) => change.lateMs !== null), changes };
 }
 
-function refusalOf({ code }: Fault): Refusal {
+function rejectionOf({ code }: Fault): Rejection {
   return { applied: false, code, message: "refused by an injected fault" };
 }
 

@@ -6,7 +6,7 @@ import type { RefusalCode } from "@kapi/trading-server";
 export const FAULT_KINDS = ["delay", "refuse", "drop_answer", "apply_late", "unreachable"] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** What a request or a change is, for the faults to choose by. */
+/** The operations that a fault may select. */
 export const FAULT_OPERATIONS = [
   "create",
   "update",
@@ -30,31 +30,31 @@ export interface Fault {
   readonly reference: string | null;
   readonly accountNumber: string | null;
   readonly operation: FaultOperation | null;
-  /** How often it still happens; null: until it is cleared. */
+  /** Remaining occurrences; null: until cleared. */
   remaining: number | null;
-  /** Of `delay` and `apply_late`. */
+  /** For `delay` and `apply_late`. */
   readonly delayMs: number;
-  /** Of `refuse`. */
+  /** For `refuse`. */
   readonly code: RefusalCode;
-  /** Of `unreachable`: cut the connection instead of answering 503. */
+  /** For `unreachable`: disconnect instead of answering 503. */
   readonly disconnect: boolean;
 }
 
-/** One change or request that a fault may meet. */
+/** A change or request that a fault may match. */
 export interface FaultTarget {
   readonly reference: string | null;
   readonly accountNumber: string | null;
   readonly operation: FaultOperation;
 }
 
-/** Most faults of one server at a time. */
+/** Maximum number of faults of a server. */
 export const MAX_FAULTS = 1_000;
 
-/** The faults of one server. They are kept in memory only: a restarted server has none. */
+/** Faults of one server, in memory only: a restart removes them. */
 export class Faults {
   readonly #faults = new Map<string, Fault>();
 
-  /** False where there are too many already. */
+  /** False: too many faults. */
   add(fault: Fault): boolean {
     if (this.#faults.size >= MAX_FAULTS) return false;
     this.#faults.set(fault.id, fault);
@@ -65,7 +65,7 @@ export class Faults {
     return [...this.#faults.values()];
   }
 
-  /** Takes one fault away, or all; tells how many there were. */
+  /** Removes one fault, or all; returns how many. */
   clear(id?: string): number {
     const before = this.#faults.size;
     if (id === undefined) this.#faults.clear();
@@ -73,7 +73,7 @@ export class Faults {
     return before - this.#faults.size;
   }
 
-  /** The oldest fault of one of `kinds` that meets `target`, counted; null where none does. */
+  /** The oldest fault of `kinds` that matches `target`, and counts it; null: no match. */
   take(kinds: readonly FaultKind[], target: FaultTarget): Fault | null {
     for (const fault of this.#faults.values()) {
       if (!kinds.includes(fault.kind) || !meets(fault, target)) continue;

@@ -1,29 +1,25 @@
 /**
- * What a moved price does to an account: pending orders, stop loss and take profit, margin call and
+ * Effects of new prices on an account: pending orders, stop loss and take profit, margin call,
  * stop-out.
  */
 import { type Account, MAX_POSITIONS, type PendingOrder, type Position } from "./account.ts";
-import type { Desk } from "./desk.ts";
+import type { TradingContext } from "./trading-context.ts";
 import { closePriceOf, openPriceOf, type Quote } from "./prices.ts";
-import { type Figures, nightlySwapMinor, openProfitMinor, reckon } from "./reckoning.ts";
+import { type AccountValues, nightlySwapMinor, openProfitMinor, valueAccount } from "./account-values.ts";
 import { cancelOrder, closePosition, executeOrder } from "./trading.ts";
 
-/**
- * Margin level, in percent, below which the account is called (once, until the level is back at
- * it).
- */
+/** Margin level in percent. Below it the account gets one margin call, until the level is back. */
 export const MARGIN_CALL_LEVEL = 100;
-/** Margin level, in percent, at or below which positions are closed, the largest loss first. */
+/** Margin level in percent. At or below it positions are closed, largest loss first. */
 export const STOP_OUT_LEVEL = 50;
 
-/** Whether the price of a pending order has come. */
 export function isTriggered(order: PendingOrder, quote: Quote): boolean {
   const price = openPriceOf(quote, order.side);
   const waitsBelow = (order.side === "buy") === (order.orderType === "limit");
   return waitsBelow ? price <= order.price : price >= order.price;
 }
 
-/** Which of a position's stops the price has reached: the loss is looked at first. */
+/** The stop that the price has reached; stop loss is checked first. */
 export function reachedStop(position: Position, quote: Quote): "stop_loss" | "take_profit" | null {
   const price = closePriceOf(quote, position.side);
   const direction = position.side === "buy" ? 1 : -1;
@@ -33,71 +29,70 @@ export function reachedStop(position: Position, quote: Quote): "stop_loss" | "ta
 }
 
 /**
- * Carries out what the new prices of the symbols in `moved` set off on an account, in this order:
- * stops, pending orders, margin. Gives the account's figures afterwards.
+ * Applies new prices of the symbols in `moved` to an account: stops, pending orders, then margin.
+ * Returns the values of the account afterwards.
  */
-export function applyPrices(desk: Desk, account: Account, moved: ReadonlySet<string>): Figures {
+export function applyPrices(context: TradingContext, account: Account, moved: ReadonlySet<string>): AccountValues {
   for (const position of account.positions.values()) {
     if (!moved.has(position.symbol)) continue;
-    const stop = reachedStop(position, desk.prices.quote(position.symbol));
-    if (stop !== null) closePosition(desk, account, position, position.volume, stop);
+    const stop = reachedStop(position, context.prices.quote(position.symbol));
+    if (stop !== null) closePosition(context, account, position, position.volume, stop);
   }
   for (const order of account.orders.values()) {
-    if (!moved.has(order.symbol) || !isTriggered(order, desk.prices.quote(order.symbol))) continue;
-    if (account.status !== "active") cancelOrder(desk, account, order, "account_disabled");
-    else if (account.positions.size >= MAX_POSITIONS) cancelOrder(desk, account, order, "too_many_positions");
-    else executeOrder(desk, account, order);
+    if (!moved.has(order.symbol) || !isTriggered(order, context.prices.quote(order.symbol))) continue;
+    if (account.status !== "active") cancelOrder(context, account, order, "account_disabled");
+    else if (account.positions.size >= MAX_POSITIONS) cancelOrder(context, account, order, "too_many_positions");
+    else executeOrder(context, account, order);
   }
-  return watchMargin(desk, account);
+  return watchMargin(context, account);
 }
 
 /**
- * Calls the account when its margin level falls below 100 %, and at 50 % closes positions, the
- * largest loss first, until the level is above 50 % or none is left. After a gap the balance may
- * end below zero. Gives the figures afterwards.
+ * Makes a margin call below 100 %. At 50 % it closes positions, largest loss first, until the level
+ * is above 50 %. A price gap can leave a negative balance. Returns the values afterwards.
  */
-export function watchMargin(desk: Desk, account: Account): Figures {
-  let figures = reckon(desk.prices, account);
-  if (figures.marginMinor === 0 || figures.marginLevel >= MARGIN_CALL_LEVEL) {
+export function watchMargin(context: TradingContext, account: Account): AccountValues {
+  let values = valueAccount(context.prices, account);
+  if (values.marginMinor === 0 || values.marginLevel >= MARGIN_CALL_LEVEL) {
     if (account.marginCalled) {
       account.marginCalled = false;
-      desk.touch(account);
+      context.touch(account);
     }
-    return figures;
+    return values;
   }
   const levels = (): { equityMinor: number; marginMinor: number; marginLevel: number } => ({
-    equityMinor: figures.equityMinor,
-    marginMinor: figures.marginMinor,
-    marginLevel: figures.marginLevel,
+    equityMinor: values.equityMinor,
+    marginMinor: values.marginMinor,
+    marginLevel: values.marginLevel,
   });
   if (!account.marginCalled) {
     account.marginCalled = true;
-    desk.emit(account, { type: "margin.call", ...levels() });
+    context.emit(account, { type: "margin.call", ...levels() });
   }
-  if (figures.marginLevel > STOP_OUT_LEVEL) return figures;
-  desk.emit(account, { type: "margin.stop_out", ...levels() });
-  while (figures.marginMinor > 0 && figures.marginLevel <= STOP_OUT_LEVEL) {
-    closePosition(desk, account, ...largestLoss(desk, account), "stop_out");
-    figures = reckon(desk.prices, account);
+  if (values.marginLevel > STOP_OUT_LEVEL) return values;
+  context.emit(account, { type: "margin.stop_out", ...levels() });
+  while (values.marginMinor > 0 && values.marginLevel <= STOP_OUT_LEVEL) {
+    closePosition(context, account, ...largestLoss(context, account), "stop_out");
+    values = valueAccount(context.prices, account);
   }
-  if (figures.marginMinor === 0) account.marginCalled = false;
-  return figures;
+  if (values.marginMinor === 0) account.marginCalled = false;
+  return values;
 }
 
-/** Books one night's swap on every open position (00:00 UTC). Tells whether there was one. */
-export function bookNightlySwap(desk: Desk, account: Account): boolean {
+/** Books one night's swap (00:00 UTC) on every open position. Returns whether there was one. */
+export function bookNightlySwap(context: TradingContext, account: Account): boolean {
   for (const position of account.positions.values()) {
-    position.swapMinor += nightlySwapMinor(desk.prices, account.currency, position);
+    position.swapMinor += nightlySwapMinor(context.prices, account.currency, position);
   }
   if (account.positions.size === 0) return false;
-  desk.touch(account);
+  context.touch(account);
   return true;
 }
 
-function largestLoss(desk: Desk, account: Account): [position: Position, volume: number] {
+function largestLoss(context: TradingContext, account: Account): [position: Position, volume: number] {
   let worst: { position: Position; profit: number } | null = null;
   for (const position of account.positions.values()) {
-    const profit = openProfitMinor(desk.prices, account, position) + position.swapMinor;
+    const profit = openProfitMinor(context.prices, account, position) + position.swapMinor;
     if (worst === null || profit < worst.profit) worst = { position, profit };
   }
   if (worst === null) throw new TypeError("margin is in use, so there is a position");

@@ -24,12 +24,12 @@ function run(market: Market, ticks: number): string {
 }
 
 describe("the seeded market", () => {
-  it("gives the same prices for the same seed, and others for another", () => {
+  it("gives equal prices for equal seeds only", () => {
     expect(run(new Market(seeded("a"), null), 500)).toBe(run(new Market(seeded("a"), null), 500));
     expect(run(new Market(seeded("a"), null), 500)).not.toBe(run(new Market(seeded("b"), null), 500));
   });
 
-  it("carries on from its stored state as if it had never stopped", () => {
+  it("continues from its stored state", () => {
     const whole = new Market(seeded("a"), null);
     const first = new Market(seeded("a"), null);
     run(first, 200);
@@ -48,7 +48,7 @@ describe("the seeded market", () => {
     }
   });
 
-  it("leaves a held price alone until it is released", () => {
+  it("keeps a held price until it is released", () => {
     const market = new Market(seeded("a"), null);
     market.setQuote("EURUSD", { bid: 1.2, ask: 1.2001 }, true);
     run(market, 10);
@@ -60,7 +60,7 @@ describe("the seeded market", () => {
 });
 
 describe("recorded quotes", () => {
-  it("are read from tick files and from minute bars, and a bad line is named", () => {
+  it("are read from ticks and minute bars, and errors name the line", () => {
     expect(parseRecording("EURUSD", TICKS)).toMatchObject({ bids: [1.1212, 1.12121, 1.12117] });
     // A falling bar: open, high, low, close.
     expect(parseRecording("GBPUSD", BARS).bids).toEqual([1.57597, 1.57606, 1.57576, 1.5758]);
@@ -70,7 +70,7 @@ describe("recorded quotes", () => {
     expect(symbolOfFile("/data/quotes.csv", SYMBOLS)).toBeNull();
   });
 
-  it("come one by one when their time has come, are live prices of their symbol, and begin again at the end", () => {
+  it("become due one by one, are live prices of their symbol, and start again at the end", () => {
     const recording = parseRecording("EURUSD", TICKS);
     const market = new Market({ seed: "a", recording, recordingSpeed: 20 }, null);
     const seen: number[] = [];
@@ -88,7 +88,7 @@ describe("recorded quotes", () => {
     expect(market.quote("GBPUSD").bid).toBeGreaterThan(1);
   });
 
-  it("play at most so many in a tick however fast they are asked for, and none is left out", () => {
+  it("are limited per tick, and none is skipped", () => {
     const lines = Array.from(
       { length: 2_500 },
       (_, index) => `${new Date(index * 1_000).toISOString()},${1 + index},9999`,

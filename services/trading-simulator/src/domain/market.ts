@@ -1,8 +1,7 @@
 /**
- * The market of one server: a quote per symbol. Every symbol walks by its own stream of the seed,
- * except one that a recording may play. Same seed and same number of ticks, same prices. The state
- * is plain data, so that a restarted server carries on where it was and no open position sees a
- * gap.
+ * The market of one server: a quote per symbol. Every symbol follows a random walk of the seed,
+ * except one that may play a recording. Same seed and number of ticks give same prices. The state
+ * is plain data, so a restart continues without a price gap.
  */
 import { assertDefined } from "@kapi/kernel";
 
@@ -11,11 +10,11 @@ import { nextMid, type RandomState, randomState } from "./random-walk.ts";
 import { advance, type Recording, type RecordingPosition } from "./recording.ts";
 import { roundPrice, SYMBOLS, type SymbolSpec, symbolSpec } from "./symbols.ts";
 
-/** What feeds a market. */
+/** Sources of prices. */
 export interface Feed {
   readonly seed: string;
   readonly recording: Recording | null;
-  /** Milliseconds of the recording for each millisecond of the market. */
+  /** Recorded milliseconds per millisecond of the market. */
   readonly recordingSpeed: number;
 }
 
@@ -23,29 +22,28 @@ interface SymbolState extends RandomState {
   mid: number;
   bid: number;
   ask: number;
-  /** True: the feed leaves the price alone. */
+  /** True: the feed does not change the price. */
   held: boolean;
 }
 
-/** Everything about a market that changes. */
 export interface MarketState {
-  /** The feed that the state belongs to; with another one a market starts afresh. */
+  /** The feed of this state; another feed starts a new market. */
   readonly feed: string;
   tick: number;
-  /** True: the market moves only when it is told to. */
+  /** True: the market moves only on request. */
   paused: boolean;
   readonly symbols: Record<string, SymbolState>;
   readonly recording: RecordingPosition;
 }
 
-/** Most recorded quotes in one tick; what is due beyond it comes with the next. */
+/** Maximum number of recorded quotes per tick; later ones wait for the next tick. */
 export const MAX_QUOTES_PER_TICK = 1_000;
 
 export class Market implements Prices {
   readonly #feed: Feed;
   readonly #state: MarketState;
 
-  /** `stored` is used where it came from the same feed and has every symbol. */
+  /** Continues `stored` if it has the same feed and all symbols. */
   constructor(feed: Feed, stored: MarketState | null) {
     this.#feed = feed;
     const isUsable = stored?.feed === feedName(feed) && [...SYMBOLS.keys()].every((symbol) => symbol in stored.symbols);
@@ -60,15 +58,13 @@ export class Market implements Prices {
     return this.#symbol(symbol);
   }
 
-  /** Symbols whose price the feed leaves alone. */
   isHeld(symbol: string): boolean {
     return this.#symbol(symbol).held;
   }
 
   /**
-   * One tick of `intervalMs`: first every seeded symbol takes a step, then the recorded quotes that
-   * became due follow one by one. Yields the symbols that have a new quote after each of these
-   * steps.
+   * One tick: every seeded symbol takes a step, then due recorded quotes follow one by one. Yields
+   * the symbols with a new quote after each.
    */
   *tick(intervalMs: number): Generator<readonly string[]> {
     this.#state.tick += 1;
@@ -91,10 +87,7 @@ export class Market implements Prices {
     }
   }
 
-  /**
-   * Sets the price of a symbol; the feed goes on from there, or leaves it alone while `held`.
-   * Rounded to its decimals.
-   */
+  /** Sets and rounds the price of a symbol. The feed continues from there unless `held`. */
   setQuote(symbol: string, quote: Quote, held: boolean): void {
     const spec = symbolSpec(symbol);
     const state = this.#symbol(symbol);

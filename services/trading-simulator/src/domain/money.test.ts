@@ -14,7 +14,7 @@ describe("roundToMinor", () => {
 });
 
 describe("shareOfMinor", () => {
-  it("loses and makes no cent over any series of partial closes", () => {
+  it("neither loses nor creates a cent over any series of partial closes", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: -1_000_000, max: 1_000_000 }),

@@ -3,8 +3,8 @@ import { closePriceOf, openPriceOf, type Prices, type Side } from "./prices.ts";
 import { MAX_VOLUME, MIN_VOLUME, SYMBOLS, symbolSpec } from "./symbols.ts";
 import type { OrderRequest } from "./trading.ts";
 
-/** Why a trader's request is turned away before anything happened. */
-export interface TradeRefusal {
+/** Why a request of a trader is rejected without any effect. */
+export interface TradeRejection {
   readonly code:
     | "UNKNOWN_SYMBOL"
     | "INVALID_VOLUME"
@@ -17,8 +17,8 @@ export interface TradeRefusal {
   readonly message: string;
 }
 
-/** Why an order cannot be taken, or null where it can. Money is not looked at here. */
-export function checkOrder(prices: Prices, account: Account, request: OrderRequest): TradeRefusal | null {
+/** Null: the order is acceptable. Free margin is not checked here. */
+export function checkOrder(prices: Prices, account: Account, request: OrderRequest): TradeRejection | null {
   if (account.status !== "active") {
     const code = account.status === "disabled" ? "ACCOUNT_DISABLED" : "ACCOUNT_ARCHIVED";
     return { code, message: `the account is ${account.status}` };
@@ -44,7 +44,7 @@ export function checkOrder(prices: Prices, account: Account, request: OrderReque
 export function checkPending(
   prices: Prices,
   order: Pick<PendingOrder, "symbol" | "side" | "orderType" | "stopLoss" | "takeProfit"> & { price: number | null },
-): TradeRefusal | null {
+): TradeRejection | null {
   if (order.price === null || order.price <= 0) {
     return { code: "INVALID_PRICE", message: `a ${order.orderType} order has a price above 0` };
   }
@@ -64,7 +64,7 @@ export function checkPositionStops(
   position: Position,
   stopLoss: number | null,
   takeProfit: number | null,
-): TradeRefusal | null {
+): TradeRejection | null {
   return checkStops(position.side, closePriceOf(prices.quote(position.symbol), position.side), stopLoss, takeProfit);
 }
 
@@ -78,7 +78,7 @@ function checkStops(
   reference: number,
   stopLoss: number | null,
   takeProfit: number | null,
-): TradeRefusal | null {
+): TradeRejection | null {
   const direction = side === "buy" ? 1 : -1;
   if (stopLoss !== null && (stopLoss <= 0 || (reference - stopLoss) * direction <= 0)) {
     return { code: "INVALID_STOPS", message: `the stop loss ${stopLoss} is not on the losing side of ${reference}` };

@@ -1,6 +1,6 @@
 import { CONVERSION_SYMBOLS, type CurrencyCode } from "./symbols.ts";
 
-/** What a symbol can be sold (bid) and bought (ask) for. */
+/** Prices for selling (bid) and buying (ask). */
 export interface Quote {
   readonly bid: number;
   readonly ask: number;
@@ -8,18 +8,18 @@ export interface Quote {
 
 export type Side = "buy" | "sell";
 
-/** The prices at one moment. */
+/** Prices at one moment. */
 export interface Prices {
-  /** The quote of a symbol that exists. */
+  /** The symbol must exist. */
   quote(symbol: string): Quote;
 }
 
-/** What opening on `side` costs now: a buyer pays the ask. */
+/** Price of opening on `side`: a buyer pays the ask. */
 export function openPriceOf(quote: Quote, side: Side): number {
   return side === "buy" ? quote.ask : quote.bid;
 }
 
-/** What closing a position of `side` gives now: what was bought is sold at the bid. */
+/** Price of closing a position of `side`: a long position sells at the bid. */
 export function closePriceOf(quote: Quote, side: Side): number {
   return side === "buy" ? quote.bid : quote.ask;
 }
@@ -28,13 +28,13 @@ export function oppositeOf(side: Side): Side {
   return side === "buy" ? "sell" : "buy";
 }
 
-/** Units of `to` for one unit of `from`, at mid prices, through the US dollar. */
+/** Units of `to` per unit of `from`, at mid prices, through the US dollar. */
 export function conversionRate(prices: Prices, from: CurrencyCode, to: CurrencyCode): number {
   if (from === to) return 1;
   return perDollar(prices, to) / perDollar(prices, from);
 }
 
-/** The symbols whose prices the conversion between two currencies depends on. */
+/** Symbols whose prices the conversion uses. */
 export function conversionSymbols(from: CurrencyCode, to: CurrencyCode): string[] {
   if (from === to) return [];
   return [from, to].flatMap((currency) => (currency === "USD" ? [] : [CONVERSION_SYMBOLS[currency]]));

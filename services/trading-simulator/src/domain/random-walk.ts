@@ -1,14 +1,11 @@
-/** Prices and choices that a seed fixes: the same seed gives the same numbers on every machine. */
+/** Random numbers from a seed: equal on every machine. */
 
-/**
- * State of a stream of random numbers: one unsigned 32-bit integer, so that it can be stored and
- * carried on.
- */
+/** State of a random stream: an unsigned 32-bit integer, which can be stored. */
 export interface RandomState {
   random: number;
 }
 
-/** The stream that `seed` and `name` name. */
+/** The stream of this seed and name. */
 export function randomState(seed: string, name: string): RandomState {
   let hash = 0x811c9dc5;
   for (const character of `${seed}/${name}`) {
@@ -17,7 +14,7 @@ export function randomState(seed: string, name: string): RandomState {
   return { random: hash };
 }
 
-/** The next number of the stream, uniform in [0, 1) (mulberry32). */
+/** Uniform in [0, 1) (mulberry32). */
 export function nextRandom(state: RandomState): number {
   state.random = (state.random + 0x6d2b79f5) >>> 0;
   let mixed = state.random;
@@ -27,13 +24,13 @@ export function nextRandom(state: RandomState): number {
 }
 
 /**
- * Part of its distance from the base price that the walk goes back in each step; keeps months of
- * ticks near it.
+ * Fraction of the distance to the base price that each step returns; keeps prices near it for
+ * months.
  */
 const REVERSION = 1e-5;
 /**
- * Scales the sum of four uniform numbers to a deviation of 1. Only + - * /, so that all machines
- * agree to the bit.
+ * Scales the sum of four uniform numbers to deviation 1. Only + - * /, so that all machines agree
+ * exactly.
  */
 const UNIT_DEVIATION = 1.7320508075688772;
 

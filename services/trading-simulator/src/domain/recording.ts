@@ -1,6 +1,6 @@
-/** Recorded quotes: reading them from CSV, and playing them again at a speed. */
+/** Recorded quotes: parses CSV, and replays at a speed. */
 
-/** Quotes of one symbol in the order of their time; equal indexes belong together. */
+/** Quotes of one symbol, ordered by time: parallel arrays. */
 export interface Recording {
   readonly symbol: string;
   readonly timesMs: readonly number[];
@@ -10,15 +10,15 @@ export interface Recording {
 
 const TICK_HEADER = "time,bid,ask";
 const BAR_HEADER = "time,bidOpen,bidHigh,bidLow,bidClose,askOpen,askHigh,askLow,askClose";
-/** A minute's bar is played as four quotes, this far apart. */
+/** A bar of a minute is played as four quotes at this distance. */
 const BAR_QUOTE_STEP_MS = 15_000;
-/** Time from the last quote to the first one of the next round. */
+/** Pause between two rounds. */
 const ROUND_GAP_MS = 1_000;
 
 /**
- * Reads tick files (`time,bid,ask`) and one-minute bars (`time,bidOpen…askClose`). A bar becomes
- * its open, its two extremes (the one against its direction first) and its close. Throws a
- * RangeError that names the line.
+ * Parses ticks (`time,bid,ask`) and one-minute bars (`time,bidOpen…askClose`). A bar becomes four
+ * quotes: open, both extremes (the one against its direction first), close. Throws a RangeError
+ * with the line.
  */
 export function parseRecording(symbol: string, csv: string): Recording {
   const [header = "", ...lines] = csv.split(/\r?\n/);
@@ -49,35 +49,31 @@ export function parseRecording(symbol: string, csv: string): Recording {
   };
 }
 
-/**
- * The symbol that a file is named after: `EURUSD-ticks-2020-01.csv` holds EURUSD. Null where none
- * is known.
- */
+/** Symbol at the beginning of a file name, such as `EURUSD-ticks-2020-01.csv`; null: unknown. */
 export function symbolOfFile(path: string, known: ReadonlyMap<string, unknown>): string | null {
   const name = path.split(/[\\/]/).at(-1) ?? "";
   const symbol = /^[A-Za-z0-9]+/.exec(name)?.[0].toUpperCase() ?? "";
   return known.has(symbol) ? symbol : null;
 }
 
-/** Where in a recording the market is. */
+/** Position of a market in its recording. */
 export interface RecordingPosition {
   /** Index of the next quote. */
   next: number;
-  /** Time in the recording, counted on over the rounds, in milliseconds since its first quote. */
+  /** Recorded milliseconds since the first quote, over all rounds. */
   elapsedMs: number;
-  /** How often the recording was played to its end. */
+  /** Completed rounds. */
   round: number;
 }
 
-/** How long one round takes, in milliseconds of the recording. */
+/** Duration of one round, in recorded milliseconds. */
 export function roundMs(recording: Recording): number {
   return (recording.timesMs.at(-1) ?? 0) - (recording.timesMs[0] ?? 0) + ROUND_GAP_MS;
 }
 
 /**
- * Moves on by `stepMs` of the recording's time and gives the indexes of the quotes that became due,
- * at most `limit`; the time does not run past a quote that was held back by the limit. At the end
- * it begins again.
+ * Advances by `stepMs` of recorded time. Returns the indexes of due quotes, at most `limit`; time
+ * stops at a quote beyond the limit. Starts again at the end.
  */
 export function advance(recording: Recording, position: RecordingPosition, stepMs: number, limit: number): number[] {
   const due: number[] = [];

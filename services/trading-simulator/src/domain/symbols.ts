@@ -1,36 +1,35 @@
 import { assertDefined } from "@kapi/kernel";
 
-/** Currencies that prices are quoted in or accounts are kept in. */
+/** Currencies of prices and accounts. */
 export type CurrencyCode = "USD" | "JPY" | "CHF" | "CAD" | "NGN";
 
-/** What is fixed about a tradable symbol. */
 export interface SymbolSpec {
   readonly name: string;
   readonly description: string;
   readonly quoteCurrency: CurrencyCode;
-  /** Units of the base in one lot. */
+  /** Units of the base currency per lot. */
   readonly contractSize: number;
-  /** Decimals of its prices; one point is 10^-digits. */
+  /** Decimals of prices; one point is 10^-digits. */
   readonly digits: number;
   /** Ask - bid of the seeded feed, in points. */
   readonly spreadPoints: number;
-  /** Price around which the seeded feed walks. */
+  /** Mean price of the seeded feed. */
   readonly basePrice: number;
-  /** Standard deviation of one step of the seeded feed, as a part of the price. */
+  /** Standard deviation of a step of the seeded feed, as a fraction of the price. */
   readonly stepDeviation: number;
-  /** Booked on a bought position each night, in points; a cost is negative. */
+  /** Swap per night of a long position, in points; a cost is negative. */
   readonly swapLongPoints: number;
-  /** The same for a sold position. */
+  /** The same for a short position. */
   readonly swapShortPoints: number;
   /** Cost of each execution, in USD per lot. */
   readonly commissionPerLotUsd: number;
-  /** Most leverage that the symbol grants, whatever the account's is. */
+  /** Maximum leverage, whatever the account has. */
   readonly maxLeverage: number;
 }
 
-/** One hundredth of a lot, the unit in which volumes are kept. */
+/** Volumes are counted in hundredths of a lot. */
 export const VOLUME_UNITS_PER_LOT = 100;
-/** Smallest and largest volume of one order, in hundredths of a lot. */
+/** Volume limits of an order, in hundredths of a lot. */
 export const MIN_VOLUME = 1;
 export const MAX_VOLUME = 100 * VOLUME_UNITS_PER_LOT;
 
@@ -62,7 +61,7 @@ const ROWS: readonly Row[] = [
   ["USDNGN", "US dollar against naira", "NGN", 100_000, 2, 300, 1_550, 3e-5, -60, -60, 3, 50],
 ];
 
-/** Every symbol of a trading server, by name. */
+/** All symbols by name. */
 export const SYMBOLS: ReadonlyMap<string, SymbolSpec> = new Map(
   ROWS.map((row) => [
     row[0],
@@ -83,7 +82,7 @@ export const SYMBOLS: ReadonlyMap<string, SymbolSpec> = new Map(
   ]),
 );
 
-/** The symbol that prices a currency in US dollars, except for the dollar itself. */
+/** Symbol that prices a currency in US dollars. */
 export const CONVERSION_SYMBOLS: Readonly<Record<Exclude<CurrencyCode, "USD">, string>> = {
   JPY: "USDJPY",
   CHF: "USDCHF",
@@ -91,25 +90,21 @@ export const CONVERSION_SYMBOLS: Readonly<Record<Exclude<CurrencyCode, "USD">, s
   NGN: "USDNGN",
 };
 
-/** The specification of a symbol that is known to exist. */
+/** The symbol must exist. */
 export function symbolSpec(name: string): SymbolSpec {
   return assertDefined(SYMBOLS.get(name), `symbol ${name}`);
 }
 
-/** `price` rounded to the symbol's decimals. */
 export function roundPrice(spec: SymbolSpec, price: number): number {
   return Number(price.toFixed(spec.digits));
 }
 
-/**
- * Lots (as callers write them) in hundredths, or null where they are no whole number of hundredths.
- */
+/** Lots in hundredths; null: not a multiple of 0.01. */
 export function volumeFromLots(lots: number): number | null {
   const units = Math.round(lots * VOLUME_UNITS_PER_LOT);
   return Math.abs(lots * VOLUME_UNITS_PER_LOT - units) < 1e-6 ? units : null;
 }
 
-/** Hundredths of a lot as lots. */
 export function lotsFromVolume(volume: number): number {
   return volume / VOLUME_UNITS_PER_LOT;
 }

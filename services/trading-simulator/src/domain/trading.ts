@@ -1,14 +1,14 @@
-/** Opening and closing: every way in which an execution books a deal on an account. */
+/** Executions: every way of opening and closing positions. */
 import type { TradingOrder } from "@kapi/contracts";
 
 import type { Account, PendingOrder, Position } from "./account.ts";
-import { type Desk, nextTicket, toWireOrder, toWirePosition } from "./desk.ts";
+import { type TradingContext, nextTicket, toWireOrder, toWirePosition } from "./trading-context.ts";
 import { shareOfMinor } from "./money.ts";
 import { closePriceOf, openPriceOf, oppositeOf, type Side } from "./prices.ts";
-import { commissionMinor, marginMinor, profitMinor, reckon } from "./reckoning.ts";
+import { commissionMinor, marginMinor, profitMinor, valueAccount } from "./account-values.ts";
 import { lotsFromVolume } from "./symbols.ts";
 
-/** A new order. Volume in hundredths of a lot; `price` null for a market order. */
+/** A new order. Volume in hundredths of a lot; `price` null: market order. */
 export interface OrderRequest {
   readonly symbol: string;
   readonly side: Side;
@@ -19,50 +19,49 @@ export interface OrderRequest {
   readonly takeProfit: number | null;
 }
 
-/** What became of an order that was executed or placed, or why it was rejected. */
+/** Result of an execution, a placement or a rejection. */
 export interface OrderResult {
   readonly order: TradingOrder;
   readonly position: Position | null;
 }
 
-/** Why an order is rejected for want of money. */
+/** Rejection reason: not enough free margin. */
 export const INSUFFICIENT_MARGIN = "INSUFFICIENT_MARGIN";
 
 /**
- * Takes a valid order of an active account: a market order is executed at once, another is placed.
- * Without enough free margin for a market order it is rejected, with an event.
+ * Places a valid order of an active account. A market order is executed at once; without enough
+ * free margin it is rejected, with an event.
  */
-export function placeOrder(desk: Desk, account: Account, request: OrderRequest): OrderResult {
-  const common = { ...request, id: nextTicket(account), createdAtMs: desk.nowMs };
-  if (request.orderType === "market") return executeOrder(desk, account, { ...common, price: null });
+export function placeOrder(context: TradingContext, account: Account, request: OrderRequest): OrderResult {
+  const common = { ...request, id: nextTicket(account), createdAtMs: context.nowMs };
+  if (request.orderType === "market") return executeOrder(context, account, { ...common, price: null });
   const { orderType, price } = request;
   if (price === null) throw new TypeError("a pending order has a price");
   const pending: PendingOrder = { ...common, orderType, price };
   account.orders.set(pending.id, pending);
   const order = toWireOrder(pending, { status: "placed", reason: null, positionId: null, executedAtMs: null });
-  desk.emit(account, { type: "order.placed", order });
+  context.emit(account, { type: "order.placed", order });
   return { order, position: null };
 }
 
 /**
- * Executes a market order, or a pending one whose price has come, at the price of this moment:
- * order, entry deal with its commission, position. Rejects it where the free margin does not cover
- * margin and commission.
+ * Executes an order at the current price: order, entry deal with commission, position. Rejects it
+ * if free margin does not cover margin and commission.
  */
 export function executeOrder(
-  desk: Desk,
+  context: TradingContext,
   account: Account,
   order: Omit<PendingOrder, "orderType" | "price"> & Pick<TradingOrder, "orderType" | "price">,
 ): OrderResult {
   account.orders.delete(order.id);
   const { symbol, side, volume } = order;
-  const openPrice = openPriceOf(desk.prices.quote(symbol), side);
-  const commission = commissionMinor(desk.prices, account.currency, order);
-  const needed = marginMinor(desk.prices, account, { symbol, volume, openPrice }) - commission;
-  if (reckon(desk.prices, account).freeMarginMinor < needed) {
+  const openPrice = openPriceOf(context.prices.quote(symbol), side);
+  const commission = commissionMinor(context.prices, account.currency, order);
+  const needed = marginMinor(context.prices, account, { symbol, volume, openPrice }) - commission;
+  if (valueAccount(context.prices, account).freeMarginMinor < needed) {
     const state = { status: "rejected", reason: INSUFFICIENT_MARGIN, positionId: null, executedAtMs: null } as const;
     const rejected = toWireOrder(order, state);
-    desk.emit(account, { type: "order.rejected", order: rejected });
+    context.emit(account, { type: "order.rejected", order: rejected });
     return { order: rejected, position: null };
   }
   const position: Position = {
@@ -72,7 +71,7 @@ export function executeOrder(
     side,
     volume,
     openPrice,
-    openedAtMs: desk.nowMs,
+    openedAtMs: context.nowMs,
     stopLoss: order.stopLoss,
     takeProfit: order.takeProfit,
     swapMinor: 0,
@@ -82,11 +81,11 @@ export function executeOrder(
     status: "executed",
     reason: null,
     positionId: null,
-    executedAtMs: desk.nowMs,
+    executedAtMs: context.nowMs,
   });
-  desk.emit(account, { type: "order.executed", order: executed });
+  context.emit(account, { type: "order.executed", order: executed });
   account.balanceMinor += commission;
-  desk.emit(account, {
+  context.emit(account, {
     type: "deal.executed",
     deal: {
       id: position.dealIds[0] ?? "",
@@ -104,18 +103,17 @@ export function executeOrder(
     },
   });
   account.positions.set(position.id, position);
-  desk.emit(account, { type: "position.opened", position: toWirePosition(position, null) });
+  context.emit(account, { type: "position.opened", position: toWirePosition(position, null) });
   return { order: executed, position };
 }
 
 /**
- * Closes `volume` (hundredths of a lot, at most the position's) at the price of this moment:
- * closing order, deal with realized profit, commission and the volume's share of the swap, then the
- * position as it is after. Needs no margin and no active account. `reason` says who closed it where
- * it was not the trader.
+ * Closes `volume` (hundredths of a lot) of a position at the current price: closing order; deal
+ * with profit, commission and a proportional share of the swap; then the position. Needs neither
+ * margin nor an active account. `reason`: who closed it; null: the trader.
  */
 export function closePosition(
-  desk: Desk,
+  context: TradingContext,
   account: Account,
   position: Position,
   volume: number,
@@ -124,9 +122,9 @@ export function closePosition(
   const { symbol } = position;
   const side = oppositeOf(position.side);
   const whole = volume === position.volume;
-  const closePrice = closePriceOf(desk.prices.quote(symbol), position.side);
-  const realizedPnl = profitMinor(desk.prices, account.currency, { ...position, volume, closePrice });
-  const commission = commissionMinor(desk.prices, account.currency, { symbol, volume });
+  const closePrice = closePriceOf(context.prices.quote(symbol), position.side);
+  const realizedPnl = profitMinor(context.prices, account.currency, { ...position, volume, closePrice });
+  const commission = commissionMinor(context.prices, account.currency, { symbol, volume });
   const swap = shareOfMinor(position.swapMinor, volume, position.volume);
   const order = toWireOrder(
     {
@@ -138,14 +136,14 @@ export function closePosition(
       price: null,
       stopLoss: null,
       takeProfit: null,
-      createdAtMs: desk.nowMs,
+      createdAtMs: context.nowMs,
     },
-    { status: "executed", reason, positionId: position.id, executedAtMs: desk.nowMs },
+    { status: "executed", reason, positionId: position.id, executedAtMs: context.nowMs },
   );
-  desk.emit(account, { type: "order.executed", order });
+  context.emit(account, { type: "order.executed", order });
   const dealId = nextTicket(account);
   account.balanceMinor += realizedPnl + commission + swap;
-  desk.emit(account, {
+  context.emit(account, {
     type: "deal.executed",
     deal: {
       id: dealId,
@@ -166,24 +164,29 @@ export function closePosition(
   if (whole) {
     account.positions.delete(position.id);
     const dealIds = [...position.dealIds];
-    desk.emit(account, { type: "position.closed", position: toWirePosition(position, desk.nowMs), dealIds });
+    context.emit(account, { type: "position.closed", position: toWirePosition(position, context.nowMs), dealIds });
   } else {
     position.volume -= volume;
     position.swapMinor -= swap;
-    desk.emit(account, { type: "position.updated", position: toWirePosition(position, null) });
+    context.emit(account, { type: "position.updated", position: toWirePosition(position, null) });
   }
   return { order, position };
 }
 
-/** Takes a pending order away; `reason` null where the trader did. */
-export function cancelOrder(desk: Desk, account: Account, order: PendingOrder, reason: string | null): TradingOrder {
+/** Cancels a pending order; `reason` null: the trader did. */
+export function cancelOrder(
+  context: TradingContext,
+  account: Account,
+  order: PendingOrder,
+  reason: string | null,
+): TradingOrder {
   account.orders.delete(order.id);
   const cancelled = toWireOrder(order, { status: "cancelled", reason, positionId: null, executedAtMs: null });
-  desk.emit(account, { type: "order.cancelled", order: cancelled });
+  context.emit(account, { type: "order.cancelled", order: cancelled });
   return cancelled;
 }
 
-/** Takes every pending order away, the oldest first. */
-export function cancelAllOrders(desk: Desk, account: Account, reason: string): void {
-  for (const order of account.orders.values()) cancelOrder(desk, account, order, reason);
+/** Cancels all pending orders, oldest first. */
+export function cancelAllOrders(context: TradingContext, account: Account, reason: string): void {
+  for (const order of account.orders.values()) cancelOrder(context, account, order, reason);
 }

@@ -3,46 +3,43 @@ import type { Change } from "@kapi/trading-server";
 
 import { applyChange, type PasswordHashes } from "../domain/changes.ts";
 import { hashPassword } from "../domain/password-hash.ts";
-import type { Engine, RecordingDesk } from "./engine.ts";
+import type { Engine, RecordingContext } from "./engine.ts";
 import type { TradingServer } from "./server.ts";
 
-/**
- * Carries out changes in their order, at once, when their passwords are hashed; gives what became
- * of each.
- */
+/** Hashes the passwords, then applies all changes in order and in one turn of the event loop. */
 export async function applyChanges(
   engine: Engine,
   server: TradingServer,
   changes: readonly Change[],
 ): Promise<ChangeResult[]> {
   const hashes = await Promise.all(changes.map(hashPasswords));
-  const desk = engine.desk(server);
-  return changes.map((change, index) => apply(engine, server, desk, change, hashes[index]));
+  const context = engine.context(server);
+  return changes.map((change, index) => apply(engine, server, context, change, hashes[index]));
 }
 
 function apply(
   engine: Engine,
   server: TradingServer,
-  desk: RecordingDesk,
+  context: RecordingContext,
   change: Change,
   hashes: PasswordHashes | undefined,
 ): ChangeResult {
-  desk.traceparent = change.traceparent;
-  desk.createdBy = change.createdBy;
-  const context = {
+  context.traceparent = change.traceparent;
+  context.createdBy = change.createdBy;
+  const input = {
     serverId: server.serverId,
     supportedLeverage: server.configuration.supportedLeverage,
     account: server.accounts.get(change.accountNumber),
     hashes,
   };
-  const result = applyChange(desk, context, change);
+  const result = applyChange(context, input, change);
   if (!result.applied) return result;
   const { account, event } = result;
   if (event === null) return { applied: true, event: null };
   if (event.type === "account.created") server.accounts.set(account.accountNumber, account);
   if (event.type === "account.deleted") server.reindex(account);
-  else if (event.type !== "account.password_changed") engine.changed(server, desk, account);
-  return { applied: true, event: desk.lastEventText };
+  else if (event.type !== "account.password_changed") engine.changed(server, context, account);
+  return { applied: true, event: context.lastEventText };
 }
 
 async function hashPasswords(change: Change): Promise<PasswordHashes | undefined> {

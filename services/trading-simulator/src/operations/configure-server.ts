@@ -4,7 +4,7 @@ import type { Engine } from "./engine.ts";
 import { dayOf } from "./run-market.ts";
 import { TradingServer } from "./server.ts";
 
-/** Makes a server known, or replaces its configuration. */
+/** Adds a server, or replaces its configuration. */
 export function configureServer(engine: Engine, serverId: string, configuration: ServerConfiguration): void {
   const known = engine.servers.get(serverId);
   if (known !== undefined) known.configuration = configuration;

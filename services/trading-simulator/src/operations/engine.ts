@@ -1,19 +1,17 @@
 /**
- * The trading servers of this process. Every use case changes accounts through
- * {@link Engine.operate}: at once, in memory, in one turn of the event loop, and recorded in the
- * committer's open turn; it answers only when that turn is stored.
+ * The trading servers of this process. Use cases change accounts in memory, in one turn of the
+ * event loop, and record into the open commit. They answer when that commit is stored.
  */
 import { type Committer, notConfigured } from "@kapi/bridge";
 import type { Actor } from "@kapi/contracts";
 import { type Clock, toIso } from "@kapi/kernel";
 
 import type { Account } from "../domain/account.ts";
-import { type Desk, type EventBody, nextEvent } from "../domain/desk.ts";
+import { type TradingContext, type EventBody, nextEvent } from "../domain/trading-context.ts";
 import type { Feed } from "../domain/market.ts";
-import { type Figures, reckon, toValuation } from "../domain/reckoning.ts";
+import { type AccountValues, valueAccount, toValuation } from "../domain/account-values.ts";
 import type { TradingServer } from "./server.ts";
 
-/** Stores and publishes what happens on the accounts and servers of this process. */
 export type SimulatorCommitter = Committer<Account, TradingServer>;
 
 export interface EngineOptions {
@@ -23,14 +21,12 @@ export interface EngineOptions {
   readonly servers: Map<string, TradingServer>;
 }
 
-/** A desk that also gives the text of the event it recorded last. */
-export interface RecordingDesk extends Desk {
+/** A trading context that also has the text of the last event. */
+export interface RecordingContext extends TradingContext {
   readonly lastEventText: string;
-  /**
-   * The span of the change that is being made, if it belongs to a trace: its events are told in it.
-   */
+  /** Span of the current change, if traced: its events are in that trace. */
   traceparent: string | undefined;
-  /** Who asked for the change that is being made, if it tells. */
+  /** Who requested the current change, if known. */
   createdBy: Actor | undefined;
 }
 
@@ -48,44 +44,44 @@ export class Engine {
     this.servers = options.servers;
   }
 
-  /** The server, or an ApiError 503: whoever asks must configure it first, and ask again. */
+  /** Throws an ApiError 503 for an unknown server: the caller configures it and retries. */
   server(serverId: string): TradingServer {
     const server = this.servers.get(serverId.toLowerCase());
     if (server !== undefined) return server;
     throw notConfigured(serverId);
   }
 
-  /** A desk of this moment on one server. */
-  desk(server: TradingServer): RecordingDesk {
-    return new EngineDesk(this.committer, server, this.clock.nowMs(), (ms) => this.#iso(ms));
+  /** A trading context of one server at this moment. */
+  context(server: TradingServer): RecordingContext {
+    return new EngineTradingContext(this.committer, server, this.clock.nowMs(), (ms) => this.#iso(ms));
   }
 
   /**
-   * To be called after a change of an account: looks after it when prices move, and publishes what
-   * it is worth now. `figures` saves reckoning again.
+   * Call it after a change of an account: indexes the account by its symbols and publishes a
+   * valuation. `values` saves computing them again.
    */
-  changed(server: TradingServer, desk: Desk, account: Account, figures?: Figures): void {
+  changed(server: TradingServer, context: TradingContext, account: Account, values?: AccountValues): void {
     server.reindex(account);
-    this.value(server, desk, account, figures ?? reckon(desk.prices, account));
+    this.value(server, context, account, values ?? valueAccount(context.prices, account));
   }
 
-  /** Publishes what an account is worth, with the open turn. */
-  value(server: TradingServer, desk: Desk, account: Account, figures: Figures): void {
+  /** Publishes a valuation with the open commit. */
+  value(server: TradingServer, context: TradingContext, account: Account, values: AccountValues): void {
     if (account.positions.size > 0) {
-      server.lastValued.set(account, { equityMinor: figures.equityMinor, marginMinor: figures.marginMinor });
+      server.lastValued.set(account, { equityMinor: values.equityMinor, marginMinor: values.marginMinor });
     }
-    this.committer.recordValuation(toValuation(account, figures, this.#iso(desk.nowMs)));
+    this.committer.recordValuation(toValuation(account, values, this.#iso(context.nowMs)));
   }
 
-  /** Many events share a millisecond: its text is made once. */
+  /** Many events share a millisecond: its text is cached. */
   #iso(ms: number): string {
     if (this.#isoOf.ms !== ms) this.#isoOf = { ms, iso: toIso(ms) };
     return this.#isoOf.iso;
   }
 }
 
-class EngineDesk implements RecordingDesk {
-  readonly prices: Desk["prices"];
+class EngineTradingContext implements RecordingContext {
+  readonly prices: TradingContext["prices"];
   readonly nowMs: number;
   lastEventText = "";
   traceparent: string | undefined;
@@ -100,10 +96,10 @@ class EngineDesk implements RecordingDesk {
     this.#iso = iso;
   }
 
-  emit(account: Account, body: EventBody, reference?: string): ReturnType<Desk["emit"]> {
+  emit(account: Account, body: EventBody, reference?: string): ReturnType<TradingContext["emit"]> {
     const event = nextEvent(account, body, this.#iso(this.nowMs), reference ?? null, this.createdBy);
     this.lastEventText = this.#committer.recordEvent(event, this.traceparent);
-    // A deposit costs one journal row: the account's stored state follows later.
+    // A deposit costs one journal row: the state of the account is stored later.
     if (body.type === "balance.changed") this.#committer.storeAccountLater(account);
     else this.touch(account);
     return event;

@@ -8,7 +8,7 @@ import type { FaultOperation } from "../domain/faults.ts";
 import type { Engine } from "./engine.ts";
 import type { LateChanges } from "./late-changes.ts";
 
-/** The contract of the simulated servers, with the injected faults in front of it. */
+/** The contract of the simulated servers, behind the injected faults. */
 export class FaultyContract implements ContractOperations {
   readonly #contract: ContractOperations;
   readonly #engine: Engine;
@@ -35,8 +35,8 @@ export class FaultyContract implements ContractOperations {
     );
     return under(plan, () => {
       const now: SubmittedChange[] = [];
-      for (const { body, lateMs, refusal } of plan.changes) {
-        const change = refusal === null ? { body } : { body, refusal };
+      for (const { body, lateMs, rejection } of plan.changes) {
+        const change = rejection === null ? { body } : { body, rejection };
         if (lateMs === null) now.push(change);
         else this.#late.hold(serverId, change, lateMs);
       }
@@ -70,7 +70,7 @@ export class FaultyContract implements ContractOperations {
   }
 }
 
-/** Does the work, and gives its answer, as far as the faults let it. */
+/** Does the work and answers, as the faults allow. */
 async function under<T>(plan: FaultPlan, work: () => Promise<T>): Promise<T> {
   if (plan.unreachable !== null) {
     if (plan.unreachable.disconnect) throw new AnswerLost("cut by an injected fault");

@@ -1,13 +1,12 @@
 import type { ContractOperations, SubmittedChange } from "@kapi/bridge";
 import type { Started } from "@kapi/runtime";
 
-/** Most changes that may be held back at a time. */
+/** Maximum number of delayed changes. */
 const MAX_LATE_CHANGES = 10_000;
 
 /**
- * Changes that an injected fault holds back inside the server. When its time comes a change goes
- * the way of every other, so a reference that was settled meanwhile is found closed and nothing
- * applies. A stop forgets them, as a crash would.
+ * Changes that an injected fault delays. A due change goes through the contract, so one whose
+ * reference was settled meanwhile does not apply. A stop discards them, as a crash does.
  */
 export class LateChanges {
   readonly #contract: Pick<ContractOperations, "change">;
@@ -25,8 +24,8 @@ export class LateChanges {
   }
 
   /**
-   * Applies `change` after `lateMs`. One too many is forgotten: nothing promised that it would ever
-   * apply.
+   * Applies `change` after `lateMs`. Above the limit it is discarded: nothing promised that it
+   * would apply.
    */
   hold(serverId: string, change: SubmittedChange, lateMs: number): void {
     if (this.#timers.size >= MAX_LATE_CHANGES) return;

@@ -4,10 +4,7 @@ import type { Engine } from "./engine.ts";
 import { runTick } from "./run-market.ts";
 import type { TradingServer } from "./server.ts";
 
-/**
- * Lets the market of every server that is not paused tick. An error in it is a mistake of ours and
- * ends the process.
- */
+/** Ticks the market of every server that is not paused. An error is a bug and ends the process. */
 export function startMarketClock(
   engine: Engine,
   intervalMs: number,
@@ -31,7 +28,7 @@ export function startMarketClock(
   };
 }
 
-/** Gives, at each call, the servers whose market has moved since the call before. */
+/** Each call returns the servers whose market moved since the last call. */
 export function changedMarkets(engine: Engine): () => TradingServer[] {
   const ticks = new WeakMap<TradingServer, number>();
   return () =>

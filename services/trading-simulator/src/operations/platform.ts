@@ -5,13 +5,13 @@ import { configureServer } from "./configure-server.ts";
 import type { Engine } from "./engine.ts";
 import { readAccount } from "./read-account.ts";
 
-/** The simulated servers, as a bridge sees a platform. */
+/** The simulated servers as the platform of a bridge. */
 export function createPlatform(engine: Engine): TradingPlatform {
   return {
     isConfigured: (serverId) => engine.servers.has(serverId),
     configure: (serverId, configuration) => configureServer(engine, serverId, configuration),
     apply: (serverId, changes) => applyChanges(engine, engine.server(serverId), changes),
-    // A change and its event are one: what is not in the journal did not happen.
+    // A change and its event are stored together: what is not in the journal did not happen.
     findApplied: () => Promise.resolve(null),
     snapshot: (serverId, accountNumber) => Promise.resolve(readAccount(engine, engine.server(serverId), accountNumber)),
     lastSequence: (serverId, accountNumber) =>

@@ -1,16 +1,16 @@
 import { toIso } from "@kapi/kernel";
 import type { AccountSnapshot } from "@kapi/trading-server";
 
-import { reckon, toValuation } from "../domain/reckoning.ts";
+import { valueAccount, toValuation } from "../domain/account-values.ts";
 import type { Engine } from "./engine.ts";
 import type { TradingServer } from "./server.ts";
 
-/** The account at this moment, or null where there is none or it was deleted. */
+/** Null: unknown or deleted. */
 export function readAccount(engine: Engine, server: TradingServer, accountNumber: string): AccountSnapshot | null {
   const account = server.openAccount(accountNumber);
   if (account === undefined || account.status === "deleted") return null;
   return {
-    ...toValuation(account, reckon(server.market, account), toIso(engine.clock.nowMs())),
+    ...toValuation(account, valueAccount(server.market, account), toIso(engine.clock.nowMs())),
     accountName: account.name,
     leverage: account.leverage,
     status: account.status,

@@ -6,7 +6,7 @@ import { type Account, fromState } from "../domain/account.ts";
 import type { Feed } from "../domain/market.ts";
 import { TradingServer } from "./server.ts";
 
-/** The servers as the last process left them. */
+/** State that the last process left. */
 export interface Restored {
   readonly servers: Map<string, TradingServer>;
   readonly lastPosition: number;
@@ -18,9 +18,8 @@ export interface Restored {
 }
 
 /**
- * Reads servers and accounts, then the journal after the checkpoint. Every event but a change of
- * balance was stored together with its account's state, so what the journal is ahead by is balance
- * and sequence.
+ * Reads servers and accounts, then the journal after the checkpoint. Only changes of balance are
+ * stored without the state of their account, so only balance and sequence can be behind.
  */
 export async function restore(stored: StoredState, feed: Feed): Promise<Restored> {
   await stored.settled();

@@ -5,63 +5,62 @@ import type { Engine } from "./engine.ts";
 import type { TradingServer } from "./server.ts";
 
 const DAY_MS = 86_400_000;
-/** Most missed nights that are booked after a stop. */
+/** Maximum number of missed nights that are booked after a stop. */
 const MAX_MISSED_NIGHTS = 7;
 
-/** Days since 1970 in UTC: the server's day starts at 00:00 UTC (decisions, 9). */
+/** Days since 1970 in UTC: a server's day starts at 00:00 UTC (decisions, 9). */
 export function dayOf(ms: number): number {
   return Math.floor(ms / DAY_MS);
 }
 
 /**
- * One tick of a server's market: new prices, what they set off, valuations of the accounts whose
- * equity moved, then the accounts that trade by themselves. Does nothing while too much waits to be
- * stored.
+ * One tick of a server: new prices, their effects, valuations of accounts whose equity moved, then
+ * automatic trading. Does nothing while the committer is full.
  */
 export function runTick(engine: Engine, server: TradingServer, intervalMs: number): void {
   if (engine.committer.isFull) return;
   rollOverWhenDue(engine, server);
   for (const symbols of server.market.tick(intervalMs)) applyMovedPrices(engine, server, symbols);
-  const desk = engine.desk(server);
+  const context = engine.context(server);
   for (const account of server.autoTraders) {
-    if (account.autoTrader === null || !autoTrade(desk, account, account.autoTrader)) continue;
-    engine.changed(server, desk, account, watchMargin(desk, account));
+    if (account.autoTrader === null || !autoTrade(context, account, account.autoTrader)) continue;
+    engine.changed(server, context, account, watchMargin(context, account));
   }
 }
 
-/** Carries out what new prices of `symbols` set off on the accounts that they concern. */
+/** Applies new prices of `symbols` to the accounts that depend on them. */
 export function applyMovedPrices(engine: Engine, server: TradingServer, symbols: readonly string[]): void {
   const moved = new Set(symbols);
   const concerned = new Set<Account>();
   for (const symbol of symbols) for (const account of server.watchersOf(symbol)) concerned.add(account);
   if (concerned.size === 0) return;
-  const desk = engine.desk(server);
+  const context = engine.context(server);
   for (const account of concerned) {
     const sequence = account.sequence;
-    const figures = applyPrices(desk, account, moved);
+    const values = applyPrices(context, account, moved);
     if (account.sequence !== sequence) {
-      engine.changed(server, desk, account, figures);
+      engine.changed(server, context, account, values);
       continue;
     }
     const last = server.lastValued.get(account);
-    const isSame = last?.equityMinor === figures.equityMinor && last.marginMinor === figures.marginMinor;
-    if (!isSame && account.positions.size > 0) engine.value(server, desk, account, figures);
+    const isSame = last?.equityMinor === values.equityMinor && last.marginMinor === values.marginMinor;
+    if (!isSame && account.positions.size > 0) engine.value(server, context, account, values);
   }
 }
 
-/** Books one night's swap on every open position of the server; gives how many accounts had one. */
+/** Books one night's swap on all open positions; returns the number of accounts. */
 export function rollOver(engine: Engine, server: TradingServer): number {
-  const desk = engine.desk(server);
+  const context = engine.context(server);
   let accounts = 0;
   for (const account of server.traders()) {
-    if (!bookNightlySwap(desk, account)) continue;
+    if (!bookNightlySwap(context, account)) continue;
     accounts += 1;
-    engine.changed(server, desk, account, watchMargin(desk, account));
+    engine.changed(server, context, account, watchMargin(context, account));
   }
   return accounts;
 }
 
-/** Stored with the positions' swap in one transaction, so that no night is booked twice. */
+/** Stored in one transaction with the swap, so that no night is booked twice. */
 function rollOverWhenDue(engine: Engine, server: TradingServer): void {
   const today = dayOf(engine.clock.nowMs());
   if (today <= server.lastRolloverDay) return;

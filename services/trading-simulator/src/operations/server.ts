@@ -1,6 +1,6 @@
 /**
- * One trading server in memory: its configuration, market and accounts, and who must be looked at
- * when a price moves.
+ * One trading server in memory: configuration, market, accounts, and an index of accounts by
+ * symbol.
  */
 import type { ServerConfiguration } from "@kapi/trading-server";
 
@@ -12,7 +12,7 @@ import { symbolSpec } from "../domain/symbols.ts";
 
 const NOBODY: ReadonlySet<Account> = new Set();
 
-/** What is stored of a server besides its accounts. */
+/** Stored state of a server, without accounts. */
 interface ServerState {
   readonly configuration: ServerConfiguration;
   readonly market: MarketState;
@@ -23,14 +23,14 @@ export class TradingServer {
   readonly serverId: string;
   readonly market: Market;
   readonly faults = new Faults();
-  /** By number; the deleted ones too. */
+  /** By number, with deleted ones. */
   readonly accounts = new Map<string, Account>();
-  /** Accounts that trade by themselves. */
+  /** Accounts with automatic trading. */
   readonly autoTraders = new Set<Account>();
-  /** Equity and margin that were last published, of accounts that a price can move. */
+  /** Last published equity and margin of accounts that depend on prices. */
   readonly lastValued = new Map<Account, { readonly equityMinor: number; readonly marginMinor: number }>();
   configuration: ServerConfiguration;
-  /** Days since 1970 of the last night for which swap was booked. */
+  /** Last night with booked swap, in days since 1970. */
   lastRolloverDay: number;
   readonly #watchers = new Map<string, Set<Account>>();
   readonly #watched = new Map<Account, ReadonlySet<string>>();
@@ -42,7 +42,6 @@ export class TradingServer {
     this.market = new Market(feed, "market" in state ? state.market : null);
   }
 
-  /** Reads what {@link toState} wrote. */
   static fromState(serverId: string, feed: Feed, text: string): TradingServer {
     return new TradingServer(serverId, feed, JSON.parse(text) as ServerState);
   }
@@ -53,29 +52,23 @@ export class TradingServer {
     return JSON.stringify(state);
   }
 
-  /** The account, unless there is none or it was deleted. */
+  /** Undefined: unknown or deleted. */
   openAccount(accountNumber: string): Account | undefined {
     const account = this.accounts.get(accountNumber);
     return account?.status === "deleted" ? undefined : account;
   }
 
-  /**
-   * Accounts that a new price of `symbol` may concern: by position, by pending order, or by
-   * conversion of currency.
-   */
+  /** Accounts that depend on `symbol`: by position, pending order or currency conversion. */
   watchersOf(symbol: string): ReadonlySet<Account> {
     return this.#watchers.get(symbol) ?? NOBODY;
   }
 
-  /** Every account with a position or a pending order. */
+  /** Accounts with a position or pending order. */
   traders(): Iterable<Account> {
     return this.#watched.keys();
   }
 
-  /**
-   * To be called when positions or orders of an account, or its trading by itself, may have
-   * changed.
-   */
+  /** Call it when positions, orders or automatic trading of an account may have changed. */
   reindex(account: Account): void {
     if (account.autoTrader === null) this.autoTraders.delete(account);
     else this.autoTraders.add(account);

@@ -1,10 +1,10 @@
-/** What a trader does on an account through the control API. Each answers when it is stored. */
+/** Actions of a trader through the control API. Each answers when it is stored. */
 import type { TradingOrder } from "@kapi/contracts";
 
 import type { Account, AutoTrader, PendingOrder, Position } from "../domain/account.ts";
-import type { Desk } from "../domain/desk.ts";
+import type { TradingContext } from "../domain/trading-context.ts";
 import { watchMargin } from "../domain/market-effects.ts";
-import { checkOrder, checkPending, checkPositionStops, type TradeRefusal } from "../domain/order-checks.ts";
+import { checkOrder, checkPending, checkPositionStops, type TradeRejection } from "../domain/order-checks.ts";
 import type { Quote } from "../domain/prices.ts";
 import { randomState } from "../domain/random-walk.ts";
 import { symbolSpec } from "../domain/symbols.ts";
@@ -13,7 +13,7 @@ import type { Engine } from "./engine.ts";
 import { applyMovedPrices } from "./run-market.ts";
 import type { TradingServer } from "./server.ts";
 
-export type TradeResult<T> = { readonly done: T } | { readonly refusal: TradeRefusal };
+export type TradeResult<T> = { readonly done: T } | { readonly rejection: TradeRejection };
 
 /** An account on its server. */
 export interface AccountAt {
@@ -22,14 +22,14 @@ export interface AccountAt {
   readonly account: Account;
 }
 
-/** Places an order; one without money for it is rejected, which its status tells. */
+/** Places an order. Without enough free margin the order has status rejected. */
 export function placeOrderOn(at: AccountAt, request: OrderRequest): Promise<TradeResult<OrderResult>> {
-  const refusal = checkOrder(at.server.market, at.account, request);
-  if (refusal !== null) return Promise.resolve({ refusal });
-  return operate(at, (desk) => placeOrder(desk, at.account, request));
+  const rejection = checkOrder(at.server.market, at.account, request);
+  if (rejection !== null) return Promise.resolve({ rejection });
+  return operate(at, (context) => placeOrder(context, at.account, request));
 }
 
-/** Closes `volume` (hundredths of a lot) of a position, or all of it. */
+/** Closes `volume` (hundredths of a lot) of a position; null: all of it. */
 export function closePositionOn(
   at: AccountAt,
   position: Position,
@@ -37,17 +37,16 @@ export function closePositionOn(
 ): Promise<TradeResult<OrderResult>> {
   if (volume !== null && (volume < 1 || volume > position.volume)) {
     const message = `the position has ${position.volume / 100} lots`;
-    return Promise.resolve({ refusal: { code: "INVALID_VOLUME", message } });
+    return Promise.resolve({ rejection: { code: "INVALID_VOLUME", message } });
   }
-  return operate(at, (desk) => closePosition(desk, at.account, position, volume ?? position.volume, null));
+  return operate(at, (context) => closePosition(context, at.account, position, volume ?? position.volume, null));
 }
 
-/** Cancels a pending order. */
 export function cancelOrderOn(at: AccountAt, order: PendingOrder): Promise<TradeResult<TradingOrder>> {
-  return operate(at, (desk) => cancelOrder(desk, at.account, order, null));
+  return operate(at, (context) => cancelOrder(context, at.account, order, null));
 }
 
-/** Changes price or stops of a pending order; undefined leaves one as it is, null takes it away. */
+/** Changes price or stops of a pending order; undefined keeps, null removes. */
 export function modifyOrderOn(
   at: AccountAt,
   order: PendingOrder,
@@ -59,16 +58,16 @@ export function modifyOrderOn(
     stopLoss: change.stopLoss === undefined ? order.stopLoss : change.stopLoss,
     takeProfit: change.takeProfit === undefined ? order.takeProfit : change.takeProfit,
   };
-  const refusal = checkPending(at.server.market, wanted);
-  if (refusal !== null) return Promise.resolve({ refusal });
-  return operate(at, (desk) => {
+  const rejection = checkPending(at.server.market, wanted);
+  if (rejection !== null) return Promise.resolve({ rejection });
+  return operate(at, (context) => {
     Object.assign(order, { price: wanted.price, stopLoss: wanted.stopLoss, takeProfit: wanted.takeProfit });
-    desk.touch(at.account);
+    context.touch(at.account);
     return order;
   });
 }
 
-/** Changes the stops of a position; undefined leaves one as it is, null takes it away. */
+/** Changes the stops of a position; undefined keeps, null removes. */
 export function modifyPositionOn(
   at: AccountAt,
   position: Position,
@@ -76,16 +75,16 @@ export function modifyPositionOn(
 ): Promise<TradeResult<Position>> {
   const stopLoss = change.stopLoss === undefined ? position.stopLoss : change.stopLoss;
   const takeProfit = change.takeProfit === undefined ? position.takeProfit : change.takeProfit;
-  const refusal = checkPositionStops(at.server.market, position, stopLoss, takeProfit);
-  if (refusal !== null) return Promise.resolve({ refusal });
-  return operate(at, (desk) => {
+  const rejection = checkPositionStops(at.server.market, position, stopLoss, takeProfit);
+  if (rejection !== null) return Promise.resolve({ rejection });
+  return operate(at, (context) => {
     Object.assign(position, { stopLoss, takeProfit });
-    desk.touch(at.account);
+    context.touch(at.account);
     return position;
   });
 }
 
-/** Lets an account trade by itself, or ends that (null). */
+/** Starts automatic trading, or stops it (null). */
 export async function setAutoTrader(
   { engine, server, account }: AccountAt,
   settings: Pick<AutoTrader, "symbols" | "volume" | "maxPositions" | "everyTicks"> | null,
@@ -99,7 +98,7 @@ export async function setAutoTrader(
   await engine.committer.stored();
 }
 
-/** Sets the price of a symbol and carries out what it sets off. */
+/** Sets the price of a symbol and applies its effects. */
 export async function setPrice(
   engine: Engine,
   server: TradingServer,
@@ -115,11 +114,14 @@ export async function setPrice(
   return shown;
 }
 
-async function operate<T>({ engine, server, account }: AccountAt, action: (desk: Desk) => T): Promise<TradeResult<T>> {
+async function operate<T>(
+  { engine, server, account }: AccountAt,
+  action: (context: TradingContext) => T,
+): Promise<TradeResult<T>> {
   engine.committer.refuseWhenFull();
-  const desk = engine.desk(server);
-  const done = action(desk);
-  engine.changed(server, desk, account, watchMargin(desk, account));
+  const context = engine.context(server);
+  const done = action(context);
+  engine.changed(server, context, account, watchMargin(context, account));
   await engine.committer.stored();
   return { done };
 }

@@ -4,8 +4,8 @@ import { parseRecording, type Recording, symbolOfFile } from "../domain/recordin
 import { SYMBOLS } from "../domain/symbols.ts";
 
 /**
- * Reads a recording. `symbol` null: the file is named after it. Throws where file, symbol or a line
- * cannot be used.
+ * Reads a recording. `symbol` null: taken from the file name. Throws if file, symbol or a line is
+ * invalid.
  */
 export async function readRecording(path: string, symbol: string | null): Promise<Recording> {
   const name = symbol ?? symbolOfFile(path, SYMBOLS);

@@ -1,6 +1,6 @@
 /**
- * Requests of this tab to the console's own routes. The session is a cookie that scripts cannot
- * read; what is kept here is the token that every change must carry besides it.
+ * Requests to the console's own routes. The session is a cookie that scripts cannot read; this
+ * client keeps the CSRF token of changes.
  */
 import { asFailure, failureOf, UNAUTHORIZED } from "./failure.ts";
 
@@ -11,28 +11,28 @@ const NO_CONTENT = 204;
 export interface RequestOptions {
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly body?: unknown;
-  /** Ends the request when nobody needs it any more. */
+  /** Aborts the request. */
   readonly signal?: AbortSignal;
-  /** A 401 is about what was sent, a password for instance, and not about the session. */
+  /** A 401 concerns the input, such as a password, and not the session. */
   readonly unauthorizedIsAnswer?: boolean;
 }
 
-/** Speaks to the console's routes, and tells when the session is over. */
+/** Client of the console's routes; reports the end of the session. */
 export class Client {
   #csrfToken = "";
   #sessionEnded: () => void = () => undefined;
 
-  /** The token of the session that requests are made in from now on. */
+  /** CSRF token of the current session. */
   useToken(csrfToken: string): void {
     this.#csrfToken = csrfToken;
   }
 
-  /** `told` is called when a request finds that there is no session any more. */
-  onSessionEnded(told: () => void): void {
-    this.#sessionEnded = told;
+  /** Called when a request finds no session. */
+  onSessionEnded(listener: () => void): void {
+    this.#sessionEnded = listener;
   }
 
-  /** The JSON of the answer; throws a {@link Failure} for any other end. */
+  /** The JSON of the answer; throws a {@link Failure} otherwise. */
   async request<T>(path: string, options: RequestOptions = {}): Promise<T> {
     const { method = "GET", body, signal, unauthorizedIsAnswer = false } = options;
     const deadline = AbortSignal.timeout(DEADLINE_MS);

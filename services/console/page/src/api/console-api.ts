@@ -50,10 +50,7 @@ const server = (serverId: string): string => `/servers/${encodeURIComponent(serv
 const account = (serverId: string, number: string): string =>
   `${server(serverId)}/accounts/${encodeURIComponent(number)}`;
 
-/**
- * Everything that the console asks of its service; each throws a `Failure` where it does not
- * succeed.
- */
+/** Requests of the console; each throws a `Failure` on error. */
 export class ConsoleApi {
   readonly #client: Client;
 
@@ -61,7 +58,7 @@ export class ConsoleApi {
     this.#client = client;
   }
 
-  /** Who is signed in, or null. */
+  /** The signed-in user, or null. */
   async session(): Promise<ConsoleSession | null> {
     try {
       return this.#begin(await this.#client.request("/session", { unauthorizedIsAnswer: true }));
@@ -71,7 +68,7 @@ export class ConsoleApi {
     }
   }
 
-  /** Finds out whether the session still lasts; if not, whoever watches the client is told. */
+  /** Checks the session; its end is reported to the client. */
   checkSession(): void {
     this.#client.request("/session").catch(() => undefined);
   }

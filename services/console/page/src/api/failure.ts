@@ -4,18 +4,18 @@ const UNREACHABLE = "The console cannot reach its server. Check your connection 
 const TOO_SLOW = "The server did not answer in time. Try again.";
 const BROKEN = "The server could not do this just now. Try again in a moment.";
 const OUT_OF_DATE = "You signed in again in another tab, so this page is out of date. Reload it and try again.";
-/** Code of an answer to a change that did not carry the token of the present session. */
+/** Code of a rejected CSRF token. */
 const WRONG_TOKEN = "CROSS_SITE_REQUEST";
 const FIRST_SERVER_ERROR = 500;
 export const UNAUTHORIZED = 401;
 const TOO_MANY_REQUESTS = 429;
 
-/** Why a request failed, in words for the person who made it. */
+/** Why a request failed, as text for a person. */
 export class Failure extends Error {
   override readonly name = "Failure";
-  /** Null where no answer came. */
+  /** Null: no answer. */
   readonly status: number | null;
-  /** Findings on single fields. */
+  /** Issues by field. */
   readonly issues: readonly Issue[];
 
   constructor(message: string, status: number | null = null, issues: readonly Issue[] = []) {
@@ -24,14 +24,14 @@ export class Failure extends Error {
     this.issues = issues;
   }
 
-  /** What is wrong with the field `name`, or null. */
+  /** Issue of the field `name`, or null. */
   of(name: string): string | null {
     const found = this.issues.find(({ path }) => path[0] === name);
     return found === undefined ? null : sentence(found.message);
   }
 }
 
-/** The failure that an answer with an error status tells. */
+/** Converts an error answer. */
 export async function failureOf(response: Response): Promise<Failure> {
   const { status } = response;
   const body = await response.json().catch(() => null);
@@ -43,7 +43,7 @@ export async function failureOf(response: Response): Promise<Failure> {
   return new Failure(`${sentence(body.error)}${wait}`, status, issues);
 }
 
-/** The failure behind anything that was thrown while a request was made. */
+/** Converts anything thrown during a request. */
 export function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   return new Failure(error instanceof DOMException && error.name === "TimeoutError" ? TOO_SLOW : UNREACHABLE);

@@ -8,7 +8,7 @@ import type uPlot from "uplot";
 import { useApi } from "../api/context.ts";
 import type { AccountMetricsFrame, LiveEnd } from "../api/shapes.ts";
 import { credits as whole, money, percent, short } from "../format.ts";
-import { Fact, Facts, Moment, Nothing } from "../parts/values.tsx";
+import { Detail, DetailList, Moment, Nothing } from "../parts/values.tsx";
 import { axis, Chart, type Colour } from "./chart.tsx";
 import { amountsShown, keptWith, linesOf, NO_SAMPLES, type Samples } from "./samples.ts";
 
@@ -154,19 +154,19 @@ function Newest({ sample, currency }: NewestProps) {
   // 0 says that no margin is in use, and then there is no level of it.
   const level = sample === undefined || sample.marginLevel === 0 ? null : sample.marginLevel;
   return (
-    <Facts>
-      <Fact name="Equity">
+    <DetailList>
+      <Detail name="Equity">
         <strong>{inCurrency(sample?.equity)}</strong>
-      </Fact>
-      <Fact name="Balance">{inCurrency(sample?.balance)}</Fact>
-      <Fact name="Free margin">{inCurrency(sample?.freeMargin)}</Fact>
-      <Fact name="Margin in use">{inCurrency(sample?.margin)}</Fact>
-      <Fact name="Margin level">{level === null ? <Nothing /> : <span class="number">{percent(level)}</span>}</Fact>
-      <Fact name="Open positions">{sample === undefined ? <Nothing /> : whole(sample.openPositionCount)}</Fact>
-      <Fact name="Measured">
+      </Detail>
+      <Detail name="Balance">{inCurrency(sample?.balance)}</Detail>
+      <Detail name="Free margin">{inCurrency(sample?.freeMargin)}</Detail>
+      <Detail name="Margin in use">{inCurrency(sample?.margin)}</Detail>
+      <Detail name="Margin level">{level === null ? <Nothing /> : <span class="number">{percent(level)}</span>}</Detail>
+      <Detail name="Open positions">{sample === undefined ? <Nothing /> : whole(sample.openPositionCount)}</Detail>
+      <Detail name="Measured">
         <Moment at={sample?.measuredAt} />
-      </Fact>
-    </Facts>
+      </Detail>
+    </DetailList>
   );
 }
 

@@ -1,9 +1,6 @@
 import type { AccountMetricsFrame } from "../api/shapes.ts";
 
-/**
- * Samples that a chart keeps; one comes in a second at most but for changes of balance, so these
- * are ten minutes.
- */
+/** Maximum number of samples of a chart: about ten minutes at one a second. */
 export const MAX_SAMPLES = 600;
 
 /** What a chart has of an account. */
@@ -16,21 +13,18 @@ export interface Samples {
 
 export const NO_SAMPLES: Samples = { list: [], cameMs: 0 };
 
-/**
- * `samples` and a new one behind them, unless it is known already; the oldest goes when there are
- * too many.
- */
+/** Appends a sample unless it is known; drops the oldest above the limit. */
 export function keptWith({ list, cameMs }: Samples, sample: AccountMetricsFrame, nowMs: number): Samples {
   const last = list.at(-1);
-  // A stream that was opened again begins with the newest sample, which may have been shown before.
+  // A reopened stream begins with the newest sample, which may be known.
   if (last !== undefined && sample.sequence <= last.sequence) return { list, cameMs };
   return { list: [...list.slice(Math.max(0, list.length + 1 - MAX_SAMPLES)), sample], cameMs: nowMs };
 }
 
 /**
- * The lines of a chart: times in seconds, equity, balance. No new sample means that nothing has
- * changed, so the lines go on until `nowMs` as they are. That is counted from when the newest
- * sample came: the viewer's clock may be wrong.
+ * Lines of a chart: times in seconds, equity, balance. Without a new sample the lines continue
+ * unchanged until `nowMs`, counted from the arrival of the newest sample, because the viewer's
+ * clock may be wrong.
  */
 export function linesOf({ list, cameMs }: Samples, nowMs: number): [number[], number[], number[]] {
   const times = list.map(({ measuredAt }) => Date.parse(measuredAt) / 1000);
@@ -46,9 +40,7 @@ export function linesOf({ list, cameMs }: Samples, nowMs: number): [number[], nu
   ];
 }
 
-/**
- * Between which amounts a chart is drawn: with some room, and some also for lines that are flat.
- */
+/** Range of amounts of a chart, with a margin, also for flat lines. */
 export function amountsShown(low: number, high: number): [number, number] {
   const room = Math.max((high - low) * ROOM, Math.abs(high) * FLAT_ROOM, LEAST_ROOM);
   return [low - room, high + room];

@@ -20,7 +20,7 @@ describe("the layers of the chart of use", () => {
     ]);
   });
 
-  it("show at most as many operations as can be told apart; the rest goes together and nothing is left out", () => {
+  it("show at most as many operations as can be distinguished; the rest is combined and nothing is left out", () => {
     const used = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`operation-${index}`, index + 1]));
     const layers = stack([day("2026-11-20", used)]);
     expect(layers).toHaveLength(MAX_LAYERS);
@@ -33,7 +33,7 @@ describe("the layers of the chart of use", () => {
     ]);
   });
 
-  it("of no use at all are none", () => {
+  it("are empty without usage", () => {
     expect(stack([day("2026-11-20", {})])).toEqual([]);
   });
 });

@@ -10,18 +10,17 @@ export interface Layer {
   readonly name: string;
   /** Credits of each day. */
   readonly credits: readonly number[];
-  /** Where its upper edge is on each day: its credits and those of the layers below it. */
+  /** Upper edge of each day: the sum of this layer and those below. */
   readonly tops: number[];
 }
 
-/** Layers that can be told apart by colour; what is used least goes together. */
+/** Maximum number of layers; the smallest share one. */
 export const MAX_LAYERS = 6;
 const OTHERS = "other operations";
 
 /**
- * The layers of a stacked chart, the one with the most credits at the bottom. A day on which more
- * was given back than used counts as nothing for that operation: a layer cannot be less than empty,
- * and the table tells the exact number.
+ * Layers of a stacked chart, the largest at the bottom. A day with more refunds than use counts as
+ * 0: a layer cannot be negative. The table has exact numbers.
  */
 export function stack(days: readonly DayOfUse[]): readonly Layer[] {
   const totals = new Map<string, number>();

@@ -5,7 +5,7 @@ import { credits as whole, money, percent } from "../format.ts";
 import { Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { useData } from "../parts/use-data.ts";
-import { Fact, Facts, Moment, Nothing, State } from "../parts/values.tsx";
+import { Detail, DetailList, Moment, Nothing, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
 
 interface AccountProps {
@@ -52,38 +52,38 @@ export function AccountPage({ serverId, accountNumber }: AccountProps) {
 
 function Details({ account }: { readonly account: TradingAccount }) {
   return (
-    <Facts>
-      <Fact name="Name">{account.accountName}</Fact>
-      <Fact name="State">
+    <DetailList>
+      <Detail name="Name">{account.accountName}</Detail>
+      <Detail name="State">
         <State of={account.status} />
-      </Fact>
-      {account.statusReason === null ? null : <Fact name="Reason">{account.statusReason}</Fact>}
-      <Fact name="Environment">{account.environment}</Fact>
-      <Fact name="Currency">
+      </Detail>
+      {account.statusReason === null ? null : <Detail name="Reason">{account.statusReason}</Detail>}
+      <Detail name="Environment">{account.environment}</Detail>
+      <Detail name="Currency">
         {account.currency} ({account.currencySymbol})
-      </Fact>
-      <Fact name="Leverage">1:{account.leverage}</Fact>
+      </Detail>
+      <Detail name="Leverage">1:{account.leverage}</Detail>
       <Amount name="Initial balance" amount={account.initialBalance} account={account} />
       <Amount name="Balance" amount={account.balance} account={account} />
       <Amount name="Equity" amount={account.equity} account={account} />
       <Amount name="Margin in use" amount={account.usedMargin} account={account} />
       <Amount name="Free margin" amount={account.freeMargin} account={account} />
-      <Fact name="Margin level">{account.marginLevel === null ? <Nothing /> : percent(account.marginLevel)}</Fact>
+      <Detail name="Margin level">{account.marginLevel === null ? <Nothing /> : percent(account.marginLevel)}</Detail>
       <Amount name="Unrealized profit" amount={account.unrealizedProfit} account={account} />
-      <Fact name="Open positions">{whole(account.openPositionCount)}</Fact>
+      <Detail name="Open positions">{whole(account.openPositionCount)}</Detail>
       <Time name="Measured" at={account.metricsMeasuredAt} />
       <Time name="Made" at={account.createdAt} />
       <Time name="Active since" at={account.activatedAt} />
       <Time name="Changed" at={account.updatedAt} />
       <Time name="Disabled" at={account.disabledAt} />
       <Time name="Archived" at={account.archivedAt} />
-      <Fact name="Account id">
+      <Detail name="Account id">
         <code>{account.id}</code>
-      </Fact>
-      <Fact name="Server id">
+      </Detail>
+      <Detail name="Server id">
         <code>{account.serverId}</code>
-      </Fact>
-    </Facts>
+      </Detail>
+    </DetailList>
   );
 }
 
@@ -95,16 +95,16 @@ interface AmountProps {
 
 function Amount({ name, amount, account }: AmountProps) {
   return (
-    <Fact name={name}>
+    <Detail name={name}>
       <span class="number">{money(amount, account.currency)}</span>
-    </Fact>
+    </Detail>
   );
 }
 
 function Time({ name, at }: { readonly name: string; readonly at: string | null }) {
   return (
-    <Fact name={name}>
+    <Detail name={name}>
       <Moment at={at} />
-    </Fact>
+    </Detail>
   );
 }

@@ -6,7 +6,7 @@ import { credits as whole } from "../format.ts";
 import { Loaded, Notice } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { useData } from "../parts/use-data.ts";
-import { Block, Fact, Facts, Moment, Nothing, State } from "../parts/values.tsx";
+import { Block, Detail, DetailList, Moment, Nothing, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
 
 /** How often a command that is not final is read again. */
@@ -49,39 +49,39 @@ function CommandView({ command }: { readonly command: Command }) {
         </Notice>
       )}
       <section class="card">
-        <Facts>
-          <Fact name="Operation">{command.operation}</Fact>
-          <Fact name="State">
+        <DetailList>
+          <Detail name="Operation">{command.operation}</Detail>
+          <Detail name="State">
             <State of={command.status} />
-          </Fact>
-          <Fact name="Account">
+          </Detail>
+          <Detail name="Account">
             {accountNumber === null || accountNumber === undefined ? (
               <Nothing />
             ) : (
               <Link to={`/accounts/${part(serverId)}/${part(accountNumber)}`}>{accountNumber}</Link>
             )}
-          </Fact>
-          <Fact name="Attempts">{whole(command.attempts)}</Fact>
-          <Fact name="Asked for by">{command.createdBy ? <Actor of={command.createdBy} /> : <Nothing />}</Fact>
-          <Fact name="Accepted">
+          </Detail>
+          <Detail name="Attempts">{whole(command.attempts)}</Detail>
+          <Detail name="Asked for by">{command.createdBy ? <Actor of={command.createdBy} /> : <Nothing />}</Detail>
+          <Detail name="Accepted">
             <Moment at={command.createdAt} />
-          </Fact>
-          <Fact name="Final">
+          </Detail>
+          <Detail name="Final">
             <Moment at={command.completedAt} />
-          </Fact>
-          <Fact name="Deadline">
+          </Detail>
+          <Detail name="Deadline">
             <Moment at={command.deadlineAt} />
-          </Fact>
-          <Fact name="Command id">
+          </Detail>
+          <Detail name="Command id">
             <code>{command.id}</code>
-          </Fact>
-          <Fact name="Request id">
+          </Detail>
+          <Detail name="Request id">
             <code>{command.requestId}</code>
-          </Fact>
-          <Fact name="Idempotency key">
+          </Detail>
+          <Detail name="Idempotency key">
             <code>{command.idempotencyKey}</code>
-          </Fact>
-        </Facts>
+          </Detail>
+        </DetailList>
       </section>
       <section class="card">
         <h2>Payload</h2>

@@ -10,10 +10,7 @@ interface NewKeyProps {
   readonly onDone: () => void;
 }
 
-/**
- * A key that was just made: the only time that it is shown, so it stays until it is put away or the
- * page is left.
- */
+/** A new key: it is shown only once, until it is confirmed or the page is left. */
 export function NewKey({ created, onDone }: NewKeyProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   const { apiUrl } = useSession();

@@ -3,9 +3,8 @@ const HIGHEST = 10_000;
 const MOST = 100;
 
 /**
- * The leverages that a person has written, as whole numbers with commas or spaces between them; a
- * sentence about what is wrong with them otherwise
- * (interface, "Server configuration"; decisions, 4.10).
+ * Parses leverages: whole numbers separated by commas or spaces. Returns a sentence about an error
+ * otherwise (interface, "Server configuration"; decisions, 4.10).
  */
 export function leveragesOf(text: string): readonly number[] | string {
   const parts = text.split(/[\s,;]+/).filter((part) => part !== "");

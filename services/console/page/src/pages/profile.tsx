@@ -6,7 +6,7 @@ import { Field } from "../parts/field.tsx";
 import { Notice, Problem } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { useAction } from "../parts/use-data.ts";
-import { Fact, Facts } from "../parts/values.tsx";
+import { Detail, DetailList } from "../parts/values.tsx";
 
 /** As the service demands it (contracts, `UserPassword`). */
 const FEWEST_CHARACTERS = 12;
@@ -21,11 +21,11 @@ export function ProfilePage({ onNewSession }: { readonly onNewSession: (session:
   return (
     <Page title="Your profile">
       <section class="card">
-        <Facts>
-          <Fact name="Name">{user.name}</Fact>
-          <Fact name="E-mail">{user.email}</Fact>
-          <Fact name="Organization">{organization.name}</Fact>
-        </Facts>
+        <DetailList>
+          <Detail name="Name">{user.name}</Detail>
+          <Detail name="E-mail">{user.email}</Detail>
+          <Detail name="Organization">{organization.name}</Detail>
+        </DetailList>
       </section>
       <section class="card narrow">
         <h2>Change your password</h2>

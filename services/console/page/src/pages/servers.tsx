@@ -7,7 +7,7 @@ import { Confirm } from "../parts/dialog.tsx";
 import { Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { useData } from "../parts/use-data.ts";
-import { Fact, Facts, State } from "../parts/values.tsx";
+import { Detail, DetailList, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
 import { EditConfiguration } from "./servers-configuration.tsx";
 
@@ -69,21 +69,21 @@ function ServerCard({ server, onSwitch, onEdit }: ServerCardProps) {
         <h2>{serverName}</h2>
         <State of={status} />
       </div>
-      <Facts>
-        <Fact name="Server id">
+      <DetailList>
+        <Detail name="Server id">
           <code>{serverId}</code>
-        </Fact>
-        <Fact name="Company">{companyName}</Fact>
-        <Fact name="Environment">{environment}</Fact>
-        <Fact name="Currency">
+        </Detail>
+        <Detail name="Company">{companyName}</Detail>
+        <Detail name="Environment">{environment}</Detail>
+        <Detail name="Currency">
           {currency} ({currencySymbol})
-        </Fact>
-        <Fact name="Leverage">{supportedLeverage.join(", ")}</Fact>
-        <Fact name="Default leverage">{defaultLeverage ?? "none"}</Fact>
-        <Fact name="Accounts">
+        </Detail>
+        <Detail name="Leverage">{supportedLeverage.join(", ")}</Detail>
+        <Detail name="Default leverage">{defaultLeverage ?? "none"}</Detail>
+        <Detail name="Accounts">
           <Link to={`/accounts?server=${part(serverId)}`}>{whole(accountCount)}</Link>
-        </Fact>
-      </Facts>
+        </Detail>
+      </DetailList>
       <div class="buttons">
         <button type="button" onClick={onEdit} aria-label={`Edit the configuration of ${serverName}`}>
           Edit the configuration

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { WebhookAttempt, WebhookDelivery } from "../api/shapes.ts";
 import { credits as whole } from "../format.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { Block, Fact, Facts, Moment, State } from "../parts/values.tsx";
+import { Block, Detail, DetailList, Moment, State } from "../parts/values.tsx";
 
 interface AttemptsProps {
   readonly delivery: WebhookDelivery;
@@ -25,20 +25,20 @@ export function Attempts({ delivery, busy, redeliver, onClose, children }: Attem
   const isUnderWay = status === "delivering";
   return (
     <Dialog title={type} onClose={onClose}>
-      <Facts>
-        <Fact name="State">
+      <DetailList>
+        <Detail name="State">
           <State of={status} />
-        </Fact>
-        <Fact name="Made">
+        </Detail>
+        <Detail name="Made">
           <Moment at={createdAt} />
-        </Fact>
-        <Fact name={status === "pending" ? "Next attempt" : "Final"}>
+        </Detail>
+        <Detail name={status === "pending" ? "Next attempt" : "Final"}>
           <Moment at={status === "pending" ? nextAttemptAt : completedAt} />
-        </Fact>
-        <Fact name="webhook-id">
+        </Detail>
+        <Detail name="webhook-id">
           <code>{eventId}</code>
-        </Fact>
-      </Facts>
+        </Detail>
+      </DetailList>
       {attempts.length === 0 ? <p class="quiet">It was not sent yet.</p> : null}
       <ol class="attempts">
         {attempts.toReversed().map((attempt) => (

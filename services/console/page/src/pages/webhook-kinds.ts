@@ -1,11 +1,11 @@
 import type { WebhookKind } from "../api/shapes.ts";
 
-/** A test is sent when it is asked for, whatever an endpoint takes: nobody has to choose it. */
+/** Tests are sent on request only: nobody selects this kind. */
 type ChosenKind = Exclude<WebhookKind, "webhook.test">;
 
 const COMMANDS = "Ends of commands";
 
-/** What each kind is about; the type sees to it that none is forgotten. */
+/** Topic of each kind; the type ensures that none is missing. */
 const SUBJECTS: Readonly<Record<ChosenKind, string>> = {
   "account.created": "Accounts",
   "account.updated": "Accounts",
@@ -43,7 +43,7 @@ export const KIND_GROUPS: readonly KindGroup[] = [...new Set(Object.values(SUBJE
   kinds: CHOSEN_KINDS.filter((kind) => SUBJECTS[kind] === subject),
 }));
 
-/** What an endpoint is sent that names no kinds: all but the ends of commands. */
+/** Kinds of an endpoint that names none: all but final states of commands. */
 export const DEFAULT_KINDS: readonly WebhookKind[] = CHOSEN_KINDS.filter((kind) => SUBJECTS[kind] !== COMMANDS);
 
 /** Every kind that a delivery can be of. */

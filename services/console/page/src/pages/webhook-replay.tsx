@@ -14,8 +14,8 @@ const TO_THE_MINUTE = 16;
 
 interface ReplayProps {
   readonly endpointId: string;
-  /** Told, in words, what is sent again. */
-  readonly onReplayed: (told: string) => void;
+  /** Called with a text about what is sent again. */
+  readonly onReplayed: (message: string) => void;
   readonly onClose: () => void;
 }
 

@@ -18,10 +18,7 @@ interface NewSecretProps {
   readonly onDone: () => void;
 }
 
-/**
- * A secret that was just made: the only time that it is shown, so it stays until it is put away or
- * the page is left.
- */
+/** A new secret: it is shown only once, until it is confirmed or the page is left. */
 export function NewSecret({ given, rotated, onDone }: NewSecretProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);

@@ -6,7 +6,7 @@ import { Confirm } from "../parts/dialog.tsx";
 import { Loaded, Notice, Problem } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { useAction, useData } from "../parts/use-data.ts";
-import { Fact, Facts, Moment, Nothing, State } from "../parts/values.tsx";
+import { Detail, DetailList, Moment, Nothing, State } from "../parts/values.tsx";
 import { go, Link } from "../router.tsx";
 import { Deliveries } from "./webhook-deliveries.tsx";
 import { EndpointForm } from "./webhook-form.tsx";
@@ -57,13 +57,13 @@ function EndpointView({ endpoint, query, onChanged }: ViewProps) {
   const [secret, setSecret] = useState<WebhookSecret | null>(null);
   /** How often something was sent from here: what is listed is read again. */
   const [sent, setSent] = useState(0);
-  const [told, setTold] = useState("");
+  const [message, setMessage] = useState("");
   const tell = (text: string): void => {
-    setTold(text);
+    setMessage(text);
     setSent(sent + 1);
   };
   const test = useAction(async () => {
-    setTold("");
+    setMessage("");
     await api.testWebhook(endpoint.id);
     tell("A test is on its way. It is the newest one below.");
   });
@@ -73,7 +73,7 @@ function EndpointView({ endpoint, query, onChanged }: ViewProps) {
       <Trouble endpoint={endpoint} />
       {secret === null ? null : <NewSecret given={secret} rotated onDone={() => setSecret(null)} />}
       <section class="card">
-        <EndpointFacts endpoint={endpoint} />
+        <EndpointDetails endpoint={endpoint} />
         <div class="buttons">
           <button type="button" class="primary" disabled={disabled || test.busy} onClick={test.run}>
             {test.busy ? "Sending…" : "Send a test"}
@@ -95,8 +95,8 @@ function EndpointView({ endpoint, query, onChanged }: ViewProps) {
           </button>
         </div>
         <Problem failure={test.failure} />
-        <p role="status" class="told">
-          {told}
+        <p role="status" class="status-message">
+          {message}
         </p>
       </section>
       <Deliveries endpoint={endpoint} query={query} round={sent} />
@@ -125,33 +125,33 @@ function Trouble({ endpoint: { disabledReason, failingSince } }: Pick<ViewProps,
   );
 }
 
-function EndpointFacts({ endpoint }: Pick<ViewProps, "endpoint">) {
+function EndpointDetails({ endpoint }: Pick<ViewProps, "endpoint">) {
   const api = useApi();
   const { url, description, kinds, serverIds, status } = endpoint;
   const servers = useData("servers", (signal) => api.servers(signal));
   const nameOf = (serverId: string): string =>
     servers.value?.find((server) => server.serverId === serverId)?.configuration.serverName ?? serverId;
   return (
-    <Facts>
-      <Fact name="Address">
+    <DetailList>
+      <Detail name="Address">
         <code>{url}</code>
-      </Fact>
-      <Fact name="State">
+      </Detail>
+      <Detail name="State">
         <State of={status} />
-      </Fact>
-      <Fact name="Description">{description === "" ? <Nothing /> : description}</Fact>
-      <Fact name="Kinds">{kinds === null ? "All but the ends of commands" : <Chips of={kinds} />}</Fact>
-      <Fact name="Servers">{serverIds === null ? "All" : <Chips of={serverIds.map(nameOf)} />}</Fact>
-      <Fact name="Added">
+      </Detail>
+      <Detail name="Description">{description === "" ? <Nothing /> : description}</Detail>
+      <Detail name="Kinds">{kinds === null ? "All but the ends of commands" : <Chips of={kinds} />}</Detail>
+      <Detail name="Servers">{serverIds === null ? "All" : <Chips of={serverIds.map(nameOf)} />}</Detail>
+      <Detail name="Added">
         <Moment at={endpoint.createdAt} />
-      </Fact>
-      <Fact name="Changed">
+      </Detail>
+      <Detail name="Changed">
         <Moment at={endpoint.updatedAt} />
-      </Fact>
-      <Fact name="Endpoint id">
+      </Detail>
+      <Detail name="Endpoint id">
         <code>{endpoint.id}</code>
-      </Fact>
-    </Facts>
+      </Detail>
+    </DetailList>
   );
 }
 
@@ -171,7 +171,7 @@ interface DialogsProps {
   readonly onClose: () => void;
   readonly onChanged: (endpoint: WebhookEndpoint) => void;
   readonly onRotated: (secret: WebhookSecret) => void;
-  readonly onReplayed: (told: string) => void;
+  readonly onReplayed: (message: string) => void;
 }
 
 function Dialogs({ endpoint, opened, onClose, onChanged, onRotated, onReplayed }: DialogsProps) {

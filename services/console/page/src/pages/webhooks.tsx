@@ -40,7 +40,7 @@ export function WebhooksPage() {
         <Loaded data={endpoints} what="the endpoints">
           {(list) =>
             list.length === 0 ? (
-              <p class="quiet">There are no endpoints yet. Add one to be told what happens.</p>
+              <p class="quiet">There are no endpoints yet. Add one to receive events.</p>
             ) : (
               <Table caption="Webhook endpoints" columns={COLUMNS} rows={list} keyOf={({ id }) => id} />
             )

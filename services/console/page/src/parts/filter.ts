@@ -1,16 +1,13 @@
 import { queryOf } from "../api/client.ts";
 import { go } from "../router.tsx";
 
-/** The number of the page that a query names; 1 for none, and for what is no such number. */
+/** Page number of a query; 1 if missing or malformed. */
 export function pageIn(query: URLSearchParams): number {
   const text = query.get("page") ?? "";
   return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 1;
 }
 
-/**
- * Shows the same list with `changes` to its query. Whatever changes but the page itself begins at
- * the first page again.
- */
+/** Changes the query of a list. Any change but the page number starts at the first page. */
 export function filterBy(
   path: string,
   query: URLSearchParams,

@@ -21,13 +21,11 @@ const NO_FIELDS: readonly string[] = [];
 
 interface ProblemProps {
   readonly failure: Failure | null;
-  /** Fields of the form that tell their own findings. */
+  /** Fields that show their own issues. */
   readonly fields?: readonly string[];
 }
 
-/**
- * Why something failed, beside it; nothing where it did not, or where the fields tell all of it.
- */
+/** The error of an action; nothing without one, or if fields show all of it. */
 export function Problem({ failure, fields = NO_FIELDS }: ProblemProps) {
   if (failure === null) return null;
   const { message, issues } = failure;

@@ -7,7 +7,7 @@ import { Loaded } from "./notice.tsx";
 import { useData } from "./use-data.ts";
 
 interface WithServerProps {
-  /** The server asked for; the first one where there is none. */
+  /** The requested server, or the first one. */
   readonly serverId: string | null;
   readonly choose: (serverId: string) => void;
   readonly children: (server: ConsoleServer) => ComponentChildren;

@@ -18,9 +18,8 @@ interface TableProps<Row> {
 }
 
 /**
- * A table whose first column names the row. On a narrow screen each row becomes a card; the roles
- * are written down because a table that is laid out as something else is no table to some screen
- * readers.
+ * A table whose first column names the row. On a narrow screen each row becomes a card; explicit
+ * roles keep it a table for screen readers.
  */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   return (

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
 import { asFailure, type Failure } from "../api/failure.ts";
 
-/** What a page reads, as it stands. Data of before stays while it is read again. */
+/** State of a page's data. Old data stays during a reload. */
 export interface Data<T> {
   readonly value: T | null;
   readonly failure: Failure | null;
@@ -13,10 +13,7 @@ export interface Data<T> {
   readonly set: (value: T) => void;
 }
 
-/**
- * Reads with `load` at first, whenever `key` changes, and when told to; only the last reading
- * counts.
- */
+/** Calls `load` at first, whenever `key` changes, and on request; only the last call counts. */
 export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Data<T> {
   const [state, setState] = useState<Pick<Data<T>, "value" | "failure" | "loading">>({
     value: null,

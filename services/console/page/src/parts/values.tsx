@@ -47,20 +47,20 @@ interface CopyProps {
 
 /** A button that puts a text into the clipboard and says so. */
 export function Copy({ text, what }: CopyProps) {
-  const [told, setTold] = useState("");
+  const [message, setMessage] = useState("");
   useEffect(() => {
-    if (told === "") return undefined;
-    const timer = setTimeout(() => setTold(""), COPIED_SHOWN_MS);
+    if (message === "") return undefined;
+    const timer = setTimeout(() => setMessage(""), COPIED_SHOWN_MS);
     return () => clearTimeout(timer);
-  }, [told]);
+  }, [message]);
   const copy = (): void => {
     // Browsers offer the clipboard only over https and on the machine itself; its type does not say
     // so.
     const clipboard = navigator.clipboard as Clipboard | undefined;
     const done = clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
     done.then(
-      () => setTold("Copied"),
-      () => setTold("Select the text and copy it"),
+      () => setMessage("Copied"),
+      () => setMessage("Select the text and copy it"),
     );
   };
   return (
@@ -69,24 +69,24 @@ export function Copy({ text, what }: CopyProps) {
         Copy {what}
       </button>
       <span role="status" class="quiet">
-        {told}
+        {message}
       </span>
     </span>
   );
 }
 
-/** Names and values of one thing, each a {@link Fact}. */
-export function Facts({ children }: { readonly children: ComponentChildren }) {
-  return <dl class="facts">{children}</dl>;
+/** Names and values of one thing, each a {@link Detail}. */
+export function DetailList({ children }: { readonly children: ComponentChildren }) {
+  return <dl class="details">{children}</dl>;
 }
 
-interface FactProps {
+interface DetailProps {
   readonly name: string;
   readonly children: ComponentChildren;
 }
 
-/** One of the {@link Facts}. */
-export function Fact({ name, children }: FactProps) {
+/** One of the {@link DetailList}. */
+export function Detail({ name, children }: DetailProps) {
   return (
     <div>
       <dt>{name}</dt>

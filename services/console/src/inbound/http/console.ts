@@ -1,7 +1,6 @@
 /**
- * The console's listener: the page and its API, for people with a browser. It is a server of its
- * own, which the world may reach: no internal route is on it, and no internal token or management
- * key opens anything here.
+ * The console's public listener: the page and its API. It has no internal routes, and accepts
+ * neither internal tokens nor management keys.
  */
 import type { FastifyInstance } from "@kapi/http";
 
@@ -19,10 +18,7 @@ import { installSessionRoutes, type SessionRouteDependencies } from "./session-r
 import { signedInRoutes } from "./signed-in-routes.ts";
 import { installWebhookRoutes } from "./webhook-routes.ts";
 
-/**
- * On every answer. Nothing runs or is shown but what comes from here, nobody may frame it, and
- * nothing is kept.
- */
+/** On every answer: only own resources, no framing, no caching. */
 const HEADERS = {
   "content-security-policy": [
     "default-src 'none'",
@@ -41,10 +37,7 @@ const HEADERS = {
   "cross-origin-resource-policy": "same-origin",
   "cache-control": "no-store",
 };
-/**
- * Where the console is reached over https: for a year browsers come no other way, also to a first
- * page.
- */
+/** Over https: browsers use only https for a year. */
 const HTTPS_HEADERS = { ...HEADERS, "strict-transport-security": "max-age=31536000" };
 
 export interface ConsoleDependencies extends SessionRouteDependencies, ServerDependencies {
@@ -57,10 +50,7 @@ export interface ConsoleDependencies extends SessionRouteDependencies, ServerDep
   readonly assets: Assets;
 }
 
-/**
- * Adds everything of the console to its server. A new group of routes is a file here that takes
- * `SignedInRoutes`.
- */
+/** Installs the console. A new group of routes is a file here that takes `SignedInRoutes`. */
 export function installConsole(app: FastifyInstance, dependencies: ConsoleDependencies): void {
   const { directory, secureCookies } = dependencies;
   const headers = secureCookies ? HTTPS_HEADERS : HEADERS;

@@ -10,9 +10,8 @@ const COMMENT = ":\n\n";
 const OK = 200;
 
 /**
- * One stream of server-sent events. While the connection is full nothing is written and only the
- * newest sample is kept, so that a slow browser costs no memory and sees the newest when it is
- * ready again.
+ * A stream of server-sent events. While the connection is full, only the newest sample is kept: a
+ * slow browser costs no memory and continues with the newest.
  */
 export class EventStream implements LiveSink {
   readonly #response: ServerResponse;

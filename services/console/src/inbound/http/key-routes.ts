@@ -22,10 +22,7 @@ const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
   "webhooks:manage": "Add, change, test and delete webhook endpoints, and send events again",
 };
 
-/**
- * The organization's management keys. One that is made here reaches all its servers
- * (decisions, 12).
- */
+/** Management keys of the organization. A new key reaches all its servers (decisions, 12). */
 export function installKeyRoutes(routes: SignedInRoutes, directory: Directory): void {
   routes.get("/scopes", () => ({ scopes: SCOPES.map((scope) => ({ scope, description: SCOPE_TEXTS[scope] })) }));
   routes.get("/keys", async ({ user }) => ({ keys: await directory.keys(user.organizationId) }));

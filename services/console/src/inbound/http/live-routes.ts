@@ -26,7 +26,7 @@ export function installLiveRoutes(
     stream.begin(headers, unwatch);
     return reply;
   });
-  // Streams never end by themselves, and would hold up the stop of the listener.
+  // Streams never end by themselves and would block the stop of the listener.
   app.addHook("preClose", (done) => {
     live.endAll();
     done();

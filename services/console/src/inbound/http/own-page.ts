@@ -1,16 +1,10 @@
-/**
- * Whether a request comes from the console's own page, and not from another site that the browser
- * shows beside it.
- */
+/** Checks that a request comes from the console's own page (CSRF protection). */
 import { timingSafeEqual } from "node:crypto";
 
 import { CSRF_HEADER } from "@kapi/contracts";
 import { ApiError, type FastifyRequest } from "@kapi/http";
 
-/**
- * Throws 403 for a request that a browser says comes from another site. What is no browser says
- * nothing.
- */
+/** Throws 403 for a request from another site. Only browsers send these headers. */
 export function requireOwnOrigin(request: FastifyRequest): void {
   const { origin, "sec-fetch-site": site } = request.headers;
   const isOwnSite = site === undefined || site === "same-origin";
@@ -18,10 +12,7 @@ export function requireOwnOrigin(request: FastifyRequest): void {
   if (!isOwnSite || !isOwnOrigin) throw new ApiError("CROSS_SITE_REQUEST");
 }
 
-/**
- * Throws 403 for a request that does not know the session's token, which only the own page can
- * read.
- */
+/** Throws 403 without the CSRF token of the session, which only the own page can read. */
 export function requireCsrfToken(request: FastifyRequest, csrfToken: string): void {
   requireOwnOrigin(request);
   const given = request.headers[CSRF_HEADER];

@@ -1,8 +1,4 @@
-/**
- * The console's page: what its build has left in a folder, read once at the start. There are few
- * files, none of them changes while a process lives, and what is not in the folder at the start can
- * be asked for by no path.
- */
+/** The built page, read once at the start. No path reaches other files. */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -61,10 +57,7 @@ export function readAssets(folder: string): Assets {
   );
 }
 
-/**
- * Serves the page. A path that is no file is one of the page's own: it gets the page, which shows
- * what the path names.
- */
+/** Serves the page. A path that is not a file gets the page, which routes it. */
 export function installPages(app: FastifyInstance, assets: Assets): void {
   for (const path of ["/", "/console"]) app.get(path, (_request, reply) => reply.redirect(ROOT, MOVED));
   app.get(`${ROOT}*`, (request, reply) => {

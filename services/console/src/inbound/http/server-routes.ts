@@ -37,7 +37,7 @@ export function installServerRoutes(
   });
   routes.get("/servers/:serverId/accounts", async ({ user }, request, reply) => {
     const { serverId } = parse(ServerPath, request.params);
-    // Never without a page: a page is what a person can look at.
+    // Always paged.
     const { page = 1, limit = DEFAULT_PAGE_LIMIT, ...filter } = parse(ListTradingAccountsQuery, request.query);
     const body = await listAccounts(dependencies, user.organizationId, serverId, { page, limit, ...filter });
     return reply.type(JSON_TYPE).send(body);

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from "@kapi/http";
 
 import { SESSION_ABSOLUTE_MS } from "../../domain/session-life.ts";
 
-/** Only the console's own paths are told the session. */
+/** Path of the cookie: only the console's own routes receive the session. */
 const COOKIE_PATH = "/console";
 /** What browsers ask of a `__Host-` cookie. */
 const SECURE_COOKIE_PATH = "/";

@@ -9,9 +9,8 @@ import { sessionIdOf } from "./session-cookie.ts";
 export type SignedInHandler = (signedIn: SignedIn, request: FastifyRequest, reply: FastifyReply) => unknown;
 
 /**
- * The only way to add a route to the console's API that is not the sign-in: nobody gets in without
- * a session (401), nothing is changed without its CSRF token (403), both before the body is looked
- * at.
+ * The only way to add routes other than the sign-in. They require a session (401), and for changes
+ * its CSRF token (403); both are checked before the body.
  */
 export interface SignedInRoutes {
   get(path: string, handler: SignedInHandler): void;

@@ -10,9 +10,8 @@ const JSON_TYPE = "application/json; charset=utf-8";
 const ENDPOINT = "/webhooks/:endpointId";
 
 /**
- * The organization's webhook endpoints and what was sent to them: the same routes, bodies and
- * answers as the management API has below `/webhooks`. The organization is that of the session,
- * whatever else a request names.
+ * Webhook endpoints and deliveries: routes, bodies and answers of the management API below
+ * `/webhooks`. The organization is always that of the session.
  */
 export function installWebhookRoutes(routes: SignedInRoutes, webhooks: Webhooks): void {
   const passed =
@@ -20,7 +19,7 @@ export function installWebhookRoutes(routes: SignedInRoutes, webhooks: Webhooks)
     async (signedIn, request, reply) => {
       const asked = { caller: callerOf(signedIn, addressOf(request)), ...requestFor(route, request) };
       const answer = await webhooks(signedIn.user.organizationId, asked);
-      if ("refusal" in answer) throw answer.refusal;
+      if ("rejection" in answer) throw answer.rejection;
       const { status, body } = answer;
       return reply.code(status).type(JSON_TYPE).send(body);
     };

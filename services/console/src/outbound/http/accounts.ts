@@ -63,8 +63,8 @@ function overviewOf(server: Server, accountCount: number): ServerOverview {
 }
 
 /**
- * The exact body of an answer, or null where it is 404.
- * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS where the organization has its share there
+ * The exact body; null: 404. @throws ApiError TOO_MANY_CONCURRENT_REQUESTS if the organization has
+ * its share
  */
 async function bytesOf<R extends InternalRoute>(
   client: InternalClient,

@@ -26,7 +26,7 @@ export function commandsOver(client: InternalClient): Commands {
       const asked = { body: { reads: [{ organizationId, commandId }] } };
       const { status, body } = await callRouteRaw(client, readCommands, asked, { repeatable: true });
       if (status !== OK) throw unexpected(readCommands.path, status);
-      // One line for the one that was asked for; an empty one where there is none.
+      // One line per requested id; empty: no such command.
       const end = body.indexOf(LINE_FEED);
       if (end < 0) throw new DependencyError("command-status answered no line");
       return end === 0 ? null : body.subarray(0, end);

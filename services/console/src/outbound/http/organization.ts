@@ -25,7 +25,7 @@ import type { Credits, Directory, FormerUserSource } from "../../domain/ports.ts
 
 const CLIENT_ERRORS_FROM = 400;
 const UNAUTHORIZED = 401;
-/** Most keys, and servers, of one organization that are shown. */
+/** Maximum number of keys, and of servers, that are shown. */
 const MAX_KEYS = 1_000;
 const MAX_SERVERS = 500;
 const ITEMS_PER_PAGE = 100;
@@ -99,10 +99,7 @@ export function formerUsersOver(client: InternalClient): FormerUserSource {
   };
 }
 
-/**
- * The answer, parsed. Throws the ApiError that the request is refused with, and DependencyError for
- * anything else.
- */
+/** Returns the parsed answer. Throws the ApiError of a rejection, and DependencyError otherwise. */
 async function ask<R extends InternalRoute>(
   client: InternalClient,
   route: R,
@@ -124,7 +121,7 @@ async function bytesOf<R extends InternalRoute>(
   const response = await callRouteRaw(client, route, asked, options);
   const { status, body } = response;
   const path = pathOf(route, asked);
-  // It is this service that is not let in: nobody has to sign in again.
+  // This service was not authenticated: the person need not sign in again.
   if (status === UNAUTHORIZED) throw unexpected(path, status);
   if (status >= CLIENT_ERRORS_FROM) throw refusalOf(path, response);
   return body;

@@ -7,13 +7,13 @@ const CLIENT_ERRORS_FROM = 400;
 /** Saving an endpoint looks its name up first. */
 const TIMEOUT_MS = 10_000;
 
-/** The webhooks service over internal HTTP. What it refuses, the person is told as it says it. */
+/** The webhooks service over internal HTTP. Its errors are shown unchanged. */
 export function webhooksOver(client: InternalClient): Webhooks {
   return async (organizationId, { route, params, caller, ...rest }) => {
     const asked = { ...rest, params: { ...params, organizationId } };
     const options = { timeoutMs: TIMEOUT_MS, headers: callerHeaders(caller) };
     const response = await callRouteRaw(client, route, asked, options);
     const { status, body } = response;
-    return status < CLIENT_ERRORS_FROM ? { status, body } : { refusal: refusalOf(pathOf(route, asked), response) };
+    return status < CLIENT_ERRORS_FROM ? { status, body } : { rejection: refusalOf(pathOf(route, asked), response) };
   };
 }

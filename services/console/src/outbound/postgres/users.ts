@@ -19,7 +19,7 @@ interface ActiveUserRow extends UserRow {
   readonly session_version: number;
 }
 
-// The unique address decides: of two users who are made at once under one address, one is.
+// The unique index decides between concurrent creations.
 const insertRow = statement<{ id: string }>(
   "users_insert",
   `insert into users (id, organization_id, organization_name, email, name, password_hash, created_at)
@@ -55,8 +55,8 @@ const countRows = statement<{ total: number }>(
   `select count(*) as total from users where organization_id = $1`,
 );
 
-// A user is known by the version of the sessions: it rises with every change, on both sides.
-// Whoever was disabled on one side stays so.
+// `session_version` is the version of a user: every change raises it, in both services. A disabled
+// user stays disabled.
 const takeOverRows = statement<Record<string, never>>(
   "users_take_over",
   `insert into users as kept

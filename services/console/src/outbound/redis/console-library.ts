@@ -1,7 +1,4 @@
 import { readFileSync } from "node:fs";
 
-/**
- * The function library behind the calls of this folder, which a connection that makes them is
- * given.
- */
+/** Redis functions behind the calls of this folder. */
 export const CONSOLE_LIBRARY = readFileSync(new URL("console.lua", import.meta.url), "utf8");

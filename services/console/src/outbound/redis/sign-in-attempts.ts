@@ -24,10 +24,10 @@ export const signInBothKey = (emailHash: string, address: string): string => `{s
 export const signInKnownKey = (emailHash: string, address: string): string => `{sign-in}:known:${emailHash}:${address}`;
 
 /**
- * Counts attempts in Redis. The connection needs the function library of the console. An attempt
- * waits after {@link FREE_FAILURES_PER_EMAIL} or {@link FREE_FAILURES_PER_ADDRESS} failures: from
- * the last one 1, 2, 4 … 60 s. Failures from a network from which somebody has signed in under the
- * e-mail address count apart: failures elsewhere do not lock its users out.
+ * Counts attempts in Redis. The connection needs the function library of the console. After {@link
+ * FREE_FAILURES_PER_EMAIL} or {@link FREE_FAILURES_PER_ADDRESS} failures an attempt waits 1, 2, 4 …
+ * 60 s since the last one. Failures from a network of an earlier successful sign-in count
+ * separately: failures elsewhere do not lock users out.
  */
 export function createSignInAttempts(redis: RedisConnection): SignInAttempts {
   return {

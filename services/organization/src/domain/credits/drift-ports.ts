@@ -1,64 +1,62 @@
 import type { Shard } from "@kapi/admission/redis";
 
 import type { LedgerWallet } from "./drift.ts";
-import type { Leg, WalletDelta } from "./leg.ts";
+import type { LedgerEntry, WalletDelta } from "./ledger-entry.ts";
 import type { LedgerPosition } from "./ports.ts";
 
-/** What a check found to be right. */
+/** The last check of a wallet that found no drift. */
 export interface WalletCheck {
   readonly organizationId: string;
-  /** The legs of this epoch and below are in the sums. */
+  /** The sums include all entries up to this epoch. */
   readonly epoch: number;
   readonly sums: WalletDelta;
-  /** When all legs were last read, from the first on. */
+  /** When all entries were last summed up, from the first one. */
   readonly wholeAtMs: number;
 }
 
-/** A wallet of the ledger, with what a check of it needs. */
+/** A wallet of the ledger, with what its check needs. */
 export interface CheckableWallet extends LedgerWallet {
   readonly usageLines: number;
-  /** Whether a change of it is in the ledger and not surely in Redis. */
+  /** Whether a change is in the ledger and perhaps not in Redis. */
   readonly waitsForRedis: boolean;
-  /** The last check; null: there was none. */
+  /** Null: the wallet was never checked. */
   readonly checked: WalletCheck | null;
-  /** What the dropped months summed up to, and the last epoch of them; null: none was dropped. */
-  readonly closed: Pick<WalletCheck, "epoch" | "sums"> | null;
+  /** Sums of the dropped months and their last epoch; null: no month was dropped. */
+  readonly closing: Pick<WalletCheck, "epoch" | "sums"> | null;
 }
 
-export interface WalletLook {
+export interface WalletPage {
   /** Ordered by organization. */
   readonly wallets: readonly CheckableWallet[];
   /**
-   * Every leg of the tag up to this epoch is in the sums of the wallets; those recorded later are
-   * of a higher one.
+   * The sums include every entry of the shard up to this epoch. Later entries have a higher one.
    */
   readonly throughEpoch: number;
-  /** Where the tag records from the look on. */
+  /** Where the shard records after this read. */
   readonly position: LedgerPosition;
 }
 
-export interface LegSums {
-  readonly legs: number;
+export interface EntrySums {
+  readonly entries: number;
   readonly sums: WalletDelta;
 }
 
-/** What checks of wallets read and keep. */
 export interface WalletChecks {
-  /** The tags that have wallets. */
-  tags(): Promise<Shard[]>;
-  /** Runs `work` in a transaction; from its `look` on nothing is recorded in the tag. */
-  alone<T>(
+  /** Shards that have wallets. */
+  shards(): Promise<Shard[]>;
+  /** Runs `work` in a transaction. After `readPage` nobody records in the shard until it ends. */
+  exclusively<T>(
     work: (tx: {
-      /** Wallets of a tag, at most `limit`, of organizations after `afterId`. */
-      look(tag: Shard, afterId: string, limit: number): Promise<WalletLook>;
-      /** Those of `told` that the ledger does not have. */
-      unrecorded(seen: WalletLook, told: readonly Leg[]): Promise<Leg[]>;
+      /** At most `limit` wallets of organizations after `afterId`. */
+      readPage(shard: Shard, afterId: string, limit: number): Promise<WalletPage>;
+      /** Those of `entries` that the ledger does not have. */
+      unrecorded(page: WalletPage, entries: readonly LedgerEntry[]): Promise<LedgerEntry[]>;
     }) => Promise<T>,
   ): Promise<T>;
-  /** Sums up the legs of each organization above `afterEpoch`, up to `throughEpoch`. */
-  sumLegs(
+  /** Sums up entries of each organization after `afterEpoch` and up to `throughEpoch`. */
+  sumEntries(
     asked: readonly { readonly organizationId: string; readonly afterEpoch: number }[],
     throughEpoch: number,
-  ): Promise<ReadonlyMap<string, LegSums>>;
+  ): Promise<ReadonlyMap<string, EntrySums>>;
   keep(checks: readonly WalletCheck[]): Promise<void>;
 }

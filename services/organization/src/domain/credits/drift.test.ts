@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 
-import { creditsOf, driftOfLegs, driftOfRedis, withAvailable } from "./drift.ts";
-import type { Leg } from "./leg.ts";
+import { creditsOf, driftOfEntries, driftOfRedis, withAvailable } from "./drift.ts";
+import type { LedgerEntry } from "./ledger-entry.ts";
 
 const organizationId = "01990000-0000-7000-8000-000000000001";
 const sums = { purchased: 100, reserved: 5, consumed: 20 };
 const ledger = [{ organizationId, sums }];
-const read: Leg = {
+const read: LedgerEntry = {
   chargeId: "charge",
   kind: "consume",
   organizationId,
@@ -21,12 +21,12 @@ const read: Leg = {
 describe("a wallet in Redis", () => {
   const withRead = { purchased: 100, reserved: 5, consumed: 23, available: 72 };
 
-  it("is as it should be with the ledger's sums, and the charges that the ledger does not have yet", () => {
+  it("is correct with the ledger's sums plus the charges that the ledger does not have yet", () => {
     expect(driftOfRedis(ledger, new Map([[organizationId, withAvailable(sums)]]), [])).toEqual([]);
     expect(driftOfRedis(ledger, new Map([[organizationId, withRead]]), [read])).toEqual([]);
   });
 
-  it("drifts by every credit that one of its sums is away", () => {
+  it("drifts by the difference of one sum", () => {
     const [drift, ...more] = driftOfRedis(ledger, new Map([[organizationId, withRead]]), []);
     expect(more).toEqual([]);
     expect(drift).toMatchObject({
@@ -40,16 +40,16 @@ describe("a wallet in Redis", () => {
     expect(driftOfRedis(ledger, new Map([[organizationId, wrongSum]]), [])).toHaveLength(1);
   });
 
-  it("drifts where it is not there, unless it is empty", () => {
+  it("drifts if it is missing, unless it is empty", () => {
     expect(driftOfRedis(ledger, new Map(), [])).toMatchObject([{ found: null }]);
     const empty = { organizationId, sums: { purchased: 0, reserved: 0, consumed: 0 } };
     expect(driftOfRedis([empty], new Map(), [])).toEqual([]);
   });
 });
 
-it("a wallet of the ledger drifts where its legs sum up to something else", () => {
-  expect(driftOfLegs(ledger, new Map([[organizationId, sums]]))).toEqual([]);
-  const [drift] = driftOfLegs(ledger, new Map([[organizationId, { ...sums, reserved: 12 }]]));
-  expect(drift).toMatchObject({ source: "legs" });
+it("a wallet of the ledger drifts if its entries give other sums", () => {
+  expect(driftOfEntries(ledger, new Map([[organizationId, sums]]))).toEqual([]);
+  const [drift] = driftOfEntries(ledger, new Map([[organizationId, { ...sums, reserved: 12 }]]));
+  expect(drift).toMatchObject({ source: "entries" });
   expect(drift && creditsOf(drift)).toBe(7);
 });

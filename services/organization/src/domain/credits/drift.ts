@@ -1,29 +1,27 @@
-import { type Leg, type WalletDelta, deltasByOrganization } from "./leg.ts";
+import { type LedgerEntry, type WalletDelta, deltasByOrganization } from "./ledger-entry.ts";
 
-/** The sums of a wallet, in credits. */
 export interface WalletSums extends WalletDelta {
   readonly available: number;
 }
 
-/** A wallet as the ledger keeps it. */
 export interface LedgerWallet {
   readonly organizationId: string;
   readonly sums: WalletDelta;
 }
 
-/** A wallet that another source tells otherwise than the ledger's sums. */
+/** A wallet whose sums in the ledger differ from another source. */
 export interface Drift {
   readonly organizationId: string;
-  /** Who tells it otherwise: the wallet in Redis, or the legs of the ledger itself. */
-  readonly source: "redis" | "legs";
+  /** What differs: the wallet in Redis, or the sums of the ledger's entries. */
+  readonly source: "redis" | "entries";
   readonly expected: WalletSums;
-  /** Null: that source has no such wallet. */
+  /** Null: the source has no such wallet. */
   readonly found: WalletSums | null;
 }
 
 const NAMES = ["purchased", "reserved", "consumed", "available"] as const;
 
-/** Sums with what follows from them: purchased = available + reserved + consumed. */
+/** Adds the available credits: purchased = available + reserved + consumed. */
 export function withAvailable({ purchased, reserved, consumed }: WalletDelta): WalletSums {
   return { purchased, reserved, consumed, available: purchased - reserved - consumed };
 }
@@ -37,13 +35,13 @@ export function plus(one: WalletDelta, other: WalletDelta | undefined): WalletDe
 }
 
 /**
- * The wallets that Redis tells otherwise: it must have what the ledger has, and the charges
- * `unrecorded`, which it made and the ledger does not have yet.
+ * Wallets that differ in Redis. Expected are the sums of the ledger plus the charges `unrecorded`,
+ * which Redis made and the ledger does not have yet.
  */
 export function driftOfRedis(
   ledger: readonly LedgerWallet[],
   redis: ReadonlyMap<string, WalletSums>,
-  unrecorded: readonly Leg[],
+  unrecorded: readonly LedgerEntry[],
 ): Drift[] {
   const under = deltasByOrganization(unrecorded);
   return ledger.flatMap(({ organizationId, sums }) => {
@@ -52,12 +50,12 @@ export function driftOfRedis(
   });
 }
 
-/** The wallets whose legs sum up to something else. */
-export function driftOfLegs(ledger: readonly LedgerWallet[], legs: ReadonlyMap<string, WalletDelta>): Drift[] {
+/** Wallets whose entries give other sums. */
+export function driftOfEntries(ledger: readonly LedgerWallet[], entries: ReadonlyMap<string, WalletDelta>): Drift[] {
   return ledger.flatMap(({ organizationId, sums }) => {
-    const found = legs.get(organizationId);
+    const found = entries.get(organizationId);
     const expected = withAvailable(sums);
-    return driftBetween({ organizationId, source: "legs", expected, found: found ? withAvailable(found) : null });
+    return driftBetween({ organizationId, source: "entries", expected, found: found ? withAvailable(found) : null });
   });
 }
 
@@ -65,9 +63,7 @@ function driftBetween(drift: Drift): Drift[] {
   return creditsOf(drift) === 0 ? [] : [drift];
 }
 
-/**
- * How many credits a wallet is away from what it should be: the greatest difference of its sums.
- */
+/** The greatest difference between expected and found sums, in credits. */
 export function creditsOf({ expected, found }: Pick<Drift, "expected" | "found">): number {
   return Math.max(...NAMES.map((name) => Math.abs(expected[name] - (found?.[name] ?? 0))));
 }

@@ -1,7 +1,6 @@
 /**
- * The most that each of several queues may give to a batch of `capacity`, so that those with little
- * give all they have, and those with much share what is left. Queues that fill up fast then hold up
- * nobody but themselves.
+ * How many entries each queue may add to a batch of `capacity`. Short queues add all they have;
+ * long ones share the rest, so a full queue delays only itself.
  */
 export function fairShare(waiting: readonly number[], capacity: number): number {
   let left = capacity;

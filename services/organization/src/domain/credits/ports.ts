@@ -1,13 +1,12 @@
-/** What operations on credits need from outside. */
 import type { SettlementRequest, Shard, SyncedWallet } from "@kapi/admission/redis";
 
 import type { AuditRecord } from "../audit.ts";
 import type { KeyUse } from "../directory/ports.ts";
-import type { Leg, RecordedLeg } from "./leg.ts";
+import type { LedgerEntry, RecordedEntry } from "./ledger-entry.ts";
 import type { UsageDay } from "./usage-day.ts";
-import type { UsageLeg } from "./usage-line.ts";
+import type { UsageLine } from "./usage-line.ts";
 
-/** A command that is not final, with what is reserved for it. */
+/** A command that is not final, with its reservation. */
 export interface OpenCommand {
   readonly commandId: string;
   readonly organizationId: string;
@@ -15,29 +14,28 @@ export interface OpenCommand {
   readonly reservedCredits: number;
 }
 
-/** What command-status knows of a command. */
 export type CommandState = "unknown" | "open" | "final";
 
-/** What the ledger asks of command-status. Every call rejects when it is away. */
+/** Every call rejects when command-status is unavailable. */
 export interface CommandStatus {
   /**
-   * Resolves once everything published to `commands.*` and `command.events` before the call was
-   * taken in.
+   * Resolves once command-status has read everything published to `commands.*` and `command.events`
+   * before the call.
    */
   readonly caughtUp: () => Promise<void>;
-  /** The commands of these organizations that are not final. */
+  /** Commands of these organizations that are not final. */
   readonly open: (organizationIds: readonly string[]) => Promise<readonly OpenCommand[]>;
-  /** The state of each command, in the order of the ids. */
+  /** States in the order of the ids. */
   readonly states: (commandIds: readonly string[]) => Promise<readonly CommandState[]>;
 }
 
-/** Reads where `command.events` begins and ends, per partition. */
+/** First and end offsets of `command.events`, per partition. */
 export interface EventLog {
   readonly begins: () => Promise<ReadonlyMap<number, bigint>>;
   readonly ends: () => Promise<ReadonlyMap<number, bigint>>;
 }
 
-/** A wallet's own facts, without its sums. */
+/** A wallet without its sums. */
 export interface WalletRecord {
   readonly organizationId: string;
   readonly id: string;
@@ -45,13 +43,13 @@ export interface WalletRecord {
   readonly createdAtMs: number;
 }
 
-/** Where a wallet is in the order of all. */
+/** Position of a wallet in the order of all wallets. */
 export interface WalletPlace {
-  readonly tag: Shard;
+  readonly shard: Shard;
   readonly organizationId: string;
 }
 
-/** A leg of the ledger that the wallet in Redis does not have yet. */
+/** A ledger entry that the wallet in Redis does not have yet. */
 export interface PendingWalletChange {
   readonly chargeId: string;
   readonly organizationId: string;
@@ -59,138 +57,132 @@ export interface PendingWalletChange {
   readonly credits: number;
   readonly epoch: number;
   /**
-   * Whether it waits for so long that Redis may have it and not remember that, or is of a kind that
-   * Redis cannot apply: its tag is opened anew. False unless told.
+   * Redis may have applied it and forgotten so, or cannot apply its kind: the shard must be synced
+   * again.
    */
   readonly isOld?: boolean;
 }
 
-/** A reservation that nothing has settled. */
+/** A reservation without a settlement. */
 export interface Reservation {
-  /** When it was made, as PostgreSQL writes it: to the microsecond. */
+  /** Time as PostgreSQL writes it, in microseconds. */
   readonly at: string;
   readonly chargeId: string;
-  /**
-   * The command that it was made for; another id than `chargeId` where an earlier reservation of
-   * the command came back.
-   */
+  /** Differs from `chargeId` if an earlier reservation of the command was released. */
   readonly commandId: string;
   readonly organizationId: string;
   readonly credits: number;
 }
 
-/** Where a wallet shard records now. It stays so while the shard's lock is shared. */
+/** Where a wallet shard records. Fixed while the shard's lock is shared. */
 export interface LedgerPosition {
   readonly epoch: number;
   /** When the month of the epoch began. */
   readonly beganMs: number;
-  /** The table of the month that the epoch is in. */
-  readonly entries: string;
-  /** That of the month that the shard was in before; null: there was none. */
-  readonly previousEntries: string | null;
+  /** Table of that month. */
+  readonly table: string;
+  /** Table of the shard's previous month; null: the shard had none. */
+  readonly previousTable: string | null;
 }
 
-/** The ledger's partitions. A month is its first day, such as `2026-11-01`, in UTC. */
+/** The ledger's partitions. A month is its first day in UTC: `2026-11-01`. */
 export interface CreditMonths {
-  /** Makes the partition of a month unless it is there. */
+  /** Creates the partition of a month if it is missing. */
   keep(month: string): Promise<void>;
   /**
-   * Raises the epochs that are further behind the database's clock, and so takes their shards into
-   * the month of now.
+   * Raises epochs that are more than `lagMs` behind the database's clock, which moves their shards
+   * into the current month.
    */
   raiseLagging(lagMs: number): Promise<void>;
-  /** Drops the oldest month if it is before `firstKept` and nobody is using it; whether it did. */
+  /** Drops the oldest month if it is before `firstKept` and unused; returns whether it did. */
   dropOldest(firstKept: string): Promise<boolean>;
-  /** Deletes closings of wallets that no kept month follows, at most `limit`; returns how many. */
+  /** Deletes at most `limit` wallet closings that no kept month follows; returns how many. */
   deleteClosings(limit: number): Promise<number>;
-  /** How many entries were put aside. */
+  /** Number of entries in `refused_credit_entries`. */
   countRefused(): Promise<number>;
 }
 
-/** Which reservations are old. */
 export interface OldReservations {
-  /** Those made before this. */
+  /** Upper bound of the creation time. */
   readonly beforeMs: number;
-  /** The same for exports, and for those of which the operation is not known. */
+  /** The same for exports and unknown operations. */
   readonly longBeforeMs: number;
-  /** Only those that come after this one. */
+  /** Where the page before ended. */
   readonly after: Reservation | null;
 }
 
-/** The legs of the ledger that are lines of the usage list. */
+/** The usage list. */
 export interface UsageLines {
   /** Newest first. */
-  page(organizationId: string, limit: number, offset: number): Promise<UsageLeg[]>;
+  page(organizationId: string, limit: number, offset: number): Promise<UsageLine[]>;
   total(organizationId: string): Promise<number>;
-  /** Summed up per day and operation, from `firstDay` on; days in no particular order. */
+  /** Sums per day and operation since `firstDay`, unordered. */
   byDay(organizationId: string, firstDay: string): Promise<UsageDay[]>;
 }
 
-/** What is done together or not at all. */
+/** One transaction on the ledger. */
 export interface CreditTransaction {
   /**
-   * Shares the locks of `tags` until the transaction ends and returns where they record. It comes
-   * before anything is read from Redis that the ledger shall record: no opening computes wallets in
-   * between, and no month ends.
+   * Shares the locks of `shards` until the transaction ends; returns where they record. Take them
+   * before reading usage from Redis: no sync reads wallets in between, and no month ends.
    */
-  shareTagLocks(tags: readonly Shard[]): Promise<ReadonlyMap<Shard, LedgerPosition>>;
+  shareShardLocks(shards: readonly Shard[]): Promise<ReadonlyMap<Shard, LedgerPosition>>;
   /**
-   * Adds what the ledger does not have yet of `told`, in any order and however often it is told;
-   * keeps the wallets' sums and the open reservations, and writes a fact where a wallet comes down
-   * to its low-balance threshold. The tags' locks must be shared. Returns every distinct leg; those
-   * of organizations without a wallet are left out, and those that are so old that a dropped month
-   * may have them: these are put aside.
+   * Adds the entries that the ledger does not have, in any order; updates wallets, open
+   * reservations and usage per day; writes an event when a wallet falls to its low-balance
+   * threshold. Needs the shards' locks. Returns each distinct entry as first recorded. Entries
+   * without a wallet are left out; entries that a dropped month may have are put aside.
    */
-  recordLegs(positions: ReadonlyMap<Shard, LedgerPosition>, told: Iterable<Leg>, nowMs: number): Promise<RecordedLeg[]>;
+  recordEntries(
+    positions: ReadonlyMap<Shard, LedgerPosition>,
+    entries: Iterable<LedgerEntry>,
+    nowMs: number,
+  ): Promise<RecordedEntry[]>;
   /** Notes that the ledger has all command events of these partitions before `nextOffset`. */
   raiseConsumedOffsets(reached: readonly { partition: number; nextOffset: bigint }[]): void;
-  /**
-   * How the reservations of these charges ended, with the epoch that it was recorded under; of
-   * those that have.
-   */
+  /** Settlements of these charges, each with its epoch; open charges are left out. */
   readSettlements(chargeIds: readonly string[]): Promise<SettlementRequest[]>;
-  /** Credits that these charges consumed, by charge id; of those that consumed any. */
+  /** Consumed credits by charge id; charges that consumed nothing are left out. */
   readConsumed(chargeIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
-  /** What a purchase id names, or null. */
+  /** Null: the purchase id is unused. */
   readPurchase(purchaseId: string): Promise<{ organizationId: string; credits: number } | null>;
   insertPending(changes: readonly PendingWalletChange[]): Promise<void>;
-  /** Makes an organization's wallet, empty, unless it has one. */
+  /** Creates an empty wallet unless the organization has one. */
   insertWallet(wallet: WalletRecord): Promise<void>;
   readWallet(organizationId: string): Promise<WalletRecord | null>;
-  /** Sets the threshold of a wallet, in credits; false: the organization has none. */
+  /** False: the organization has no wallet. */
   setLowBalanceThreshold(organizationId: string, credits: number, nowMs: number): Promise<boolean>;
-  /** Adds entries for the audit log: of those with an event id, those that are not there. */
+  /** Adds entries for the audit log; known event ids are skipped. */
   recordAudit(records: readonly AuditRecord[]): void;
-  /** Notes the first use of each key, with its entry in the audit log; each key once in a call. */
+  /** Records the first use of keys, also in the audit log; each key once per call. */
   recordFirstKeyUses(uses: readonly KeyUse[]): void;
 }
 
-/** The ledger of the service's own database. */
 export interface CreditStore {
   transaction<T>(work: (tx: CreditTransaction) => Promise<T>): Promise<T>;
   organizationExists(id: string): Promise<boolean>;
   readWallet(organizationId: string): Promise<WalletRecord | null>;
-  /** The wallets of `tags` in their order, as many as `limit` of those that come after one. */
-  walletsOf(tags: readonly Shard[], after: WalletPlace | null, limit: number): Promise<WalletPlace[]>;
+  /** At most `limit` wallets of `shards` after `after`, in order. */
+  walletsOf(shards: readonly Shard[], after: WalletPlace | null, limit: number): Promise<WalletPlace[]>;
   /**
-   * Raises the tag's epoch, and gives `open` the tag's wallets and open reservations in batches;
-   * one that begins with the wallet that the batch before ended with has more of its reservations.
-   * Every leg that they include is of an earlier epoch, every later one of this epoch or above.
+   * Raises the shard's epoch and passes its wallets and open reservations to `sync` in batches. The
+   * last wallet of a batch may continue in the next one. They include exactly the entries of
+   * earlier epochs.
    */
-  readForOpening<T>(
-    tag: Shard,
-    open: (epoch: number, wallets: AsyncIterable<readonly SyncedWallet[]>) => Promise<T>,
+  readForSync<T>(
+    shard: Shard,
+    sync: (epoch: number, wallets: AsyncIterable<readonly SyncedWallet[]>) => Promise<T>,
   ): Promise<T>;
-  /** Old reservations, the oldest first, as many as `limit` of those that come after one. */
+  /** At most `limit` old reservations, oldest first. */
   oldReservations(range: OldReservations, limit: number): Promise<Reservation[]>;
-  /** Per partition of `command.events`, the offset before which the ledger has everything. */
+  /** The offset of each partition of `command.events` before which the ledger has everything. */
   consumedOffsets(): Promise<ReadonlyMap<number, bigint>>;
   insertPending(changes: readonly PendingWalletChange[]): Promise<void>;
   /**
-   * At most `limit` changes that wait for Redis, purchases first; none of `exceptTags`. Old: those
-   * that wait for longer than `oldAfterMs`.
+   * At most `limit` changes that wait for Redis, purchases first, without those of `exceptShards`.
+   * Old after `oldAfterMs`.
    */
-  readPending(limit: number, exceptTags: readonly Shard[], oldAfterMs: number): Promise<PendingWalletChange[]>;
-  /** Removes changes that Redis has. */
+  readPending(limit: number, exceptShards: readonly Shard[], oldAfterMs: number): Promise<PendingWalletChange[]>;
+  /** Removes changes that Redis has applied. */
   deletePending(chargeIds: readonly string[]): Promise<void>;
 }

@@ -1,55 +1,49 @@
 import type { UsageByDayAnswer } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 
-import type { Leg } from "./leg.ts";
+import type { LedgerEntry } from "./ledger-entry.ts";
 import { isUsageLine } from "./usage-line.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
-/** What the lines of one operation on one day sum up to; also a change of it, where it is added. */
+/** Sums of the usage lines of one operation on one day; also a change of these sums. */
 export interface UsageDay {
   readonly organizationId: string;
   /** `2026-11-21`, in UTC. */
   readonly day: string;
   readonly operation: string;
-  /** Lines with credits above zero. */
+  /** Lines with positive credits. */
   readonly requests: number;
   readonly credits: number;
 }
 
-/** The day of a moment, in UTC. */
 export function dayOf(atMs: number): string {
   return toIso(atMs).slice(0, "2026-11-21".length);
 }
 
-/**
- * What a leg adds to its day under `operation`, the one that its line shows; null for a leg that is
- * no line.
- */
+/** What an entry adds to its day under `operation`; null: it is no usage line. */
 export function usageDayOf(
-  leg: Pick<Leg, "kind" | "credits" | "action" | "organizationId" | "atMs">,
+  entry: Pick<LedgerEntry, "kind" | "credits" | "action" | "organizationId" | "atMs">,
   operation: string,
 ): UsageDay | null {
-  if (!isUsageLine(leg)) return null;
-  const isRequest = leg.kind === "consume" || leg.kind === "reserve";
+  if (!isUsageLine(entry)) return null;
+  const isRequest = entry.kind === "consume" || entry.kind === "reserve";
   return {
-    organizationId: leg.organizationId,
-    day: dayOf(leg.atMs),
+    organizationId: entry.organizationId,
+    day: dayOf(entry.atMs),
     operation,
     requests: isRequest ? 1 : 0,
-    credits: isRequest ? leg.credits : -leg.credits,
+    credits: isRequest ? entry.credits : -entry.credits,
   };
 }
 
-/** The same change taken back. */
 export function withdrawn(change: UsageDay): UsageDay {
   return { ...change, requests: -change.requests, credits: -change.credits };
 }
 
 /**
- * One sum for each organization, day and operation, without those that change nothing; in one
- * order, so that two transactions that change the same days wait for each other and never in a
- * circle.
+ * Sums by organization, day and operation, without zeros. Sorted: one lock order for all
+ * transactions prevents deadlocks.
  */
 export function summedUsageDays(changes: Iterable<UsageDay>): UsageDay[] {
   const sums = new Map<string, UsageDay>();
@@ -68,10 +62,7 @@ export function summedUsageDays(changes: Iterable<UsageDay>): UsageDay[] {
     .map(([, sum]) => sum);
 }
 
-/**
- * The last `days` days up to the one of `nowMs`, oldest first, each with its operations, the most
- * expensive first.
- */
+/** The last `days` days up to `nowMs`, oldest first; operations by cost, highest first. */
 export function usageByDay(found: readonly UsageDay[], days: number, nowMs: number): UsageByDayAnswer["days"] {
   const byDay = Map.groupBy(found, ({ day }) => day);
   return Array.from({ length: days }, (_, index) => {
@@ -83,7 +74,6 @@ export function usageByDay(found: readonly UsageDay[], days: number, nowMs: numb
   });
 }
 
-/** The first of the last `days` days up to the one of `nowMs`. */
 export function firstDay(days: number, nowMs: number): string {
   return dayOf(nowMs - (days - 1) * DAY_MS);
 }

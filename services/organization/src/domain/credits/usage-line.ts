@@ -1,39 +1,38 @@
 import type { Actor, CreditUsage } from "@kapi/contracts";
 
-import type { Leg } from "./leg.ts";
+import type { LedgerEntry } from "./ledger-entry.ts";
 
-/** A line of the usage list: the leg it is made of, with the request that it goes back to. */
-export interface UsageLeg {
+/** A line of the usage list: an entry with the request behind it. */
+export interface UsageLine {
   readonly kind: "consume" | "refund" | "reserve" | "settle";
   readonly credits: number;
-  /** As the request called it; for a release, the request that reserved. */
+  /** Operation of the request; of a release, of the request that reserved. */
   readonly operation: string;
   readonly requestId: string | null;
   readonly commandId: string | null;
-  /** Who asked for it; null where an earlier release recorded it. */
+  /** Who made the request; null: recorded by an earlier release. */
   readonly createdBy: Actor | null;
   readonly at: string;
 }
 
 /**
- * Whether a leg is a line of the usage list (decisions, 7.4): what a request consumed or reserved,
- * and what came back of it. The lines of a wallet sum up to lifetimeConsumed + reservedCredits at
- * every moment: consuming a reservation moves credits from the one to the other, so it has no line
- * of its own. The same condition stands in migrations/0003.
+ * Whether an entry is a line of the usage list (decisions, 7.4). Lines sum up to lifetimeConsumed +
+ * reservedCredits. Consuming a reservation only moves credits between the two, so it is no line.
+ * Keep the condition of migrations/0003 the same.
  */
-export function isUsageLine({ kind, credits, action }: Pick<Leg, "kind" | "credits" | "action">): boolean {
+export function isUsageLine({ kind, credits, action }: Pick<LedgerEntry, "kind" | "credits" | "action">): boolean {
   return credits > 0 && (kind === "consume" || kind === "refund" || kind === "reserve" || action === "release");
 }
 
-/** The line as the API shows it: what came back is negative. */
-export function usageLine(leg: UsageLeg): CreditUsage {
-  const back = leg.kind === "refund" || leg.kind === "settle";
+/** The line as the API shows it: returned credits are negative. */
+export function usageLine(entry: UsageLine): CreditUsage {
+  const back = entry.kind === "refund" || entry.kind === "settle";
   return {
-    xRequestId: leg.requestId,
-    operation: leg.operation,
-    credits: back ? -leg.credits : leg.credits,
-    commandId: leg.commandId,
-    at: leg.at,
-    createdBy: leg.createdBy,
+    xRequestId: entry.requestId,
+    operation: entry.operation,
+    credits: back ? -entry.credits : entry.credits,
+    commandId: entry.commandId,
+    at: entry.at,
+    createdBy: entry.createdBy,
   };
 }

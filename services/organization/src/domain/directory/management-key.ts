@@ -1,16 +1,13 @@
 import type { ConsoleKey, KeyEntry } from "@kapi/contracts";
 
-/** A management key as this service keeps it, without anything of its secret. */
+/** A management key without its secret. */
 export interface ManagementKey extends Omit<KeyEntry, "kind" | "version" | "secretHash"> {
   readonly name: string;
   readonly createdAt: string;
   readonly revokedAt: string | null;
 }
 
-/**
- * The key as people are shown it; one that has run out is `expired`, though nothing was written
- * when it did.
- */
+/** The key as people see it. Expiry writes nothing: the status follows from the time. */
 export function consoleKeyOf(key: ManagementKey, nowMs: number): ConsoleKey {
   const hasExpired = key.expiresAt !== null && Date.parse(key.expiresAt) <= nowMs;
   return {

@@ -1,4 +1,3 @@
-/** What operations on the directory need from outside. */
 import type { DirectoryEntry, FormerUser, KeyEntry, Prices, ServerEntry } from "@kapi/contracts";
 
 import type { AuditRecord } from "../audit.ts";
@@ -11,14 +10,12 @@ export type NewServer = Pick<
   "serverId" | "organizationId" | "tradingServerUrl" | "configuration" | "sealedToken"
 >;
 
-/** A server that was added or changed. */
 export interface RegisteredServer {
   readonly server: ServerEntry;
-  /** As it was before; null: it is new. */
+  /** Null: the server is new. */
   readonly before: NewServer | null;
 }
 
-/** An organization, as the operator's list has it. */
 export interface Organization {
   readonly organizationId: string;
   readonly name: string;
@@ -29,41 +26,34 @@ export interface Organization {
 export interface KeyUse {
   readonly keyId: string;
   readonly atMs: number;
-  /** Network address that it came from; null: not known. */
+  /** Network address of the caller; null: unknown. */
   readonly address: string | null;
 }
 
-/**
- * What is done together or not at all. Changes are announced through the outbox, in the same
- * transaction.
- */
+/** One transaction. It announces changes through the outbox. */
 export interface DirectoryTransaction {
   insertOrganization(id: string, name: string, nowMs: number): Promise<void>;
-  /**
-   * How many keys an organization has: those that can be used, and all with revoked and expired
-   * ones. Until the transaction ends nobody else adds one.
-   */
+  /** Counts usable keys and all keys. Nobody else adds a key until the transaction ends. */
   lockAndCountKeys(organizationId: string, nowMs: number): Promise<{ readonly active: number; readonly total: number }>;
   insertKey(key: NewKey, nowMs: number): Promise<ManagementKey>;
   /**
-   * Revokes a key; a revoked key stays so, and is not new. Null: there is no such key, or it is not
-   * of the organization, where one is named.
+   * Revokes a key; `isNew` is false if it was revoked before. Null: no such key in the
+   * organization, or anywhere if `organizationId` is null.
    */
   revokeKey(
     keyId: string,
     organizationId: string | null,
     nowMs: number,
   ): Promise<{ readonly key: ManagementKey; readonly isNew: boolean } | null>;
-  /** Sets the status of a server of the organization; whether it had another one. */
+  /** Returns whether the status changed. */
   setServerStatus(organizationId: string, serverId: string, status: "active" | "disabled"): Promise<boolean>;
-  /** Adds a server, or changes where it is reached. Null: the id is another organization's. */
+  /** Null: the id belongs to another organization. */
   upsertServer(server: NewServer, nowMs: number): Promise<RegisteredServer | null>;
   setPrices(prices: Prices): Promise<void>;
-  /** Adds entries for the audit log: of those with an event id, those that are not there. */
+  /** Adds entries for the audit log; known event ids are skipped. */
   recordAudit(records: readonly AuditRecord[]): void;
 }
 
-/** The directory of the service's own database. */
 export interface DirectoryStore {
   transaction<T>(work: (tx: DirectoryTransaction) => Promise<T>): Promise<T>;
   readOrganization(id: string): Promise<Organization | null>;
@@ -71,24 +61,24 @@ export interface DirectoryStore {
   /** Newest first. */
   readOrganizations(range: RowRange): Promise<Organization[]>;
   countOrganizations(): Promise<number>;
-  /** Active keys first, then the newest first. */
+  /** Active keys first, then newest first. */
   readKeys(organizationId: string, range: RowRange): Promise<ManagementKey[]>;
   countKeys(organizationId: string): Promise<number>;
-  /** Names of keys by their ids, without those of unknown ids. */
+  /** Names by id; unknown ids are left out. */
   readKeyNames(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** Servers that were not removed, oldest first. */
+  /** Without removed servers, oldest first. */
   readServers(organizationId: string, range: RowRange): Promise<ServerEntry[]>;
   countServers(organizationId: string): Promise<number>;
-  /** A server, if it is the organization's and was not removed. */
+  /** Null: removed, or not in the organization. */
   readServer(organizationId: string, serverId: string): Promise<ServerEntry | null>;
-  /** Every entry of the directory, some hundred at a time. */
+  /** All entries, some hundred at a time. */
   readDirectory(): AsyncIterable<readonly DirectoryEntry[]>;
 }
 
-/** Users that the console service has still to take over. */
+/** Users that the console service has not taken over yet. */
 export interface FormerUsers {
-  /** Those that it does not have, or has as of an earlier change; at most `limit`. */
+  /** At most `limit` users that the console has not, or has in an earlier version. */
   unmoved(limit: number): Promise<FormerUser[]>;
-  /** Notes that it has these as of these changes. */
+  /** Records that the console has these versions. */
   markMoved(users: readonly Pick<FormerUser, "userId" | "sessionVersion">[]): Promise<void>;
 }

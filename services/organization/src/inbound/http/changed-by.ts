@@ -2,9 +2,7 @@ import { callerOf, addressOf, type FastifyRequest } from "@kapi/http";
 
 import type { AuditCaller } from "../../domain/audit.ts";
 
-/**
- * Who asks for a change, for the audit log: the person that the console names, else the operator.
- */
+/** Who makes a change, for the audit log: the person whom the console names, else the operator. */
 export function changedBy(request: FastifyRequest): AuditCaller {
   return callerOf(request.headers) ?? { actor: { type: "operator", id: null }, address: addressOf(request) };
 }

@@ -9,10 +9,7 @@ import { listCreditUsage } from "../../operations/credits/list-credit-usage.ts";
 import { listUsageByDay } from "../../operations/credits/list-usage-by-day.ts";
 import { purchaseCredits } from "../../operations/credits/purchase-credits.ts";
 
-/**
- * Wallets and what was used of them: for the gateway, the operator, and the people of an
- * organization.
- */
+/** Wallets and usage, for the gateway, the operator and the console. */
 export function installCreditRoutes(
   app: FastifyInstance,
   context: LedgerContext & { readonly usageLines: UsageLines },

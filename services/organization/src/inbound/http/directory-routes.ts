@@ -20,15 +20,12 @@ import { revokeKey } from "../../operations/directory/revoke-key.ts";
 import { setServerStatus } from "../../operations/directory/set-server-status.ts";
 import { changedBy } from "./changed-by.ts";
 
-/** What the routes of the directory work with. */
 export interface DirectoryRouteContext extends RegistrationContext, Omit<LedgerContext, "store"> {
   readonly store: Store;
   readonly redis: RedisConnection;
 }
 
-/**
- * Organizations, keys, servers and prices: for the operator, and for the people of an organization.
- */
+/** Organizations, keys, servers and prices, for the operator and the console. */
 export function installDirectoryRoutes(app: FastifyInstance, context: DirectoryRouteContext): void {
   const { store, clock } = context;
   serve(app, ORGANIZATION_ROUTES.listOrganizations, ({ query }) => listOrganizations(context, query));
@@ -81,7 +78,7 @@ function installKeyRoutes(app: FastifyInstance, context: DirectoryRouteContext):
   }));
 }
 
-/** Users from before the console service, for it to take over. */
+/** Users of earlier releases, which the console service takes over. */
 export function installFormerUsers(app: FastifyInstance, users: FormerUsers, limit: number): void {
   serve(app, ORGANIZATION_ROUTES.listFormerUsers, async () => ({ users: await users.unmoved(limit) }));
   serve(app, ORGANIZATION_ROUTES.markUsersMoved, async ({ body }) => {

@@ -5,29 +5,29 @@ import { isTransient } from "@kapi/postgres";
 import { inBatchSpan, type Traceparent } from "@kapi/runtime";
 
 import type { LedgerContext } from "../../operations/credits/ledger-context.ts";
-import { recordSettlements, type TakenIn } from "../../operations/credits/record-settlements.ts";
+import { recordSettlements, type ReachedOffset } from "../../operations/credits/record-settlements.ts";
 
 const MAX_PARTITIONS_TOGETHER = 4;
 
-/** What came of one partition. */
+/** A batch of one partition. */
 interface Part {
   readonly events: readonly CommandEvent[];
-  readonly takenIn: TakenIn;
-  /** The spans of handling its messages, of those that are traced. */
+  readonly reached: ReachedOffset;
+  /** Spans of its traced messages. */
   readonly members: readonly (Traceparent | undefined)[];
 }
 
 /**
- * Takes batches of `command.events` into the ledger. Partitions that are handled at the same time
- * share one transaction.
+ * Records batches of `command.events` in the ledger. Partitions that are handled concurrently share
+ * a transaction.
  */
-export function takeCommandEvents(context: LedgerContext): (batch: Batch) => Promise<BatchOutcome> {
+export function consumeCommandEvents(context: LedgerContext): (batch: Batch) => Promise<BatchOutcome> {
   const take = batcher<Part, void>({
     load: async (parts) => {
-      const takenIn = parts.map((part) => part.takenIn);
+      const reached = parts.map((part) => part.reached);
       const events = parts.flatMap((part) => part.events);
       const members = parts.flatMap((part) => part.members);
-      await inBatchSpan("record settlements", members, () => recordSettlements(context, events, takenIn));
+      await inBatchSpan("record settlements", members, () => recordSettlements(context, events, reached));
       return parts.map(() => undefined);
     },
     maxBatchSize: MAX_PARTITIONS_TOGETHER,
@@ -43,30 +43,30 @@ export function takeCommandEvents(context: LedgerContext): (batch: Batch) => Pro
     }
     const last = messages.at(-1);
     if (last === undefined) return { deadLetters };
-    const takenIn = { partition, nextOffset: last.offset + 1n };
+    const reached = { partition, nextOffset: last.offset + 1n };
     const members = messages.map(({ traceparent }) => traceparent);
-    await retryingTransient(() => take({ events, takenIn, members }));
+    await retryingTransient(() => take({ events, reached, members }));
     return { deadLetters };
   };
 }
 
-/** The event, or why the message is none. */
+/** The event, or why the message is invalid. */
 function eventFromWire(message: Message): CommandEvent | string {
   let json: unknown;
   try {
     json = JSON.parse(message.value.toString("utf8"));
   } catch (error) {
-    if (error instanceof SyntaxError) return "the value is no JSON";
+    if (error instanceof SyntaxError) return "the value is not JSON";
     throw error;
   }
   const parsed = CommandEvent.safeParse(json);
-  return parsed.success ? parsed.data : `no command event: ${parsed.error.issues[0]?.path.join(".") ?? ""}`;
+  return parsed.success ? parsed.data : `not a command event: ${parsed.error.issues[0]?.path.join(".") ?? ""}`;
 }
 
 async function retryingTransient(work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    throw isTransient(error) ? new RetryableError("the ledger is away", { cause: error }) : error;
+    throw isTransient(error) ? new RetryableError("the ledger is unavailable", { cause: error }) : error;
   }
 }

@@ -14,15 +14,14 @@ import { isApplied } from "./settle-in-redis.ts";
 
 const MAX_CHANGES_PER_BATCH = 500;
 /**
- * A change that waits for longer than this is not repeated. Redis may have applied it when its
- * reply was lost, and forgets that after {@link SETTLED_TTL_MS}; half of it leaves room for what
- * was noted late.
+ * Older changes are not repeated: Redis may have applied one and forgets that after {@link
+ * SETTLED_TTL_MS}. The other half is a margin for changes that were noted late.
  */
 const REPEATED_WITHIN_MS = SETTLED_TTL_MS / 2;
 
 /**
- * Gives Redis the legs that it does not have yet; returns how many it took. What it cannot take
- * stays, and the changes of a tag that is closed or unreachable hide none of another.
+ * Applies pending changes in Redis; returns how many it accepted. The others stay. Changes of an
+ * unsynced or unreachable shard do not hide those of others.
  */
 export async function applyPending(context: LedgerContext): Promise<number> {
   const skipped = new Set<Shard>();
@@ -32,29 +31,28 @@ export async function applyPending(context: LedgerContext): Promise<number> {
     const { applied, waiting } = await applyChanges(context, changes);
     taken += applied;
     const known = skipped.size;
-    for (const tag of waiting) skipped.add(tag);
+    for (const shard of waiting) skipped.add(shard);
     if (changes.length < MAX_CHANGES_PER_BATCH || skipped.size === known) return taken;
   }
 }
 
-/** What became of changes. */
 export interface AppliedChanges {
   readonly applied: number;
-  /** Tags that cannot take theirs now: closed, or unreachable. */
+  /** Unsynced or unreachable shards. */
   readonly waiting: ReadonlySet<Shard>;
 }
 
 /**
- * Gives Redis these legs, and removes those that it took. The tag of one that Redis may have and
- * not remember is closed instead: its next opening sets the wallets from the ledger, which has the
- * leg.
+ * Applies these changes in Redis and removes those that it accepted. If Redis may have applied one
+ * and forgotten so, its shard becomes unsynced instead: the next sync sets its wallets from the
+ * ledger.
  */
 export async function applyChanges(
   context: LedgerContext,
   changes: readonly PendingWalletChange[],
 ): Promise<AppliedChanges> {
   const applied: string[] = [];
-  const waiting = await closeTagsOfOld(context, changes);
+  const waiting = await unsyncShardsOfOld(context, changes);
   const take = ({ chargeId, organizationId }: Change, reply: SettlementReply | undefined): void => {
     if (isApplied(reply)) applied.push(chargeId);
     if (reply === "unsynced" || reply === "unreachable") waiting.add(shardOf(organizationId));
@@ -73,27 +71,30 @@ export async function applyChanges(
 }
 
 /**
- * Closes the tags that were not opened since an old change was recorded; returns them, and those
- * that cannot be asked.
+ * Marks shards unsynced that have old changes and no sync since. Returns these shards, and the
+ * unreachable ones.
  */
-async function closeTagsOfOld(context: LedgerContext, changes: readonly PendingWalletChange[]): Promise<Set<Shard>> {
+async function unsyncShardsOfOld(context: LedgerContext, changes: readonly PendingWalletChange[]): Promise<Set<Shard>> {
   const waiting = new Set<Shard>();
   const old = Map.groupBy(
     changes.filter(({ isOld }) => isOld),
     ({ organizationId }) => shardOf(organizationId),
   );
-  for (const [tag, ofTag] of old) {
+  for (const [shard, ofShard] of old) {
     try {
-      const marked = await markUnsynced(context.redis, tag, Math.max(...ofTag.map(({ epoch }) => epoch)));
+      const marked = await markUnsynced(context.redis, shard, Math.max(...ofShard.map(({ epoch }) => epoch)));
       if (marked === "synced_since") continue;
-      // The loop comes by again and again until the tag is opened.
+      // The loop retries until the shard is synced.
       if (marked === "unsynced") {
-        context.logger.warn({ tag, changes: ofTag.length }, "a tag is opened anew: it may have these changes already");
+        context.logger.warn(
+          { shard, changes: ofShard.length },
+          "a shard becomes unsynced: Redis may have applied these changes and forgotten them",
+        );
       }
     } catch (error) {
       warnWaiting(context, error);
     }
-    waiting.add(tag);
+    waiting.add(shard);
   }
   return waiting;
 }
@@ -124,5 +125,5 @@ async function applyPurchase(
 }
 
 function warnWaiting({ logger }: LedgerContext, error: unknown): void {
-  logger.warn({ err: error }, "changes of wallets wait for Redis");
+  logger.warn({ err: error }, "wallet changes wait for Redis");
 }

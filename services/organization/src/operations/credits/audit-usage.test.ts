@@ -21,7 +21,7 @@ describe("the uses of keys among usage entries", () => {
     ]);
   });
 
-  it("are none of what came back, and none of entries of 0.1.0", () => {
+  it("exclude refunds, releases and entries of 0.1.0", () => {
     expect(keyUsesOf([used("a", 1, "refund"), used("a", 2, "release"), used(null, 3)])).toEqual([]);
   });
 });
@@ -49,7 +49,7 @@ function ended(change: Partial<CommandEvent>): CommandEvent {
 }
 
 describe("the password resets among events of commands", () => {
-  it("name who asked for it, from where, the account and how it ended", () => {
+  it("name actor, address, account and outcome", () => {
     expect(resetsOf([ended({})])).toMatchObject([
       {
         action: "account.password_reset",
@@ -66,13 +66,13 @@ describe("the password resets among events of commands", () => {
     ]);
   });
 
-  it("are one entry however often the event comes, and one of 0.1.0 names nobody", () => {
+  it("have one event id per repeated event, and no actor in 0.1.0", () => {
     const { createdBy: _actor, callerAddress: _address, ...earlier } = ended({});
     const [first, again] = resetsOf([ended({}), earlier]);
     expect(again).toMatchObject({ eventId: first?.eventId, actor: null, address: null });
   });
 
-  it("are no other commands, and none that is not final", () => {
+  it("exclude other commands and commands that are not final", () => {
     expect(resetsOf([ended({ operation: "finance.deposit" }), ended({ status: "leased" })])).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** What the credit ledger takes in and the audit log records too, in the same transaction. */
+/** Audit log entries that are recorded in the transaction of usage and settlements. */
 import { type Actor, type CommandEvent, isFinal, isPasswordReset } from "@kapi/contracts";
 import { uuidV5 } from "@kapi/kernel";
 import type { UsageEntry } from "@kapi/admission/redis";
@@ -6,7 +6,7 @@ import type { UsageEntry } from "@kapi/admission/redis";
 import type { AuditRecord } from "../../domain/audit.ts";
 import type { KeyUse } from "../../domain/directory/ports.ts";
 
-/** The oldest request of each key among usage entries. What came back is no use. */
+/** The oldest request of each key. Refunds and releases are no use. */
 export function keyUsesOf(entries: readonly UsageEntry[]): KeyUse[] {
   const first = new Map<string, KeyUse>();
   for (const { keyId, kind, atMs, address } of entries) {
@@ -18,9 +18,8 @@ export function keyUsesOf(entries: readonly UsageEntry[]): KeyUse[] {
 }
 
 /**
- * The password resets among events of commands, each with how it ended; the same for each repeat of
- * its event. In one order, so that two transactions with the same ones do not wait for each other
- * in a circle.
+ * Password resets with their outcome; a repeated event gives the same record. Sorted: one lock
+ * order for all transactions prevents deadlocks.
  */
 export function resetsOf(events: readonly CommandEvent[]): AuditRecord[] {
   return events.flatMap(resetOf).sort((a, b) => ((a.eventId ?? "") < (b.eventId ?? "") ? -1 : 1));
@@ -35,7 +34,6 @@ function resetOf(event: CommandEvent): AuditRecord[] {
       actor,
       address: event.callerAddress ?? null,
       organizationId,
-      // The audit log names a reset as the command does.
       action: operation,
       subject: { type: "account", id: `${serverId}/${accountNumber}` },
       details: { commandId, status, errorCode },

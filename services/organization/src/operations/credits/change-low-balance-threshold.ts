@@ -6,10 +6,9 @@ import { walletOrError } from "./get-credit-balance.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 
 /**
- * Sets the threshold below which a wallet is low, in credits. Redis is told within the transaction,
- * whose share of the tag's lock keeps an opening from setting the wallet meanwhile: where Redis
- * cannot take it, nothing is changed, and once this has resolved both have it. Throws 404 for an
- * organization without a wallet.
+ * Sets the low-balance threshold, in credits. Redis is set within the transaction, whose share of
+ * the shard's lock keeps a sync from setting the wallet meanwhile. If Redis fails, nothing changes.
+ * Throws 404 without a wallet.
  */
 export function changeLowBalanceThreshold(
   { store, redis, clock }: LedgerContext,
@@ -17,7 +16,7 @@ export function changeLowBalanceThreshold(
   credits: number,
 ): Promise<Wallet> {
   return store.transaction(async (tx) => {
-    await tx.shareTagLocks([shardOf(organizationId)]);
+    await tx.shareShardLocks([shardOf(organizationId)]);
     const isKnown = await tx.setLowBalanceThreshold(organizationId, credits, clock.nowMs());
     if (!isKnown) throw new ApiError("WALLET_NOT_FOUND");
     return walletOrError(await setLowBalanceThreshold(redis, organizationId, credits));

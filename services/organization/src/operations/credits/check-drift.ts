@@ -2,28 +2,25 @@ import { delay } from "@kapi/kernel";
 import { type Shard, readShard } from "@kapi/admission/redis";
 import { gauge } from "@kapi/runtime";
 
-import { type Drift, creditsOf, driftOfLegs, driftOfRedis, plus } from "../../domain/credits/drift.ts";
-import type { CheckableWallet, WalletCheck, WalletChecks, WalletLook } from "../../domain/credits/drift-ports.ts";
-import type { Leg } from "../../domain/credits/leg.ts";
+import { type Drift, creditsOf, driftOfEntries, driftOfRedis, plus } from "../../domain/credits/drift.ts";
+import type { CheckableWallet, WalletCheck, WalletChecks, WalletPage } from "../../domain/credits/drift-ports.ts";
+import type { LedgerEntry } from "../../domain/credits/ledger-entry.ts";
 import type { LedgerContext } from "./ledger-context.ts";
-import { legFromEntry } from "./usage-legs.ts";
+import { entryFromUsage } from "./convert-usage.ts";
 
-/** Wallets that are looked at together. */
-const WALLETS_PER_LOOK = 500;
+/** Wallets of one comparison. */
+const WALLETS_PER_PAGE = 500;
+/** Shards with longer streams are not compared in this round: reading them would block Redis. */
+const MAX_ENTRIES_PER_CALL = 10_000;
 /**
- * With more entries in its stream a tag is not compared in this round: reading them would hold
- * Redis.
+ * Settlements reach the ledger just before Redis. So a wallet drifts only if it differs at every
+ * comparison; a busy wallet agrees at some.
  */
-const MAX_ENTRIES_PER_LOOK = 10_000;
+const COMPARISONS = 8;
+const COMPARISON_PAUSE_MS = 1_000;
 /**
- * A settlement is in the ledger a moment before it is in Redis. A wallet drifts when it does so at
- * each of these looks; one that is used without a pause agrees at some of them.
- */
-const LOOKS = 8;
-const LOOK_PAUSE_MS = 1_000;
-/**
- * How often all legs of a wallet are summed up, not only those since the last check; wallets with
- * more lines never are again.
+ * How often all entries of a wallet are summed up again, not only those since the last check.
+ * Wallets with more lines are never summed up again.
  */
 const WHOLE_CHECK_INTERVAL_MS = 24 * 3_600_000;
 const MAX_WHOLE_LINES = 500_000;
@@ -32,33 +29,28 @@ const BEFORE_ALL_EPOCHS = -1;
 
 const walletsInDrift = gauge(
   "organization.wallets_in_drift",
-  "Wallets that Redis, the ledger's sums and its legs do not tell alike",
+  "Wallets that differ between Redis, the ledger's sums and its entries",
   "{wallet}",
 );
-const greatestDrift = gauge(
-  "organization.greatest_drift",
-  "How far the wallet is off that is off most, in credits",
-  "{credit}",
-);
+const greatestDrift = gauge("organization.greatest_drift", "Greatest drift of a wallet, in credits", "{credit}");
 
 export interface DriftContext extends LedgerContext {
   readonly checks: WalletChecks;
-  /** Only tests look faster. */
-  readonly lookPauseMs?: number;
+  /** Shorter in tests. */
+  readonly comparisonPauseMs?: number;
 }
 
 /**
- * Compares every wallet as Redis has it, as the ledger keeps it, and as the ledger's legs give it;
- * logs those that differ as errors and sets the metrics. It repairs nothing: what is wrong shall be
- * seen. Returns what it found. Throws where PostgreSQL is away; tags that are closed or unreachable
- * are not compared with Redis.
+ * Compares every wallet in Redis, in the ledger, and by the ledger's entries. Logs drifts as
+ * errors, sets the metrics and returns the drifts. It never corrects them. Throws if PostgreSQL is
+ * unavailable. Unsynced and unreachable shards are not compared with Redis.
  */
 export async function checkDrift(context: DriftContext): Promise<Drift[]> {
   const found: Drift[] = [];
-  for (const tag of await context.checks.tags()) {
+  for (const shard of await context.checks.shards()) {
     let afterId: string | null = BEFORE_ALL_IDS;
     while (afterId !== null) {
-      const page = await checkPage(context, tag, afterId);
+      const page = await checkPage(context, shard, afterId);
       found.push(...page.drifts);
       afterId = page.nextAfterId;
     }
@@ -69,52 +61,52 @@ export async function checkDrift(context: DriftContext): Promise<Drift[]> {
   return found;
 }
 
-interface Look extends WalletLook {
+interface ComparedPage extends WalletPage {
   readonly driftsOfRedis: readonly Drift[];
 }
 
 async function checkPage(
   context: DriftContext,
-  tag: Shard,
+  shard: Shard,
   afterId: string,
 ): Promise<{ drifts: Drift[]; nextAfterId: string | null }> {
-  const first = await lookAt(context, tag, afterId);
+  const first = await comparePage(context, shard, afterId);
   const { wallets, throughEpoch } = first;
-  const ofLegs = await checkLegs(context, wallets, throughEpoch);
+  const ofEntries = await checkEntries(context, wallets, throughEpoch);
   let ofRedis = first.driftsOfRedis;
-  for (let looks = 1; looks < LOOKS && ofRedis.length > 0; looks += 1) {
-    await delay(context.lookPauseMs ?? LOOK_PAUSE_MS);
-    const again = await lookAt(context, tag, afterId);
+  for (let comparisons = 1; comparisons < COMPARISONS && ofRedis.length > 0; comparisons += 1) {
+    await delay(context.comparisonPauseMs ?? COMPARISON_PAUSE_MS);
+    const again = await comparePage(context, shard, afterId);
     const before = new Set(ofRedis.map((drift) => drift.organizationId));
     ofRedis = again.driftsOfRedis.filter((drift) => before.has(drift.organizationId));
   }
   const last = wallets.at(-1);
-  const nextAfterId = last && wallets.length === WALLETS_PER_LOOK ? last.organizationId : null;
-  return { drifts: [...ofRedis, ...ofLegs], nextAfterId };
+  const nextAfterId = last && wallets.length === WALLETS_PER_PAGE ? last.organizationId : null;
+  return { drifts: [...ofRedis, ...ofEntries], nextAfterId };
 }
 
-/** Reads wallets in the ledger and in Redis while nothing is recorded in their tag. */
-function lookAt({ checks, redis, logger }: DriftContext, tag: Shard, afterId: string): Promise<Look> {
-  return checks.alone(async (tx) => {
-    const seen = await tx.look(tag, afterId, WALLETS_PER_LOOK);
+/** Reads wallets from the ledger and Redis while nothing is recorded in their shard. */
+function comparePage({ checks, redis, logger }: DriftContext, shard: Shard, afterId: string): Promise<ComparedPage> {
+  return checks.exclusively(async (tx) => {
+    const seen = await tx.readPage(shard, afterId, WALLETS_PER_PAGE);
     const ids = seen.wallets.map((wallet) => wallet.organizationId);
-    const snapshot = await readShard(redis, tag, ids, MAX_ENTRIES_PER_LOOK).catch((error: unknown) => {
-      logger.warn({ err: error, tag }, "the wallets of a tag are not compared with Redis");
+    const snapshot = await readShard(redis, shard, ids, MAX_ENTRIES_PER_CALL).catch((error: unknown) => {
+      logger.warn({ err: error, shard }, "wallets of a shard could not be compared with Redis");
       return { kind: "unsynced" } as const;
     });
     if (snapshot.kind !== "ready") return { ...seen, driftsOfRedis: [] };
-    const unrecorded: readonly Leg[] = await tx.unrecorded(seen, snapshot.usage.map(legFromEntry));
-    // A change that waits for Redis may be there already: nobody can tell.
+    const unrecorded: readonly LedgerEntry[] = await tx.unrecorded(seen, snapshot.usage.map(entryFromUsage));
+    // Redis may have a pending change already: such wallets are not comparable.
     const comparable = seen.wallets.filter((wallet) => !wallet.waitsForRedis);
     return { ...seen, driftsOfRedis: driftOfRedis(comparable, snapshot.wallets, unrecorded) };
   });
 }
 
 /**
- * Sums up the legs since the last check of each wallet; what is as it should be is where the next
- * check begins.
+ * Sums up the entries since each wallet's last check. A wallet without drift is where its next
+ * check starts.
  */
-async function checkLegs(
+async function checkEntries(
   { checks, clock }: DriftContext,
   wallets: readonly CheckableWallet[],
   throughEpoch: number,
@@ -125,20 +117,20 @@ async function checkLegs(
     organizationId,
     afterEpoch: base?.epoch ?? BEFORE_ALL_EPOCHS,
   }));
-  const added = await checks.sumLegs(asked, throughEpoch);
+  const added = await checks.sumEntries(asked, throughEpoch);
   const sums = new Map(
     [...added].map(([id, { sums }]) => {
       const base = bases.get(id);
       return [id, base ? plus(base.sums, sums) : sums];
     }),
   );
-  const drifts = driftOfLegs(wallets, sums);
+  const drifts = driftOfEntries(wallets, sums);
   const wrong = new Set(drifts.map((drift) => drift.organizationId));
   await checks.keep(
     wallets.flatMap(({ organizationId, sums }) => {
       const base = bases.get(organizationId);
       const isNews =
-        base === undefined || base === null || base.wholeAtMs === null || (added.get(organizationId)?.legs ?? 0) > 0;
+        base === undefined || base === null || base.wholeAtMs === null || (added.get(organizationId)?.entries ?? 0) > 0;
       if (wrong.has(organizationId) || !isNews) return [];
       return [{ organizationId, sums, epoch: throughEpoch, wholeAtMs: base?.wholeAtMs ?? nowMs }];
     }),
@@ -147,17 +139,14 @@ async function checkLegs(
 }
 
 interface Base extends Pick<WalletCheck, "epoch" | "sums"> {
-  /** When all legs were last read; null: they are read now. */
+  /** When all entries were last summed up; null: now. */
   readonly wholeAtMs: number | null;
 }
 
-/**
- * What an earlier check found, to go on from; else what the dropped months summed up to. Null: all
- * legs are summed up.
- */
-function baseOf({ checked, closed, usageLines }: CheckableWallet, nowMs: number): Base | null {
+/** The last check, else the sums of the dropped months. Null: sum up all entries. */
+function baseOf({ checked, closing, usageLines }: CheckableWallet, nowMs: number): Base | null {
   const isDue = checked !== null && nowMs - checked.wholeAtMs > WHOLE_CHECK_INTERVAL_MS;
-  const isDropped = checked !== null && closed !== null && checked.epoch < closed.epoch;
+  const isDropped = checked !== null && closing !== null && checked.epoch < closing.epoch;
   if (checked !== null && !isDropped && !(isDue && usageLines <= MAX_WHOLE_LINES)) return checked;
-  return closed === null ? null : { ...closed, wholeAtMs: null };
+  return closing === null ? null : { ...closing, wholeAtMs: null };
 }

@@ -5,13 +5,10 @@ import { readWallet, type WalletReply } from "@kapi/admission/redis";
 
 import type { LedgerContext } from "./ledger-context.ts";
 
-/** What Retry-After says while wallets are being set from the ledger, in seconds. */
-const CLOSED_RETRY_AFTER_S = 1;
+/** Retry-After while a shard is unsynced, in seconds. */
+const UNSYNCED_RETRY_AFTER_S = 1;
 
-/**
- * The wallet as getCreditBalance shows it, without a charge. Throws 404 for an organization without
- * one.
- */
+/** The answer of getCreditBalance, without a charge. Throws 404 without a wallet. */
 export async function getCreditBalance(
   { redis }: Pick<LedgerContext, "redis">,
   organizationId: string,
@@ -19,9 +16,7 @@ export async function getCreditBalance(
   return walletOrError(await readWallet(redis, organizationId));
 }
 
-/**
- * The wallet of a reply; 404 where there is none, 500 with Retry-After where it cannot be told now.
- */
+/** Throws 404 without a wallet, and 500 with Retry-After while the shard is unsynced. */
 export function walletOrError(reply: WalletReply): Wallet {
   switch (reply.kind) {
     case "wallet":
@@ -29,6 +24,6 @@ export function walletOrError(reply: WalletReply): Wallet {
     case "no_wallet":
       throw new ApiError("WALLET_NOT_FOUND");
     case "unsynced":
-      throw new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": String(CLOSED_RETRY_AFTER_S) } });
+      throw new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": String(UNSYNCED_RETRY_AFTER_S) } });
   }
 }

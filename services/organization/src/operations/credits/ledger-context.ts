@@ -4,7 +4,7 @@ import type { Logger } from "@kapi/runtime";
 
 import type { CreditStore } from "../../domain/credits/ports.ts";
 
-/** What every operation on the ledger works with. */
+/** Dependencies of the operations on the ledger. */
 export interface LedgerContext {
   readonly store: CreditStore;
   readonly redis: RedisConnection;

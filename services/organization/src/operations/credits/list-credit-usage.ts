@@ -4,9 +4,8 @@ import type { UsageLines } from "../../domain/credits/ports.ts";
 import { usageLine } from "../../domain/credits/usage-line.ts";
 
 /**
- * The body of listCreditUsage: a page of an organization's usage, newest first. What is still in
- * the streams of Redis is not in it yet; that takes less than a second. An organization without a
- * wallet has none.
+ * The body of listCreditUsage: a page of usage, newest first. Entries in the streams of Redis are
+ * missing for less than a second. Without a wallet the list is empty.
  */
 export async function listCreditUsage(
   lines: UsageLines,
@@ -15,6 +14,6 @@ export async function listCreditUsage(
 ): Promise<{ usage: CreditUsage[]; pagination: Pagination }> {
   const total = await lines.total(organizationId);
   const offset = (query.page - 1) * query.limit;
-  const legs = offset < total ? await lines.page(organizationId, query.limit, offset) : [];
-  return { usage: legs.map(usageLine), pagination: paginationOf(query, total) };
+  const entries = offset < total ? await lines.page(organizationId, query.limit, offset) : [];
+  return { usage: entries.map(usageLine), pagination: paginationOf(query, total) };
 }

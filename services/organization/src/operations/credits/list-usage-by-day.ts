@@ -4,9 +4,7 @@ import type { Clock } from "@kapi/kernel";
 import type { UsageLines } from "../../domain/credits/ports.ts";
 import { firstDay, usageByDay } from "../../domain/credits/usage-day.ts";
 
-/**
- * What an organization used on each of the last `days` days (UTC), today included, by operation.
- */
+/** Usage of the last `days` days (UTC) up to today, by operation. */
 export async function listUsageByDay(
   { usageLines, clock }: { readonly usageLines: UsageLines; readonly clock: Clock },
   organizationId: string,

@@ -2,7 +2,7 @@ import { ApiError } from "@kapi/http";
 import { uuidV7 } from "@kapi/kernel";
 import { shardOf } from "@kapi/admission/redis";
 
-import type { Leg } from "../../domain/credits/leg.ts";
+import type { LedgerEntry } from "../../domain/credits/ledger-entry.ts";
 import type { PendingWalletChange, CreditTransaction } from "../../domain/credits/ports.ts";
 import { applyChanges } from "./apply-pending.ts";
 import type { LedgerContext } from "./ledger-context.ts";
@@ -10,16 +10,15 @@ import type { LedgerContext } from "./ledger-context.ts";
 export interface PurchaseCredits {
   readonly organizationId: string;
   readonly credits: number;
-  /** Names the purchase: the same id adds its credits once. */
+  /** Idempotency key: the same id adds its credits once. */
   readonly purchaseId: string;
-  /** Of the wallet, where the purchase makes it. */
+  /** Of a new wallet. */
   readonly lowBalanceThreshold?: number;
 }
 
 /**
- * Adds bought credits to an organization's wallet, and makes the wallet if there is none. Throws
- * 404 for an unknown organization, 400 IDEMPOTENCY_KEY_REUSED where the purchase id names another
- * purchase.
+ * Adds bought credits to an organization's wallet, and creates the wallet if needed. Throws 404 for
+ * an unknown organization, and 400 IDEMPOTENCY_KEY_REUSED if the id names another purchase.
  */
 export async function purchaseCredits(context: LedgerContext, wanted: PurchaseCredits): Promise<void> {
   if (!(await context.store.organizationExists(wanted.organizationId))) throw new ApiError("NOT_FOUND");
@@ -28,9 +27,9 @@ export async function purchaseCredits(context: LedgerContext, wanted: PurchaseCr
 }
 
 /**
- * Records a purchase in the ledger, and that Redis does not have it yet. Null: the ledger had it. A
- * repeat is never applied: Redis forgets in days that it has a purchase. One that still waits for
- * Redis is in `pending_wallet_changes`.
+ * Records a purchase and its pending change of the wallet. Null: the ledger had it. A repeat is
+ * never applied, because Redis forgets purchases after days; a purchase that still waits is in
+ * `pending_wallet_changes`.
  */
 export async function recordPurchase(
   tx: CreditTransaction,
@@ -39,7 +38,7 @@ export async function recordPurchase(
 ): Promise<PendingWalletChange | null> {
   const { organizationId, purchaseId, credits, lowBalanceThreshold = 0 } = wanted;
   await tx.insertWallet({ organizationId, id: uuidV7(nowMs), lowBalanceThreshold, createdAtMs: nowMs });
-  const leg: Leg = {
+  const entry: LedgerEntry = {
     chargeId: purchaseId,
     kind: "purchase",
     organizationId,
@@ -50,10 +49,10 @@ export async function recordPurchase(
     commandId: null,
     atMs: nowMs,
   };
-  const epochs = await tx.shareTagLocks([shardOf(organizationId)]);
-  const [recorded] = await tx.recordLegs(epochs, [leg], nowMs);
+  const epochs = await tx.shareShardLocks([shardOf(organizationId)]);
+  const [recorded] = await tx.recordEntries(epochs, [entry], nowMs);
   if (recorded?.isNew !== true) {
-    await refuseOther(tx, wanted);
+    await rejectOther(tx, wanted);
     return null;
   }
   const change = { chargeId: purchaseId, organizationId, kind: "purchase", credits, epoch: recorded.epoch } as const;
@@ -61,7 +60,7 @@ export async function recordPurchase(
   return change;
 }
 
-/** Applies a recorded change at once; what Redis cannot take now, the loop applies later. */
+/** Applies a recorded change now; the loop retries if Redis cannot. */
 export async function applyNow(context: LedgerContext, change: PendingWalletChange): Promise<void> {
   try {
     await applyChanges(context, [change]);
@@ -70,7 +69,7 @@ export async function applyNow(context: LedgerContext, change: PendingWalletChan
   }
 }
 
-async function refuseOther(tx: CreditTransaction, wanted: PurchaseCredits): Promise<void> {
+async function rejectOther(tx: CreditTransaction, wanted: PurchaseCredits): Promise<void> {
   const known = await tx.readPurchase(wanted.purchaseId);
   if (known?.organizationId === wanted.organizationId && known.credits === wanted.credits) return;
   throw new ApiError("IDEMPOTENCY_KEY_REUSED", { text: "The purchase id was already used for another purchase" });

@@ -11,138 +11,129 @@ import {
   shardOf,
 } from "@kapi/admission/redis";
 
-import type { Leg, RecordedLeg } from "../../domain/credits/leg.ts";
+import type { LedgerEntry, RecordedEntry } from "../../domain/credits/ledger-entry.ts";
 import { keyUsesOf, resetsOf } from "./audit-usage.ts";
-import { keepAskedRefunds, usageLegs } from "./usage-legs.ts";
+import { keepAskedRefunds, convertUsage } from "./convert-usage.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { usageRecorded } from "./record-usage.ts";
-import { endsOfKnown, settleInRedis } from "./settle-in-redis.ts";
-import { takingUsage } from "./usage-spans.ts";
+import { repeatedSettlements, settleInRedis } from "./settle-in-redis.ts";
+import { traceUsage } from "./usage-spans.ts";
 
-/** Most usage entries of one tag that are taken along. */
-const MAX_USAGE_PER_TAG = 1_000;
+/** Maximum number of usage entries per shard that are taken along. */
+const MAX_USAGE_PER_SHARD = 1_000;
 
-/** Where in `command.events` a batch ends. */
-export interface TakenIn {
+/** Where a batch of `command.events` ends. */
+export interface ReachedOffset {
   readonly partition: number;
   readonly nextOffset: bigint;
 }
 
 /**
- * Takes the settlements of final commands into the ledger, then into the wallets. The ledger is
- * first: what Redis cannot take now (closed, away) is kept for {@link applyPending}, so that the
- * events never wait for Redis.
- *
- * The usage that waits in the same tags is taken along: most reservations are then written beside
- * their end, whole and at once, and never are open ones.
+ * Records settlements of final commands in the ledger, then in the wallets. {@link applyPending}
+ * retries what Redis cannot apply now, so events never wait for Redis. Waiting usage of the same
+ * shards is taken along: most reservations are then written with their end, and are never open
+ * ones.
  */
 export async function recordSettlements(
   context: LedgerContext,
   events: readonly CommandEvent[],
-  takenIn: readonly TakenIn[],
+  reached: readonly ReachedOffset[],
 ): Promise<void> {
-  const legs = events.flatMap(legsOf);
-  const tags = [...new Set(legs.map((leg) => shardOf(leg.organizationId)))];
+  const entries = events.flatMap(entriesOf);
+  const shards = [...new Set(entries.map((entry) => shardOf(entry.organizationId)))];
   let usage: ReadonlyMap<Shard, readonly UsageEntry[]> = new Map();
   const { settlements, late } = await context.store.transaction(async (tx) => {
-    if (legs.length === 0) {
-      tx.raiseConsumedOffsets(takenIn);
+    if (entries.length === 0) {
+      tx.raiseConsumedOffsets(reached);
       return { settlements: [], late: [] };
     }
-    const epochs = await tx.shareTagLocks(tags);
-    usage = await readableUsage(context, tags);
-    // First the usage: of a leg that both tell of, it knows the request.
-    const entries = [...usage.values()].flat();
-    const told = await usageLegs(tx, entries);
-    const used = told.legs;
-    tx.recordFirstKeyUses(keyUsesOf(entries));
+    const epochs = await tx.shareShardLocks(shards);
+    usage = await readableUsage(context, shards);
+    // Usage first: if both report an entry, usage knows the request.
+    const usageEntries = [...usage.values()].flat();
+    const converted = await convertUsage(tx, usageEntries);
+    const used = converted.entries;
+    tx.recordFirstKeyUses(keyUsesOf(usageEntries));
     tx.recordAudit(resetsOf(events));
-    const recorded = await takingUsage(entries, () => tx.recordLegs(epochs, used.concat(legs), context.clock.nowMs()));
-    await keepAskedRefunds(tx, told, recorded);
+    const recorded = await traceUsage(usageEntries, () =>
+      tx.recordEntries(epochs, used.concat(entries), context.clock.nowMs()),
+    );
+    await keepAskedRefunds(tx, converted, recorded);
     const ended = [
-      ...recorded.flatMap((one) => (one.leg.kind === "settle" ? settlementOf(one, context.clock.nowMs()) : [])),
-      ...(await endsOfKnown(tx, used, recorded)),
+      ...recorded.flatMap((one) => (one.entry.kind === "settle" ? settlementOf(one, context.clock.nowMs()) : [])),
+      ...(await repeatedSettlements(tx, used, recorded)),
     ];
-    const consumed = consumedAfterRelease(legs, recorded);
-    if (consumed.length === 0) tx.raiseConsumedOffsets(takenIn);
+    const consumed = consumedAfterRelease(entries, recorded);
+    if (consumed.length === 0) tx.raiseConsumedOffsets(reached);
     return { settlements: ended, late: consumed };
   });
-  const ofLate = late.length === 0 ? [] : await recordLate(context, late, takenIn);
-  usageRecorded.add([...usage.values()].reduce((total, ofTag) => total + ofTag.length, 0));
+  const ofLate = late.length === 0 ? [] : await recordLate(context, late, reached);
+  usageRecorded.add([...usage.values()].reduce((total, ofShard) => total + ofShard.length, 0));
   await Promise.all([settleInRedis(context, [...settlements, ...ofLate]), deleteUsage(context.redis, usage)]);
 }
 
 /**
- * Records consumptions that the first transaction found to be missing, in one of their own: it
- * locks wallets, and two processes that locked more wallets while they hold some would wait for
- * each other in a circle. Where the process dies in between, the events are read again and the same
- * consumptions are missing.
+ * Records consumptions that the first transaction found missing. A transaction of their own
+ * prevents deadlocks, because they lock more wallets. After a crash in between, the events are read
+ * again and the same consumptions are missing.
  */
 async function recordLate(
   { store, clock }: LedgerContext,
-  late: readonly Leg[],
-  takenIn: readonly TakenIn[],
+  late: readonly LedgerEntry[],
+  reached: readonly ReachedOffset[],
 ): Promise<SettlementRequest[]> {
-  const tags = [...new Set(late.map((leg) => shardOf(leg.organizationId)))];
+  const shards = [...new Set(late.map((entry) => shardOf(entry.organizationId)))];
   const recorded = await store.transaction(async (tx) => {
-    const legs = await tx.recordLegs(await tx.shareTagLocks(tags), late, clock.nowMs());
-    tx.raiseConsumedOffsets(takenIn);
-    return legs;
+    const entries = await tx.recordEntries(await tx.shareShardLocks(shards), late, clock.nowMs());
+    tx.raiseConsumedOffsets(reached);
+    return entries;
   });
   return recorded.flatMap((one) => settlementOf(one, clock.nowMs()));
 }
 
 /**
- * Commands that were carried out although their reservation had come back: nobody knew of them for
- * long, or their publishing had failed, and then the same request was made again. Each is consumed
- * by a leg of its own, under an id of its own, once.
+ * Commands that were executed after their reservation was released: they were unknown for long, or
+ * their publishing failed and the request was repeated. Each is consumed once, under a charge id of
+ * its own.
  */
-function consumedAfterRelease(told: readonly Leg[], recorded: readonly RecordedLeg[]): Leg[] {
-  const consumed = new Set(told.filter((leg) => leg.action === "consume").map((leg) => leg.chargeId));
+function consumedAfterRelease(converted: readonly LedgerEntry[], recorded: readonly RecordedEntry[]): LedgerEntry[] {
+  const consumed = new Set(converted.filter((entry) => entry.action === "consume").map((entry) => entry.chargeId));
   return recorded
-    .filter(({ leg }) => leg.action === "release" && consumed.has(leg.chargeId))
-    .map(({ leg }) => consumptionOf(leg));
+    .filter(({ entry }) => entry.action === "release" && consumed.has(entry.chargeId))
+    .map(({ entry }) => consumptionOf(entry));
 }
 
-function consumptionOf(released: Leg): Leg {
+function consumptionOf(released: LedgerEntry): LedgerEntry {
   const chargeId = uuidV5(released.chargeId, "consumed after release");
   return { ...released, kind: "consume", action: null, chargeId };
 }
 
-/**
- * The settlement that a recorded leg asks for: that of its reservation, or of a command that is
- * consumed without one.
- */
-function settlementOf({ leg, epoch, isNew }: RecordedLeg, nowMs: number): SettlementRequest[] {
-  const { organizationId, chargeId, credits, kind } = leg;
-  const action = kind === "consume" ? kind : leg.action;
+/** Settles the entry's reservation, or consumes without a reservation. */
+function settlementOf({ entry, epoch, isNew }: RecordedEntry, nowMs: number): SettlementRequest[] {
+  const { organizationId, chargeId, credits, kind } = entry;
+  const action = kind === "consume" ? kind : entry.action;
   if (action === null) return [];
-  return [{ organizationId, chargeId, credits, action, epoch, isOld: !isNew && isPast(leg, nowMs) }];
+  return [{ organizationId, chargeId, credits, action, epoch, isOld: !isNew && isPast(entry, nowMs) }];
 }
 
-/**
- * Whether Redis may have forgotten by now that it settled this; half of what it remembers, for
- * clocks that differ.
- */
-function isPast({ atMs }: Leg, nowMs: number): boolean {
+/** Whether Redis may have forgotten the settlement; half of its memory, since clocks differ. */
+function isPast({ atMs }: LedgerEntry, nowMs: number): boolean {
   return nowMs - atMs > SETTLED_TTL_MS / 2;
 }
 
-/** The usage of the tags that can be read now; that of the others comes later. */
+/** Usage of reachable shards; the others are read later. */
 async function readableUsage(
   { redis, logger }: LedgerContext,
-  tags: readonly Shard[],
+  shards: readonly Shard[],
 ): Promise<ReadonlyMap<Shard, readonly UsageEntry[]>> {
-  const { replies, unreachable, error } = await readUsage(redis, tags, MAX_USAGE_PER_TAG);
-  if (unreachable.length > 0) logger.warn({ err: error, tags: unreachable }, "usage of these tags waits for Redis");
+  const { replies, unreachable, error } = await readUsage(redis, shards, MAX_USAGE_PER_SHARD);
+  if (unreachable.length > 0)
+    logger.warn({ err: error, shards: unreachable }, "usage of these shards is not readable now");
   return replies;
 }
 
-/**
- * A settlement implies its reservation: whichever of the two the ledger hears of first, it has
- * both.
- */
-function legsOf(event: CommandEvent): Leg[] {
+/** A settlement implies its reservation: whichever is reported first, the ledger records both. */
+function entriesOf(event: CommandEvent): LedgerEntry[] {
   if (event.settlement === null || !isFinal(event.status)) return [];
   const { chargeId, credits, action } = event.settlement;
   const common = {
@@ -155,13 +146,13 @@ function legsOf(event: CommandEvent): Leg[] {
     createdBy: event.createdBy ?? null,
     atMs: Date.parse(event.occurredAt),
   };
-  const legs: Leg[] = [
+  const entries: LedgerEntry[] = [
     { ...common, kind: "reserve", action: null },
     { ...common, kind: "settle", action },
   ];
-  if (chargeId === event.commandId) return legs;
-  // The command's first reservation came back. Whoever knows the command but not its charge id may
-  // have counted it as open.
+  if (chargeId === event.commandId) return entries;
+  // The command's first reservation was released. A reader that knows only the command may have
+  // counted it as open.
   const first = { ...common, chargeId: event.commandId };
-  return [{ ...first, kind: "reserve", action: null }, { ...first, kind: "settle", action: "release" }, ...legs];
+  return [{ ...first, kind: "reserve", action: null }, { ...first, kind: "settle", action: "release" }, ...entries];
 }

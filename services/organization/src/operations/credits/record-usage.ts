@@ -3,12 +3,12 @@ import { counter, inBatchSpan } from "@kapi/runtime";
 
 import { fairShare } from "../../domain/credits/fair-share.ts";
 import { keyUsesOf } from "./audit-usage.ts";
-import { keepAskedRefunds, usageLegs } from "./usage-legs.ts";
+import { keepAskedRefunds, convertUsage } from "./convert-usage.ts";
 import type { LedgerContext } from "./ledger-context.ts";
-import { endsOfKnown, settleInRedis } from "./settle-in-redis.ts";
-import { takingUsage } from "./usage-spans.ts";
+import { repeatedSettlements, settleInRedis } from "./settle-in-redis.ts";
+import { traceUsage } from "./usage-spans.ts";
 
-/** About how many entries are moved in one transaction, at most. */
+/** About the maximum number of entries in one transaction. */
 const MAX_ENTRIES_PER_BATCH = 5_000;
 
 /** Counted after the commit. */
@@ -18,70 +18,66 @@ export const usageRecorded = counter(
   "{entry}",
 );
 
-/** What one batch of {@link recordUsage} did. */
 export interface RecordedUsage {
-  /** Entries; 0 when the streams that could be read are empty. */
+  /** Number of entries; 0: all readable streams are empty. */
   readonly moved: number;
-  /**
-   * Tags that Redis did not answer for; of these nothing is known, or their entries are still
-   * there.
-   */
+  /** Shards that Redis did not answer for: unread, or their entries were not deleted. */
   readonly unreachable: ReadonlySet<Shard>;
 }
 
 /**
- * Moves one batch of the usage streams of `tags` into the ledger. Entries are deleted once they are
- * committed; one that is read twice is the same leg. A tag whose node is down keeps none of the
- * others waiting for longer than a call may take.
+ * Moves one batch of the usage streams of `shards` into the ledger. Entries are deleted after the
+ * commit; an entry that is read twice is the same ledger entry. A shard whose node is down delays
+ * the others by at most one call timeout.
  */
-export async function recordUsage(context: LedgerContext, tags: readonly Shard[]): Promise<RecordedUsage> {
+export async function recordUsage(context: LedgerContext, shards: readonly Shard[]): Promise<RecordedUsage> {
   const { store, redis, clock, logger } = context;
-  const backlog = await usageBacklog(redis, tags);
+  const backlog = await usageBacklog(redis, shards);
   const unreachable = new Set(backlog.unreachable);
   const sizes = [...backlog.replies.values()].filter((entries) => entries > 0);
-  const waiting = tags.filter((tag) => (backlog.replies.get(tag) ?? 0) > 0);
+  const waiting = shards.filter((shard) => (backlog.replies.get(shard) ?? 0) > 0);
   if (unreachable.size > 0) {
-    logger.warn({ err: backlog.error, tags: backlog.unreachable }, "usage of these tags waits for Redis");
+    logger.warn({ err: backlog.error, shards: backlog.unreachable }, "usage of these shards is not readable now");
   }
   if (waiting.length === 0) return { moved: 0, unreachable };
   const share = fairShare(sizes, MAX_ENTRIES_PER_BATCH);
-  const { entries, ended } = await store.transaction(async (tx) => {
-    const epochs = await tx.shareTagLocks(waiting);
+  const { usage, ended } = await store.transaction(async (tx) => {
+    const epochs = await tx.shareShardLocks(waiting);
     const found = await readUsage(redis, waiting, share);
-    for (const tag of found.unreachable) unreachable.add(tag);
+    for (const shard of found.unreachable) unreachable.add(shard);
     const used = [...found.replies.values()].flat();
-    const told = await usageLegs(tx, used);
-    const { legs } = told;
+    const converted = await convertUsage(tx, used);
+    const { entries } = converted;
     tx.recordFirstKeyUses(keyUsesOf(used));
-    const recorded = await takingUsage(used, (members) =>
-      inBatchSpan("record usage", members, () => tx.recordLegs(epochs, legs, clock.nowMs())),
+    const recorded = await traceUsage(used, (members) =>
+      inBatchSpan("record usage", members, () => tx.recordEntries(epochs, entries, clock.nowMs())),
     );
-    if (recorded.length < legs.length) {
+    if (recorded.length < entries.length) {
       logger.error(
-        { told: legs.length, recorded: recorded.length },
-        "usage of organizations without a wallet, or told twice",
+        { usage: entries.length, recorded: recorded.length },
+        "some usage was not recorded: no wallet, or repeated",
       );
     }
-    await keepAskedRefunds(tx, told, recorded);
-    return { entries: found.replies, ended: await endsOfKnown(tx, legs, recorded) };
+    await keepAskedRefunds(tx, converted, recorded);
+    return { usage: found.replies, ended: await repeatedSettlements(tx, entries, recorded) };
   });
-  const moved = [...entries.values()].reduce((total, ofTag) => total + ofTag.length, 0);
+  const moved = [...usage.values()].reduce((total, ofShard) => total + ofShard.length, 0);
   usageRecorded.add(moved);
   await settleInRedis(context, ended);
-  const deleted = await deleteUsage(redis, entries);
-  for (const tag of deleted.unreachable) unreachable.add(tag);
+  const deleted = await deleteUsage(redis, usage);
+  for (const shard of deleted.unreachable) unreachable.add(shard);
   return { moved, unreachable };
 }
 
 /**
- * Moves everything that the streams hold; for closed tags, whose streams do not grow. Returns the
- * tags of which it did: all but those that Redis did not answer for.
+ * Moves everything in the streams of unsynced shards, which do not grow. Returns the shards that
+ * Redis answered for.
  */
-export async function recordAllUsage(context: LedgerContext, tags: readonly Shard[]): Promise<Shard[]> {
-  let left = [...tags];
+export async function recordAllUsage(context: LedgerContext, shards: readonly Shard[]): Promise<Shard[]> {
+  let left = [...shards];
   for (;;) {
     const { moved, unreachable } = await recordUsage(context, left);
-    left = left.filter((tag) => !unreachable.has(tag));
+    left = left.filter((shard) => !unreachable.has(shard));
     if (moved === 0) return left;
   }
 }

@@ -2,29 +2,27 @@ import { COMMAND_DEADLINE_MS, EXPORT_DEADLINE_MS } from "@kapi/contracts";
 import { shardOf } from "@kapi/admission/redis";
 import { counter } from "@kapi/runtime";
 
-import type { Leg } from "../../domain/credits/leg.ts";
+import type { LedgerEntry } from "../../domain/credits/ledger-entry.ts";
 import type { CommandState, CommandStatus, PendingWalletChange, Reservation } from "../../domain/credits/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 
 /**
- * A reservation that is older than its command may take to begin, by this much, and whose command
- * nobody knows, comes back. If the command is published after that all the same (its request is
- * made again), it is consumed by a leg of its own.
+ * Margin after the command's deadline; then an unknown command's reservation is released. If the
+ * command is published later, it is consumed by an entry of its own.
  */
 const ORPHAN_MARGIN_MS = 5 * 60_000;
 const MAX_RESERVATIONS_PER_BATCH = 100;
 
 const abandoned = counter(
   "organization.claims.abandoned",
-  "Claims that nobody came back for until their command had expired: what was reserved for them was released",
+  "Reservations released because their command was never published before it expired",
   "{claim}",
 );
 
 /**
- * Gives credits back that were reserved for commands which were never published: their request
- * ended 5xx and was not made again. Also those of a later reservation whose command ended with an
- * earlier one. The ledger has it first; {@link applyPending} tells Redis. Returns how many
- * reservations were released.
+ * Releases reservations of commands that were never published: the request ended 5xx and was not
+ * repeated. Also later reservations of a command that ended with an earlier one. {@link
+ * applyPending} applies them in Redis. Returns how many were released.
  */
 export async function releaseOrphans(context: LedgerContext, commandStatus: CommandStatus): Promise<number> {
   const { store, clock } = context;
@@ -32,8 +30,7 @@ export async function releaseOrphans(context: LedgerContext, commandStatus: Comm
   const longBeforeMs = clock.nowMs() - EXPORT_DEADLINE_MS - ORPHAN_MARGIN_MS;
   let released = 0;
   let after: Reservation | null = null;
-  // Commands that are known may be open for long: none of them may hide an orphan that came after
-  // it.
+  // Reads every page: known commands may stay open for long and hide no later orphan.
   for (;;) {
     const page: readonly Reservation[] = await store.oldReservations(
       { beforeMs, longBeforeMs, after },
@@ -54,7 +51,7 @@ async function releaseUnknown(
   const { store, clock } = context;
   const states = await commandStatus.states(old.map((reservation) => reservation.commandId));
   const orphans = old.filter((reservation, index) => isOrphan(reservation, states[index]));
-  const legs = orphans.map(({ chargeId, commandId, organizationId, credits }) => ({
+  const entries = orphans.map(({ chargeId, commandId, organizationId, credits }) => ({
     chargeId,
     organizationId,
     credits,
@@ -66,11 +63,11 @@ async function releaseUnknown(
     atMs: clock.nowMs(),
   }));
   const count = await store.transaction(async (tx) => {
-    const tags = [...new Set(legs.map((leg) => shardOf(leg.organizationId)))];
-    const recorded = await tx.recordLegs(await tx.shareTagLocks(tags), legs, clock.nowMs());
-    // With the legs: nothing else would tell Redis of them if this process ended now.
+    const shards = [...new Set(entries.map((entry) => shardOf(entry.organizationId)))];
+    const recorded = await tx.recordEntries(await tx.shareShardLocks(shards), entries, clock.nowMs());
+    // In the same transaction: after a crash nothing else would apply them in Redis.
     const released = recorded.filter(({ isNew }) => isNew);
-    await tx.insertPending(released.map(({ leg, epoch }) => ({ ...changeOf(leg), epoch })));
+    await tx.insertPending(released.map(({ entry, epoch }) => ({ ...changeOf(entry), epoch })));
     return released.length;
   });
   abandoned.add(count);
@@ -78,14 +75,13 @@ async function releaseUnknown(
 }
 
 /**
- * A first reservation of a known command ends with the command's final event, whichever reservation
- * that settles. A later one is settled only by the event that names it: the message that named an
- * earlier one may have been carried out.
+ * The final event of a command settles its first reservation. A later reservation is settled only
+ * by the event that names it, because the message with an earlier one may have been executed.
  */
 function isOrphan({ chargeId, commandId }: Reservation, state: CommandState | undefined): boolean {
   return state === "unknown" || (state === "final" && chargeId !== commandId);
 }
 
-function changeOf({ chargeId, organizationId, credits }: Leg): Omit<PendingWalletChange, "epoch"> {
+function changeOf({ chargeId, organizationId, credits }: LedgerEntry): Omit<PendingWalletChange, "epoch"> {
   return { chargeId, organizationId, credits, kind: "release" };
 }

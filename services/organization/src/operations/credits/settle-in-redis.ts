@@ -1,10 +1,10 @@
 import { type SettlementReply, type SettlementRequest, settle } from "@kapi/admission/redis";
 
-import type { Leg, RecordedLeg } from "../../domain/credits/leg.ts";
+import type { LedgerEntry, RecordedEntry } from "../../domain/credits/ledger-entry.ts";
 import type { CreditTransaction } from "../../domain/credits/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 
-/** Settles in Redis what the ledger has recorded; keeps what cannot be settled now. */
+/** Settles recorded entries in Redis; keeps what it cannot settle now. */
 export async function settleInRedis(context: LedgerContext, settlements: readonly SettlementRequest[]): Promise<void> {
   if (settlements.length === 0) return;
   const replies = await settle(context.redis, settlements, (error) =>
@@ -12,7 +12,7 @@ export async function settleInRedis(context: LedgerContext, settlements: readonl
   );
   const left = settlements.filter((_, index) => !isApplied(replies[index]));
   await context.store.insertPending(
-    // An old one stays old: the wallet may have it, and Redis may not remember that.
+    // An old one stays old: Redis may have applied and forgotten it.
     left.map(({ chargeId, organizationId, action, credits, epoch, isOld = false }) => ({
       chargeId,
       organizationId,
@@ -24,38 +24,37 @@ export async function settleInRedis(context: LedgerContext, settlements: readonl
   );
 }
 
-/** Whether the wallet has a change, by itself or through its opening. */
+/** Whether the wallet has the change, by the call or by its sync. */
 export function isApplied(reply: SettlementReply | undefined): boolean {
   return reply === "done" || reply === "included";
 }
 
 /**
- * The ends of reservations that the usage streams tell of although the ledger has had both for some
- * time. Mostly the entry was only read late, and Redis has the settlement. But where Redis lost the
- * reservation, the ledger heard of its end before the tag was opened again, and then the same
- * command was asked for once more, Redis has reserved for it a second time: telling the end once
- * more gives that back. So does a command that was reserved for, given back unpublished, and asked
- * for again. It is told as an old one: where there is no reservation, Redis has the end, however
- * long ago.
+ * Settlements of reservations that the usage streams report although the ledger has both. Mostly
+ * the entry was only read late. But Redis may have reserved twice: it lost the reservation, the
+ * ledger recorded the end before the sync, and the same command was requested again. Or a command
+ * was reserved, released unpublished, and requested again. Settling again returns the second
+ * reservation. They count as old: if Redis has no reservation, it has the settlement.
  */
-export async function endsOfKnown(
+export async function repeatedSettlements(
   tx: CreditTransaction,
-  usage: readonly Leg[],
-  recorded: readonly RecordedLeg[],
+  usage: readonly LedgerEntry[],
+  recorded: readonly RecordedEntry[],
 ): Promise<SettlementRequest[]> {
-  const told = new Set<string>();
+  const reservedAgain = new Set<string>();
   const givenBack = new Set<string>();
   for (const { kind, chargeId } of usage) {
-    if (kind === "reserve") told.add(chargeId);
-    if (kind === "settle" && told.delete(chargeId)) givenBack.add(chargeId);
+    if (kind === "reserve") reservedAgain.add(chargeId);
+    if (kind === "settle" && reservedAgain.delete(chargeId)) givenBack.add(chargeId);
   }
-  for (const { leg } of recorded) {
-    if (leg.kind === "settle" && !givenBack.has(leg.chargeId)) told.delete(leg.chargeId);
+  for (const { entry } of recorded) {
+    if (entry.kind === "settle" && !givenBack.has(entry.chargeId)) reservedAgain.delete(entry.chargeId);
   }
   const known = recorded.filter(
-    ({ leg, isNew }) => leg.kind === "reserve" && told.has(leg.chargeId) && (!isNew || givenBack.has(leg.chargeId)),
+    ({ entry, isNew }) =>
+      entry.kind === "reserve" && reservedAgain.has(entry.chargeId) && (!isNew || givenBack.has(entry.chargeId)),
   );
   if (known.length === 0) return [];
-  const ends = await tx.readSettlements(known.map(({ leg }) => leg.chargeId));
+  const ends = await tx.readSettlements(known.map(({ entry }) => entry.chargeId));
   return ends.map((end) => Object.assign(end, { isOld: true }));
 }

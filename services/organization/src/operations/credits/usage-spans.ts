@@ -1,21 +1,16 @@
-/**
- * A span for each usage entry of a request that is traced: its charge on the way into the ledger.
- */
+/** A span for each usage entry of a traced request: the way of its charge into the ledger. */
 import type { UsageEntry } from "@kapi/admission/redis";
 import { ATTRIBUTE, isTracing, MESSAGING, type Span, startSpan, type Traceparent } from "@kapi/runtime";
 
 const STREAM = "usage";
 
-/**
- * Does `work`, which takes `entries` into the ledger, and gives it the spans of those that are
- * traced.
- */
-export async function takingUsage<T>(
+/** Runs `work`, which records `entries`, with the spans of the traced ones. */
+export async function traceUsage<T>(
   entries: readonly UsageEntry[],
   work: (members: readonly Traceparent[]) => Promise<T>,
 ): Promise<T> {
   if (!isTracing()) return work([]);
-  const spans = entries.map(startTaking).filter((span) => span !== null);
+  const spans = entries.map(startUsageSpan).filter((span) => span !== null);
   try {
     const result = await work(spans.map(({ traceparent }) => traceparent));
     for (const span of spans) span.end();
@@ -26,7 +21,7 @@ export async function takingUsage<T>(
   }
 }
 
-function startTaking({ traceparent, operation, requestId }: UsageEntry): Span | null {
+function startUsageSpan({ traceparent, operation, requestId }: UsageEntry): Span | null {
   if (traceparent === undefined) return null;
   const attributes = {
     [ATTRIBUTE.messagingSystem]: MESSAGING.streams,

@@ -2,10 +2,7 @@ import type { Prices } from "@kapi/contracts";
 
 import type { DirectoryContext } from "./directory-context.ts";
 
-/**
- * Sets the prices of all operations from now on; what is reserved settles at the price it was
- * reserved at.
- */
+/** Sets the prices of all operations. Open reservations settle at their own price. */
 export async function changePrices(
   context: Pick<DirectoryContext, "store" | "publish">,
   prices: Prices,

@@ -11,11 +11,11 @@ import type { DirectoryContext } from "./directory-context.ts";
 
 const KEY_ID_CHARACTERS = 16;
 const SECRET_BYTES = 32;
-/** Most keys of an organization that can be used. */
+/** Maximum number of usable keys of an organization. */
 const MAX_ACTIVE_KEYS = 100;
 /**
- * Most keys of an organization with revoked and expired ones: these are kept for good, in the
- * memory of every process that answers requests.
+ * Maximum number of all keys of an organization: every process that answers requests keeps them in
+ * memory.
  */
 const MAX_KEYS = 10_000;
 
@@ -23,9 +23,9 @@ export type CreateKey = Pick<KeyEntry, "organizationId" | "scopes" | "serverIds"
   Pick<ManagementKey, "name">;
 
 /**
- * Makes a management key. The key itself is told here only: what is kept is the hash of its secret
- * (decisions, 12). Throws 404 for an unknown organization, 400 where `expiresAt` has passed or the
- * organization has its most keys.
+ * Creates a management key. Only this answer has the key; the hash of its secret is stored
+ * (decisions, 12). Throws 404 for an unknown organization, and 400 if `expiresAt` has passed or the
+ * organization has too many keys.
  */
 export async function createKey(
   context: DirectoryContext,
@@ -43,8 +43,8 @@ export async function createKey(
   const { organizationId, name, scopes, serverIds, expiresAt } = wanted;
   const nowMs = clock.nowMs();
   const key = await store.transaction(async (tx) => {
-    refuseTooMany(await tx.lockAndCountKeys(organizationId, nowMs));
-    // Null: all servers. How many it names, for there may be any number.
+    rejectTooMany(await tx.lockAndCountKeys(organizationId, nowMs));
+    // Null: all servers. Only their number, since the list has no limit.
     const details = { name, scopes, servers: serverIds?.length ?? null, expiresAt };
     const subject = { type: "key", id: keyId } as const;
     tx.recordAudit([{ ...by, organizationId, action: "key.created", subject, details, atMs: nowMs }]);
@@ -54,7 +54,7 @@ export async function createKey(
   return { key, managementKey: `kapi.${keyId}.${secret}` };
 }
 
-function refuseTooMany({ active, total }: { readonly active: number; readonly total: number }): void {
+function rejectTooMany({ active, total }: { readonly active: number; readonly total: number }): void {
   const message =
     active >= MAX_ACTIVE_KEYS
       ? `an organization has at most ${MAX_ACTIVE_KEYS} keys that can be used: revoke one first`

@@ -7,13 +7,14 @@ import { applyNow, recordPurchase } from "../credits/purchase-credits.ts";
 
 export interface CreateOrganization {
   readonly name: string;
-  /** Credits to begin with. */
+  /** First purchase. */
   readonly credits: number;
   readonly lowBalanceThreshold?: number | undefined;
 }
 
 /**
- * Makes an organization with its wallet, which is usable when this resolves (unless Redis is away).
+ * Creates an organization with its wallet. The wallet is usable when this resolves, unless Redis is
+ * unavailable.
  */
 export async function createOrganization(
   context: Omit<LedgerContext, "store"> & { readonly store: Store },

@@ -1,4 +1,4 @@
-/** Lists of the directory, by the page: newest first unless said otherwise. */
+/** Pages of the directory, newest first by default. */
 import { type ConsoleKey, type PageQuery, type Pagination, paginationOf, type ServerEntry } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 
@@ -7,7 +7,7 @@ import type { Organization } from "../../domain/directory/ports.ts";
 import type { RowRange } from "../../domain/row-range.ts";
 import type { DirectoryContext } from "./directory-context.ts";
 
-/** A server as the operator and the console are shown it. */
+/** A server as the operator and the console see it. */
 export type ShownServerEntry = Omit<ServerEntry, "kind" | "version">;
 
 export async function listOrganizations(
@@ -21,10 +21,7 @@ export async function listOrganizations(
   return { organizations, pagination: paginationOf(query, total) };
 }
 
-/**
- * Keys of an organization: active ones first. Throws 404 for an unknown organization, as the next
- * one does.
- */
+/** Active keys first. Throws 404 for an unknown organization. */
 export async function listOrganizationKeys(
   { store, clock }: Pick<DirectoryContext, "store" | "clock">,
   organizationId: string,
@@ -38,7 +35,7 @@ export async function listOrganizationKeys(
   return { keys: found.map((key) => consoleKeyOf(key, clock.nowMs())), pagination: paginationOf(query, total) };
 }
 
-/** Servers of an organization as they were registered, oldest first. */
+/** Oldest first. Throws 404 for an unknown organization. */
 export async function listOrganizationServers(
   { store }: Pick<DirectoryContext, "store">,
   organizationId: string,
@@ -52,10 +49,7 @@ export async function listOrganizationServers(
   return { servers: found.map(shownServerOf), pagination: paginationOf(query, total) };
 }
 
-/**
- * A server of the organization. Throws 404 for one that there is not, that was removed, or that is
- * another organization's.
- */
+/** Throws 404 for a removed server, and for one outside the organization. */
 export async function getServer(
   { store }: Pick<DirectoryContext, "store">,
   organizationId: string,

@@ -4,8 +4,8 @@ import type { Producer } from "@kapi/kafka";
 import type { DirectoryStore } from "../../domain/directory/ports.ts";
 
 /**
- * Publishes every entry of the directory again, so that the topic tells all that the database does,
- * also where the topic is new. Readers keep the highest version, so a repeat changes nothing.
+ * Publishes the whole directory again, also into a new topic. Readers keep the highest version, so
+ * a repeat changes nothing.
  */
 export async function publishDirectory(
   store: Pick<DirectoryStore, "readDirectory">,

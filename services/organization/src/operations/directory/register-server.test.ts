@@ -43,7 +43,7 @@ function contextWith(allowInsecure: boolean): Registration {
 }
 
 describe("registerServer", () => {
-  it("takes https alone, unless http is allowed", async () => {
+  it("accepts only https, unless http is allowed", async () => {
     const wanted = { organizationId, configuration, tradingServerUrl: "http://trading.example.com" };
     const refused = contextWith(false);
     await expect(registerServer(refused.context, wanted, BY)).rejects.toMatchObject({
@@ -56,7 +56,7 @@ describe("registerServer", () => {
     expect(allowed.stored).toHaveLength(1);
   });
 
-  it("sends no token to an address that it was not given for: another address needs a token, unless the server has none", async () => {
+  it("requires a token for a new address, unless the server has no token", async () => {
     const { context, stored } = contextWith(false);
     const wanted = { organizationId, configuration, tradingServerUrl: "https://trading.example.com" };
     const { serverId } = await registerServer(context, { ...wanted, tradingServerToken: "one" }, BY);
@@ -73,7 +73,7 @@ describe("registerServer", () => {
     expect(shared.stored).toHaveLength(2);
   });
 
-  it("stores the server's token sealed for this server alone", async () => {
+  it("seals the token for this server only", async () => {
     const { context, stored, audited } = contextWith(false);
     const token = "the token of one server";
     const wanted = { organizationId, configuration, tradingServerUrl: "https://trading.example.com" };
@@ -86,7 +86,7 @@ describe("registerServer", () => {
     expect(() => openPassword(KEYS, organizationId, sealedToken)).toThrow();
   });
 
-  it("is in the audit log where something differs, also where that is the token alone", async () => {
+  it("writes an audit entry for a change, also of the token only", async () => {
     const { context, audited } = contextWith(false);
     const { serverId } = serverEntry();
     const wanted = { serverId, organizationId, configuration, tradingServerUrl: "https://trading.example.com" };

@@ -6,12 +6,11 @@ import { type AuditCaller, originOf } from "../../domain/audit.ts";
 import type { NewServer } from "../../domain/directory/ports.ts";
 import type { DirectoryContext } from "./directory-context.ts";
 
-/** What the registration of trading servers works with. */
 export interface RegistrationContext extends DirectoryContext {
   readonly tradingServers: {
-    /** Seal their tokens. */
+    /** Seal the tokens. */
     readonly keys: Keyring;
-    /** Whether they may be reached by http: on one machine alone. */
+    /** Whether http addresses are allowed: on one machine only. */
     readonly allowInsecure: boolean;
   };
 }
@@ -22,7 +21,7 @@ const NOT_HTTPS = {
   message: "The address must begin with https://",
 };
 
-/** Else the shared token would go to the new address in its place, which may be mistyped. */
+/** Else the shared token would be sent to the new address, which may be mistyped. */
 const NO_TOKEN_FOR_ADDRESS = {
   path: ["tradingServerToken"],
   code: "custom",
@@ -30,22 +29,15 @@ const NO_TOKEN_FOR_ADDRESS = {
 };
 
 export interface RegisterServer extends Pick<ServerEntry, "organizationId" | "tradingServerUrl" | "configuration"> {
-  /**
-   * Of a server that is known already: it is changed. Else a new one gets this id, or one of its
-   * own.
-   */
+  /** A known server is changed; a new one gets this id, or a new id. */
   readonly serverId?: string | undefined;
-  /**
-   * What calls to the server carry. Without one a known server keeps its own; its address has to
-   * stay then.
-   */
+  /** Token of calls to the server. A known server keeps its token if its address stays the same. */
   readonly tradingServerToken?: string | undefined;
 }
 
 /**
- * Registers a trading server of an organization, or says where a known one is reached now. The
- * audit log has an entry where something differs. Throws 400 for an address without https, and for
- * another address of a server with a token of its own without a token for that address.
+ * Registers a trading server, or changes a known one. A change is in the audit log. Throws 400
+ * without https, and for a new address without a token if the server has a token of its own.
  */
 export async function registerServer(
   context: RegistrationContext,
@@ -89,7 +81,7 @@ function isChanged(before: NewServer, { tradingServerUrl, configuration }: Regis
   );
 }
 
-/** Null: it has none, or one that was sealed with a key that is gone. */
+/** Null: no token, or sealed with a removed key. */
 function tokenOf({ serverId, sealedToken }: NewServer, keys: Keyring): string | null {
   if (sealedToken === undefined || !keys.keys.has(sealedToken.keyId)) return null;
   return openPassword(keys, serverId, sealedToken);

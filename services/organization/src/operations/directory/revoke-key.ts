@@ -7,9 +7,8 @@ import type { ManagementKey } from "../../domain/directory/management-key.ts";
 import type { DirectoryContext } from "./directory-context.ts";
 
 /**
- * Revokes a key for good: in the directory, for every gateway and live socket, and in Redis, which
- * refuses it at once. Throws 404 for an unknown key and, where an organization is named, for
- * another one's. Safe to repeat, as after a failure of Redis.
+ * Revokes a key for good: in the directory, and in Redis, which rejects the key at once. Throws 404
+ * for an unknown key, or one of another organization than the named one. Safe to repeat.
  */
 export async function revokeKey(
   context: DirectoryContext & { readonly redis: RedisConnection },

@@ -9,9 +9,8 @@ export interface SetServerStatus {
 }
 
 /**
- * Sets the status of a server of the organization, which the directory announces to everybody
- * (decisions, 4.10). The audit log has an entry where it had another status. Throws 404 for a
- * server that is not the organization's.
+ * Sets the status of a server and announces it in the directory (decisions, 4.10). A change is in
+ * the audit log. Throws 404 if the organization has no such server.
  */
 export async function setServerStatus(
   context: DirectoryContext,

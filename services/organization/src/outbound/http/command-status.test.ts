@@ -8,10 +8,7 @@ import { commandStatusOver } from "./command-status.ts";
 const scope = new Scope();
 afterAll(() => scope.stop());
 
-/**
- * command-status as it looks like over HTTP, whose look-ups answer `answerOf` each command, in
- * order.
- */
+/** command-status over HTTP; its look-ups answer `answerOf` each command, in order. */
 async function lookingUp(answersOf: (commandIds: readonly string[]) => readonly unknown[]): Promise<CommandStatus> {
   const app = createHttpServer({ logger: createLogger({ service: "test", level: "silent" }), health: new Health() });
   app.post("/internal/commands/lookup", (request) => ({
@@ -33,7 +30,7 @@ describe("the states of commands", () => {
   };
   const lookedUp = (id: string) => (STATUSES[id] === undefined ? null : { command: { status: STATUSES[id] } });
 
-  it("are those of the ids, in order, whichever of them did not fit into an answer", async () => {
+  it("are in the order of the ids, also if some did not fit into an answer", async () => {
     const asked: number[] = [];
     const { states } = await lookingUp((commandIds) => {
       asked.push(commandIds.length);
@@ -44,7 +41,7 @@ describe("the states of commands", () => {
     expect(asked).toEqual([6, 4, 2]);
   });
 
-  it("that are missing make it a failure: nothing is released for an answer that is cut off", async () => {
+  it("throw if some are missing: a truncated answer releases nothing", async () => {
     const cutOff = await lookingUp((commandIds) => commandIds.slice(1).map(lookedUp));
     await expect(cutOff.states(["a", "b"])).rejects.toThrow(DependencyError);
     const nothing = await lookingUp((commandIds) => commandIds.map(() => "later"));

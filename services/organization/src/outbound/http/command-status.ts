@@ -6,15 +6,14 @@ import type { z } from "zod";
 import type { CommandState, CommandStatus } from "../../domain/credits/ports.ts";
 
 const MAX_ORGANIZATIONS_PER_CALL = 500;
-/** command-status itself waits up to 10 s. */
+/** command-status waits up to 10 s. */
 const CAUGHT_UP_TIMEOUT_MS = 12_000;
-/** A question; twice does no more than once. */
+/** Reads only: safe to repeat. */
 const REPEATABLE = { repeatable: true };
 
 type LookedUp = z.output<typeof LOOK_UP_STATUSES.answer>["commands"][number];
 const FINAL: ReadonlySet<string> = new Set(FINAL_COMMAND_STATUSES);
 
-/** command-status over its internal routes. */
 export function commandStatusOver(client: InternalClient): CommandStatus {
   return {
     caughtUp: async () => {
@@ -53,7 +52,7 @@ export function commandStatusOver(client: InternalClient): CommandStatus {
   };
 }
 
-/** A status that this release does not know may still change. */
+/** An unknown status may still change. */
 function stateOf(found: Exclude<LookedUp, typeof LATER>): CommandState {
   if (found === null) return "unknown";
   return FINAL.has(found.command.status) ? "final" : "open";

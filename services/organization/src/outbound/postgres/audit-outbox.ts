@@ -1,6 +1,4 @@
-/**
- * Entries for the audit log, which wait in `audit_outbox` for the console service to fetch them.
- */
+/** Entries for the audit log wait in `audit_outbox` until the console service fetches them. */
 import { isIP } from "node:net";
 
 import type { AuditEvent } from "@kapi/contracts";
@@ -11,8 +9,7 @@ import { statement, type Transaction } from "@kapi/postgres";
 import type { AuditRecord } from "../../domain/audit.ts";
 import type { KeyUse } from "../../domain/directory/ports.ts";
 
-// The keys of a batch are locked in one order. Only the request that sets the time writes the
-// entry.
+// Sorted, to prevent deadlocks. Only the request that sets the time writes the audit entry.
 const insertFirstUses = statement<Record<string, never>>(
   "audit_insert_first_uses",
   `with unused as (
@@ -20,10 +17,10 @@ const insertFirstUses = statement<Record<string, never>>(
      order by key_id for update
    ),
    used as (
-     update management_keys as kept set first_used_at = told.at::timestamptz
-     from unnest($1::text[], $2::text[], $3::text[]) as told (key_id, at, address) join unused using (key_id)
-     where kept.key_id = told.key_id
-     returning kept.organization_id, kept.key_id, told.at, told.address
+     update management_keys as kept set first_used_at = given.at::timestamptz
+     from unnest($1::text[], $2::text[], $3::text[]) as given (key_id, at, address) join unused using (key_id)
+     where kept.key_id = given.key_id
+     returning kept.organization_id, kept.key_id, given.at, given.address
    )
    insert into audit_outbox (id, entry)
    select gen_random_uuid(), json_build_object(
@@ -33,7 +30,7 @@ const insertFirstUses = statement<Record<string, never>>(
    ) from used`,
 );
 
-/** Adds entries: of those with an event id, those that do not wait there already. */
+/** Entries whose event id is waiting already are skipped. */
 export function insertAudit(tx: Pick<Transaction, "execute">, records: readonly AuditRecord[]): void {
   for (const { atMs, eventId = uuidV7(atMs), details = {}, address, ...record } of records) {
     const event: AuditEvent = { ...record, eventId, at: toIso(atMs), address: addressOrNull(address), details };
@@ -42,8 +39,8 @@ export function insertAudit(tx: Pick<Transaction, "execute">, records: readonly 
 }
 
 /**
- * Notes the first use of each key, with its entry; nothing of a key that was used before. Each key
- * once.
+ * Records the first use of keys, with an audit entry; used keys are skipped. Each key once per
+ * call.
  */
 export function insertFirstKeyUses(tx: Pick<Transaction, "execute">, uses: readonly KeyUse[]): void {
   if (uses.length === 0) return;
@@ -54,7 +51,7 @@ export function insertFirstKeyUses(tx: Pick<Transaction, "execute">, uses: reado
   ]);
 }
 
-/** A proxy may name a caller by anything; what is no address is not kept. */
+/** A proxy may name a caller by anything: only addresses are kept. */
 function addressOrNull(address: string | null): string | null {
   return address !== null && isIP(address) !== 0 ? address : null;
 }

@@ -1,7 +1,7 @@
 /**
- * Users from before the console service, which takes them over. Processes of the release before
- * still add and change them: each change raises `session_version`, so that the user is taken over
- * once more.
+ * Users of releases without a console service, which takes them over. Processes of the previous
+ * release still change them; each change raises `session_version`, and the user is taken over
+ * again.
  */
 import type { FormerUser } from "@kapi/contracts";
 import { type Queryable, statement } from "@kapi/postgres";
@@ -33,7 +33,6 @@ const markMoved = statement<Record<string, never>>(
    from unnest($1::uuid[], $2::integer[]) as moved (id, version) where users.id = moved.id`,
 );
 
-/** The former users in PostgreSQL. */
 export function createFormerUsers(database: Queryable): FormerUsers {
   return {
     unmoved: async (limit) => (await database.query(selectUnmoved, [limit])).map(fromRow),

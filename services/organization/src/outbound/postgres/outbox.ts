@@ -3,8 +3,8 @@ import type { OutboxTransaction } from "@kapi/outbox";
 import { activeTraceparent } from "@kapi/runtime";
 
 /**
- * Enqueues a message beside the change that it reports; it is published after the commit, in the
- * trace of the change.
+ * Enqueues a message in the transaction of the change. It is published after the commit, in the
+ * same trace.
  */
 export function enqueue(tx: OutboxTransaction, topic: TopicContract, key: string, value: string): void {
   tx.enqueue([{ topic, key, value, traceparent: activeTraceparent() }]);

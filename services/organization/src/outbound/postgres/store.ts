@@ -22,7 +22,7 @@ import {
 } from "./directory/directory.ts";
 import { tablesOf } from "./credits/ledger-positions.ts";
 import { readConsumed, readPurchase, readSettlements } from "./credits/entries.ts";
-import { recordLegs, shareTagLocks } from "./credits/ledger.ts";
+import { recordEntries, shareShardLocks } from "./credits/ledger.ts";
 import {
   countOrganizations,
   insertOrganization,
@@ -33,16 +33,13 @@ import { deletePending, insertPending, readPending } from "./credits/pending-wal
 import {
   insertWallet,
   oldReservations,
-  readForOpening,
+  readForSync,
   readWallet,
   setLowBalanceThreshold,
   walletsOf,
 } from "./credits/wallets.ts";
 
-/**
- * The store on PostgreSQL; what its transactions enqueue is published by `outbox` after their
- * commit.
- */
+/** After each commit `outbox` publishes what the transaction enqueued. */
 export function createStore(database: Database, outbox: Pick<Outbox, "publish">): Store {
   return {
     transaction: (work) => transactionWithOutbox(database, outbox, (tx) => work(transactionOn(tx))),
@@ -57,12 +54,12 @@ export function createStore(database: Database, outbox: Pick<Outbox, "publish">)
     countServers: (organizationId) => countServers(database, organizationId),
     readServer: (organizationId, serverId) => readServer(database, organizationId, serverId),
     readWallet: (organizationId) => readWallet(database, organizationId),
-    walletsOf: (tags, after, limit) => walletsOf(database, tags, after, limit),
-    readForOpening: (tag, open) => readForOpening(database, tag, open),
+    walletsOf: (shards, after, limit) => walletsOf(database, shards, after, limit),
+    readForSync: (shard, open) => readForSync(database, shard, open),
     oldReservations: (range, limit) => oldReservations(database, range, limit),
     consumedOffsets: () => consumedOffsets(database),
     insertPending: (changes) => insertPending(database, changes),
-    readPending: (limit, exceptTags, oldAfterMs) => readPending(database, limit, exceptTags, oldAfterMs),
+    readPending: (limit, exceptShards, oldAfterMs) => readPending(database, limit, exceptShards, oldAfterMs),
     deletePending: (chargeIds) => deletePending(database, chargeIds),
     readDirectory: () => readDirectory(database),
   };
@@ -71,12 +68,12 @@ export function createStore(database: Database, outbox: Pick<Outbox, "publish">)
 function transactionOn(tx: OutboxTransaction): StoreTransaction {
   const shared: LedgerPosition[] = [];
   return {
-    shareTagLocks: async (tags) => {
-      const positions = await shareTagLocks(tx, tags);
+    shareShardLocks: async (shards) => {
+      const positions = await shareShardLocks(tx, shards);
       shared.push(...positions.values());
       return positions;
     },
-    recordLegs: (positions, told, nowMs) => recordLegs(tx, positions, told, nowMs),
+    recordEntries: (positions, entries, nowMs) => recordEntries(tx, positions, entries, nowMs),
     raiseConsumedOffsets: (reached) => raiseConsumedOffsets(tx, reached),
     readSettlements: (chargeIds) => readSettlements(tx, tablesOf(shared), chargeIds),
     readConsumed: (chargeIds) => readConsumed(tx, tablesOf(shared), chargeIds),

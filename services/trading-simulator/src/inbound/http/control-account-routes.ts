@@ -1,15 +1,15 @@
-/** The control API of one account: what its trader does. */
+/** Control API of an account: the actions of a trader. */
 import { AccountNumber, Guid } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, type FastifyReply, parse } from "@kapi/http";
 import { assertDefined } from "@kapi/kernel";
 import { z } from "zod";
 
 import type { Account, PendingOrder, Position } from "../../domain/account.ts";
-import { toWireOrder, toWirePosition } from "../../domain/desk.ts";
-import { normalPrice, type TradeRefusal } from "../../domain/order-checks.ts";
+import { toWireOrder, toWirePosition } from "../../domain/trading-context.ts";
+import { normalPrice, type TradeRejection } from "../../domain/order-checks.ts";
 import { verifyPassword } from "../../domain/password-hash.ts";
 import { closePriceOf } from "../../domain/prices.ts";
-import { openProfitMinor } from "../../domain/reckoning.ts";
+import { openProfitMinor } from "../../domain/account-values.ts";
 import { lotsFromVolume } from "../../domain/symbols.ts";
 import type { OrderResult } from "../../domain/trading.ts";
 import type { Engine } from "../../operations/engine.ts";
@@ -37,7 +37,6 @@ const ItemParams = z.object({ id: z.string() });
 
 const ACCOUNT = "/control/v1/servers/:serverId/accounts/:accountNumber";
 
-/** Adds the routes of orders, positions and auto-trading. */
 export function addControlAccountRoutes(app: FastifyInstance, engine: Engine): void {
   addAccountRoutes(app, engine);
   addOrderRoutes(app, engine);
@@ -73,7 +72,7 @@ function addOrderRoutes(app: FastifyInstance, engine: Engine): void {
       stopLoss: normalPrice(body.symbol, body.stopLoss),
       takeProfit: normalPrice(body.symbol, body.takeProfit),
     });
-    if ("refusal" in result) return sendRefusal(reply, result.refusal);
+    if ("rejection" in result) return sendRejection(reply, result.rejection);
     if (result.done.order.status !== "rejected") return reply.code(201).send(wireResult(result.done));
     const error = "the free margin does not cover the order";
     return reply.code(409).send({ error, reason: result.done.order.reason, order: result.done.order });
@@ -83,12 +82,12 @@ function addOrderRoutes(app: FastifyInstance, engine: Engine): void {
     const order = orderOf(at.account, request.params);
     const change = parse(ModifyOrderBody, request.body);
     const result = await modifyOrderOn(at, order, change);
-    return "refusal" in result ? sendRefusal(reply, result.refusal) : { order: wireOrder(result.done) };
+    return "rejection" in result ? sendRejection(reply, result.rejection) : { order: wireOrder(result.done) };
   });
   app.delete(`${ACCOUNT}/orders/:id`, async (request, reply) => {
     const at = accountAt(engine, request.params);
     const result = await cancelOrderOn(at, orderOf(at.account, request.params));
-    return "refusal" in result ? sendRefusal(reply, result.refusal) : { order: result.done };
+    return "rejection" in result ? sendRejection(reply, result.rejection) : { order: result.done };
   });
 }
 
@@ -98,14 +97,14 @@ function addPositionRoutes(app: FastifyInstance, engine: Engine): void {
     const at = accountAt(engine, request.params);
     const position = positionOf(at.account, request.params);
     const result = await modifyPositionOn(at, position, parse(ModifyPositionBody, request.body));
-    return "refusal" in result ? sendRefusal(reply, result.refusal) : { position: wirePosition(at, result.done) };
+    return "rejection" in result ? sendRejection(reply, result.rejection) : { position: wirePosition(at, result.done) };
   });
   app.post(`${ACCOUNT}/positions/:id/close`, async (request, reply) => {
     const at = accountAt(engine, request.params);
     const position = positionOf(at.account, request.params);
     const { volume } = parse(ClosePositionBody, request.body ?? undefined);
     const result = await closePositionOn(at, position, volume);
-    return "refusal" in result ? sendRefusal(reply, result.refusal) : wireResult(result.done);
+    return "rejection" in result ? sendRejection(reply, result.rejection) : wireResult(result.done);
   });
 }
 
@@ -138,8 +137,8 @@ function positionOf(account: Account, params: unknown): Position {
   return position;
 }
 
-/** What was asked for is not possible now: 409 with a sentence and a code. */
-function sendRefusal(reply: FastifyReply, { code, message }: TradeRefusal): FastifyReply {
+/** 409 with a sentence and a code. */
+function sendRejection(reply: FastifyReply, { code, message }: TradeRejection): FastifyReply {
   return reply.code(409).send({ error: message, reason: code });
 }
 

@@ -1,4 +1,4 @@
-/** The control API of a server's market, its nights and its faults. */
+/** Control API of a market, its nights and its faults. */
 import { randomUUID } from "node:crypto";
 
 import { Guid } from "@kapi/contracts";
@@ -19,10 +19,7 @@ const FaultParams = z.object({ serverId: Guid, faultId: z.string() });
 
 const SERVER = "/control/v1/servers/:serverId";
 
-/**
- * Adds the routes of market and faults. `tickIntervalMs` is what one tick that is asked for stands
- * for.
- */
+/** `tickIntervalMs`: duration of a requested tick. */
 export function addControlMarketRoutes(app: FastifyInstance, engine: Engine, tickIntervalMs: number): void {
   addPriceRoutes(app, engine);
   addMarketRoutes(app, engine, tickIntervalMs);

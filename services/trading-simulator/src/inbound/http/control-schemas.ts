@@ -9,7 +9,7 @@ import { SYMBOLS, volumeFromLots } from "../../domain/symbols.ts";
 const MAX_DELAY_MS = 600_000;
 const MAX_TICKS = 10_000;
 
-/** A name in any letter case. */
+/** Case-insensitive. */
 export const SymbolName = z
   .string()
   .toUpperCase()

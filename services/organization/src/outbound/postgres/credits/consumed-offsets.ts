@@ -1,7 +1,6 @@
 import { type Queryable, statement, type Transaction } from "@kapi/postgres";
 
-// In order, so that two processes that raise the same partitions wait for each other and never in a
-// circle.
+// Sorted: one lock order for all processes prevents deadlocks.
 const raiseOffsets = statement<Record<string, never>>(
   "consumed_offsets_raise",
   `insert into consumed_offsets (partition_number, next_offset)
@@ -16,8 +15,8 @@ const selectOffsets = statement<{ partition_number: number; next_offset: number 
 );
 
 /**
- * Notes, in the transaction that took them in, that the ledger has all events of these partitions
- * before `nextOffset`.
+ * Records in the same transaction that the ledger has all events of these partitions before
+ * `nextOffset`.
  */
 export function raiseConsumedOffsets(
   tx: Transaction,
@@ -29,7 +28,7 @@ export function raiseConsumedOffsets(
   ]);
 }
 
-/** Per partition of `command.events`, the offset before which the ledger has everything. */
+/** The offset of each partition of `command.events` before which the ledger has everything. */
 export async function consumedOffsets(database: Queryable): Promise<Map<number, bigint>> {
   const rows = await database.query(selectOffsets, []);
   return new Map(rows.map((row) => [row.partition_number, BigInt(row.next_offset)]));

@@ -2,7 +2,7 @@ import { type Database, statement } from "@kapi/postgres";
 import type { Shard } from "@kapi/admission/redis";
 
 import type { CreditMonths } from "../../../domain/credits/ports.ts";
-import { raiseEpochAlone } from "./wallets.ts";
+import { raiseEpochExclusively } from "./wallets.ts";
 
 const MS_PER_SECOND = 1_000;
 
@@ -28,7 +28,6 @@ const countRefused = statement<{ count: number }>(
   `select count(*) from refused_credit_entries`,
 );
 
-/** The partitions of the credit ledger in PostgreSQL. */
 export function createCreditMonths(database: Database): CreditMonths {
   return {
     keep: async (month) => {
@@ -36,7 +35,7 @@ export function createCreditMonths(database: Database): CreditMonths {
     },
     raiseLagging: async (lagMs) => {
       const lagging = await database.query(selectLagging, [lagMs / MS_PER_SECOND]);
-      for (const { tag } of lagging) await database.transaction((tx) => raiseEpochAlone(tx, tag));
+      for (const { tag } of lagging) await database.transaction((tx) => raiseEpochExclusively(tx, tag));
     },
     dropOldest: async (firstKept) => (await database.query(dropMonth, [firstKept]))[0]?.dropped ?? false,
     countRefused: async () => (await database.query(countRefused, []))[0]?.count ?? 0,

@@ -4,27 +4,25 @@ import { type Statement, statement } from "@kapi/postgres";
 import type { LedgerPosition } from "../../../domain/credits/ports.ts";
 
 const MS_PER_SECOND = 1_000;
-/** The entries that were recorded before there were months; see migrations/0015. */
+/** Entries from before months; see migrations/0015. */
 const BEFORE_MONTHS = "credit_legs";
 
-/** A row of `tags`, with the first epoch that is in a month of its own. */
+/** A row of `tags`, with the first epoch that has months. */
 export interface PositionRow {
   readonly epoch: number;
   readonly previous_epoch: number | null;
   readonly months_from: number;
 }
 
-/** Where a shard records under its epoch, and where it recorded in the month before. */
 export function positionFromRow({ epoch, previous_epoch, months_from }: PositionRow): LedgerPosition {
   return {
     epoch,
     beganMs: Date.parse(`${toIso(epoch * MS_PER_SECOND).slice(0, "2026-11".length)}-01T00:00:00Z`),
-    entries: tableOf(epoch, months_from),
-    previousEntries: previous_epoch === null ? null : tableOf(previous_epoch, months_from),
+    table: tableOf(epoch, months_from),
+    previousTable: previous_epoch === null ? null : tableOf(previous_epoch, months_from),
   };
 }
 
-/** The table with the entries of an epoch. */
 function tableOf(epoch: number, monthsFrom: number): string {
   if (epoch < monthsFrom) return BEFORE_MONTHS;
   return `credit_entries_${toIso(epoch * MS_PER_SECOND)
@@ -32,20 +30,14 @@ function tableOf(epoch: number, monthsFrom: number): string {
     .replace("-", "")}`;
 }
 
-/**
- * The tables that shards record in, and then those of the months before: where an entry may be that
- * is recorded again.
- */
+/** Current tables of the shards, then those of the month before: where a repeated entry may be. */
 export function tablesOf(positions: Iterable<LedgerPosition>): string[] {
   const all = [...positions];
-  const previous = all.flatMap(({ previousEntries }) => previousEntries ?? []);
-  return [...new Set([...all.map(({ entries }) => entries), ...previous])];
+  const previous = all.flatMap(({ previousTable }) => previousTable ?? []);
+  return [...new Set([...all.map(({ table }) => table), ...previous])];
 }
 
-/**
- * A statement for each table of entries, made once: its text may name the table, which processes
- * then find without the parent.
- */
+/** One statement per table of entries. Naming the table avoids planning over all partitions. */
 export function perTable<Row>(name: string, text: (table: string) => string): (table: string) => Statement<Row> {
   const made = new Map<string, Statement<Row>>();
   return (table) => {

@@ -5,13 +5,13 @@ import { type Shard, shardOf } from "@kapi/admission/redis";
 import { assertDefined, toIso, uuidV5 } from "@kapi/kernel";
 
 import {
-  type Leg,
-  type LegKind,
-  type RecordedLeg,
+  type LedgerEntry,
+  type LedgerEntryKind,
+  type RecordedEntry,
   deltasByOrganization,
   distinctInOrder,
-  legName,
-} from "../../../domain/credits/leg.ts";
+  entryName,
+} from "../../../domain/credits/ledger-entry.ts";
 import type { LedgerPosition } from "../../../domain/credits/ports.ts";
 import { crossedThreshold } from "../../../domain/credits/low-balance.ts";
 import { isUsageLine } from "../../../domain/credits/usage-line.ts";
@@ -30,16 +30,16 @@ import { withoutPast } from "./past-entries.ts";
 import { keepUsageDays } from "./usage-days.ts";
 
 /**
- * With an older epoch nothing is recorded: every process raises those that are ten minutes old, so
- * that a shard is in the month of now, and an entry that is told again within {@link PAST_AGE_MS}
- * is in that month or the one before.
+ * An older epoch stops recording. Every process raises epochs that are ten minutes old, so a shard
+ * is in the current month, and an entry repeated within {@link PAST_AGE_MS} is in that month or the
+ * one before.
  */
 const MAX_EPOCH_LAG_SECONDS = 24 * 3_600;
 
-// Openings take the lock alone, everything that records legs shares it: an opening then sees each
-// leg either committed, with an epoch below its own, or recorded after it, with its own. Advisory,
-// so that sharing writes nothing.
-const shareTags = statement<Record<string, never>>(
+// A sync takes the lock exclusively, recording shares it. So a sync sees each entry either
+// committed with a lower epoch, or recorded later with its own epoch. An advisory lock: sharing it
+// writes nothing.
+const lockShardsShared = statement<Record<string, never>>(
   "ledger_share_tags",
   `select pg_advisory_xact_lock_shared(hashtext(current_schema()), tag)
    from (select tag from unnest($1::int[]) as tag order by tag) as ordered`,
@@ -92,12 +92,11 @@ const addToWallets = statement<ChangedWallet>(
 );
 
 /**
- * Shares the locks of `tags` until the transaction ends and returns where they record. It comes
- * before anything is read from Redis that the ledger shall record: no opening computes wallets in
- * between, and no month ends.
+ * Shares the locks of `shards` until the transaction ends; returns where they record. Take them
+ * before reading usage from Redis: no sync reads wallets in between, and no month ends.
  */
-export async function shareTagLocks(tx: Queryable, tags: readonly Shard[]): Promise<Map<Shard, LedgerPosition>> {
-  const [, rows] = await Promise.all([tx.query(shareTags, [tags]), tx.query(readPositions, [tags])]);
+export async function shareShardLocks(tx: Queryable, shards: readonly Shard[]): Promise<Map<Shard, LedgerPosition>> {
+  const [, rows] = await Promise.all([tx.query(lockShardsShared, [shards]), tx.query(readPositions, [shards])]);
   for (const { tag, lag_seconds } of rows) {
     if (lag_seconds <= MAX_EPOCH_LAG_SECONDS) continue;
     throw new Error(
@@ -108,121 +107,122 @@ export async function shareTagLocks(tx: Queryable, tags: readonly Shard[]): Prom
   return new Map(rows.map((row) => [row.tag, positionFromRow(row)]));
 }
 
-/**
- * Adds what the ledger does not have yet of `legs`, in any order and however often it is told;
- * keeps the wallets' sums, the use per day and the open reservations, and writes a fact where a
- * wallet reaches its low-balance threshold. The tags' locks must be shared. Returns every distinct
- * leg as it was recorded first, with the epoch of that; legs of organizations without a wallet are
- * left out, and those that are put aside as too old.
- */
-export async function recordLegs(
+/** Implements `recordEntries` of CreditTransaction. */
+export async function recordEntries(
   tx: OutboxTransaction,
   positions: ReadonlyMap<Shard, LedgerPosition>,
-  told: Iterable<Leg>,
+  reported: Iterable<LedgerEntry>,
   nowMs: number,
-): Promise<RecordedLeg[]> {
-  const { legs: distinct, past } = await withoutPast(tx, await ofKnownOrganizations(tx, distinctInOrder(told)), nowMs);
+): Promise<RecordedEntry[]> {
+  const { entries: distinct, past } = await withoutPast(
+    tx,
+    await ofKnownOrganizations(tx, distinctInOrder(reported)),
+    nowMs,
+  );
   if (distinct.length === 0) return [];
-  const positionOf = (leg: Leg): LedgerPosition =>
-    assertDefined(positions.get(shardOf(leg.organizationId)), "the tag's lock");
+  const positionOf = (entry: LedgerEntry): LedgerPosition =>
+    assertDefined(positions.get(shardOf(entry.organizationId)), "the shard's lock");
   const tables = tablesOf(distinct.map(positionOf));
-  const wanted = distinct.filter((leg) => !past.has(legName(leg)));
-  const others = wanted.filter((leg) => leg.kind !== "settle");
+  const wanted = distinct.filter((entry) => !past.has(entryName(entry)));
+  const others = wanted.filter((entry) => entry.kind !== "settle");
   const [added, ends] = await Promise.all([
     insertOthers(tx, others, positionOf),
-    // Reads what has just been inserted, too.
+    // Also reads what was just inserted.
     atReservedPrice(
       tx,
       tables,
-      wanted.filter((leg) => leg.kind === "settle"),
+      wanted.filter((entry) => entry.kind === "settle"),
     ),
   ]);
   for (const name of await insertEntries(tx, ends, positionOf)) added.add(name);
-  const legs = [...others, ...ends];
-  const fresh = legs.filter((leg) => added.has(legName(leg)));
-  const known = legs.filter((leg) => !added.has(legName(leg)));
+  const entries = [...others, ...ends];
+  const fresh = entries.filter((entry) => added.has(entryName(entry)));
+  const known = entries.filter((entry) => !added.has(entryName(entry)));
   keepReservations(tx, fresh);
-  // In this order: the statement on the days is the last that waits for anybody.
+  // In this order: only the statement on the days waits last.
   const [, earlier] = await Promise.all([keepWallets(tx, fresh, nowMs), keepDays(tx, tables, fresh, known)]);
-  return [...legs, ...distinct.filter((leg) => past.has(legName(leg)))].map((leg) => {
-    const before = earlier.get(legName(leg)) ?? past.get(legName(leg));
+  return [...entries, ...distinct.filter((entry) => past.has(entryName(entry)))].map((entry) => {
+    const before = earlier.get(entryName(entry)) ?? past.get(entryName(entry));
     return {
-      leg: before === undefined ? leg : { ...leg, credits: before.credits, action: before.action },
-      epoch: before?.epoch ?? positionOf(leg).epoch,
-      isNew: added.has(legName(leg)),
+      entry: before === undefined ? entry : { ...entry, credits: before.credits, action: before.action },
+      epoch: before?.epoch ?? positionOf(entry).epoch,
+      isNew: added.has(entryName(entry)),
     };
   });
 }
 
 /**
- * Adds legs that settle nothing; of purchases those whose id is not known. Returns the names of
- * those that were not there.
+ * Adds entries other than settlements; purchases only with a new id. Returns the names of new
+ * entries.
  */
 async function insertOthers(
   tx: Queryable,
-  legs: readonly Leg[],
-  positionOf: (leg: Leg) => LedgerPosition,
+  entries: readonly LedgerEntry[],
+  positionOf: (entry: LedgerEntry) => LedgerPosition,
 ): Promise<Set<string>> {
-  const purchases = legs.filter((leg) => leg.kind === "purchase");
-  if (purchases.length === 0) return insertEntries(tx, legs, positionOf);
+  const purchases = entries.filter((entry) => entry.kind === "purchase");
+  if (purchases.length === 0) return insertEntries(tx, entries, positionOf);
   const fresh = await insertPurchases(tx, purchases);
-  const wanted = legs.filter((leg) => leg.kind !== "purchase" || fresh.has(leg.chargeId));
+  const wanted = entries.filter((entry) => entry.kind !== "purchase" || fresh.has(entry.chargeId));
   return insertEntries(tx, wanted, positionOf);
 }
 
 /**
- * What was reserved is what settles (decisions, 7.2): the message of a command that was asked for
- * again, after its claim was lost, may name another price than the first one, for which the credits
- * were set aside. The entry of a reservation that has been open for months may be dropped; then the
- * open reservation tells its price and operation.
+ * A settlement uses the reserved price (decisions, 7.2): the message of a repeated command may name
+ * another one. The entry of a reservation that is open for months may be dropped; then
+ * `open_reservations` has its price and operation.
  */
-async function atReservedPrice(tx: Queryable, tables: readonly string[], ends: readonly Leg[]): Promise<Leg[]> {
+async function atReservedPrice(
+  tx: Queryable,
+  tables: readonly string[],
+  ends: readonly LedgerEntry[],
+): Promise<LedgerEntry[]> {
   if (ends.length === 0) return [];
   const reserved = new Map<string, Reserved>();
   for (const select of [...tables.map(selectReserved), selectOpenReservations]) {
-    const missing = ends.filter((leg) => !reserved.has(leg.chargeId)).map((leg) => leg.chargeId);
+    const missing = ends.filter((entry) => !reserved.has(entry.chargeId)).map((entry) => entry.chargeId);
     if (missing.length === 0) break;
     for (const row of await tx.query(select, [missing])) reserved.set(row.charge_id, row);
   }
-  return ends.map((leg) => {
-    const { credits, operation } = reserved.get(leg.chargeId) ?? leg;
-    return { ...leg, credits, operation: operation ?? leg.operation };
+  return ends.map((entry) => {
+    const { credits, operation } = reserved.get(entry.chargeId) ?? entry;
+    return { ...entry, credits, operation: operation ?? entry.operation };
   });
 }
 
-async function ofKnownOrganizations(tx: Queryable, legs: readonly Leg[]): Promise<Leg[]> {
-  const rows = await tx.query(selectOrganizations, [[...new Set(legs.map((leg) => leg.organizationId))]]);
+async function ofKnownOrganizations(tx: Queryable, entries: readonly LedgerEntry[]): Promise<LedgerEntry[]> {
+  const rows = await tx.query(selectOrganizations, [[...new Set(entries.map((entry) => entry.organizationId))]]);
   const known = new Set(rows.map((row) => row.organization_id));
-  return legs.filter((leg) => known.has(leg.organizationId));
+  return entries.filter((entry) => known.has(entry.organizationId));
 }
 
-/** What is reserved and settled by the same legs is never open. */
-function keepReservations(tx: Transaction, fresh: readonly Leg[]): void {
+/** A reservation that is settled by the same entries is never open. */
+function keepReservations(tx: Transaction, fresh: readonly LedgerEntry[]): void {
   const begun = chargesOf(fresh, "reserve");
   const ended = chargesOf(fresh, "settle");
-  const reserved = fresh.filter((leg) => leg.kind === "reserve" && !ended.has(leg.chargeId));
-  const settled = fresh.filter((leg) => leg.kind === "settle" && !begun.has(leg.chargeId));
+  const reserved = fresh.filter((entry) => entry.kind === "reserve" && !ended.has(entry.chargeId));
+  const settled = fresh.filter((entry) => entry.kind === "settle" && !begun.has(entry.chargeId));
   if (reserved.length > 0) {
     tx.execute(insertOpenReservations, [
-      reserved.map((leg) => leg.chargeId),
-      reserved.map((leg) => leg.organizationId),
-      reserved.map((leg) => leg.credits),
-      reserved.map((leg) => toIso(leg.atMs)),
-      reserved.map((leg) => leg.operation),
-      reserved.map((leg) => leg.commandId),
+      reserved.map((entry) => entry.chargeId),
+      reserved.map((entry) => entry.organizationId),
+      reserved.map((entry) => entry.credits),
+      reserved.map((entry) => toIso(entry.atMs)),
+      reserved.map((entry) => entry.operation),
+      reserved.map((entry) => entry.commandId),
     ]);
   }
-  if (settled.length > 0) tx.execute(deleteOpenReservations, [settled.map((leg) => leg.chargeId)]);
+  if (settled.length > 0) tx.execute(deleteOpenReservations, [settled.map((entry) => entry.chargeId)]);
 }
 
-function chargesOf(legs: readonly Leg[], kind: LegKind): Set<string> {
-  return new Set(legs.filter((leg) => leg.kind === kind).map((leg) => leg.chargeId));
+function chargesOf(entries: readonly LedgerEntry[], kind: LedgerEntryKind): Set<string> {
+  return new Set(entries.filter((entry) => entry.kind === kind).map((entry) => entry.chargeId));
 }
 
-async function keepWallets(tx: OutboxTransaction, fresh: readonly Leg[], nowMs: number): Promise<void> {
+async function keepWallets(tx: OutboxTransaction, fresh: readonly LedgerEntry[], nowMs: number): Promise<void> {
   const deltas = deltasByOrganization(fresh);
   if (deltas.size === 0) return;
-  const lines = Map.groupBy(fresh.filter(isUsageLine), (leg) => leg.organizationId);
+  const lines = Map.groupBy(fresh.filter(isUsageLine), (entry) => entry.organizationId);
   const organizationIds = [...deltas.keys()];
   tx.execute(lockWallets, [organizationIds]);
   const changed = await tx.query(addToWallets, [
@@ -234,13 +234,13 @@ async function keepWallets(tx: OutboxTransaction, fresh: readonly Leg[], nowMs: 
     toIso(nowMs),
   ]);
   const [cause] = fresh;
-  for (const wallet of changed) tellLowBalance(tx, wallet, nowMs, cause ? legName(cause) : "");
+  for (const wallet of changed) announceLowBalance(tx, wallet, nowMs, cause ? entryName(cause) : "");
 }
 
-function tellLowBalance(tx: OutboxTransaction, wallet: ChangedWallet, nowMs: number, cause: string): void {
+function announceLowBalance(tx: OutboxTransaction, wallet: ChangedWallet, nowMs: number, cause: string): void {
   const { available: after, low_balance_threshold: threshold, organization_id: organizationId } = wallet;
   if (!crossedThreshold({ before: after - wallet.change, after, threshold })) return;
-  const fact: CreditsFact = {
+  const event: CreditsFact = {
     eventId: uuidV5(organizationId, `credits.low_balance/${cause}`),
     organizationId,
     occurredAt: toIso(nowMs),
@@ -248,18 +248,18 @@ function tellLowBalance(tx: OutboxTransaction, wallet: ChangedWallet, nowMs: num
     availableCredits: after,
     lowBalanceThreshold: threshold,
   };
-  enqueue(tx, TOPICS.creditsEvents, organizationId, JSON.stringify(fact));
+  enqueue(tx, TOPICS.creditsEvents, organizationId, JSON.stringify(event));
 }
 
-/** Keeps the use per day; returns what the ledger had of `known`. */
+/** Updates usage per day; returns what the ledger had of `known`. */
 async function keepDays(
   tx: Transaction,
   tables: readonly string[],
-  fresh: readonly Leg[],
-  known: readonly Leg[],
+  fresh: readonly LedgerEntry[],
+  known: readonly LedgerEntry[],
 ): Promise<ReadonlyMap<string, KnownEntry>> {
   const earlier = await readKnown(tx, tables, known);
-  const incomplete = known.filter((leg) => earlier.get(legName(leg))?.incomplete === true);
+  const incomplete = known.filter((entry) => earlier.get(entryName(entry))?.incomplete === true);
   await keepUsageDays(tx, tables, fresh, incomplete);
   return earlier;
 }

@@ -17,10 +17,10 @@ const insertRows = statement<Record<string, never>>(
   `insert into pending_wallet_changes (charge_id, organization_id, kind, credits, epoch, created_at)
    select charge_id, organization_id, kind, credits, epoch, case when is_old then '-infinity' else now() end
    from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::boolean[])
-     as told (charge_id, organization_id, kind, credits, epoch, is_old)
+     as given (charge_id, organization_id, kind, credits, epoch, is_old)
    on conflict (charge_id) do nothing`,
 );
-// Purchases first: one of them makes the wallet that a settlement needs.
+// Purchases first: they create the wallet that a settlement needs.
 const selectRows = statement<Row>(
   "pending_select",
   `select charge_id, organization_id, kind, credits, epoch,
@@ -36,7 +36,6 @@ const deleteRows = statement<Record<string, never>>(
   `delete from pending_wallet_changes where charge_id = any($1::uuid[])`,
 );
 
-/** Keeps changes until Redis has them. */
 export async function insertPending(database: Queryable, changes: readonly PendingWalletChange[]): Promise<void> {
   if (changes.length === 0) return;
   await database.query(insertRows, [
@@ -50,16 +49,16 @@ export async function insertPending(database: Queryable, changes: readonly Pendi
 }
 
 /**
- * At most `limit` changes that wait for Redis; none of `exceptTags`. Old: those that wait for
- * longer than `oldAfterMs`.
+ * At most `limit` changes that wait for Redis, without those of `exceptShards`. Old after
+ * `oldAfterMs`.
  */
 export async function readPending(
   database: Queryable,
   limit: number,
-  exceptTags: readonly Shard[],
+  exceptShards: readonly Shard[],
   oldAfterMs: number,
 ): Promise<PendingWalletChange[]> {
-  const rows = await database.query(selectRows, [limit, exceptTags, oldAfterMs]);
+  const rows = await database.query(selectRows, [limit, exceptShards, oldAfterMs]);
   return rows.map((row) => ({
     chargeId: row.charge_id,
     organizationId: row.organization_id,
@@ -70,7 +69,7 @@ export async function readPending(
   }));
 }
 
-/** Removes changes that Redis has. */
+/** Removes changes that Redis has applied. */
 export async function deletePending(database: Queryable, chargeIds: readonly string[]): Promise<void> {
   if (chargeIds.length > 0) await database.query(deleteRows, [chargeIds]);
 }

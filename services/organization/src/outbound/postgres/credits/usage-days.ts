@@ -2,12 +2,11 @@ import { actorToText } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 import { type Queryable, type Statement, statement, type Transaction } from "@kapi/postgres";
 
-import type { Leg } from "../../../domain/credits/leg.ts";
+import type { LedgerEntry } from "../../../domain/credits/ledger-entry.ts";
 import { type UsageDay, summedUsageDays, usageDayOf, withdrawn } from "../../../domain/credits/usage-day.ts";
 import { perTable } from "./ledger-positions.ts";
 
-// The lock keeps a completion (below) from giving the reservation another operation before this
-// transaction has committed.
+// Keeps a completion (below) from changing the operation before this transaction commits.
 const lockReservations = perTable<{ charge_id: string; operation: string }>(
   "usage_days_lock_reservations",
   (table) =>
@@ -25,18 +24,17 @@ interface CompletedRow {
   readonly old_at: Date;
 }
 
-// The final event of a command, or an opening, may have told of its reservation first, without the
-// details of the request.
+// A final event or a sync may have recorded the reservation first, without details of the request.
 const completeReservationRows = perTable<CompletedRow>(
   "usage_days_complete_reservations",
   (table) =>
     `update ${table} as kept
-     set operation = told.operation, x_request_id = told.x_request_id, at = told.at,
-       created_by = coalesce(told.created_by, kept.created_by)
+     set operation = given.operation, x_request_id = given.x_request_id, at = given.at,
+       created_by = coalesce(given.created_by, kept.created_by)
      from unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[], $5::text[])
-         as told (charge_id, operation, x_request_id, at, created_by)
-       join ${table} as before on before.charge_id = told.charge_id and before.leg = 'reserve'
-     where kept.charge_id = told.charge_id and kept.leg = 'reserve' and kept.x_request_id is null
+         as given (charge_id, operation, x_request_id, at, created_by)
+       join ${table} as before on before.charge_id = given.charge_id and before.leg = 'reserve'
+     where kept.charge_id = given.charge_id and kept.leg = 'reserve' and kept.x_request_id is null
      returning kept.charge_id, kept.organization_id, kept.credits, kept.operation, kept.at,
        before.operation as old_operation, before.at as old_at`,
 );
@@ -69,20 +67,18 @@ const selectDays = statement<{ day: string; operation: string; requests: number;
 );
 
 /**
- * Adds legs that are new in the ledger to their days, and gives reservations that are there already
- * the request that `incomplete` tells of: its operation and time, so that they may move to another
- * day. One write for all of it, and the last one of the ledger's, so that whoever waits for it
- * holds nothing that another one of these could need.
+ * Adds new entries to their days. Reservations get the operation and time of `incomplete`, and may
+ * move to another day. One write, the last one of the ledger: a transaction that waits for it holds
+ * nothing that others need.
  */
 export async function keepUsageDays(
   tx: Transaction,
-  /** Where the legs and their reservations are. */
+  /** Tables of the entries and their reservations. */
   tables: readonly string[],
-  fresh: readonly Leg[],
-  incomplete: readonly Leg[],
+  fresh: readonly LedgerEntry[],
+  incomplete: readonly LedgerEntry[],
 ): Promise<void> {
-  // In this order: a release of this very call is added under what its reservation was, and then
-  // moves along with it.
+  // In this order: a release of this call is added under the old operation, then moves.
   const added = await addedBy(tx, tables, fresh);
   const changes = summedUsageDays([...added, ...(await completeReservations(tx, tables, incomplete))]);
   if (changes.length === 0) return;
@@ -95,32 +91,30 @@ export async function keepUsageDays(
   ]);
 }
 
-async function addedBy(tx: Queryable, tables: readonly string[], fresh: readonly Leg[]): Promise<UsageDay[]> {
-  const released = fresh.filter((leg) => leg.action === "release").map((leg) => leg.chargeId);
+async function addedBy(tx: Queryable, tables: readonly string[], fresh: readonly LedgerEntry[]): Promise<UsageDay[]> {
+  const released = fresh.filter((entry) => entry.action === "release").map((entry) => entry.chargeId);
   const reservations = released.length === 0 ? [] : await inAll(tx, tables, lockReservations, [released]);
   const operations = new Map(reservations.map((row) => [row.charge_id, row.operation]));
-  return fresh.flatMap((leg) => {
-    const operation = leg.kind === "settle" ? operations.get(leg.chargeId) : undefined;
-    return usageDayOf(leg, operation ?? leg.operation) ?? [];
+  return fresh.flatMap((entry) => {
+    const operation = entry.kind === "settle" ? operations.get(entry.chargeId) : undefined;
+    return usageDayOf(entry, operation ?? entry.operation) ?? [];
   });
 }
 
-/**
- * The reservations that were completed, with their releases, from what they were to what they are.
- */
+/** Changes that move completed reservations, with their releases. */
 async function completeReservations(
   tx: Queryable,
   tables: readonly string[],
-  incomplete: readonly Leg[],
+  incomplete: readonly LedgerEntry[],
 ): Promise<UsageDay[]> {
-  const told = incomplete.filter((leg) => leg.requestId !== null);
-  if (told.length === 0) return [];
+  const withRequest = incomplete.filter((entry) => entry.requestId !== null);
+  if (withRequest.length === 0) return [];
   const completed = await inAll(tx, tables, completeReservationRows, [
-    told.map((leg) => leg.chargeId),
-    told.map((leg) => leg.operation),
-    told.map((leg) => leg.requestId),
-    told.map((leg) => toIso(leg.atMs)),
-    told.map((leg) => actorToText(leg.createdBy)),
+    withRequest.map((entry) => entry.chargeId),
+    withRequest.map((entry) => entry.operation),
+    withRequest.map((entry) => entry.requestId),
+    withRequest.map((entry) => toIso(entry.atMs)),
+    withRequest.map((entry) => actorToText(entry.createdBy)),
   ]);
   if (completed.length === 0) return [];
   const releases = await inAll(tx, tables, selectReleases, [completed.map((row) => row.charge_id)]);
@@ -151,7 +145,7 @@ function movesOf(row: CompletedRow, release: ReleaseRow | undefined): UsageDay[]
   return [withdrawn(before), after, withdrawn(releasedBefore), releasedAfter];
 }
 
-/** What an organization used since `firstDay` (such as `2026-11-21`). */
+/** Usage since `firstDay`, such as `2026-11-21`. */
 export async function readUsageDays(
   database: Queryable,
   organizationId: string,

@@ -2,11 +2,11 @@ import { actorFromText } from "@kapi/contracts";
 import { type Queryable, statement } from "@kapi/postgres";
 
 import type { UsageLines } from "../../../domain/credits/ports.ts";
-import type { UsageLeg } from "../../../domain/credits/usage-line.ts";
+import type { UsageLine } from "../../../domain/credits/usage-line.ts";
 import { readUsageDays } from "./usage-days.ts";
 
 interface UsageRow {
-  readonly leg: UsageLeg["kind"];
+  readonly leg: UsageLine["kind"];
   readonly credits: number;
   readonly operation: string;
   readonly x_request_id: string | null;
@@ -15,16 +15,13 @@ interface UsageRow {
   readonly at: Date;
 }
 
-/**
- * The reservation of a release is looked for in the months that reach so far back: no command is
- * open for longer.
- */
+/** How far back the reservation of a release is looked for: no command is open for longer. */
 const MAX_RESERVED_DAYS = 62;
 const IS_LINE = `credits > 0 and (leg in ('consume', 'refund', 'reserve') or action = 'release')`;
 
-// The page is found in the indexes of the months alone, which are read side by side; only its own
-// entries are read, each in the month of its epoch. Those of credit_legs have none. The reservation
-// of a release knows the request.
+// Only the indexes of the months are read to find the page, then the page's own entries, each in
+// the month of its epoch. Entries of credit_legs have no epoch. The reservation of a release knows
+// the request.
 export const selectPage = statement<UsageRow>(
   "usage_lines_select_page",
   `with page as (
@@ -68,17 +65,16 @@ const selectTotal = statement<{ usage_lines: number }>(
    where kept.organization_id = $1`,
 );
 
-/** The lines of the credit ledger in PostgreSQL. */
 export function createUsageLines(database: Queryable): UsageLines {
   return {
     page: async (organizationId, limit, offset) =>
-      (await database.query(selectPage, [organizationId, limit, offset])).map(legFromRow),
+      (await database.query(selectPage, [organizationId, limit, offset])).map(lineFromRow),
     total: async (organizationId) => (await database.query(selectTotal, [organizationId]))[0]?.usage_lines ?? 0,
     byDay: (organizationId, firstDay) => readUsageDays(database, organizationId, firstDay),
   };
 }
 
-function legFromRow(row: UsageRow): UsageLeg {
+function lineFromRow(row: UsageRow): UsageLine {
   return {
     kind: row.leg,
     credits: row.credits,

@@ -5,20 +5,20 @@ import type { Shard } from "@kapi/admission/redis";
 import { plus } from "../../../domain/credits/drift.ts";
 import type {
   CheckableWallet,
-  LegSums,
+  EntrySums,
   WalletCheck,
   WalletChecks,
-  WalletLook,
+  WalletPage,
 } from "../../../domain/credits/drift-ports.ts";
-import { type Leg, legName } from "../../../domain/credits/leg.ts";
+import { type LedgerEntry, entryName } from "../../../domain/credits/ledger-entry.ts";
 import type { LedgerPosition } from "../../../domain/credits/ports.ts";
 import { readKnown } from "./entries.ts";
 import { perTable, tablesOf } from "./ledger-positions.ts";
-import { raiseEpochAlone } from "./wallets.ts";
+import { raiseEpochExclusively } from "./wallets.ts";
 
-/** Entries that one statement sums up, but for the rest of the epoch that the last one is in. */
+/** Maximum number of entries per statement, plus the rest of the last entry's epoch. */
 const MAX_ENTRIES_PER_STATEMENT = 100_000;
-const NOTHING: LegSums = { legs: 0, sums: { purchased: 0, reserved: 0, consumed: 0 } };
+const NOTHING: EntrySums = { entries: 0, sums: { purchased: 0, reserved: 0, consumed: 0 } };
 
 interface CheckableRow {
   readonly organization_id: string;
@@ -38,7 +38,7 @@ interface CheckableRow {
   readonly closed_consumed: number;
 }
 
-const selectTags = statement<{ tag: Shard }>(
+const selectShards = statement<{ tag: Shard }>(
   "wallet_checks_select_tags",
   `select tag from tags where exists (select from wallets where wallets.tag = tags.tag) order by tag`,
 );
@@ -63,16 +63,16 @@ const selectWallets = statement<CheckableRow>(
 interface SumsRow {
   readonly organization_id: string;
   readonly through_epoch: number;
-  readonly legs: number;
+  readonly entries: number;
   readonly purchased: number;
   readonly reserved: number;
   readonly consumed: number;
 }
 
-// The entries of an organization that follow an epoch, up to the epoch of the one that is $4
-// entries on, whole. What each leg changes is told once more than in domain/leg.ts, on purpose: a
-// check that computes as the ledger does would find what the ledger finds.
-const sumLegs = perTable<SumsRow>(
+// Sums entries after an epoch, up to the whole epoch of the entry that is $4 entries on. It repeats
+// the rules of domain/credits/ledger-entry.ts on purpose: shared code would repeat the ledger's
+// mistakes.
+const sumEntries = perTable<SumsRow>(
   "wallet_checks_sum_legs",
   (table) =>
     `select asked.organization_id, part.through_epoch, found.legs, found.purchased, found.reserved, found.consumed
@@ -94,13 +94,13 @@ const sumLegs = perTable<SumsRow>(
            and entry.epoch > asked.after_epoch and entry.epoch <= part.through_epoch
        ) as found`,
 );
-/** Before the months began, and the months. */
+/** Entries from before months, and of months. */
 const ENTRY_TABLES = ["credit_legs", "credit_entries"];
 
 const upsertChecks = statement<Record<string, never>>(
   "wallet_checks_upsert",
   `insert into wallet_checks (organization_id, epoch, purchased, reserved, consumed, whole_at)
-   select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::timestamptz[]) as told
+   select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::timestamptz[]) as given
      (organization_id, epoch, purchased, reserved, consumed, whole_at)
    order by organization_id
    on conflict (organization_id) do update
@@ -109,19 +109,18 @@ const upsertChecks = statement<Record<string, never>>(
    where wallet_checks.epoch < excluded.epoch`,
 );
 
-/** What checks of wallets read and keep, in PostgreSQL. */
 export function createWalletChecks(database: Database): WalletChecks {
   return {
-    tags: async () => (await database.query(selectTags, [])).map((row) => row.tag),
-    alone: (work) =>
+    shards: async () => (await database.query(selectShards, [])).map((row) => row.tag),
+    exclusively: (work) =>
       database.transaction((tx) =>
         work({
-          look: (tag, afterId, limit) => look(tx, tag, afterId, limit),
-          unrecorded: (seen, told) => unrecorded(tx, seen.position, told),
+          readPage: (shard, afterId, limit) => readPage(tx, shard, afterId, limit),
+          unrecorded: (page, entries) => unrecorded(tx, page.position, entries),
         }),
       ),
-    sumLegs: async (asked, throughEpoch) => {
-      const sums = new Map<string, LegSums>(asked.map((one) => [one.organizationId, NOTHING]));
+    sumEntries: async (asked, throughEpoch) => {
+      const sums = new Map<string, EntrySums>(asked.map((one) => [one.organizationId, NOTHING]));
       for (const table of ENTRY_TABLES) await sumInParts(database, table, asked, throughEpoch, sums);
       return sums;
     },
@@ -129,33 +128,42 @@ export function createWalletChecks(database: Database): WalletChecks {
   };
 }
 
-async function look(tx: Queryable, tag: Shard, afterId: string, limit: number): Promise<WalletLook> {
-  const position = await raiseEpochAlone(tx, tag);
-  const rows = await tx.query(selectWallets, [tag, afterId, limit]);
+async function readPage(tx: Queryable, shard: Shard, afterId: string, limit: number): Promise<WalletPage> {
+  const position = await raiseEpochExclusively(tx, shard);
+  const rows = await tx.query(selectWallets, [shard, afterId, limit]);
   return { throughEpoch: position.epoch - 1, wallets: rows.map(walletFromRow), position };
 }
 
-async function unrecorded(tx: Queryable, position: LedgerPosition, told: readonly Leg[]): Promise<Leg[]> {
-  const recorded = await readKnown(tx, tablesOf([position]), told);
-  return told.filter((leg) => !recorded.has(legName(leg)));
+async function unrecorded(
+  tx: Queryable,
+  position: LedgerPosition,
+  entries: readonly LedgerEntry[],
+): Promise<LedgerEntry[]> {
+  const recorded = await readKnown(tx, tablesOf([position]), entries);
+  return entries.filter((entry) => !recorded.has(entryName(entry)));
 }
 
-/** Adds the sums of entries to `sums`, a bounded number of entries with each statement. */
+/** Adds sums of entries to `sums`, a bounded number of entries per statement. */
 async function sumInParts(
   database: Queryable,
   table: string,
   asked: readonly { readonly organizationId: string; readonly afterEpoch: number }[],
   throughEpoch: number,
-  sums: Map<string, LegSums>,
+  sums: Map<string, EntrySums>,
 ): Promise<void> {
   let left = asked;
   while (left.length > 0) {
     const each = Math.max(1, Math.floor(MAX_ENTRIES_PER_STATEMENT / left.length));
     const ids = left.map((one) => one.organizationId);
-    const rows = await database.query(sumLegs(table), [ids, left.map((one) => one.afterEpoch), throughEpoch, each - 1]);
+    const rows = await database.query(sumEntries(table), [
+      ids,
+      left.map((one) => one.afterEpoch),
+      throughEpoch,
+      each - 1,
+    ]);
     for (const row of rows) {
       const before = sums.get(row.organization_id) ?? NOTHING;
-      sums.set(row.organization_id, { legs: before.legs + row.legs, sums: plus(before.sums, row) });
+      sums.set(row.organization_id, { entries: before.entries + row.entries, sums: plus(before.sums, row) });
     }
     left = rows
       .filter((row) => row.through_epoch < throughEpoch)
@@ -196,7 +204,7 @@ function walletFromRow(row: CheckableRow): CheckableWallet {
     usageLines: row.usage_lines,
     waitsForRedis: row.waits,
     checked,
-    closed:
+    closing:
       row.closed_epoch === null
         ? null
         : {

@@ -11,10 +11,9 @@ import type {
 } from "../../../domain/credits/ports.ts";
 import { type PositionRow, positionFromRow } from "./ledger-positions.ts";
 
-/** Wallets and reservations that are read at once for an opening. */
-const ROWS_PER_OPENING_BATCH = 1_000;
+/** Rows per read of a sync. */
+const ROWS_PER_SYNC_BATCH = 1_000;
 
-/** The columns of {@link WalletRow}. */
 const WALLET_COLUMNS = `wallets.organization_id, wallets.id, wallets.purchased, wallets.reserved, wallets.consumed,
    wallets.available, wallets.low_balance_threshold, wallets.created_at, wallets.updated_at`;
 
@@ -30,8 +29,8 @@ interface WalletRow {
   readonly updated_at: Date;
 }
 
-/** A wallet, with one of its reservations. */
-interface OpeningRow extends WalletRow {
+/** A wallet with one of its reservations. */
+interface SyncRow extends WalletRow {
   readonly charge_id: string | null;
   readonly reserved_credits: number | null;
 }
@@ -57,32 +56,32 @@ const selectWalletRow = statement<WalletRow>(
   `select ${WALLET_COLUMNS} from wallets where organization_id = $1`,
 );
 
-const lockTag = statement<Record<string, never>>(
+const lockShard = statement<Record<string, never>>(
   "wallets_lock_tag",
   `select pg_advisory_xact_lock(hashtext(current_schema()), $1::int)`,
 );
 /**
- * Into another month the wallets of the shard are copied: 200,000 take 1.5 to 4.5 s, longer than
- * another statement may.
+ * A new month copies the wallets of the shard: 1.5 to 4.5 s for 200,000, more than the usual
+ * timeout.
  */
 const RAISE_TIMEOUT_MS = 60_000;
-/** The server ends the statement first. */
+/** The server's timeout comes first. */
 const RAISE_ANSWER_TIMEOUT_MS = RAISE_TIMEOUT_MS + 1_000;
 const allowRaise = statement<Record<string, never>>(
   "wallets_allow_raise",
   `set local statement_timeout = ${RAISE_TIMEOUT_MS}`,
 );
 const endRaise = statement<Record<string, never>>("wallets_end_raise", `set local statement_timeout to default`);
-// A trigger closes the month where the epoch comes into the next one; see migrations/0015.
+// A trigger closes the month when the epoch enters the next one; see migrations/0015.
 const raiseEpoch = statement<PositionRow>(
   "wallets_raise_epoch",
   `update tags set epoch = greatest(epoch + 1, extract(epoch from now())::bigint) where tag = $1
    returning epoch, previous_epoch, (select months_from from credit_ledger) as months_from`,
   { answerTimeoutMs: RAISE_ANSWER_TIMEOUT_MS },
 );
-// `offset 0` has the reservations of each wallet found by their index: else where one wallet has
-// most of all reservations, all are read again for every wallet.
-const selectForOpening = statement<OpeningRow>(
+// `offset 0` makes PostgreSQL find the reservations of each wallet by their index. Otherwise, if
+// one wallet has most reservations, all are read again for every wallet.
+const selectForSync = statement<SyncRow>(
   "wallets_select_for_opening",
   `select ${WALLET_COLUMNS}, open.charge_id, open.credits as reserved_credits
    from wallets left join lateral (
@@ -90,14 +89,14 @@ const selectForOpening = statement<OpeningRow>(
      where kept.organization_id = wallets.organization_id offset 0) as open on true
    where wallets.tag = $1 order by wallets.tag, wallets.organization_id`,
 );
-const selectOrganizationsOfTags = statement<{ tag: Shard; organization_id: string }>(
+const selectOrganizationsOfShards = statement<{ tag: Shard; organization_id: string }>(
   "wallets_select_organizations",
   `select tag, organization_id from wallets
    where tag = any($1::smallint[]) and (tag, organization_id) > ($2, $3)
    order by tag, organization_id limit $4`,
 );
-const BEFORE_ALL_WALLETS: WalletPlace = { tag: -1, organizationId: "00000000-0000-0000-0000-000000000000" };
-// Where the operation is not known, it may be an export.
+const BEFORE_ALL_WALLETS: WalletPlace = { shard: -1, organizationId: "00000000-0000-0000-0000-000000000000" };
+// An unknown operation may be an export.
 const selectOldReservations = statement<ReservationRow & { at: string }>(
   "wallets_select_old_reservations",
   `select charge_id, coalesce(command_id, charge_id) as command_id, organization_id, credits, at::text from open_reservations
@@ -106,7 +105,7 @@ const selectOldReservations = statement<ReservationRow & { at: string }>(
 );
 const BEFORE_ALL = { at: "-infinity", chargeId: "00000000-0000-0000-0000-000000000000" };
 
-/** Makes an organization's wallet, empty, unless it has one. */
+/** Creates an empty wallet unless the organization has one. */
 export async function insertWallet(tx: Queryable, wallet: WalletRecord): Promise<void> {
   const { organizationId, id, lowBalanceThreshold, createdAtMs } = wallet;
   await tx.query(insertWalletRow, [
@@ -118,7 +117,7 @@ export async function insertWallet(tx: Queryable, wallet: WalletRecord): Promise
   ]);
 }
 
-/** Sets the threshold of an organization's wallet, in credits; false: it has none. */
+/** False: the organization has no wallet. */
 export async function setLowBalanceThreshold(
   tx: Queryable,
   organizationId: string,
@@ -128,72 +127,70 @@ export async function setLowBalanceThreshold(
   return (await tx.query(setThresholdRow, [organizationId, credits, toIso(nowMs)])).length > 0;
 }
 
-/** An organization's wallet, or null. */
 export async function readWallet(database: Queryable, organizationId: string): Promise<WalletRecord | null> {
   const [row] = await database.query(selectWalletRow, [organizationId]);
   return row ? walletFromRow(row) : null;
 }
 
-/** The wallets of `tags` in their order, as many as `limit` of those that come after one. */
+/** At most `limit` wallets of `shards` after `after`, in order. */
 export async function walletsOf(
   database: Queryable,
-  tags: readonly Shard[],
+  shards: readonly Shard[],
   after: WalletPlace | null,
   limit: number,
 ): Promise<WalletPlace[]> {
-  const { tag, organizationId } = after ?? BEFORE_ALL_WALLETS;
-  const rows = await database.query(selectOrganizationsOfTags, [tags, tag, organizationId, limit]);
-  return rows.map((row) => ({ tag: row.tag, organizationId: row.organization_id }));
+  const { shard, organizationId } = after ?? BEFORE_ALL_WALLETS;
+  const rows = await database.query(selectOrganizationsOfShards, [shards, shard, organizationId, limit]);
+  return rows.map((row) => ({ shard: row.tag, organizationId: row.organization_id }));
 }
 
 /**
- * Waits until nobody records in the tag, keeps it so until the transaction ends, and raises the
- * tag's epoch. Returns where the tag records from then on: every leg recorded before is of an
- * earlier epoch.
+ * Takes the shard's lock exclusively until the transaction ends, and raises its epoch. Returns
+ * where the shard records from then on: all entries before are of an earlier epoch.
  */
-export async function raiseEpochAlone(tx: Queryable, tag: Shard): Promise<LedgerPosition> {
-  await tx.query(lockTag, [tag]);
+export async function raiseEpochExclusively(tx: Queryable, shard: Shard): Promise<LedgerPosition> {
+  await tx.query(lockShard, [shard]);
   await tx.query(allowRaise, []);
-  const [raised] = await tx.query(raiseEpoch, [tag]);
+  const [raised] = await tx.query(raiseEpoch, [shard]);
   await tx.query(endRaise, []);
-  return positionFromRow(assertDefined(raised, "the tag's row"));
+  return positionFromRow(assertDefined(raised, "the shard's row"));
 }
 
 /**
- * Raises the tag's epoch, and gives `open` the tag's wallets and open reservations, {@link
- * ROWS_PER_OPENING_BATCH} at a time: every leg that they include is of an earlier epoch, every
- * later one of this epoch or above. They are read as of the moment in which the tag's lock is held
- * alone; it is given back, and the epoch committed, before `open` is called.
+ * Raises the shard's epoch and passes its wallets and open reservations to `sync`, {@link
+ * ROWS_PER_SYNC_BATCH} rows at a time. They include exactly the entries of earlier epochs: the
+ * snapshot is taken under the exclusive lock. The lock is released, and the epoch committed, before
+ * `sync` is called.
  */
-export async function readForOpening<T>(
+export async function readForSync<T>(
   database: Database,
-  tag: Shard,
+  shard: Shard,
   open: (epoch: number, wallets: AsyncIterable<readonly SyncedWallet[]>) => Promise<T>,
 ): Promise<T> {
-  // A second connection: the first one's commit would end the cursor.
-  const batches = database.stream(selectForOpening, [tag], ROWS_PER_OPENING_BATCH)[Symbol.asyncIterator]();
+  // A second connection: the first one's commit would close the cursor.
+  const batches = database.stream(selectForSync, [shard], ROWS_PER_SYNC_BATCH)[Symbol.asyncIterator]();
   try {
     const [epoch, first] = await database.transaction(async (tx) => {
-      const position = await raiseEpochAlone(tx, tag);
+      const position = await raiseEpochExclusively(tx, shard);
       return [position.epoch, await batches.next()] as const;
     });
-    return await open(epoch, openingWallets(first, batches));
+    return await open(epoch, syncedWallets(first, batches));
   } finally {
     await batches.return?.();
   }
 }
 
-async function* openingWallets(
-  first: IteratorResult<OpeningRow[]>,
-  batches: AsyncIterator<OpeningRow[]>,
+async function* syncedWallets(
+  first: IteratorResult<SyncRow[]>,
+  batches: AsyncIterator<SyncRow[]>,
 ): AsyncGenerator<SyncedWallet[], void, undefined> {
   for (let batch = first; batch.done !== true; batch = await batches.next()) {
     const rows = Map.groupBy(batch.value, (row) => row.organization_id);
-    yield [...rows.values()].map((ofWallet) => openingWalletFromRows(ofWallet));
+    yield [...rows.values()].map((ofWallet) => syncedWalletFromRows(ofWallet));
   }
 }
 
-/** Old reservations, the oldest first. */
+/** Oldest first. */
 export async function oldReservations(
   database: Queryable,
   { beforeMs, longBeforeMs, after }: OldReservations,
@@ -210,7 +207,7 @@ export async function oldReservations(
   }));
 }
 
-function openingWalletFromRows(rows: readonly OpeningRow[]): SyncedWallet {
+function syncedWalletFromRows(rows: readonly SyncRow[]): SyncedWallet {
   const row = assertDefined(rows[0], "a wallet's row");
   return {
     ...walletFromRow(row),

@@ -57,7 +57,7 @@ const insertKeyRow = statement<KeyRow>(
   `insert into management_keys (${KEY_COLUMNS})
    values ($1, $2, $3, $4, $5, $6, 'active', $7, 1, $8, $9, null) returning ${KEY_COLUMNS}`,
 );
-// Of two keys that are made at once, each counts the other.
+// Concurrent creations count each other.
 const lockOrganization = statement(
   "directory_lock_organization",
   `select 1 from organizations where id = $1 for update`,
@@ -96,8 +96,7 @@ const lockServerRow = statement<ServerRow>(
   "directory_lock_server",
   `select ${SERVER_COLUMNS} from servers where server_id = $1 for update`,
 );
-// A server id belongs to one organization for good: another's is no row. A token is for the address
-// that it was given with.
+// A server id belongs to one organization for good. A token is valid only for its own address.
 const upsertServerRow = statement<ServerRow>(
   "directory_upsert_server",
   `insert into servers (${SERVER_COLUMNS}, created_at) values ($1, $2, 'active', $3, $4, 1, $5, $6)
@@ -110,7 +109,7 @@ const upsertServerRow = statement<ServerRow>(
    where servers.organization_id = excluded.organization_id
    returning ${SERVER_COLUMNS}`,
 );
-// A status that it has already is no change: nobody is told of it again.
+// An unchanged status is not announced.
 const setServerStatusRow = statement<ServerRow>(
   "directory_set_server_status",
   `update servers set status = $3, version = version + 1
@@ -139,10 +138,7 @@ const upsertPricesRow = statement<PricesRow>(
 );
 const selectPricesRows = statement<PricesRow>("directory_select_prices", `select prices, version from prices`);
 
-/**
- * How many keys an organization has: those that can be used, and all with revoked and expired ones.
- * Until the transaction ends nobody else adds one.
- */
+/** Counts usable keys and all keys. Nobody else adds a key until the transaction ends. */
 export async function lockAndCountKeys(
   tx: OutboxTransaction,
   organizationId: string,
@@ -153,7 +149,7 @@ export async function lockAndCountKeys(
   return assertDefined(counts, "the counts of keys");
 }
 
-/** Adds a key and the record that tells of it. */
+/** Adds and announces a key. */
 export async function insertKey(tx: OutboxTransaction, key: NewKey, nowMs: number): Promise<ManagementKey> {
   const [row] = await tx.query(insertKeyRow, [
     key.keyId,
@@ -167,13 +163,13 @@ export async function insertKey(tx: OutboxTransaction, key: NewKey, nowMs: numbe
     toIso(nowMs),
   ]);
   const inserted = assertDefined(row, "the key that was inserted");
-  tell(tx, keyFromRow(inserted));
+  enqueueEntry(tx, keyFromRow(inserted));
   return managementKeyFromRow(inserted);
 }
 
 /**
- * Revokes a key and tells of it; a revoked key stays so, and is not new. Null: there is no such
- * key, or not in the organization named.
+ * Revokes and announces a key; `isNew` is false if it was revoked before. Null: no such key in the
+ * organization, or anywhere if `organizationId` is null.
  */
 export async function revokeKey(
   tx: OutboxTransaction,
@@ -182,12 +178,12 @@ export async function revokeKey(
   nowMs: number,
 ): Promise<{ readonly key: ManagementKey; readonly isNew: boolean } | null> {
   const [revoked] = await tx.query(revokeKeyRow, [keyId, organizationId, toIso(nowMs)]);
-  if (revoked) tell(tx, keyFromRow(revoked));
+  if (revoked) enqueueEntry(tx, keyFromRow(revoked));
   const [row] = revoked ? [revoked] : await tx.query(selectKeyRow, [keyId, organizationId]);
   return row ? { key: managementKeyFromRow(row), isNew: revoked !== undefined } : null;
 }
 
-/** An organization's keys, active ones first, then the newest first. */
+/** Active keys first, then newest first. */
 export async function readKeys(database: Queryable, organizationId: string, range: RowRange): Promise<ManagementKey[]> {
   return (await database.query(selectKeysOf, [organizationId, range.limit, range.offset])).map(managementKeyFromRow);
 }
@@ -196,7 +192,7 @@ export async function countKeys(database: Queryable, organizationId: string): Pr
   return (await database.query(countKeysOf, [organizationId]))[0]?.total ?? 0;
 }
 
-/** Names of keys by their ids, without those of unknown ids. */
+/** Names by id; unknown ids are left out. */
 export async function readKeyNames(
   database: Queryable,
   keyIds: readonly string[],
@@ -205,7 +201,7 @@ export async function readKeyNames(
   return new Map(rows.map(({ key_id: keyId, name }) => [keyId, name]));
 }
 
-/** An organization's servers that were not removed, oldest first. */
+/** Without removed servers, oldest first. */
 export async function readServers(
   database: Queryable,
   organizationId: string,
@@ -218,7 +214,7 @@ export async function countServers(database: Queryable, organizationId: string):
   return (await database.query(countServersOf, [organizationId]))[0]?.total ?? 0;
 }
 
-/** A server, if it is the organization's and was not removed. */
+/** Null: removed, or not in the organization. */
 export async function readServer(
   database: Queryable,
   organizationId: string,
@@ -228,10 +224,7 @@ export async function readServer(
   return row ? serverFromRow(row) : null;
 }
 
-/**
- * Sets the status of an organization's server and tells of it; false: it has it already, or there
- * is none.
- */
+/** Sets and announces a status; false: unchanged, or no such server. */
 export async function setServerStatus(
   tx: OutboxTransaction,
   organizationId: string,
@@ -239,14 +232,11 @@ export async function setServerStatus(
   status: "active" | "disabled",
 ): Promise<boolean> {
   const [row] = await tx.query(setServerStatusRow, [serverId, organizationId, status]);
-  if (row) tell(tx, serverEntryFromRow(row));
+  if (row) enqueueEntry(tx, serverEntryFromRow(row));
   return row !== undefined;
 }
 
-/**
- * Adds a server, or changes where it is reached, and tells of it. Null: the id is another
- * organization's.
- */
+/** Adds or changes a server, and announces it. Null: the id belongs to another organization. */
 export async function upsertServer(
   tx: OutboxTransaction,
   server: NewServer,
@@ -258,17 +248,16 @@ export async function upsertServer(
   const [before] = await tx.query(lockServerRow, [serverId]);
   const [row] = await tx.query(upsertServerRow, values);
   if (!row) return null;
-  tell(tx, serverEntryFromRow(row));
+  enqueueEntry(tx, serverEntryFromRow(row));
   return { server: serverFromRow(row), before: before === undefined ? null : serverEntryFromRow(before) };
 }
 
-/** Sets the operator's prices and tells of them. */
 export async function setPrices(tx: OutboxTransaction, prices: Prices): Promise<void> {
   const [row] = await tx.query(upsertPricesRow, [JSON.stringify(prices)]);
-  if (row) tell(tx, pricesFromRow(row));
+  if (row) enqueueEntry(tx, pricesFromRow(row));
 }
 
-/** Every entry of the directory, some hundred at a time. */
+/** All entries, some hundred at a time. */
 export async function* readDirectory(database: Database): AsyncGenerator<DirectoryEntry[]> {
   const prices = await database.query(selectPricesRows, []);
   yield prices.map(pricesFromRow);
@@ -276,7 +265,7 @@ export async function* readDirectory(database: Database): AsyncGenerator<Directo
   for await (const rows of database.stream(selectKeyRows, [], ROWS_PER_READ)) yield rows.map(keyFromRow);
 }
 
-function tell(tx: OutboxTransaction, entry: DirectoryEntry): void {
+function enqueueEntry(tx: OutboxTransaction, entry: DirectoryEntry): void {
   enqueue(tx, TOPICS.organizationDirectory, directoryKey(entry), JSON.stringify(entry));
 }
 
@@ -309,12 +298,12 @@ function managementKeyFromRow(row: KeyRow): ManagementKey {
   };
 }
 
-/** As the directory has it, with its token. */
+/** With its token. */
 function serverEntryFromRow(row: ServerRow): ServerEntry {
   return { ...serverFromRow(row), ...(row.sealed_token === null ? {} : { sealedToken: row.sealed_token }) };
 }
 
-/** As people see it. */
+/** Without its token. */
 function serverFromRow(row: ServerRow): ServerEntry {
   return {
     kind: "server",

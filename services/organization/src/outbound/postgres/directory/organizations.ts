@@ -24,7 +24,6 @@ const selectRows = statement<OrganizationRow>(
 );
 const countRows = statement<{ total: number }>("organizations_count", `select count(*) as total from organizations`);
 
-/** Adds an organization. */
 export async function insertOrganization(tx: Queryable, id: string, name: string, nowMs: number): Promise<void> {
   await tx.query(insertRow, [id, name, toIso(nowMs)]);
 }

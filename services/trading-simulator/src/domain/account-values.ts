@@ -1,6 +1,6 @@
 /**
- * What positions and accounts are worth. Money is rounded to minor units once per position, so that
- * the figures of an account are exact sums of what its positions show.
+ * Values of positions and accounts. Money is rounded to minor units once per position, so account
+ * values are exact sums of position values.
  */
 import type { Valuation } from "@kapi/contracts";
 
@@ -25,8 +25,8 @@ export function profitMinor(
 }
 
 /**
- * Margin that `volume` of a symbol binds: its worth at the open price divided by the leverage, the
- * account's or the symbol's most, whichever is less. Minor units.
+ * Margin of `volume`, in minor units: value at the open price divided by the lower leverage of
+ * account and symbol.
  */
 export function marginMinor(
   prices: Prices,
@@ -34,12 +34,12 @@ export function marginMinor(
   trade: { symbol: string; volume: number; openPrice: number },
 ): number {
   const spec = symbolSpec(trade.symbol);
-  const worth = trade.openPrice * spec.contractSize * lotsFromVolume(trade.volume);
+  const value = trade.openPrice * spec.contractSize * lotsFromVolume(trade.volume);
   const leverage = Math.min(account.leverage, spec.maxLeverage);
-  return roundToMinor((worth / leverage) * conversionRate(prices, spec.quoteCurrency, account.currency));
+  return roundToMinor((value / leverage) * conversionRate(prices, spec.quoteCurrency, account.currency));
 }
 
-/** Commission of one execution, in minor units; a cost, so zero or negative. */
+/** Commission of one execution, in minor units; zero or negative. */
 export function commissionMinor(
   prices: Prices,
   currency: Account["currency"],
@@ -49,7 +49,7 @@ export function commissionMinor(
   return -roundToMinor(cost * conversionRate(prices, "USD", currency)) + 0;
 }
 
-/** Swap of one night of a position, signed, in minor units. */
+/** Swap of one night, signed, in minor units. */
 export function nightlySwapMinor(prices: Prices, currency: Account["currency"], position: Position): number {
   const spec = symbolSpec(position.symbol);
   const points = position.side === "buy" ? spec.swapLongPoints : spec.swapShortPoints;
@@ -57,29 +57,28 @@ export function nightlySwapMinor(prices: Prices, currency: Account["currency"], 
   return roundToMinor(inQuoteCurrency * conversionRate(prices, spec.quoteCurrency, currency));
 }
 
-/** What closing a position now would bring, without its swap and without commission. */
+/** Profit of closing now, without swap and commission. */
 export function openProfitMinor(prices: Prices, account: Account, position: Position): number {
   const closePrice = closePriceOf(prices.quote(position.symbol), position.side);
   return profitMinor(prices, account.currency, { ...position, closePrice });
 }
 
 /**
- * The figures of an account at one moment, in minor units; `marginLevel` in percent, 0 with no
- * margin in use.
+ * Values of an account at one moment, in minor units. `marginLevel` in percent; 0: no margin in
+ * use.
  */
-export interface Figures {
+export interface AccountValues {
   readonly balanceMinor: number;
   readonly equityMinor: number;
   readonly marginMinor: number;
   readonly freeMarginMinor: number;
   readonly marginLevel: number;
-  /** Profit and booked swap of the open positions. */
+  /** Profit and booked swap of open positions. */
   readonly unrealizedProfitMinor: number;
   readonly openPositionCount: number;
 }
 
-/** Reckons an account at `prices`. */
-export function reckon(prices: Prices, account: Account): Figures {
+export function valueAccount(prices: Prices, account: Account): AccountValues {
   let unrealizedProfitMinor = 0;
   let margin = 0;
   for (const position of account.positions.values()) {
@@ -98,23 +97,23 @@ export function reckon(prices: Prices, account: Account): Figures {
   };
 }
 
-/** Equity in percent of the margin in use, two decimals; 0 with no margin in use. */
+/** Equity in percent of the used margin, two decimals; 0: no margin in use. */
 export function marginLevelOf(equityMinor: number, margin: number): number {
   return margin === 0 ? 0 : Math.round((equityMinor / margin) * 10_000) / 100 + 0;
 }
 
-/** The figures as a record of `trading.valuations`. */
-export function toValuation(account: Account, figures: Figures, measuredAt: string): Valuation {
+/** A record of `trading.valuations`. */
+export function toValuation(account: Account, values: AccountValues, measuredAt: string): Valuation {
   return {
     serverId: account.serverId,
     accountNumber: account.accountNumber,
     measuredAt,
-    balanceMinor: figures.balanceMinor,
-    equityMinor: figures.equityMinor,
-    marginMinor: figures.marginMinor,
-    freeMarginMinor: figures.freeMarginMinor,
-    marginLevel: figures.marginLevel,
-    unrealizedProfitMinor: figures.unrealizedProfitMinor,
-    openPositionCount: figures.openPositionCount,
+    balanceMinor: values.balanceMinor,
+    equityMinor: values.equityMinor,
+    marginMinor: values.marginMinor,
+    freeMarginMinor: values.freeMarginMinor,
+    marginLevel: values.marginLevel,
+    unrealizedProfitMinor: values.unrealizedProfitMinor,
+    openPositionCount: values.openPositionCount,
   };
 }

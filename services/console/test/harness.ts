@@ -16,7 +16,7 @@ import { z } from "zod";
 
 import { type Neighbours, startNeighbours } from "./neighbours.ts";
 
-/** Password of every person that {@link ConsoleWorld.person} makes. */
+/** Password of every person that {@link ConsoleHarness.person} makes. */
 export const PASSWORD = "correct horse battery";
 
 type Secrets = TestStack["secrets"];
@@ -38,7 +38,7 @@ export interface Person {
 /**
  * The console and the organization service, with stand-ins for the other services that they ask.
  */
-export interface ConsoleWorld {
+export interface ConsoleHarness {
   readonly url: string;
   readonly environment: TestEnvironment;
   /** Of the stack: the tokens of the operator and of all services. */
@@ -53,7 +53,7 @@ export interface ConsoleWorld {
   readonly neighbours: Neighbours;
   /** Makes an organization with credits, a server and a person. */
   person(options?: { credits?: number; name?: string }): Promise<Person>;
-  /** A browser that nobody has used, at a network address of its own unless one is told. */
+  /** A new browser, at its own network address by default. */
   browser(address?: string): Browser;
   /** A browser in which the person is signed in. */
   signedIn(person: Person): Promise<Browser>;
@@ -69,7 +69,7 @@ export interface Answer {
 }
 
 /** Starts everything that one test file needs. */
-export async function startConsoleWorld(): Promise<ConsoleWorld> {
+export async function startConsoleHarness(): Promise<ConsoleHarness> {
   const scope = new Scope();
   const logger = createLogger({ service: "console-test", level: "silent" });
   const environment = await createTestEnvironment();
@@ -103,7 +103,7 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
   );
   const clientFor = (path: string): InternalClient =>
     assertDefined(CONSOLE_PATHS.test(path) ? console : organization, "a client");
-  const client: ConsoleWorld["client"] = {
+  const client: ConsoleHarness["client"] = {
     request: (method, path, ...more) => clientFor(path).request(method, path, ...more),
     json: (method, path, ...more) => clientFor(path).json(method, path, ...more),
   };
@@ -192,7 +192,7 @@ export class Browser {
 }
 
 async function newPerson(
-  client: ConsoleWorld["client"],
+  client: ConsoleHarness["client"],
   neighbours: Neighbours,
   { credits = 100, name = "Person" }: { credits?: number; name?: string } = {},
 ): Promise<Person> {

@@ -16,26 +16,25 @@ type EnvelopeField =
   | "balanceMinor"
   | "openPositionCount";
 type WithoutEnvelope<T> = T extends TradingEvent ? Omit<T, EnvelopeField> : never;
-/** An event without what every event carries. */
+/** An event without the fields that every event has. */
 export type EventBody = WithoutEnvelope<TradingEvent>;
 
 /**
- * What the rules of trading work with: the prices and the time of this moment, and the record. The
- * rules change the account they are given and record each event right after the change that it
- * tells of.
+ * What trading rules work with: current prices, current time, and the record of events. A rule
+ * changes the account and records each event right after its change.
  */
-export interface Desk {
+export interface TradingContext {
   readonly prices: Prices;
   readonly nowMs: number;
-  /** Gives the account's next sequence to an event. `reference` names the change that made it. */
+  /** Assigns the account's next sequence. `reference` names the change behind the event. */
   emit(account: Account, body: EventBody, reference?: string): TradingEvent;
-  /** Tells that something of the account changed that no event carries, so that it is stored. */
+  /** Marks a change without an event, so that the account is stored. */
   touch(account: Account): void;
 }
 
 /**
- * The whole event of an account, with the account's next sequence; the account's sequence moves on.
- * `createdBy`: who asked for the change that makes or causes it.
+ * Makes the complete event and advances the sequence of the account. `createdBy`: who requested the
+ * change that makes or causes it.
  */
 export function nextEvent(
   account: Account,
@@ -61,15 +60,14 @@ export function nextEvent(
 }
 
 /**
- * A new id for an order, position or deal: unique everywhere, and the same again when the same
- * history is run again.
+ * A new id of an order, position or deal: globally unique, and reproducible for the same history.
  */
 export function nextTicket(account: Account): string {
   account.lastTicket += 1;
   return uuidV5(account.serverId, `${account.accountNumber}/ticket/${account.lastTicket}`);
 }
 
-/** Every field of an order that differs from one event of it to the next. */
+/** Fields of an order that change between its events. */
 export interface OrderState {
   readonly status: TradingOrder["status"];
   readonly reason: string | null;
@@ -77,7 +75,6 @@ export interface OrderState {
   readonly executedAtMs: number | null;
 }
 
-/** An order as events show it. */
 export function toWireOrder(
   order: Omit<PendingOrder, "orderType" | "price"> & Pick<TradingOrder, "orderType" | "price">,
   state: OrderState,
@@ -99,7 +96,7 @@ export function toWireOrder(
   };
 }
 
-/** A position as events show it; `closedAtMs` null while it is open. */
+/** `closedAtMs`: null while it is open. */
 export function toWirePosition(position: Position, closedAtMs: number | null): TradingPosition {
   return {
     id: position.id,

@@ -1,12 +1,11 @@
 /**
- * What the unit tests of the domain stand on: a market that moves only when told, and a desk that
- * keeps the events.
+ * Test environment of the domain: a market without ticks, and a trading context that keeps events.
  */
 import type { TradingEvent } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 
 import { type Account, newAccount } from "../src/domain/account.ts";
-import { type Desk, nextEvent } from "../src/domain/desk.ts";
+import { type TradingContext, nextEvent } from "../src/domain/trading-context.ts";
 import { Market } from "../src/domain/market.ts";
 import type { Quote } from "../src/domain/prices.ts";
 import { SYMBOLS } from "../src/domain/symbols.ts";
@@ -17,8 +16,8 @@ export const NOON_MS = Date.UTC(2026, 2, 2, 12);
 
 export const SERVER_ID = "11111111-1111-4111-8111-111111111111";
 
-/** A desk over a market of its own, in which every symbol has the quote given or stands at 1. */
-export class TestDesk implements Desk {
+/** A trading context over its own market. Every symbol has the given quote, or 1. */
+export class TestTradingContext implements TradingContext {
   readonly prices = new Market({ seed: "test", recording: null, recordingSpeed: 1 }, null);
   readonly events: TradingEvent[] = [];
   nowMs = NOON_MS;
@@ -32,7 +31,7 @@ export class TestDesk implements Desk {
     this.prices.setQuote(symbol, quote, true);
   }
 
-  emit(account: Account, body: Parameters<Desk["emit"]>[1], reference?: string): TradingEvent {
+  emit(account: Account, body: Parameters<TradingContext["emit"]>[1], reference?: string): TradingEvent {
     const event = nextEvent(account, body, toIso(this.nowMs), reference ?? null);
     this.events.push(event);
     return event;
@@ -42,7 +41,7 @@ export class TestDesk implements Desk {
     this.touched += 1;
   }
 
-  /** The types of the events so far, in order; the list begins anew. */
+  /** Types of the events since the last call, in order. */
   takeTypes(): string[] {
     return this.events.splice(0).map((event) => event.type);
   }
@@ -65,7 +64,7 @@ export function testAccount(
   });
 }
 
-/** A market order to buy one lot of EURUSD, but for what is given. */
+/** A market order of one lot of EURUSD, with these changes. */
 export function order(fields: Partial<OrderRequest> = {}): OrderRequest {
   return {
     symbol: "EURUSD",
