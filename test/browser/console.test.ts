@@ -14,12 +14,6 @@ import { look } from "./look.ts";
 import { ask, CURL_LINE, makeKey, REVOKED_WITHIN_MS } from "./new-key.ts";
 import { type Account, type Cookies, Person, startBrowser, WIDE } from "./person.ts";
 
-/** A browser under load: it reports the end of a dialog late. */
-const REPORT_CLOSE_LATE = `addEventListener("close", (event) => {
-  if (!event.isTrusted) return;
-  event.stopImmediatePropagation();
-  setTimeout(() => event.target.dispatchEvent(new Event("close")), 500);
-}, true);`;
 /** Billed requests on one page of the list. */
 const LINES_A_PAGE = 20;
 /** All scripts of the page together, compressed. */
@@ -325,7 +319,7 @@ describe("whoever has no mouse", () => {
     eventually(async () => expect(await person.page.evaluate<string>(`document.activeElement.${what}`)).toBe(value));
 
   it("comes past the navigation, lands on the heading of each page, and closes a dialog with Escape", async () => {
-    await person.page.addInitScript(REPORT_CLOSE_LATE);
+    await person.reportCloseLate();
     await signedInAt("/credits");
     await person.page.reload();
     await person.heading("Credits").waitFor();

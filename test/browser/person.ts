@@ -16,6 +16,12 @@ const DEADLINE_MS = 15_000;
 const LAUNCH_DEADLINE_MS = 60_000;
 /** A zone that is not UTC, so that a time that was not converted is noticed. */
 const ZONE = "Africa/Lagos";
+/** Makes the browser report the end of a dialog late, as under load. */
+const REPORT_CLOSE_LATE = `addEventListener("close", (event) => {
+  if (!event.isTrusted) return;
+  event.stopImmediatePropagation();
+  setTimeout(() => event.target.dispatchEvent(new Event("close")), 500);
+}, true);`;
 /**
  * The browser reports what its content security policy stops; this makes each such report one line
  * of its console.
@@ -75,6 +81,11 @@ export class Person {
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await context.addInitScript({ content: TELL_VIOLATIONS });
     return new Person(context, await context.newPage(), consoleUrl);
+  }
+
+  /** Makes the browser report the end of a dialog late, as under load. For documents opened later. */
+  async reportCloseLate(): Promise<void> {
+    await this.page.addInitScript(REPORT_CLOSE_LATE);
   }
 
   /** Opens an address of the console, `/keys` for instance. */
