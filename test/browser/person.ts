@@ -83,7 +83,7 @@ export class Person {
     return new Person(context, await context.newPage(), consoleUrl);
   }
 
-  /** Makes the browser report the end of a dialog late, as under load. For documents opened later. */
+  /** From the next document on, the browser reports the end of a dialog late. */
   async reportCloseLate(): Promise<void> {
     await this.page.addInitScript(REPORT_CLOSE_LATE);
   }

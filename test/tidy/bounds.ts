@@ -19,11 +19,11 @@ const KINDS: readonly RegExp[] = [
   // How long something waits or may be old, in time.
   /_(?:MS|S|SECONDS|MINUTES)$/,
   // The size of one call or batch: what waits behind it has a limit of its own.
-  /BATCH|_PER_\w*(?:CALL|LOAD|LOOK|STATEMENT|TRY)$|_EACH$/,
+  /BATCH|_PER_\w*(?:CALL|CHECK|INSERT|LOAD|LOOK|STATEMENT|TRY)$|_EACH$/,
   // Calls at once.
   /_(?:TOGETHER|AT_ONCE)$|^MAX_(?:CONCURRENT|PARALLEL)/,
   // Tries before something is given up.
-  /_(?:TRIES|RESENDS|ATTEMPTS|FAILURES|REDIRECTIONS|PINGS)$/,
+  /_(?:TRIES|RESENDS|ATTEMPTS|ERRORS|FAILURES|REDIRECTIONS|PINGS)$/,
   // The length of one text.
   /^MAX_\w+_(?:CHARACTERS|LENGTH)$/,
 ];
