@@ -18,13 +18,13 @@ import { OperatorSettings } from "../../deploy/cli/src/operator.ts";
 import { programEnvironment } from "../../deploy/local/src/services/plan.ts";
 import { ConfigSchema as account } from "../../services/account/src/config.ts";
 import { ConfigSchema as commandStatus } from "../../services/command-status/src/config.ts";
-import { Config as console } from "../../services/console/src/config.ts";
+import { ConfigSchema as console } from "../../services/console/src/config.ts";
 import { ConfigSchema as exportSchema } from "../../services/export/src/config.ts";
 import { ConfigSchema as finance } from "../../services/finance/src/config.ts";
 import { ConfigSchema as gateway } from "../../services/gateway/src/config.ts";
-import { configSchema as metrics } from "../../services/metrics/src/config.ts";
-import { Config as organization } from "../../services/organization/src/config.ts";
-import { Config as tradingServer } from "../../services/trading-simulator/src/config.ts";
+import { ConfigSchema as metrics } from "../../services/metrics/src/config.ts";
+import { ConfigSchema as organization } from "../../services/organization/src/config.ts";
+import { ConfigSchema as tradingServer } from "../../services/trading-simulator/src/config.ts";
 import { ConfigSchema as webhooks } from "../../services/webhooks/src/config.ts";
 import { documentedSecrets, readPrograms, type Uses, usesInCompose, usesOf, variableOf } from "./secrets.ts";
 

@@ -78,8 +78,11 @@ export type MigrationContext = Pick<MainContext<PostgresSettings | MigrationSett
 export interface MainOptions<S extends z.ZodObject> {
   readonly service: string;
   readonly schema: S;
-  /** Starts everything through `context.scope`; the process is ready when it resolves. */
-  start(context: MainContext<z.output<S>>): Promise<void>;
+  /**
+   * Starts everything through `context.scope`; the process is ready when it resolves. The value is
+   * ignored.
+   */
+  start(context: MainContext<z.output<S>>): Promise<unknown>;
   /** Brings the service's own schema up to date, for {@link MIGRATE_COMMAND}. */
   migrate?(context: MigrationContext): Promise<void>;
 }

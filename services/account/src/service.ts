@@ -1,21 +1,23 @@
 import { fileURLToPath } from "node:url";
-import { createDirectory } from "@kapi/admission";
 import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@kapi/commands";
 import { TOPICS } from "@kapi/contracts";
-import { admitCallers, createHttpServer, createInternalClient, listen, serviceCredentials } from "@kapi/http";
-import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
+import { createProducer } from "@kapi/kafka";
 import { assertDefined, derivePassword, openPassword } from "@kapi/kernel";
 import { installAuditOutbox } from "@kapi/outbox";
-import {
-  createPool,
-  isTransient,
-  migrate,
-  migrationOptions,
-  postgresOptions,
-  startDatabaseClock,
-} from "@kapi/postgres";
+import { isTransient, startDatabaseClock } from "@kapi/postgres";
 import type { MainContext, MigrationContext } from "@kapi/runtime";
-import { createAddresses, createTradingServerClient, TradingServerUnreachable } from "@kapi/trading-server";
+import {
+  createServiceKafka,
+  migrateSchema,
+  type ServiceSchema,
+  startDatabase,
+  startInternalHttp,
+  startReader,
+  startServiceClient,
+  startServiceDirectory,
+  startTradingServers,
+} from "@kapi/service";
+import { TradingServerUnreachable } from "@kapi/trading-server";
 import { consumeTradingEvents } from "@kapi/trading-server/event-feed";
 
 import type { Config } from "./config.ts";
@@ -48,72 +50,32 @@ import { createDeletionRepository } from "./outbound/postgres/deletion-repositor
 import { createServerRepository } from "./outbound/postgres/server-repository.ts";
 
 const SERVICE = "account";
-const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
+const SCHEMA: ServiceSchema = {
+  service: SERVICE,
+  schema: "account",
+  directory: fileURLToPath(new URL("../migrations", import.meta.url)),
+  directories: [COMMANDS_MIGRATIONS],
+};
 /** Deadline of a call to finance or metrics. */
 const NEIGHBOUR_TIMEOUT_MS = 2_000;
 
 /** Migrates the schema: the command "migrate", and the first step of every start. */
-export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
-  return migrate({
-    ...migrationOptions(config),
-    schema: SERVICE,
-    directory: MIGRATIONS,
-    directories: [COMMANDS_MIGRATIONS],
-    logger,
-  });
+export function migrateDatabase(context: MigrationContext): Promise<void> {
+  return migrateSchema(SCHEMA, context);
 }
 
 /** Starts the service: schema, directory, reads, and last the command worker. */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, fatal } = context;
-  await migrateDatabase(context);
-  const database = await scope.start("postgres", () =>
-    createPool({
-      ...postgresOptions(config),
-      schema: SERVICE,
-      applicationName: SERVICE,
-      max: config.POSTGRES_POOL_SIZE,
-      health,
-      logger,
-    }),
-  );
+  const database = await startDatabase(context, SCHEMA);
   const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
-  const kafka = createKafka({
-    ...kafkaOptions(config),
-    clientId: SERVICE,
-    sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
-    logger,
-  });
+  const kafka = createServiceKafka(context, SERVICE);
   const producer = await scope.start("producer", () => createProducer(kafka));
-  const directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
-  health.liveness("directory", () => directory.check());
-  const tradingServer = await scope.start("trading-server client", () =>
-    createTradingServerClient({
-      addressOf: createAddresses({
-        server: (serverId) => directory.server(serverId),
-        keys: config.TRADING_SERVER_SEALING_KEYS,
-        sharedToken: config.TRADING_SERVER_TOKEN,
-        allowInsecure: config.TRADING_SERVER_ALLOW_INSECURE === "true",
-      }),
-      organizationOf: (serverId) => directory.server(serverId)?.organizationId,
-      ca: config.TRADING_SERVER_TLS_CA,
-      timeoutMs: config.TRADING_SERVER_TIMEOUT_MS,
-    }),
-  );
-  const metrics = await scope.start("metrics client", () =>
-    createInternalClient({
-      baseUrl: config.METRICS_URL,
-      credentials: serviceCredentials(config),
-      timeoutMs: NEIGHBOUR_TIMEOUT_MS,
-    }),
-  );
-  const finance = await scope.start("finance client", () =>
-    createInternalClient({
-      baseUrl: config.FINANCE_URL,
-      credentials: serviceCredentials(config),
-      timeoutMs: NEIGHBOUR_TIMEOUT_MS,
-    }),
-  );
+  const directory = await startServiceDirectory(context, kafka);
+  const tradingServer = await startTradingServers(context, directory);
+  const timeoutMs = NEIGHBOUR_TIMEOUT_MS;
+  const metrics = await startServiceClient(context, { service: "metrics", baseUrl: config.METRICS_URL, timeoutMs });
+  const finance = await startServiceClient(context, { service: "finance", baseUrl: config.FINANCE_URL, timeoutMs });
 
   const reader = createAccountReader(database);
   const serverRepository = createServerRepository(database, clock);
@@ -164,35 +126,32 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   };
   const isUnreachable = (error: unknown): boolean => error instanceof TradingServerUnreachable;
 
-  const app = createHttpServer({
-    logger,
-    health,
+  await startInternalHttp(context, SERVICE, {
     clock,
     isDependencyFailure: (error) => isUnreachable(error) || isTransient(error),
+    register: (app) => {
+      registerRoutes(app, {
+        reader,
+        samples: createSamples(metrics),
+        valuations: createValuations(tradingServer),
+        onStale: (error) =>
+          logger.warn({ err: error }, "account details show the last sample: live values are unavailable"),
+      });
+      registerHistoryRoutes(app, history);
+      installAuditOutbox(app, database);
+      registerChangeRoutes(app, {
+        updateServerConfiguration: (serverId, body, by) =>
+          updateServerConfiguration(serverRepository, configure, serverId, body, by),
+        deleteTradingAccountImmediately: (serverId, accountNumber, createdBy) =>
+          deleteTradingAccountImmediately(immediateDeletion, serverId, accountNumber, createdBy),
+      });
+    },
   });
-  admitCallers(app, "account", config);
-  registerRoutes(app, {
-    reader,
-    samples: createSamples(metrics),
-    valuations: createValuations(tradingServer),
-    onStale: (error) =>
-      logger.warn({ err: error }, "account details show the last sample: live values are unavailable"),
-  });
-  registerHistoryRoutes(app, history);
-  installAuditOutbox(app, database);
-  registerChangeRoutes(app, {
-    updateServerConfiguration: (serverId, body, by) =>
-      updateServerConfiguration(serverRepository, configure, serverId, body, by),
-    deleteTradingAccountImmediately: (serverId, accountNumber, createdBy) =>
-      deleteTradingAccountImmediately(immediateDeletion, serverId, accountNumber, createdBy),
-  });
-  await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
 
   const { queue } = history;
-  const events = await scope.start("trading events", () =>
+  await startReader(context, "trading events", () =>
     consumeTradingEvents({ kafka, groupId: "account.trading-events", queue, isTransient, logger, fatal }),
   );
-  health.liveness("trading events", () => events.check());
   const topic = TOPICS.commandsAccount;
   const passwordOf: PasswordOf = ({ commandId, sealedPassword, derivationKeyId }, kind) =>
     sealedPassword === null

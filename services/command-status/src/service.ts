@@ -1,11 +1,17 @@
-import { admitCallers, createHttpServer, listen } from "@kapi/http";
-import { createKafka, kafkaOptions } from "@kapi/kafka";
-import { monotonicClock } from "@kapi/kernel";
-import { createPool, migrate, migrationOptions, postgresOptions } from "@kapi/postgres";
-import { ADMISSION_LIBRARY } from "@kapi/admission/redis";
-import { createRedis, redisOptions } from "@kapi/redis";
-import { type MainContext, type MigrationContext, observed } from "@kapi/runtime";
 import { fileURLToPath } from "node:url";
+
+import { ADMISSION_LIBRARY } from "@kapi/admission/redis";
+import { monotonicClock } from "@kapi/kernel";
+import { type MainContext, type MigrationContext, observed } from "@kapi/runtime";
+import {
+  createServiceKafka,
+  migrateSchema,
+  type ServiceSchema,
+  startDatabase,
+  startInternalHttp,
+  startReader,
+  startServiceRedis,
+} from "@kapi/service";
 
 import type { Config } from "./config.ts";
 import { registerListRoutes } from "./inbound/http/list-routes.ts";
@@ -24,15 +30,15 @@ import { createMonthStore } from "./outbound/postgres/months.ts";
 import { createIdempotencyRecords } from "./outbound/redis/idempotency-records.ts";
 
 const SERVICE = "command-status";
-const SCHEMA = "command_status";
-const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
+const SCHEMA: ServiceSchema = {
+  service: SERVICE,
+  schema: "command_status",
+  directory: fileURLToPath(new URL("../migrations", import.meta.url)),
+};
 
-/**
- * Brings the service's schema up to date: the program's command "migrate", and the first step of
- * every start.
- */
-export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
-  return migrate({ ...migrationOptions(config), schema: SCHEMA, directory: MIGRATIONS, logger });
+/** Migrates the schema: the command "migrate", and the first step of every start. */
+export function migrateDatabase(context: MigrationContext): Promise<void> {
+  return migrateSchema(SCHEMA, context);
 }
 
 /**
@@ -40,33 +46,18 @@ export function migrateDatabase({ config, logger }: MigrationContext): Promise<v
  */
 export async function startService(context: MainContext<Config>): Promise<{ url: string }> {
   const { config, scope, logger, health, clock } = context;
-  await migrateDatabase(context);
-  const database = await scope.start("postgres", () =>
-    createPool({
-      ...postgresOptions(config),
-      schema: SCHEMA,
-      applicationName: SERVICE,
-      max: config.POSTGRES_POOL_SIZE,
-      genericPlans: true,
-      health,
-      logger,
-    }),
-  );
+  const database = await startDatabase(context, SCHEMA, { genericPlans: true });
   const months = createMonthStore(database);
   await months.keep();
   await scope.start("months", () =>
     Promise.resolve(startKeepingMonths({ months, keptMonths: config.COMMANDS_KEPT_MONTHS, logger })),
   );
-  const redis = await scope.start("redis", () =>
-    createRedis({ ...redisOptions(config), clientName: SERVICE, functionLibraries: [ADMISSION_LIBRARY], logger }),
-  );
-
-  const kafka = createKafka({
-    ...kafkaOptions(config),
-    clientId: SERVICE,
-    sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
-    logger,
+  const redis = await startServiceRedis(context, {
+    service: SERVICE,
+    library: ADMISSION_LIBRARY,
+    isReadyWithout: true,
   });
+  const kafka = createServiceKafka(context, SERVICE);
   const topics = createKnownTopics(database);
   const waiters = new CommandWaiters();
   const ends = createCommandEnds(database);
@@ -87,21 +78,21 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   let joined = false;
   health.readiness("consumers", () => (joined ? null : "the consumers have not joined yet"));
 
-  const app = createHttpServer({ logger, health, clock });
-  admitCallers(app, "command-status", config);
-  // What the routes measure begins and ends in this process.
+  // Durations of waits are measured within this process.
   const waits = { store, clock: monotonicClock };
-  registerRoutes(app, { ...waits, ends: createLogEnds(kafka), topics });
-  registerListRoutes(app, { ...waits, lists: createCommandLists(database), ends, waiters });
-  const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
+  const { url } = await startInternalHttp(context, SERVICE, {
+    clock,
+    register: (app) => {
+      registerRoutes(app, { ...waits, ends: createLogEnds(kafka), topics });
+      registerListRoutes(app, { ...waits, lists: createCommandLists(database), ends, waiters });
+    },
+  });
 
-  const needs = { kafka, intake, topics, logger, fatal: (error: Error) => context.fatal(error) };
-  const [messages, events] = await Promise.all([
-    scope.start("message consumer", () => createMessageConsumer(needs)),
-    scope.start("event consumer", () => createEventConsumer(needs)),
+  const dependencies = { kafka, intake, topics, logger, fatal: (error: Error) => context.fatal(error) };
+  await Promise.all([
+    startReader(context, "message consumer", () => createMessageConsumer(dependencies)),
+    startReader(context, "event consumer", () => createEventConsumer(dependencies)),
   ]);
-  health.liveness("message consumer", () => messages.check());
-  health.liveness("event consumer", () => events.check());
   joined = true;
   return { url };
 }

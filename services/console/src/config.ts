@@ -35,7 +35,7 @@ const consoleFields = {
 };
 
 /** The environment of the console service. */
-export const Config = z.object({
+export const ConfigSchema = z.object({
   /** Where the operator's routes and the health probes listen. */
   HTTP_HOST: configFields.httpHost,
   HTTP_PORT: configFields.httpPort,
@@ -60,7 +60,7 @@ export const Config = z.object({
   WEBHOOKS_URL: configFields.serviceUrl,
   ...consoleFields,
 });
-export type Config = z.output<typeof Config>;
+export type Config = z.output<typeof ConfigSchema>;
 
 /** The configuration of the listener for people. */
 export interface ConsoleConfig {

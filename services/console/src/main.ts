@@ -1,6 +1,6 @@
 import { runMain } from "@kapi/runtime";
 
-import { Config } from "./config.ts";
-import { migrateDatabase, start } from "./service.ts";
+import { ConfigSchema } from "./config.ts";
+import { migrateDatabase, startService } from "./service.ts";
 
-await runMain({ service: "console", schema: Config, start, migrate: migrateDatabase });
+await runMain({ service: "console", schema: ConfigSchema, start: startService, migrate: migrateDatabase });

@@ -1,26 +1,19 @@
 import { fileURLToPath } from "node:url";
 
 import { MAX_AUDIT_EVENTS, MAX_FORMER_USERS } from "@kapi/contracts";
-import {
-  admitCallers,
-  createHttpServer,
-  createInternalClient,
-  type InternalClient,
-  listen,
-  serviceCredentials,
-} from "@kapi/http";
-import { repeat } from "@kapi/kernel";
-import {
-  createPool,
-  type Database,
-  isTransient,
-  migrate,
-  migrationOptions,
-  postgresOptions,
-  startDatabaseClock,
-} from "@kapi/postgres";
-import { createRedis, type RedisConnection, redisOptions } from "@kapi/redis";
+import { createHttpServer, type InternalClient, listen } from "@kapi/http";
+import { type Database, isTransient, startDatabaseClock } from "@kapi/postgres";
+import type { RedisConnection } from "@kapi/redis";
 import type { MainContext, MigrationContext } from "@kapi/runtime";
+import {
+  migrateSchema,
+  type ServiceSchema,
+  startDatabase,
+  startInternalHttp,
+  startRepeated,
+  startServiceClient,
+  startServiceRedis,
+} from "@kapi/service";
 
 import { type Config, type ConsoleConfig, consoleConfig } from "./config.ts";
 import type { AuditLog } from "./domain/audit.ts";
@@ -49,9 +42,13 @@ import { createConsoleSessions } from "./outbound/redis/console-sessions.ts";
 import { createSignInAttempts } from "./outbound/redis/sign-in-attempts.ts";
 
 const SERVICE = "console";
-/** Nobody but the owner of the schema could change an entry. */
-const APPEND_ONLY = ["audit_log"];
-const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
+const SCHEMA: ServiceSchema = {
+  service: SERVICE,
+  schema: "console",
+  directory: fileURLToPath(new URL("../migrations", import.meta.url)),
+  // Only the owner of the schema could change an entry.
+  appendOnly: ["audit_log"],
+};
 const INTERNAL_CALL_TIMEOUT_MS = 4_000;
 /** How long an entry of the audit log waits in another service, at most, while all is well. */
 const AUDIT_PAUSE_MS = 1_000;
@@ -78,32 +75,18 @@ interface People extends SignInDependencies {
   readonly directory: Directory;
 }
 
-/** Migrates the schema: command "migrate", and first step of every start. */
-export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
-  const tables = { schema: SERVICE, directory: MIGRATIONS, appendOnly: APPEND_ONLY };
-  return migrate({ ...migrationOptions(config), ...tables, logger });
+/** Migrates the schema: the command "migrate", and the first step of every start. */
+export function migrateDatabase(context: MigrationContext): Promise<void> {
+  return migrateSchema(SCHEMA, context);
 }
 
-/** The console service: people and their sessions, the audit log, the page and its API. */
-export async function start(context: MainContext<Config>): Promise<void> {
-  const { config, scope, logger, health } = context;
-  await migrateDatabase(context);
-  const database = await scope.start("postgres", () =>
-    createPool({
-      ...postgresOptions(config),
-      schema: SERVICE,
-      applicationName: SERVICE,
-      max: config.POSTGRES_POOL_SIZE,
-      health,
-      logger,
-    }),
-  );
+/** Starts the service: people and their sessions, the audit log, the page and its API. */
+export async function startService(context: MainContext<Config>): Promise<void> {
+  const { config, scope } = context;
+  const database = await startDatabase(context, SCHEMA);
   const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
   const main = { ...context, clock };
-  const redis = await scope.start("redis", () =>
-    createRedis({ ...redisOptions(config), clientName: SERVICE, functionLibraries: [CONSOLE_LIBRARY], logger }),
-  );
-  health.readiness("redis", () => redis.check());
+  const redis = await startServiceRedis(context, { service: SERVICE, library: CONSOLE_LIBRARY });
   const clients = await startClients(main);
   const store = createPeopleStore(database);
   await startTakingOverUsers(main, clients, database);
@@ -118,22 +101,20 @@ export async function start(context: MainContext<Config>): Promise<void> {
     signInAttempts: createSignInAttempts(redis),
     clock,
   };
-  const app = createHttpServer({ logger, health, clock, isDependencyFailure: isTransient });
-  admitCallers(app, "console", config);
-  installOperatorRoutes(app, people);
-  const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
-  logger.info({ url }, "listening");
+  await startInternalHttp(context, SERVICE, {
+    clock,
+    isDependencyFailure: isTransient,
+    register: (app) => installOperatorRoutes(app, people),
+  });
   await startFetchingAudit(main, clients, store);
   const settings = consoleConfig(config);
   if (settings !== null) await startConsole(main, settings, clients, redis, people);
 }
 
-async function startClients({ config, scope }: MainContext<Config>): Promise<Clients> {
-  const credentials = serviceCredentials(config);
-  const client = (name: string, baseUrl: string): Promise<InternalClient> =>
-    scope.start(`${name} client`, () =>
-      createInternalClient({ baseUrl, credentials, timeoutMs: INTERNAL_CALL_TIMEOUT_MS }),
-    );
+async function startClients(context: MainContext<Config>): Promise<Clients> {
+  const { config } = context;
+  const client = (service: string, baseUrl: string): Promise<InternalClient> =>
+    startServiceClient(context, { service, baseUrl, timeoutMs: INTERNAL_CALL_TIMEOUT_MS });
   return {
     organization: await client("organization", config.ORGANIZATION_URL),
     account: await client("account", config.ACCOUNT_URL),
@@ -148,10 +129,11 @@ async function startClients({ config, scope }: MainContext<Config>): Promise<Cli
  * after the next.
  */
 async function startTakingOverUsers(
-  { scope, logger, health }: MainContext<Config>,
+  context: MainContext<Config>,
   { organization }: Clients,
   database: Database,
 ): Promise<void> {
+  const { logger, health } = context;
   const dependencies = { users: createUsers(database), source: formerUsersOver(organization), logger };
   let missing: string | null = "the users of the release before are not taken over yet";
   health.readiness("users", () => missing);
@@ -160,16 +142,16 @@ async function startTakingOverUsers(
     if (!isMore) missing = null;
     return isMore;
   };
-  const name = "users of the release before";
-  await scope.start(name, () => repeat({ name, logger, pauseMs: FORMER_USERS_PAUSE_MS, round }));
+  await startRepeated(context, { name: "users of the release before", pauseMs: FORMER_USERS_PAUSE_MS, round });
 }
 
 /** Other services keep entries of the audit log until they are in it. */
 async function startFetchingAudit(
-  { scope, logger, clock }: MainContext<Config>,
+  context: MainContext<Config>,
   { organization, account, webhooks }: Clients,
   store: PeopleStore,
 ): Promise<void> {
+  const { logger, clock } = context;
   const fetchedAtMs = new Map<string, number>();
   measureAuditAge(fetchedAtMs, clock);
   for (const [name, client] of Object.entries({ organization, account, webhooks })) {
@@ -180,43 +162,40 @@ async function startFetchingAudit(
       fetchedAtMs.set(name, clock.nowMs());
       return recorded === MAX_AUDIT_EVENTS;
     };
-    const loop = `audit entries of ${name}`;
-    await scope.start(loop, () => repeat({ name: loop, logger, pauseMs: AUDIT_PAUSE_MS, round }));
+    await startRepeated(context, { name: `audit entries of ${name}`, pauseMs: AUDIT_PAUSE_MS, round });
   }
 }
 
 /** What was counted is written once more at the end, before the database is closed. */
-async function startFailedSignIns(
-  { scope, clock, logger }: MainContext<Config>,
-  store: PeopleStore,
-): Promise<FailedSignInRecorder> {
+async function startFailedSignIns(context: MainContext<Config>, store: PeopleStore): Promise<FailedSignInRecorder> {
+  const { scope, clock, logger } = context;
   const failed = createFailedSignIns({ store, clock, logger });
   const recorder = await scope.start("failed sign-ins", () => ({ value: failed, stop: () => failed.flush("all") }));
-  await scope.start("failed sign-ins, counted", () =>
-    repeat({
-      name: "failed sign-ins",
-      logger,
-      pauseMs: FAILED_SIGN_INS_PAUSE_MS,
-      round: () => failed.flush(),
-    }),
-  );
+  await startRepeated(context, {
+    name: "failed sign-ins, counted",
+    pauseMs: FAILED_SIGN_INS_PAUSE_MS,
+    round: () => failed.flush(),
+  });
   return recorder;
 }
 
 /** The listener for people, which nothing internal is on, and what its live pictures are fed by. */
 async function startConsole(
-  { scope, logger, health, clock }: MainContext<Config>,
+  context: MainContext<Config>,
   settings: ConsoleConfig,
   clients: Clients,
   redis: RedisConnection,
   people: People,
 ): Promise<void> {
+  const { scope, logger, health, clock } = context;
   const accounts = accountsOver(clients.account);
   const live = new LiveAccounts({ ...people, accounts, samples: samplesOver(clients.metrics) });
-  const keepLive = (name: string, round: () => Promise<void>): Promise<unknown> =>
-    scope.start(name, () => repeat({ name, logger, pauseMs: LIVE_PAUSE_MS, round }));
-  await keepLive("live samples", () => live.takeSamples());
-  await keepLive("ends of live streams", () => live.endClosedSessions());
+  await startRepeated(context, { name: "live samples", pauseMs: LIVE_PAUSE_MS, round: () => live.takeSamples() });
+  await startRepeated(context, {
+    name: "ends of live streams",
+    pauseMs: LIVE_PAUSE_MS,
+    round: () => live.endClosedSessions(),
+  });
   const assets = readAssets(settings.assets);
   if (assets.size === 0) logger.warn({ folder: settings.assets }, "the console's page is not built");
   const app = createHttpServer({

@@ -2,7 +2,7 @@
 import { ConfigError, loadConfig } from "@kapi/runtime";
 import { describe, expect, it } from "vitest";
 
-import { Config } from "../src/config.ts";
+import { ConfigSchema } from "../src/config.ts";
 
 const NEEDED = {
   HTTP_PORT: "8080",
@@ -21,7 +21,7 @@ const NEEDED = {
 
 function problemsOf(env: Readonly<Record<string, string>>): readonly string[] {
   try {
-    loadConfig(Config, { ...NEEDED, ...env });
+    loadConfig(ConfigSchema, { ...NEEDED, ...env });
   } catch (error) {
     if (error instanceof ConfigError) return error.problems;
     throw error;

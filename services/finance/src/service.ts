@@ -1,20 +1,21 @@
 import { fileURLToPath } from "node:url";
 
-import { createDirectory } from "@kapi/admission";
 import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@kapi/commands";
 import { TOPICS } from "@kapi/contracts";
-import { admitCallers, createHttpServer, listen } from "@kapi/http";
-import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
-import {
-  createPool,
-  isTransient,
-  migrate,
-  migrationOptions,
-  postgresOptions,
-  startDatabaseClock,
-} from "@kapi/postgres";
+import { createProducer } from "@kapi/kafka";
+import { isTransient, startDatabaseClock } from "@kapi/postgres";
 import { counter, gauge, type MainContext, type MigrationContext } from "@kapi/runtime";
-import { createAddresses, createTradingServerClient, TradingServerUnreachable } from "@kapi/trading-server";
+import {
+  createServiceKafka,
+  migrateSchema,
+  type ServiceSchema,
+  startDatabase,
+  startInternalHttp,
+  startReader,
+  startServiceDirectory,
+  startTradingServers,
+} from "@kapi/service";
+import { TradingServerUnreachable } from "@kapi/trading-server";
 import {
   type AccountName,
   bookNextPage,
@@ -37,56 +38,27 @@ import { createPostgresLedger } from "./outbound/postgres/postgres-ledger.ts";
 import { createDeletionMarks, createTransactionReader } from "./outbound/postgres/transaction-reader.ts";
 
 const SERVICE = "finance";
-const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
+const SCHEMA: ServiceSchema = {
+  service: SERVICE,
+  schema: "finance",
+  directory: fileURLToPath(new URL("../migrations", import.meta.url)),
+  directories: [COMMANDS_MIGRATIONS],
+};
 
 /** Migrates the schema: the command "migrate", and the first step of every start. */
-export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
-  return migrate({
-    ...migrationOptions(config),
-    schema: SERVICE,
-    directory: MIGRATIONS,
-    directories: [COMMANDS_MIGRATIONS],
-    logger,
-  });
+export function migrateDatabase(context: MigrationContext): Promise<void> {
+  return migrateSchema(SCHEMA, context);
 }
 
 /** Starts the service: schema, directory, ledger, event consumer, and last the command worker. */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, fatal } = context;
-  await migrateDatabase(context);
-  const database = await scope.start("postgres", () =>
-    createPool({
-      ...postgresOptions(config),
-      schema: SERVICE,
-      applicationName: SERVICE,
-      max: config.POSTGRES_POOL_SIZE,
-      health,
-      logger,
-    }),
-  );
+  const database = await startDatabase(context, SCHEMA);
   const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
-  const kafka = createKafka({
-    ...kafkaOptions(config),
-    clientId: SERVICE,
-    sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
-    logger,
-  });
+  const kafka = createServiceKafka(context, SERVICE);
   const producer = await scope.start("producer", () => createProducer(kafka));
-  const directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
-  health.liveness("directory", () => directory.check());
-  const client = await scope.start("trading-server client", () =>
-    createTradingServerClient({
-      addressOf: createAddresses({
-        server: (serverId) => directory.server(serverId),
-        keys: config.TRADING_SERVER_SEALING_KEYS,
-        sharedToken: config.TRADING_SERVER_TOKEN,
-        allowInsecure: config.TRADING_SERVER_ALLOW_INSECURE === "true",
-      }),
-      organizationOf: (serverId) => directory.server(serverId)?.organizationId,
-      ca: config.TRADING_SERVER_TLS_CA,
-      timeoutMs: config.TRADING_SERVER_TIMEOUT_MS,
-    }),
-  );
+  const directory = await startServiceDirectory(context, kafka);
+  const client = await startTradingServers(context, directory);
 
   const store = await scope.start("command store", () =>
     createCommandStore({ worker: SERVICE, database, producer, clock, logger }),
@@ -114,29 +86,24 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   );
 
   const reader = createTransactionReader(database);
-  const app = createHttpServer({
-    logger,
-    health,
+  await startInternalHttp(context, SERVICE, {
     clock,
     isDependencyFailure: (error) => isUnreachable(error) || error instanceof BehindTradingServer || isTransient(error),
+    register: (app) =>
+      registerRoutes(app, {
+        reader,
+        deletions: createDeletionMarks(database),
+        catchUp: (account) =>
+          catchUp(
+            { client, reader, bookNextPage: (one, booked) => bookNextPage({ history, queue }, one, booked) },
+            account,
+          ),
+      }),
   });
-  admitCallers(app, "finance", config);
-  registerRoutes(app, {
-    reader,
-    deletions: createDeletionMarks(database),
-    catchUp: (account) =>
-      catchUp(
-        { client, reader, bookNextPage: (one, booked) => bookNextPage({ history, queue }, one, booked) },
-        account,
-      ),
-  });
-  const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
-  logger.info({ url }, "listening");
 
-  const events = await scope.start("trading events", () =>
+  await startReader(context, "trading events", () =>
     consumeTradingEvents({ kafka, groupId: "finance.trading-events", queue, isTransient, logger, fatal }),
   );
-  health.liveness("trading events", () => events.check());
   const executor = createFundsExecutor({
     client,
     ledger,

@@ -1,10 +1,18 @@
-import { createAdmission, createDirectory, createKnownAccounts, startRepeatedRefunds } from "@kapi/admission";
-import { createHttpServer, createInternalClient, type InternalClient, listen, serviceCredentials } from "@kapi/http";
-import { createKafka, createProducer, kafkaOptions } from "@kapi/kafka";
-import { OrganizationSlots } from "@kapi/kernel";
+import { createAdmission, createKnownAccounts, startRepeatedRefunds } from "@kapi/admission";
 import { ADMISSION_LIBRARY, ADMISSION_SETTINGS, type AdmissionSettings } from "@kapi/admission/redis";
-import { createRedis, redisOptions, startRedisClock } from "@kapi/redis";
+import type { InternalClient } from "@kapi/http";
+import { createProducer } from "@kapi/kafka";
+import { OrganizationSlots } from "@kapi/kernel";
+import { startRedisClock } from "@kapi/redis";
 import type { MainContext } from "@kapi/runtime";
+import {
+  createServiceKafka,
+  startHttp,
+  startReader,
+  startServiceClient,
+  startServiceDirectory,
+  startServiceRedis,
+} from "@kapi/service";
 
 import { type Config, OWNER_CONNECTIONS } from "./config.ts";
 import { UNKNOWN_ID } from "./domain/ports.ts";
@@ -69,73 +77,41 @@ export async function startService(
   context: MainContext<Config>,
   settings: ServiceSettings = {},
 ): Promise<{ url: string }> {
-  const { config, scope, logger, health } = context;
-  const redis = await scope.start("redis", () =>
-    createRedis({
-      ...redisOptions(config),
-      clientName: SERVICE,
-      commandTimeoutMs: REDIS_TIMEOUT_MS,
-      functionLibraries: [ADMISSION_LIBRARY],
-      logger,
-    }),
-  );
-  health.readiness("redis", () => redis.check());
+  const { config, scope, logger, health, fatal } = context;
+  const redis = await startServiceRedis(context, {
+    service: SERVICE,
+    library: ADMISSION_LIBRARY,
+    commandTimeoutMs: REDIS_TIMEOUT_MS,
+  });
   // A command's times are those of its claim, whatever the clock of this machine says.
   const clock = await scope.start("redis clock", () => startRedisClock(redis, { logger }));
-  const kafka = createKafka({
-    ...kafkaOptions(config),
-    clientId: SERVICE,
-    logger,
-  });
+  const kafka = createServiceKafka(context, SERVICE);
   const producer = await scope.start("producer", () => createProducer(kafka, { produceTimeoutMs: PRODUCE_TIMEOUT_MS }));
-  const directory = await scope.start("directory", () =>
-    createDirectory({ kafka, logger, fatal: (error) => context.fatal(error) }),
-  );
-  health.liveness("directory", () => directory.check());
+  const directory = await startServiceDirectory(context, kafka);
 
+  const isStopping = (): boolean => health.isStopping;
   const organizationOf = (serverId: string): string | undefined => directory.server(serverId)?.organizationId;
 
-  const credentials = serviceCredentials(config);
   const organizationShare = {
     connections: config.OWNER_CALLS_PER_ORGANIZATION,
     waitingCalls: MAX_WAITING_CALLS_PER_ORGANIZATION,
   };
-  const accountClient = await scope.start("account client", () =>
-    createInternalClient({
-      baseUrl: config.ACCOUNT_URL,
-      credentials,
-      timeoutMs: ACCOUNT_READ_TIMEOUT_MS,
-      connections: OWNER_CONNECTIONS,
-      organizationShare,
-    }),
-  );
-  const waitingClient = await scope.start("waiting client", () =>
-    createInternalClient({
-      baseUrl: config.COMMAND_STATUS_URL,
-      credentials,
-      timeoutMs: READ_TIMEOUT_MS,
-      connections: MAX_WAITING_REQUESTS,
-      // A wait that has just ended may still have its connection.
-      maxWaitingCalls: MAX_WAITING_REQUESTS,
-    }),
-  );
-  const reader = (name: string, baseUrl: string): Promise<InternalClient> =>
-    scope.start(`${name} client`, () =>
-      createInternalClient({
-        baseUrl,
-        credentials,
-        timeoutMs: READ_TIMEOUT_MS,
-        connections: OWNER_CONNECTIONS,
-        organizationShare,
-      }),
-    );
-  const [commandStatusClient, financeClient, metricsClient, organizationClient, webhooksClient] = await Promise.all([
-    reader("command-status", config.COMMAND_STATUS_URL),
-    reader("finance", config.FINANCE_URL),
-    reader("metrics", config.METRICS_URL),
-    reader("organization", config.ORGANIZATION_URL),
-    reader("webhooks", config.WEBHOOKS_URL),
-  ]);
+  const ownerClient = (service: string, baseUrl: string, timeoutMs = READ_TIMEOUT_MS): Promise<InternalClient> =>
+    startServiceClient(context, { service, baseUrl, timeoutMs, connections: OWNER_CONNECTIONS, organizationShare });
+  const accountClient = await ownerClient("account", config.ACCOUNT_URL, ACCOUNT_READ_TIMEOUT_MS);
+  const commandStatusClient = await ownerClient("command-status", config.COMMAND_STATUS_URL);
+  const financeClient = await ownerClient("finance", config.FINANCE_URL);
+  const metricsClient = await ownerClient("metrics", config.METRICS_URL);
+  const organizationClient = await ownerClient("organization", config.ORGANIZATION_URL);
+  const webhooksClient = await ownerClient("webhooks", config.WEBHOOKS_URL);
+  const waitingClient = await startServiceClient(context, {
+    service: "command-status",
+    baseUrl: config.COMMAND_STATUS_URL,
+    timeoutMs: READ_TIMEOUT_MS,
+    connections: MAX_WAITING_REQUESTS,
+    // The connection of a wait that has just ended may still be in use.
+    maxWaitingCalls: MAX_WAITING_REQUESTS,
+  });
   const accounts = createAccounts(accountClient, {
     checkTimeoutMs: CHECK_TIMEOUT_MS,
     deleteTimeoutMs: DELETE_TIMEOUT_MS,
@@ -146,10 +122,9 @@ export async function startService(
     isLasting: (id) => id !== UNKNOWN_ID,
     maxEntries: MAX_KNOWN_ACCOUNTS,
   });
-  const deletions = await scope.start("account deletions", () =>
-    followAccountDeletions({ kafka, knownAccounts, logger, fatal: (error) => context.fatal(error) }),
+  await startReader(context, "account deletions", () =>
+    followAccountDeletions({ kafka, knownAccounts, logger, fatal }),
   );
-  health.liveness("account deletions", () => deletions.check());
   const admission = createAdmission({
     redis,
     directory,
@@ -176,27 +151,25 @@ export async function startService(
     searches: new OrganizationSlots({ perOrganization: config.SEARCHES_PER_ORGANIZATION }),
     waits: new OrganizationSlots({ perOrganization: config.WAITS_PER_ORGANIZATION, total: MAX_WAITING_REQUESTS }),
     clock,
-    isStopping: () => health.isStopping,
+    isStopping,
     derivationKeys: config.PASSWORD_DERIVATION_KEYS,
     sealingKeys: config.PASSWORD_SEALING_KEYS,
     fingerprintKey: config.FINGERPRINT_KEY,
   });
 
-  // A body that cannot be read is told after 401, 403, 429 and 402.
-  const app = createHttpServer({
-    logger,
-    health,
+  const refunds = await scope.start("refunds", () => startRepeatedRefunds({ admission, clock, logger }));
+  const wallets = createWallets(redis, logger);
+  return startHttp(context, {
     clock,
+    // 401, 403, 429 and 402 come before the error of a malformed body (decisions, 1.1).
     bodyErrors: "when-parsed",
     callers: "world",
     trustedProxies: config.TRUSTED_PROXIES ?? [],
+    register: (app) => {
+      const routes = { directory, admission, refunds, wallets, clock, logger, isStopping, maxStreamMs: MAX_STREAM_MS };
+      registerRoutes(app, routes, operations);
+      refuseOtherMethods(app);
+      registerReference(app);
+    },
   });
-  const refunds = await scope.start("refunds", () => startRepeatedRefunds({ admission, clock, logger }));
-  const wallets = createWallets(redis, logger);
-  const isStopping = (): boolean => health.isStopping;
-  const routeNeeds = { directory, admission, refunds, wallets, clock, logger, isStopping, maxStreamMs: MAX_STREAM_MS };
-  registerRoutes(app, routeNeeds, operations);
-  refuseOtherMethods(app);
-  registerReference(app);
-  return scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
 }

@@ -20,7 +20,7 @@ const coalesceMs = configFields
   .refine((ms) => ms === 0 || ms >= 100, "must be 0, or from 100 to 5000");
 
 /** The environment of a metrics process. */
-export const configSchema = z.object({
+export const ConfigSchema = z.object({
   HTTP_HOST: configFields.httpHost,
   HTTP_PORT: configFields.httpPort,
   /** Where the WebSocket is served if not on HTTP_PORT. */
@@ -75,4 +75,4 @@ export const configSchema = z.object({
   STUCK_TIMEOUT_MS: configFields.integer(100, 3_600_000).default(30_000),
   KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
 });
-export type Config = z.output<typeof configSchema>;
+export type Config = z.output<typeof ConfigSchema>;

@@ -1,6 +1,6 @@
 import { runMain } from "@kapi/runtime";
 
-import { configSchema } from "./config.ts";
-import { migrateDatabase, startMetrics } from "./service.ts";
+import { ConfigSchema } from "./config.ts";
+import { migrateDatabase, startService } from "./service.ts";
 
-await runMain({ service: "metrics", schema: configSchema, start: startMetrics, migrate: migrateDatabase });
+await runMain({ service: "metrics", schema: ConfigSchema, start: startService, migrate: migrateDatabase });

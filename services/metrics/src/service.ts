@@ -1,35 +1,24 @@
 import type { Server } from "node:http";
 import { fileURLToPath } from "node:url";
 
-import {
-  createAdmission,
-  createAvailableCredits,
-  createDirectory,
-  type Directory,
-  startRepeatedRefunds,
-} from "@kapi/admission";
-import { accountKey, TOPICS } from "@kapi/contracts";
-import { admitCallers, createHttpServer, createInternalClient, listen, serviceCredentials } from "@kapi/http";
-import {
-  createKafka,
-  createProducer,
-  endOffsets,
-  type KafkaConnection,
-  kafkaOptions,
-  LIVE_INTERVAL_MS,
-} from "@kapi/kafka";
-import { latestOf, systemClock } from "@kapi/kernel";
-import {
-  createPool,
-  type Database,
-  migrate,
-  migrationOptions,
-  postgresOptions,
-  startDatabaseClock,
-} from "@kapi/postgres";
+import { createAdmission, createAvailableCredits, type Directory, startRepeatedRefunds } from "@kapi/admission";
 import { ADMISSION_LIBRARY, ADMISSION_SETTINGS } from "@kapi/admission/redis";
-import { createRedis, redisOptions } from "@kapi/redis";
+import { accountKey, TOPICS } from "@kapi/contracts";
+import { createProducer, endOffsets, type KafkaConnection, LIVE_INTERVAL_MS } from "@kapi/kafka";
+import { latestOf, systemClock } from "@kapi/kernel";
+import { startDatabaseClock } from "@kapi/postgres";
 import { type MainContext, type MigrationContext, observed, type Started } from "@kapi/runtime";
+import {
+  createServiceKafka,
+  migrateSchema,
+  type ServiceSchema,
+  startDatabase,
+  startInternalHttp,
+  startReader,
+  startServiceClient,
+  startServiceDirectory,
+  startServiceRedis,
+} from "@kapi/service";
 
 import type { Config } from "./config.ts";
 import type { AccountExistence, SampleProgress, SnapshotStore } from "./domain/ports.ts";
@@ -45,7 +34,7 @@ import { watchTopics } from "./inbound/kafka/watched-topics.ts";
 import { consumeSamples } from "./inbound/kafka/snapshot-samples.ts";
 import { consumeValuations, SEQUENCER_GROUP } from "./inbound/kafka/valuations.ts";
 import { SubscriptionHub } from "./inbound/ws/subscription-hub.ts";
-import { measureLiveLoad } from "./inbound/ws/live-measures.ts";
+import { type LiveLoad, measureLiveLoad } from "./inbound/ws/live-measures.ts";
 import { listenForUpgrades } from "./inbound/ws/live-port.ts";
 import { type LiveServer, startLiveServer } from "./inbound/ws/live-server.ts";
 import { deleteTradingAccountMetrics } from "./operations/delete-trading-account-metrics.ts";
@@ -64,7 +53,11 @@ import { createTopicGenerationStore } from "./outbound/postgres/topic-generation
 import { createSnapshotStore } from "./outbound/postgres/snapshot-store.ts";
 
 const SERVICE = "metrics";
-const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
+const SCHEMA: ServiceSchema = {
+  service: SERVICE,
+  schema: "metrics",
+  directory: fileURLToPath(new URL("../migrations", import.meta.url)),
+};
 const WRITE_INTERVAL_MS = 2_000;
 const KEEP_DAYS_INTERVAL_MS = 3_600_000;
 const MAX_SAMPLES = 300;
@@ -83,32 +76,26 @@ const MAX_SWEEP_MS = 50;
 
 type Context = MainContext<Config>;
 
-/**
- * Brings the service's schema up to date: the program's command "migrate", and the first step of
- * every start.
- */
-export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
-  return migrate({ ...migrationOptions(config), schema: SERVICE, directory: MIGRATIONS, logger });
+/** Migrates the schema: the command "migrate", and the first step of every start. */
+export function migrateDatabase(context: MigrationContext): Promise<void> {
+  return migrateSchema(SCHEMA, context);
 }
 
-/** Starts a metrics process: what it reads first, then its roles. */
-export async function startMetrics(main: Context): Promise<void> {
-  const { config, scope, logger, health, fatal } = main;
-  const stored = await startStore(main);
-  const clock = await scope.start("database clock", () => startDatabaseClock(stored.database, main));
+/** Starts the service: what it reads first, then its roles. */
+export async function startService(main: Context): Promise<void> {
+  const { config, scope, logger, fatal } = main;
+  // The live stream and the latest samples do not need PostgreSQL.
+  const database = await startDatabase(main, SCHEMA, { isReadyWithout: true });
+  const store = createSnapshotStore(database);
+  const clock = await scope.start("database clock", () => startDatabaseClock(database, main));
   const context = { ...main, clock };
-  const kafka = createKafka({
-    ...kafkaOptions(config),
-    clientId: SERVICE,
-    sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
-    logger,
+  const kafka = createServiceKafka(context, SERVICE);
+  const directory = await startServiceDirectory(context, kafka);
+  const account = await startServiceClient(context, {
+    service: "account",
+    baseUrl: config.ACCOUNT_URL,
+    timeoutMs: ACCOUNT_TIMEOUT_MS,
   });
-  const directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
-  health.readiness("directory", () => directory.check());
-  const credentials = serviceCredentials(config);
-  const account = await scope.start("account client", () =>
-    createInternalClient({ baseUrl: config.ACCOUNT_URL, credentials, timeoutMs: ACCOUNT_TIMEOUT_MS }),
-  );
   const existence = createAccountExistence(account);
 
   let sequencer: PreparedSequencer | null = null;
@@ -124,13 +111,13 @@ export async function startMetrics(main: Context): Promise<void> {
   const hub = new SubscriptionHub({ log, clock });
   log.listen(hub);
   log.listen({ deleted: (key) => existence.forget(key) });
-  for await (const accounts of stored.store.deleted()) {
+  for await (const accounts of store.deleted()) {
     for (const { serverId, accountNumber, deletedAtMs } of accounts)
       log.remove(accountKey(serverId, accountNumber), deletedAtMs);
   }
   const watch = await watchTopics({
     kafka,
-    store: createTopicGenerationStore(stored.database),
+    store: createTopicGenerationStore(database),
     leave: () => sequencer?.leave() ?? Promise.resolve(),
     scope,
     logger,
@@ -155,41 +142,40 @@ export async function startMetrics(main: Context): Promise<void> {
     logger,
     fatal,
   });
-  health.liveness("samples", () => samples.reader.check());
+  main.health.liveness("samples", () => samples.reader.check());
   // Not before: stale checkpoints of accounts that were deleted long ago are passed over by what is
   // known of them.
   log.forgetDeleted();
   await scope.start("deleted accounts", () => every(FORGET_DELETED_INTERVAL_MS, () => log.forgetDeleted()));
 
-  const app = createHttpServer({ logger, health, clock });
-  admitCallers(app, "metrics", config);
-  installLatestSamples(app, log);
   let live: LiveServer | null = null;
-  installLiveLoad(app, () => live?.load() ?? null);
-  measureLiveLoad(() => live?.load() ?? null);
+  const liveLoad = (): LiveLoad | null => live?.load() ?? null;
+  measureLiveLoad(liveLoad);
   const background = await scope.start("background producer", () => createProducer(kafka));
-  installAccountMetrics(app, {
-    lists: createSnapshotLists(stored.database),
-    organizationOf: (serverId) => directory.server(serverId)?.organizationId,
+  const deletion = {
+    store,
+    deletions: createDeletionSink(background),
+    checkpoints: createCheckpointSink(background),
+    progress: samples.progress,
+  };
+  const { app } = await startInternalHttp(context, SERVICE, {
     clock,
-    forget: (account) =>
-      deleteTradingAccountMetrics(
-        {
-          store: stored.store,
-          deletions: createDeletionSink(background),
-          checkpoints: createCheckpointSink(background),
-          progress: samples.progress,
-        },
-        account,
-      ),
+    register: (routes) => {
+      installLatestSamples(routes, log);
+      installLiveLoad(routes, liveLoad);
+      installAccountMetrics(routes, {
+        lists: createSnapshotLists(database),
+        organizationOf: (serverId) => directory.server(serverId)?.organizationId,
+        clock,
+        forget: (one) => deleteTradingAccountMetrics(deletion, one),
+      });
+    },
   });
-  const http = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
-  logger.info({ url: http.url, roles: config.ROLES }, "listening");
   if (config.ROLES.includes("stream")) live = await startStream(context, app.server, log, hub, directory, existence);
   // Joining the groups can take as long as a member that crashed is waited for; clients that come
   // back need not wait too.
   if (sequencer !== null) await sequencer.start(samples.progress);
-  if (sequencing) await startSnapshots(context, kafka, log, stored.store, watch.positions.samples, unreadable);
+  if (sequencing) await startSnapshots(context, kafka, log, store, watch.positions.samples, unreadable);
 }
 
 interface PreparedSequencer {
@@ -212,7 +198,7 @@ async function prepareSequencer(
   watch: TopicWatch,
   unreadable: UnreadableRecords,
 ): Promise<PreparedSequencer> {
-  const { config, scope, logger, health, fatal } = context;
+  const { config, scope, logger, fatal } = context;
   // The database's clock alone, minutes behind, would reject every valuation.
   const clock = latestOf(context.clock, systemClock);
   const producer = await scope.start("producer", () => createProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
@@ -277,28 +263,9 @@ async function prepareSequencer(
     });
     const sweepMs = Math.min(MAX_SWEEP_MS, Math.max(MIN_SWEEP_MS, coalesceMs / SWEEPS_PER_INTERVAL));
     if (coalesceMs > 0) await scope.start("coalescing", () => every(sweepMs, () => sequencer.sweep(sweepMs)));
-    const consumer = await scope.start("valuations", () =>
-      consumeValuations({ kafka, sequencer, watch, logger, fatal }),
-    );
-    health.liveness("valuations", () => consumer.check());
+    await startReader(context, "valuations", () => consumeValuations({ kafka, sequencer, watch, logger, fatal }));
   };
   return { checkpoints, start, leave };
-}
-
-async function startStore(context: Context): Promise<{ database: Database; store: SnapshotStore }> {
-  const { config, scope, logger } = context;
-  await migrateDatabase(context);
-  // No `health`: the live stream and the latest samples do not need PostgreSQL.
-  const database = await scope.start("postgres", () =>
-    createPool({
-      ...postgresOptions(config),
-      schema: SERVICE,
-      applicationName: SERVICE,
-      max: config.POSTGRES_POOL_SIZE,
-      logger,
-    }),
-  );
-  return { database, store: createSnapshotStore(database) };
 }
 
 /** The way of the samples into the database, behind the live stream. */
@@ -342,11 +309,8 @@ async function startStream(
   directory: Directory,
   existence: AccountExistence,
 ): Promise<LiveServer> {
-  const { config, scope, logger, health, clock } = context;
-  const redis = await scope.start("redis", () =>
-    createRedis({ ...redisOptions(config), clientName: "metrics", functionLibraries: [ADMISSION_LIBRARY], logger }),
-  );
-  health.readiness("redis", () => redis.check());
+  const { config, scope, logger, clock } = context;
+  const redis = await startServiceRedis(context, { service: SERVICE, library: ADMISSION_LIBRARY });
   const admission = createAdmission({
     redis,
     directory,

@@ -6,7 +6,7 @@ import { LIVE_LIMITS, LIVE_MESSAGES } from "@kapi/contracts/asyncapi";
 import { minorFromAmount } from "@kapi/kernel";
 import { describe, expect, it } from "vitest";
 
-import { configSchema } from "../src/config.ts";
+import { ConfigSchema } from "../src/config.ts";
 import { type Kept, openCursor, replayText, resumeCursor } from "../src/domain/cursor.ts";
 import { encodeLiveFrame } from "../src/domain/codec/live-frame.ts";
 import { messageFromWire } from "../src/inbound/ws/client-messages.ts";
@@ -76,7 +76,7 @@ describe("the documents of the live stream", () => {
   });
 
   it("name the limits that hold unless the operator set others", () => {
-    const settings = Object.entries(configSchema.shape).flatMap(([name, field]) => {
+    const settings = Object.entries(ConfigSchema.shape).flatMap(([name, field]) => {
       const parsed = field.safeParse(undefined);
       return parsed.success ? [[name, parsed.data] as const] : [];
     });

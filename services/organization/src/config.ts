@@ -6,7 +6,7 @@ const MIN_KEPT_MONTHS = 3;
 const MAX_KEPT_MONTHS = 1_200;
 export const DEFAULT_KEPT_MONTHS = 25;
 
-export const Config = z.object({
+export const ConfigSchema = z.object({
   /** Address of the internal routes and health probes. */
   HTTP_HOST: configFields.httpHost,
   HTTP_PORT: configFields.httpPort,
@@ -34,4 +34,4 @@ export const Config = z.object({
   /** Gives the open reservations before wallets are set from the ledger. */
   COMMAND_STATUS_URL: configFields.serviceUrl,
 });
-export type Config = z.output<typeof Config>;
+export type Config = z.output<typeof ConfigSchema>;

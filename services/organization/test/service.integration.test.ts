@@ -20,8 +20,8 @@ import {
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 
-import { Config } from "../src/config.ts";
-import { start } from "../src/service.ts";
+import { ConfigSchema } from "../src/config.ts";
+import { startService } from "../src/service.ts";
 import { startCommandStatus, type StandIn } from "./command-status-stand-in.ts";
 import { freePort } from "./free-port.ts";
 
@@ -58,11 +58,11 @@ beforeAll(async () => {
     COMMAND_STATUS_URL: commandStatus.url,
     POSTGRES_URL: front.url,
   };
-  const config = loadConfig(Config, { ...environment.env, ...addresses });
+  const config = loadConfig(ConfigSchema, { ...environment.env, ...addresses });
   const fatal = (error: unknown): never => {
     throw error;
   };
-  await start({ config, scope, logger, health, clock: wrongClock, fatal });
+  await startService({ config, scope, logger, health, clock: wrongClock, fatal });
   const baseUrl = `http://127.0.0.1:${port}`;
   client = await scope.start("client", () =>
     createOwnerClient({ secrets, owner: "organization", baseUrl, timeoutMs: 5_000 }),

@@ -3,7 +3,7 @@ import { z } from "zod";
 
 import { SYMBOLS } from "./domain/symbols.ts";
 
-export const Config = z.object({
+export const ConfigSchema = z.object({
   /**
    * The control API needs no token on a loopback address. On any other address it exists only with
    * CONTROL_TOKEN.
@@ -37,4 +37,4 @@ export const Config = z.object({
   /** How often accounts behind the journal are stored: bounds what a restart reads. */
   SNAPSHOT_INTERVAL_MS: configFields.integer(100, 600_000).default(5_000),
 });
-export type Config = z.output<typeof Config>;
+export type Config = z.output<typeof ConfigSchema>;

@@ -1,6 +1,6 @@
 import { runMain } from "@kapi/runtime";
 
-import { Config } from "./config.ts";
+import { ConfigSchema } from "./config.ts";
 import { migrateDatabase, startService } from "./service.ts";
 
-await runMain({ service: "trading-simulator", schema: Config, start: startService, migrate: migrateDatabase });
+await runMain({ service: "trading-simulator", schema: ConfigSchema, start: startService, migrate: migrateDatabase });

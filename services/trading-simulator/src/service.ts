@@ -9,10 +9,10 @@ import {
   startHousekeeping,
   startPublishing,
 } from "@kapi/bridge";
-import { createKafka, createProducer, kafkaOptions, LIVE_INTERVAL_MS } from "@kapi/kafka";
-import { createHttpServer, listen, requireInternalToken } from "@kapi/http";
-import { createPool, migrate, migrationOptions, postgresOptions } from "@kapi/postgres";
+import { requireInternalToken } from "@kapi/http";
+import { createProducer, LIVE_INTERVAL_MS } from "@kapi/kafka";
 import { faultPoint, type MainContext, type MigrationContext } from "@kapi/runtime";
+import { createServiceKafka, migrateSchema, type ServiceSchema, startDatabase, startHttp } from "@kapi/service";
 
 import type { Config } from "./config.ts";
 import { type Account, toState } from "./domain/account.ts";
@@ -28,16 +28,17 @@ import { restore } from "./operations/restore.ts";
 import type { TradingServer } from "./operations/server.ts";
 import { readRecording } from "./outbound/quotes-file.ts";
 
-const SCHEMA = "trading_server";
+const SERVICE = "trading-simulator";
+const SCHEMA: ServiceSchema = { service: SERVICE, schema: "trading_server", directories: [BRIDGE_MIGRATIONS] };
 /** Duration of a tick if only the control API ticks. */
 const MANUAL_TICK_MS = 250;
 
-/** Migrates the schema: command "migrate", and first step of every start. */
-export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
-  return migrate({ ...migrationOptions(config), schema: SCHEMA, directories: [BRIDGE_MIGRATIONS], logger });
+/** Migrates the schema: the command "migrate", and the first step of every start. */
+export function migrateDatabase(context: MigrationContext): Promise<void> {
+  return migrateSchema(SCHEMA, context);
 }
 
-/** Resolves when the service is ready. */
+/** Starts the service: journal, publishers, engine, market, and last the contract's routes. */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, clock } = context;
   const fatal = (error: unknown): void => context.fatal(error);
@@ -45,25 +46,11 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     config.QUOTES_FILE === undefined ? null : await readRecording(config.QUOTES_FILE, config.QUOTES_SYMBOL ?? null);
   const feed = { seed: config.MARKET_SEED, recording, recordingSpeed: config.QUOTES_SPEED };
 
-  await migrateDatabase(context);
-  const database = await scope.start("postgres", () =>
-    createPool({
-      ...postgresOptions(config),
-      schema: SCHEMA,
-      applicationName: "trading-simulator",
-      max: config.POSTGRES_POOL_SIZE,
-      health,
-      logger,
-    }),
-  );
+  const database = await startDatabase(context, SCHEMA);
   const journal = createJournal(database);
   const restored = await restore(createStoredState(database), feed);
 
-  const kafka = createKafka({
-    ...kafkaOptions(config),
-    clientId: "trading-simulator",
-    logger,
-  });
+  const kafka = createServiceKafka(context, SERVICE);
   const producer = await scope.start("producer", () => createProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
   const { publisher, events } = await startPublishing({
     scope,
@@ -108,18 +95,25 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     await scope.start("market", () => startMarketClock(engine, config.TICK_INTERVAL_MS, fatal));
   }
 
-  const app = createHttpServer({ logger, health, clock });
-  requireInternalToken(app, config.TRADING_SERVER_TOKEN, "/v1/");
-  addContractRoutes(app, new FaultyContract(bridge, engine, late));
-  if (isControlServed(config)) {
-    if (config.CONTROL_TOKEN !== undefined) requireInternalToken(app, config.CONTROL_TOKEN, "/control/");
-    addControlMarketRoutes(app, engine, config.TICK_INTERVAL_MS || MANUAL_TICK_MS);
-    addControlAccountRoutes(app, engine);
-  } else {
-    logger.info("the control API is off: this is no loopback address, and CONTROL_TOKEN is not set");
+  const servesControl = isControlServed(config);
+  if (!servesControl) {
+    logger.info(
+      { host: config.HTTP_HOST },
+      "the control API is off: set CONTROL_TOKEN to serve it beyond this machine",
+    );
   }
-  const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
-  logger.info({ url, accounts: countAccounts(engine), seed: config.MARKET_SEED }, "trading servers are open");
+  logger.info({ accounts: countAccounts(engine), seed: config.MARKET_SEED }, "trading servers are restored");
+  await startHttp(context, {
+    clock,
+    register: (app) => {
+      requireInternalToken(app, config.TRADING_SERVER_TOKEN, "/v1/");
+      addContractRoutes(app, new FaultyContract(bridge, engine, late));
+      if (!servesControl) return;
+      if (config.CONTROL_TOKEN !== undefined) requireInternalToken(app, config.CONTROL_TOKEN, "/control/");
+      addControlMarketRoutes(app, engine, config.TICK_INTERVAL_MS || MANUAL_TICK_MS);
+      addControlAccountRoutes(app, engine);
+    },
+  });
 }
 
 /** Without a token only for callers on this machine. */

@@ -1,18 +1,18 @@
 import { fileURLToPath } from "node:url";
 
-import { admitCallers, createHttpServer, listen } from "@kapi/http";
-import { createKafka, kafkaOptions } from "@kapi/kafka";
 import { type Clock, OrganizationSlots, repeat } from "@kapi/kernel";
 import { installAuditOutbox } from "@kapi/outbox";
-import {
-  createPool,
-  isTransient,
-  migrate,
-  migrationOptions,
-  postgresOptions,
-  startDatabaseClock,
-} from "@kapi/postgres";
+import { isTransient, startDatabaseClock } from "@kapi/postgres";
 import { gauge, type MainContext, type MigrationContext, observed, type Started } from "@kapi/runtime";
+import {
+  createServiceKafka,
+  migrateSchema,
+  type ServiceSchema,
+  startDatabase,
+  startInternalHttp,
+  startReader,
+  startRepeated,
+} from "@kapi/service";
 
 import { type Config, RECORDING_MARGIN_MS } from "./config.ts";
 import type { DayStore } from "./domain/ports.ts";
@@ -32,7 +32,11 @@ import { createEndpointStore } from "./outbound/postgres/endpoint-store.ts";
 import { createEventStore } from "./outbound/postgres/event-store.ts";
 
 const SERVICE = "webhooks";
-const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
+const SCHEMA: ServiceSchema = {
+  service: SERVICE,
+  schema: "webhooks",
+  directory: fileURLToPath(new URL("../migrations", import.meta.url)),
+};
 /** How often due deliveries are read from the database: retries, and those of killed processes. */
 const LOOK_INTERVAL_MS = 500;
 /** Open deliveries are counted up to this number. */
@@ -61,8 +65,8 @@ export interface ServiceOverrides {
 }
 
 /** Migrates the schema: the command "migrate", and the first step of every start. */
-export function migrateDatabase({ config, logger }: MigrationContext): Promise<void> {
-  return migrate({ ...migrationOptions(config), schema: SERVICE, directory: MIGRATIONS, logger });
+export function migrateDatabase(context: MigrationContext): Promise<void> {
+  return migrateSchema(SCHEMA, context);
 }
 
 /** Starts the service: schema and partitions, deliverer, routes, and last the event consumer. */
@@ -70,19 +74,9 @@ export async function startService(
   context: MainContext<Config>,
   overrides: ServiceOverrides = {},
 ): Promise<{ url: string }> {
-  const { config, scope, logger, health, fatal } = context;
+  const { config, scope, logger, fatal } = context;
   const { random = Math.random, clock: given } = overrides;
-  await migrateDatabase(context);
-  const database = await scope.start("postgres", () =>
-    createPool({
-      ...postgresOptions(config),
-      schema: SERVICE,
-      applicationName: SERVICE,
-      max: config.POSTGRES_POOL_SIZE,
-      health,
-      logger,
-    }),
-  );
+  const database = await startDatabase(context, SCHEMA);
   const clock = given ?? (await scope.start("database clock", () => startDatabaseClock(database, context)));
   const days = createDayStore(database);
   await startDays({ ...context, clock }, days);
@@ -135,65 +129,56 @@ export async function startService(
   );
 
   const recordEvents = createEventRecorder({ events, deliverer, due, leaseMs, clock, logger });
-  await scope.start("overdue events", () =>
-    repeat({
-      name: "overdue events",
-      round: async () => {
-        const overdue = await events.overdue(OVERDUE_BATCH);
-        if (overdue.length > 0) await recordEvents(overdue);
-        return overdue.length === OVERDUE_BATCH;
-      },
-      pauseMs: OVERDUE_INTERVAL_MS,
-      firstPauseMs: OVERDUE_INTERVAL_MS,
-      backOff: { firstMs: OVERDUE_INTERVAL_MS },
-      logger,
-    }),
-  );
-  const app = createHttpServer({ logger, health, clock, isDependencyFailure: isTransient });
-  admitCallers(app, "webhooks", config);
-  installAuditOutbox(app, database);
-  registerRoutes(app, {
-    endpoints,
-    events,
-    deliveries,
-    guard: createAddressGuard(rules, resolve),
-    saves: new OrganizationSlots({ perOrganization: MAX_SAVES_PER_ORGANIZATION }),
-    keys,
-    recordEvents,
-    onChanged: (endpointId) => endpointCache.forget(endpointId),
-    onDeactivated: (endpointId) => due.cancel(endpointId),
-    onDue: (endpoint) => due.enqueue([endpoint]),
+  await startRepeated(context, {
+    name: "overdue events",
+    round: async () => {
+      const overdue = await events.overdue(OVERDUE_BATCH);
+      if (overdue.length > 0) await recordEvents(overdue);
+      return overdue.length === OVERDUE_BATCH;
+    },
+    pauseMs: OVERDUE_INTERVAL_MS,
+    firstPauseMs: OVERDUE_INTERVAL_MS,
+    backOff: { firstMs: OVERDUE_INTERVAL_MS },
+  });
+  if (allowInsecure) logger.info("endpoints may have http and private addresses");
+  const { url } = await startInternalHttp(context, SERVICE, {
     clock,
+    isDependencyFailure: isTransient,
+    register: (app) => {
+      installAuditOutbox(app, database);
+      registerRoutes(app, {
+        endpoints,
+        events,
+        deliveries,
+        guard: createAddressGuard(rules, resolve),
+        saves: new OrganizationSlots({ perOrganization: MAX_SAVES_PER_ORGANIZATION }),
+        keys,
+        recordEvents,
+        onChanged: (endpointId) => endpointCache.forget(endpointId),
+        onDeactivated: (endpointId) => due.cancel(endpointId),
+        onDue: (endpoint) => due.enqueue([endpoint]),
+        clock,
+      });
+    },
   });
-  const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
-  logger.info({ url, allowInsecure }, "listening");
 
-  const kafka = createKafka({
-    ...kafkaOptions(config),
-    clientId: SERVICE,
-    sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
-    logger,
-  });
-  const consumer = await scope.start("event consumer", () =>
+  const kafka = createServiceKafka(context, SERVICE);
+  await startReader(context, "event consumer", () =>
     consumeEvents({ kafka, recordEvents, commandsAreAsked: () => events.commandsAreAsked(), logger, fatal }),
   );
-  health.liveness("facts", () => consumer.check());
   return { url };
 }
 
-async function startDays({ scope, clock, logger }: MainContext<Config>, days: DayStore): Promise<void> {
-  const keep = (): Promise<void> => keepDays({ days, clock, logger });
+async function startDays(context: MainContext<Config>, days: DayStore): Promise<void> {
+  const keep = (): Promise<void> => keepDays({ days, clock: context.clock, logger: context.logger });
   await keep();
-  await scope.start("days", () =>
-    repeat({
-      name: "days of events",
-      round: keep,
-      pauseMs: KEEP_DAYS_INTERVAL_MS,
-      firstPauseMs: KEEP_DAYS_INTERVAL_MS,
-      backOff: { firstMs: KEEP_DAYS_INTERVAL_MS },
-      logger,
-    }),
-  );
+  await startRepeated(context, {
+    name: "days of events",
+    round: keep,
+    pauseMs: KEEP_DAYS_INTERVAL_MS,
+    firstPauseMs: KEEP_DAYS_INTERVAL_MS,
+    backOff: { firstMs: KEEP_DAYS_INTERVAL_MS },
+  });
 }
 
 function startLooking({ logger }: MainContext<Config>, due: DueDeliveries): Started<null> {

@@ -1,0 +1,23 @@
+/** Clients of other services, which prove who calls by the token of this one. */
+import {
+  createInternalClient,
+  type InternalClient,
+  type InternalClientOptions,
+  type OwnSecrets,
+  serviceCredentials,
+} from "@kapi/http";
+import type { MainContext } from "@kapi/runtime";
+
+export interface ServiceClientOptions extends Omit<InternalClientOptions, "credentials"> {
+  /** The service that is called. */
+  readonly service: string;
+}
+
+/** Starts a client of another service; nothing connects before the first call. */
+export function startServiceClient(
+  { config, scope }: Pick<MainContext<OwnSecrets>, "config" | "scope">,
+  { service, ...options }: ServiceClientOptions,
+): Promise<InternalClient> {
+  const credentials = serviceCredentials(config);
+  return scope.start(`${service} client`, () => createInternalClient({ ...options, credentials }));
+}

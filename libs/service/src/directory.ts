@@ -1,0 +1,18 @@
+/** The directory of keys, servers and prices, as a service follows it. */
+import { createDirectory, type Directory } from "@kapi/admission";
+import type { KafkaConnection } from "@kapi/kafka";
+import type { MainContext } from "@kapi/runtime";
+
+/**
+ * Reads the directory to its end and follows it. A process whose reader stands still is ended by its
+ * liveness probe: keys that were revoked would stay valid in it.
+ * @throws where the topic cannot be read to its end in time.
+ */
+export async function startServiceDirectory(
+  { scope, logger, health, fatal }: Pick<MainContext<unknown>, "scope" | "logger" | "health" | "fatal">,
+  kafka: KafkaConnection,
+): Promise<Directory> {
+  const directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
+  health.liveness("directory", () => directory.check());
+  return directory;
+}

@@ -1,0 +1,57 @@
+/** The HTTP port of a service: health probes, metrics and the routes of the service. */
+import type { InternalOwner } from "@kapi/contracts";
+import {
+  admitCallers,
+  type CallerSecrets,
+  createHttpServer,
+  type FastifyInstance,
+  type HttpServerOptions,
+  listen,
+} from "@kapi/http";
+import type { MainContext } from "@kapi/runtime";
+
+/** Where a service listens. */
+export interface ListenSettings {
+  readonly HTTP_HOST: string;
+  readonly HTTP_PORT: number;
+}
+
+export interface ServiceHttpOptions extends Omit<HttpServerOptions, "logger" | "health"> {
+  /** Adds routes before the port is open. Absent: health probes and metrics only. */
+  readonly register?: (app: FastifyInstance) => void;
+}
+
+export interface ServiceHttp {
+  readonly app: FastifyInstance;
+  readonly url: string;
+}
+
+/**
+ * Opens the HTTP port with the routes that `register` adds.
+ * @throws the system's error where the address cannot be had.
+ */
+export async function startHttp(
+  { config, scope, logger, health }: Pick<MainContext<ListenSettings>, "config" | "scope" | "logger" | "health">,
+  { register, ...options }: ServiceHttpOptions,
+): Promise<ServiceHttp> {
+  const app = createHttpServer({ ...options, logger, health });
+  register?.(app);
+  const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
+  logger.info({ url }, "listening");
+  return { app, url };
+}
+
+/** The same for a service with internal routes: each is open to the callers that INTERNAL_CALLS names. */
+export function startInternalHttp(
+  context: Pick<MainContext<ListenSettings & CallerSecrets>, "config" | "scope" | "logger" | "health">,
+  owner: InternalOwner,
+  { register, ...options }: ServiceHttpOptions,
+): Promise<ServiceHttp> {
+  return startHttp(context, {
+    ...options,
+    register: (app) => {
+      admitCallers(app, owner, context.config);
+      register?.(app);
+    },
+  });
+}

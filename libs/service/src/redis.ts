@@ -1,0 +1,35 @@
+/** Redis, as a service connects to it. */
+import { type RedisConnection, redisOptions, createRedis } from "@kapi/redis";
+import type { MainContext, RedisSettings } from "@kapi/runtime";
+
+export interface ServiceRedisOptions {
+  /** Name of the service, shown by Redis beside each of its connections. */
+  readonly service: string;
+  /** The functions that the service calls; Redis gets them where it lacks them. */
+  readonly library: string;
+  /** Deadline of a command, in milliseconds. Default: that of `@kapi/redis`. */
+  readonly commandTimeoutMs?: number;
+  /** Whether the process is ready while no Redis node answers. Default false. */
+  readonly isReadyWithout?: boolean;
+}
+
+/**
+ * Starts the connections to Redis.
+ * @throws where Redis does not answer.
+ */
+export async function startServiceRedis(
+  { config, scope, logger, health }: Pick<MainContext<RedisSettings>, "config" | "scope" | "logger" | "health">,
+  { service, library, commandTimeoutMs, isReadyWithout = false }: ServiceRedisOptions,
+): Promise<RedisConnection> {
+  const redis = await scope.start("redis", () =>
+    createRedis({
+      ...redisOptions(config),
+      clientName: service,
+      ...(commandTimeoutMs === undefined ? {} : { commandTimeoutMs }),
+      functionLibraries: [library],
+      logger,
+    }),
+  );
+  if (!isReadyWithout) health.readiness("redis", () => redis.check());
+  return redis;
+}

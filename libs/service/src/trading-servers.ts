@@ -1,0 +1,39 @@
+/** The client of all trading servers, as account and finance use it. */
+import type { Directory } from "@kapi/admission";
+import type { Keyring } from "@kapi/kernel";
+import type { MainContext } from "@kapi/runtime";
+import { createAddresses, createTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
+
+/** Settings of a service that calls trading servers. */
+export interface TradingServerSettings {
+  /** Decrypt the tokens of trading servers; the organization service seals them. */
+  readonly TRADING_SERVER_SEALING_KEYS: Keyring;
+  /** Token for trading servers that were registered without their own token. */
+  readonly TRADING_SERVER_TOKEN?: string | undefined;
+  /** "true" allows http to trading servers, on a single machine only. */
+  readonly TRADING_SERVER_ALLOW_INSECURE: "true" | "false";
+  /** PEM; authorities beside those that Node knows. */
+  readonly TRADING_SERVER_TLS_CA?: string | undefined;
+  /** Deadline of one call. */
+  readonly TRADING_SERVER_TIMEOUT_MS: number;
+}
+
+/** Starts the client; it finds the address of a server in the directory at each call. */
+export function startTradingServers(
+  { config, scope }: Pick<MainContext<TradingServerSettings>, "config" | "scope">,
+  directory: Directory,
+): Promise<TradingServerClient> {
+  return scope.start("trading-server client", () =>
+    createTradingServerClient({
+      addressOf: createAddresses({
+        server: (serverId) => directory.server(serverId),
+        keys: config.TRADING_SERVER_SEALING_KEYS,
+        sharedToken: config.TRADING_SERVER_TOKEN,
+        allowInsecure: config.TRADING_SERVER_ALLOW_INSECURE === "true",
+      }),
+      organizationOf: (serverId) => directory.server(serverId)?.organizationId,
+      ca: config.TRADING_SERVER_TLS_CA,
+      timeoutMs: config.TRADING_SERVER_TIMEOUT_MS,
+    }),
+  );
+}
