@@ -116,11 +116,11 @@ describe("who signs in", () => {
     const password = randomUUID();
     await person.page.getByLabel("Current password").fill(`not ${account.password}`);
     await person.page.getByLabel("New password").fill(password);
-    await person.button("Change the password").click();
+    await person.button("Change password").click();
     await person.page.getByText("Is not your password.").waitFor();
     expect(person.complaints.splice(0)).toEqual([expect.stringContaining("400")]);
     await person.page.getByLabel("Current password").fill(account.password);
-    await person.button("Change the password").click();
+    await person.button("Change password").click();
     await person.page.getByText("Your password was changed.").waitFor();
     await person.visit("Credits");
     await person.button("Sign out").click();
@@ -169,7 +169,7 @@ describe("a management key", () => {
     await person.row(name).waitFor();
     expect(await person.page.content()).not.toContain(key.split(".")[2]);
     await person.button(`Revoke ${name}`).click();
-    await person.button("Revoke the key").click();
+    await person.button("Revoke key").click();
     await person.row(name).getByText("revoked").waitFor();
     await eventually(async () => (await ask(line)).status === 401, { timeoutMs: REVOKED_WITHIN_MS });
     expect(person.complaints).toEqual([]);
@@ -177,9 +177,9 @@ describe("a management key", () => {
 
   it("is not made without a scope, and the page says so where scopes are chosen", async () => {
     await signedInAt("/keys");
-    await person.button("Make a key").click();
+    await person.button("Create a key").click();
     await person.page.getByLabel("Name", { exact: true }).fill("without a scope");
-    await person.button("Make the key").click();
+    await person.button("Create key").click();
     const scopes = person.page.getByRole("group", { name: "Scopes" });
     await scopes.getByText("Choose at least one scope.").waitFor();
     await person.button("Cancel").click();
@@ -287,11 +287,11 @@ describe("a server", () => {
   it("that is disabled here refuses new accounts until it is enabled again", async () => {
     await signedInAt("/servers");
     await person.button(/^Disable /).click();
-    await person.button("Disable the server").click();
+    await person.button("Disable server").click();
     await person.button(/^Enable /).waitFor();
     await eventually(async () => expect(await create()).toBe(409));
     await person.button(/^Enable /).click();
-    await person.button("Enable the server").click();
+    await person.button("Enable server").click();
     await person.button(/^Disable /).waitFor();
     await eventually(async () => expect(await create()).toBe(202));
     expect(person.complaints).toEqual([]);
@@ -299,10 +299,10 @@ describe("a server", () => {
 
   it("takes another configuration, and an error is shown beside the field", async () => {
     await signedInAt("/servers");
-    await person.button(/^Edit the configuration/).click();
+    await person.button(/^Edit configuration/).click();
     await person.page.getByLabel("Supported leverage").fill("10, 50, fifty");
     await person.button("Save").click();
-    await person.page.getByText("“fifty” is no whole number from 1 to 10000.").waitFor();
+    await person.page.getByText("“fifty” is not a whole number from 1 to 10000.").waitFor();
     await person.page.getByLabel("Supported leverage").fill("10, 50, 100");
     await person.page.getByLabel("Default leverage").selectOption("50");
     await person.button("Save").click();
@@ -324,7 +324,7 @@ describe("whoever has no mouse", () => {
     await person.page.reload();
     await person.heading("Credits").waitFor();
     await person.page.keyboard.press("Tab");
-    await focusIsOn("textContent", "Skip to the page");
+    await focusIsOn("textContent", "Skip to content");
     await person.page.keyboard.press("Enter");
     await focusIsOn("id", "page");
     await person.visit("Keys");
@@ -336,7 +336,7 @@ describe("whoever has no mouse", () => {
     for (const close of [() => person.page.keyboard.press("Escape"), () => person.button("Cancel").press("Enter")]) {
       await close();
       await person.page.getByRole("dialog").waitFor({ state: "detached" });
-      await focusIsOn("textContent", "Make a key");
+      await focusIsOn("textContent", "Create a key");
       await person.page.keyboard.press("Enter");
       await person.page.getByRole("dialog").waitFor();
     }
@@ -389,11 +389,11 @@ describe("every page", () => {
 
   it("is so: with a dialog open", async () => {
     await signedInAt("/keys");
-    await person.button("Make a key").click();
+    await person.button("Create a key").click();
     await look(person, "make-a-key");
     await person.page.setViewportSize(WIDE);
     await person.open("/servers");
-    await person.button(/^Edit the configuration/).click();
+    await person.button(/^Edit configuration/).click();
     await look(person, "configuration");
   });
 });

@@ -15,10 +15,10 @@ export function ask(line: string): Promise<Response> {
 
 /** Makes a key that may read the balance, on the page of keys; gives the line beside it. */
 export async function makeKey(person: Person, name: string): Promise<string> {
-  await person.button("Make a key").click();
+  await person.button("Create a key").click();
   await person.page.getByLabel("Name", { exact: true }).fill(name);
   await person.page.getByRole("checkbox", { name: /credits:read/ }).check();
-  await person.page.getByLabel("It ends").selectOption("In 30 days");
-  await person.button("Make the key").click();
+  await person.page.getByLabel("Expires").selectOption("In 30 days");
+  await person.button("Create key").click();
   return person.page.getByRole("region", { name: "A request with the new key" }).innerText();
 }
