@@ -3,7 +3,7 @@ import { delay } from "@kapi/kernel";
 import type { OperationKind } from "./operation-log.ts";
 import type { Case } from "./case.ts";
 import { pagesOf } from "./pages.ts";
-import type { Organization } from "./world.ts";
+import type { Organization } from "./cluster-harness.ts";
 
 const WALLET_DEADLINE_MS = 90_000;
 /** The line of a usage charge is written shortly after the charge. */
@@ -35,7 +35,7 @@ export async function checkWallets(
   one: Case,
   commands: ReadonlyMap<string, { readonly status: string }>,
 ): Promise<void> {
-  const checks = one.world.organizations.map(async (organization, index) => {
+  const checks = one.harness.organizations.map(async (organization, index) => {
     const what = `the wallet of organization ${index}`;
     const wrong = await one.waits.until(what, WALLET_DEADLINE_MS, () => different(one, index, organization, commands));
     if (wrong !== null) one.violations.add(`${what}: ${wrong}`);

@@ -35,7 +35,7 @@ export async function seenBy(durationMs: number, work: () => Promise<number>, wi
   const endMs = performance.now() + durationMs;
   const times: number[] = [];
   const errors: string[] = [];
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     while (performance.now() < endMs) {
       const startedMs = performance.now();
       const status = await work().catch(String);
@@ -43,7 +43,7 @@ export async function seenBy(durationMs: number, work: () => Promise<number>, wi
       if (status !== 200) errors.push(String(status));
     }
   };
-  await Promise.all(Array.from({ length: width }, lane));
+  await Promise.all(Array.from({ length: width }, worker));
   const sorted = times.toSorted((one, other) => one - other);
   const quantile = (part: number): number => Math.round(sorted[Math.floor(sorted.length * part)] ?? 0);
   return { answers: times.length, errors, p50Ms: quantile(0.5), p99Ms: quantile(0.99) };

@@ -14,7 +14,7 @@ export interface RawValuation extends Valuation {
 }
 
 /** An account's sample as the log has it, by its headers. */
-export interface JudgedSample {
+export interface AcceptedSample {
   readonly sequence: number;
   readonly from: number;
   readonly to: number;
@@ -27,7 +27,7 @@ export interface JudgedSample {
  */
 export function sampleFaults(
   account: Account,
-  sample: JudgedSample,
+  sample: AcceptedSample,
   interval: readonly RawValuation[],
   held: RawValuation | null,
 ): string[] {

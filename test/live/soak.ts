@@ -176,7 +176,7 @@ function progress({ trial }: Soak, beganMs: number): void {
   const cuts = sum(checkers, ({ counts }) => counts.cuts);
   const samples = sum(checkers, ({ counts }) => counts.samples);
   say(
-    `${seconds} s: ${cuts} cuts, ${samples} samples checked, ${witness.judged} in the log, ${witness.refused} refused, ${violations.count} violations`,
+    `${seconds} s: ${cuts} cuts, ${samples} samples checked, ${witness.accepted} accepted, ${witness.refused} rejected, ${violations.count} violations`,
   );
 }
 
@@ -194,7 +194,7 @@ function summary({ trial }: Soak, disturbances: Disturbances, slow: SlowReaderFi
 cuts                     ${total(({ counts }) => counts.cuts)}, connections ${total(({ counts }) => counts.connections)}
 closed by the server     ${[...closes].map(([code, count]) => `${code}: ${count}`).join(", ")}
 disturbances             ${done.join(", ")}
-samples in the log       ${witness.judged}, refused by the judge ${witness.refused}, valuations that said nothing new ${witness.unchanged}
+samples in the log       ${witness.accepted} accepted, ${witness.refused} rejected, ${witness.unchanged} unchanged valuations
 samples checked          ${total(({ counts }) => counts.samples)} at clients, each with its interval's minimum
 replays truncated        ${total(({ counts }) => counts.truncated)}, gaps announced to slow readers ${total(({ counts }) => counts.gaps)}, from a process behind the client ${total(({ counts }) => counts.behind)}
 delay, all reading       ${slow.control.delays.toString()}

@@ -83,15 +83,15 @@ export class Trial {
     for (const checker of this.checkers) checker.cutting = false;
     const endMs = Date.now() + timeoutMs;
     let quietSinceMs = Date.now();
-    let judged = this.witness.judged;
+    let accepted = this.witness.accepted;
     let behind = this.#unsettled();
     // Once nothing is missing nothing may come any more either.
     while (behind !== null || Date.now() - quietSinceMs < 20 * SETTLE_POLL_MS) {
       if (Date.now() > endMs) break;
       await delay(SETTLE_POLL_MS);
       behind = this.#unsettled();
-      if (behind !== null || this.witness.judged !== judged) quietSinceMs = Date.now();
-      judged = this.witness.judged;
+      if (behind !== null || this.witness.accepted !== accepted) quietSinceMs = Date.now();
+      accepted = this.witness.accepted;
     }
     if (behind !== null) this.violations.add(behind);
     await this.stop();

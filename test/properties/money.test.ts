@@ -190,7 +190,7 @@ async function expectBooks(story: Story, account: string): Promise<Transaction[]
   );
 }
 
-/** Each request for money that succeeded is one row, with its amount; each that failed is none. */
+/** A succeeded money request has one row with its amount; a failed one has no row. */
 function expectOnce(story: Story, ends: readonly CommandView[], rows: readonly Transaction[]): void {
   const expected = ends.flatMap((command, index) => {
     if (command.status !== "succeeded" || !command.operation.startsWith("finance.")) return [];

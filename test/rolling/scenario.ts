@@ -91,7 +91,7 @@ async function runIn(cluster: Cluster, settings: ScenarioSettings): Promise<Scen
     traffic.start(settings);
     const restarts: Restart[] = [];
     for (const name of [...cluster.first, ...cluster.second]) {
-      traffic.isServerAway = name === TRADING_SERVER;
+      traffic.isServerUnavailable = name === TRADING_SERVER;
       restarts.push(await restart(cluster, name, violations));
       const { mutations, lost } = traffic.counts;
       tell(`${JSON.stringify(restarts.at(-1))} ${mutations} mutations, ${lost} lost connections`);

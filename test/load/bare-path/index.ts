@@ -10,7 +10,7 @@ import { TOPICS } from "@kapi/contracts";
 import { createLogReader } from "@kapi/kafka";
 import { Pool } from "undici";
 
-import { ACCOUNTS, CONCURRENCY, post } from "../accept-world.ts";
+import { ACCOUNTS, CONCURRENCY, post } from "../accept-harness.ts";
 import { FinalCommands } from "../final-commands.ts";
 import { startProcess } from "../process.ts";
 import { bareKafka, fatal } from "./bare-process.ts";
