@@ -1,6 +1,5 @@
 /**
- * Webhooks in the console as a person uses them: in a real browser, on a whole kapi, with a
- * receiver of their own.
+ * Webhooks in the console: in a real browser, on a whole kapi, with a receiver.
  */
 import { eventually } from "@kapi/testkit";
 import type { Browser } from "playwright-core";
@@ -14,7 +13,7 @@ import { INSTALL_DEADLINE_MS } from "./chromium.ts";
 import { look } from "./look.ts";
 import { type Cookies, Person, startBrowser, WIDE } from "./person.ts";
 
-/** How soon a receiver knows of a position that was closed, from the request that closes it. */
+/** Maximum time from the request that closes a position until its delivery. */
 const KNOWN_WITHIN_MS = 2_000;
 const MARKUP = `<img src=x onerror="globalThis.harmed = true"> & more`;
 
@@ -55,7 +54,7 @@ afterEach(async () => {
   await person.leave();
 });
 
-/** Adds an endpoint at a path of its own and goes to its page; gives the secret that was shown. */
+/** Adds an endpoint with its own path and opens its page; returns the shown secret. */
 async function addEndpoint(name: string, description = name): Promise<string> {
   const address = `${receiver.url}/${name}`;
   await person.button("Add an endpoint").click();
@@ -69,7 +68,7 @@ async function addEndpoint(name: string, description = name): Promise<string> {
   return secret;
 }
 
-/** The secret that is shown now; it is kept, and then shown no more. */
+/** Returns the shown secret, and confirms that it is stored. */
 async function shownSecret(): Promise<string> {
   const shown = person.page.getByRole("region", { name: "The secret", exact: true });
   const secret = await shown.innerText();
@@ -79,7 +78,7 @@ async function shownSecret(): Promise<string> {
   return secret;
 }
 
-/** Sends a test and waits until it was received; gives its delivery. */
+/** Sends a test event and waits for it; returns its delivery. */
 async function sendTest() {
   const before = receiver.received.length;
   await person.button("Send test event").click();
@@ -92,7 +91,7 @@ async function showDelivery(): Promise<void> {
 }
 
 describe("a webhook endpoint", () => {
-  it("added here is sent what it asks for, signed with the secret that was shown once", async () => {
+  it("added here gets its events, signed with the secret that was shown once", async () => {
     await look(person, "webhooks-none");
     await person.page.setViewportSize(WIDE);
     const description = `<b>backend</b>`;
@@ -113,7 +112,7 @@ describe("a webhook endpoint", () => {
     expect(person.complaints).toEqual([]);
   });
 
-  it("added here gets the event of a position that is closed on the trading server, within two seconds", async () => {
+  it("added here gets the event of a closed position within two seconds", async () => {
     const secret = await addEndpoint("position-closed");
     const control = new TradingControl(system.demo);
     const number = await new OutsideClient(system.demo).openAccount(10_000);
@@ -134,7 +133,7 @@ describe("a webhook endpoint", () => {
     expect(person.complaints).toEqual([]);
   });
 
-  it("without a kind or with an address that cannot be is not added, and the page says so beside the field", async () => {
+  it("without an event type or with an invalid address is not added, and the error is beside the field", async () => {
     await person.button("Add an endpoint").click();
     await person.page.getByLabel("Address").fill("ftp://receiver.example.com/");
     await person.page.getByLabel(/^All but the ends of commands/).uncheck();
@@ -157,7 +156,7 @@ describe("a webhook endpoint", () => {
     expect(person.complaints).toEqual([]);
   });
 
-  it("whose receiver fails is shown with what it replied, as text; and is sent the same again when it is asked to", async () => {
+  it("shows the reply of a failing receiver as text, and can resend the delivery", async () => {
     await addEndpoint("failing");
     receiver.reply = { status: 500, body: MARKUP };
     const failed = await sendTest();
@@ -185,7 +184,7 @@ describe("a webhook endpoint", () => {
     expect(person.complaints).toEqual([]);
   });
 
-  it("can be given another secret, and both sign; and can be sent what it had before", async () => {
+  it("can get a new secret while both sign, and a replay of earlier events", async () => {
     const former = await addEndpoint("rotated");
     const number = await new OutsideClient(system.demo).openAccount(10);
     const created = (): readonly Received[] =>

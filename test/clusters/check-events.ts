@@ -3,8 +3,7 @@ import type { Case, TransactionView } from "./case.ts";
 import type { Organization } from "./cluster-harness.ts";
 
 /**
- * A delivery that fails twice is tried again only after minutes; none of these fails at the
- * receiver.
+ * A delivery that fails twice is retried only after minutes. The receiver rejects none.
  */
 const DELIVERY_DEADLINE_MS = 90_000;
 const FEED_DEADLINE_MS = 60_000;

@@ -80,7 +80,7 @@ async function different(
   return `${lifetimeConsumed} credits are consumed, the lines of usage say ${sum}`;
 }
 
-/** Credits by what `keyOf` says; what is given back counts against what was taken. */
+/** Sums credits by `keyOf`; refunds are subtracted. */
 function sums(lines: readonly UsageView[], keyOf: (line: UsageView) => string | null): Map<string, number> {
   const found = new Map<string, number>();
   for (const line of lines) {

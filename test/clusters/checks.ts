@@ -1,6 +1,6 @@
 /**
- * What must hold once every fault is over and kapi is quiet: the operation log against the API and
- * the trading server.
+ * The final checks after all faults, without load: compare the operation log with the API and the
+ * trading server.
  */
 import { assertDefined } from "@kapi/kernel";
 
@@ -16,10 +16,10 @@ const FINAL_DEADLINE_MS = 180_000;
 const MONEY_DEADLINE_MS = 60_000;
 const ACCOUNTS_DEADLINE_MS = 60_000;
 const LIVE_DEADLINE_MS = 60_000;
-/** What is booked without a command. */
+/** Transaction types that are booked without a command. */
 const TRADING_TYPES = new Set(["realized_pnl", "commission", "swap"]);
 const FINAL = new Set(["succeeded", "failed", "expired"]);
-/** Examples of one kind of difference that are printed. */
+/** Maximum number of printed examples of one kind of difference. */
 const MAX_EXAMPLES = 3;
 
 interface CommandView {

@@ -1,9 +1,8 @@
 /**
- * `npm run scenario -- clusters`: kapi on clusters whose nodes fail, and an oracle outside it that
- * keeps its own operation log. A seeded script of faults runs against every node of every server
- * and every process of kapi while operations go on; afterwards the operation log is held against
- * the API and the trading server. Whatever differs is a violation, and ends the run with exit
- * code 1.
+ * `npm run scenario -- clusters`: kapi on clusters whose nodes fail, and an external oracle with
+ * its own operation log. A seeded script of faults runs against every node of every server and
+ * every process of kapi under load. Afterwards the operation log is compared with the API and the
+ * trading server. Each difference is a violation, and makes the exit code 1.
  */
 import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -34,7 +33,7 @@ const WARM_UP_MS = 10_000;
 const FAULT_DEADLINE_MS = 420_000;
 const RECOVERY_DEADLINE_MS = 120_000;
 const HEAL_DEADLINE_MS = 300_000;
-/** How long what was not answered yet is tried on once nothing new is sent. */
+/** Time limit for unanswered operations after the load has ended. */
 const LAST_TRIES_MS = 120_000;
 /**
  * Start, last recovery, checks and stop; a run that takes longer than its minutes and this is

@@ -1,6 +1,6 @@
 /**
- * Every operation with every way to be wrong. Each is 400 and names what is wrong, costs the price
- * of a read, queues nothing and leaves its idempotency key free; what is just still right is
+ * Every operation with every kind of invalid input. Each returns 400 and names the fault, costs the
+ * price of a read, queues no command and does not use its idempotency key. Values at the limits are
  * accepted.
  */
 import { randomUUID } from "node:crypto";
@@ -15,7 +15,7 @@ import { newAccount, pathOf, startContractHarness, type ContractHarness } from "
 import { type FieldCase, rightFields, withField, WRONG_WHOLES, wrongFields } from "./wrong-bodies.ts";
 
 let harness: ContractHarness;
-/** The owner's available credits, as every answer must tell them. */
+/** The owner's available credits, which every response must have. */
 let available: number;
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ const withBody = OPERATIONS.flatMap((operation) => {
   return body === undefined || body === "bulk" ? [] : [{ ...operation, kind: body }];
 });
 
-/** Sends, and checks that the answer tells what it cost and what is left. */
+/** Sends a request, and checks its charge and the remaining credits in the response. */
 async function send(operation: OperationRow, target: Target, options: SendOptions, query = ""): Promise<Answer> {
   const answer = await harness.owner.send(operation.method, pathOf(operation, target) + query, options);
   available -= answer.charged;
@@ -53,7 +53,7 @@ function expectRefused(answer: Answer, path: readonly (string | number)[] | null
   expect(answer.charged).toBe(PRICES.read);
 }
 
-/** What the server's command list holds under a key. */
+/** The commands of the server with this key. */
 async function commandsOf(target: Target, idempotencyKey: string): Promise<unknown[]> {
   const path = `/api/v1/management/servers/${target.serverId}/commands?idempotencyKey=${idempotencyKey}`;
   const answer = await harness.owner.send("GET", path);

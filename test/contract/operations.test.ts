@@ -14,7 +14,7 @@ import { ANSWERS, CreationEnvelope, Envelope, ErrorBody, HistoryExport, Password
 import { WEBHOOK_OPERATIONS } from "./webhook-tables.ts";
 import { finished, newAccount, pathOf, startContractHarness, type ContractHarness } from "./harness.ts";
 
-/** Provoked in stacks of their own, where services are held. */
+/** Statuses that are provoked in separate stacks, with paused services. */
 const ELSEWHERE = new Set([500]);
 
 let harness: ContractHarness;

@@ -1,7 +1,7 @@
 /**
- * 500, provoked really: every operation while the services behind it are held, and while Redis is
- * gone. The answer comes in time, in the interface's form, costs nothing, and the retry with the
- * same key is accepted.
+ * Real 500 responses: every operation while the services behind it are paused, and while Redis is
+ * unavailable. The response is in time, has the interface's form and costs nothing, and the retry
+ * with the same key is accepted.
  */
 import { randomUUID } from "node:crypto";
 

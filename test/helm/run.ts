@@ -1,8 +1,8 @@
 /**
- * `npm run verify -- helm`: the chart with several sets of values: linted strictly, rendered, each
- * manifest checked against Kubernetes' own schemas, and values that cannot work refused by name.
- * Needs no cluster. Helm and kubectl-validate are taken from PATH, else installed with Go into
- * `.local/tools`; without Go there is one clear line, and nothing was tested.
+ * `npm run verify -- helm`: lints the chart strictly with several sets of values, renders it, and
+ * validates each manifest with Kubernetes' schemas. Invalid values must be rejected by name. Needs
+ * no cluster. Helm and kubectl-validate are taken from PATH, otherwise installed with Go into
+ * `.local/tools`; without Go one line says that nothing was tested.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -26,10 +26,10 @@ const KUBERNETES_VERSION = "1.30";
 const INSTALL_TIMEOUT_MS = 900_000;
 const RUN_TIMEOUT_MS = 60_000;
 const SEPARATOR = /^---$/m;
-/** Kinds of other projects, whose schemas Kubernetes does not have. */
+/** Kinds of other projects, without schemas in Kubernetes. */
 const FOREIGN_KINDS = /^apiVersion: (keda\.sh|monitoring\.coreos\.com)\//m;
 
-/** Values that cannot work, and what the error must name. */
+/** Invalid values, and the text that the error must contain. */
 const REFUSED: readonly { readonly what: string; readonly set: readonly string[]; readonly named: RegExp }[] = [
   { what: "no brokers", set: ["kafka.brokers="], named: /kafka\/brokers/ },
   { what: "a broker without a port", set: ["kafka.brokers=kafka"], named: /kafka\/brokers/ },
@@ -99,8 +99,8 @@ const REFUSED: readonly { readonly what: string; readonly set: readonly string[]
 ];
 
 /**
- * What `external.yaml` asks for must be there, and how often: a condition that is never true
- * renders nothing, and is no error.
+ * Texts that the manifests of `external.yaml` must contain, and how often: a condition that is
+ * never true renders nothing without an error.
  */
 const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; readonly times: number }[] = [
   { what: "gateway and stream scale by processor time", pattern: /^kind: HorizontalPodAutoscaler$/gm, times: 2 },
@@ -171,8 +171,7 @@ function run(
 }
 
 /**
- * The path of a program: that of PATH, or the one built from its module. Null where it cannot be
- * had.
+ * The path of a program: from PATH, or built from its module; null if both are unavailable.
  */
 function tool(name: string, module: string): string | null {
   if (run(name, ["--help"]).ok) return name;
@@ -214,20 +213,19 @@ function missingFiles(manifests: string): string[] {
 }
 
 /**
- * Variables of the services by which servers are reached, and of which these manifests tell
- * nothing.
+ * Connection variables of the services that are missing in these manifests.
  */
 function untoldVariables(manifests: string): string[] {
   const known = Object.values(connectionFields).flatMap((fields) => Object.keys(fields));
   return known.filter((name) => !new RegExp(`name: ${name}(_FILE)?,`).test(manifests));
 }
 
-/** Of the optional secrets the one that the chart gives by default. */
+/** The optional secret that the chart mounts by default. */
 const OPTIONAL_SECRET = "trading-server-token";
 
 /**
- * Containers that have other secrets than their program uses, by deploy/programs.json; a job has
- * those of a server alone.
+ * Containers with other secrets than their program in deploy/programs.json; a job has only those of
+ * one server.
  */
 function wrongSecrets(manifests: string, duringUpgrade = false): string[] {
   const programs = JSON.parse(readFileSync(path.join(ROOT, "deploy/programs.json"), "utf8")) as Readonly<

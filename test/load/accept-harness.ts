@@ -34,7 +34,7 @@ export interface AcceptHarness {
 }
 
 /**
- * Starts empty servers and all services with `environment`, after stopping the processes of a killed
+ * Starts empty servers and all services with `environment`. First stops the processes of a killed
  * run.
  */
 export async function startAcceptHarness(

@@ -123,7 +123,7 @@ function useSamples(
         if (reason === "signed_out") api.checkSession();
       });
       source.addEventListener("error", () => {
-        // The browser reconnects by itself after a lost connection, but not after an error response.
+        // The browser reconnects after a lost connection, but not after an error response.
         if (source.readyState !== EventSource.CLOSED) {
           setConnection("lost");
           return;
