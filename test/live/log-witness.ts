@@ -15,7 +15,7 @@ interface AccountRecord {
   newestMeasuredMs: number;
   /** The valuation at `to`: what the last sample says. */
   announced: RawValuation | null;
-  /** When each sample was written, by sequence. */
+  /** Time of writing of each sample, by sequence. */
   readonly writtenMs: number[];
 }
 
@@ -124,7 +124,8 @@ export class LogWitness {
   }
 
   /**
-   * Null when every valuation read so far is in a sample or said nothing new; else which is not.
+   * Null if every valuation read so far is in a sample or had no change; otherwise names one that
+   * is not.
    */
   missing(): string | null {
     for (const account of this.#accounts.values()) {
@@ -138,7 +139,7 @@ export class LogWitness {
 
   #record(accountNumber: string): AccountRecord {
     const record = this.#accounts.get(accountKey(this.#serverId, accountNumber));
-    if (record === undefined) throw new RangeError(`${accountNumber} is none of the accounts`);
+    if (record === undefined) throw new RangeError(`unknown account ${accountNumber}`);
     return record;
   }
 

@@ -1,7 +1,7 @@
 /**
- * Money adds up. Whatever is asked of several accounts (deposits, withdrawals, trades, closed and
- * opened accounts, requests sent again), in the end the ledger, the trading server and the
- * organization's wallet tell the same story to the cent.
+ * Money adds up. After any requests for several accounts (deposits, withdrawals, trades, closed and
+ * opened accounts, repeated requests), the ledger, the trading server and the organization's wallet
+ * agree to the cent.
  */
 import { randomUUID } from "node:crypto";
 

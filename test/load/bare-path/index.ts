@@ -1,8 +1,7 @@
 /**
- * The bare path: a deposit through the processes, topics and rows that kapi's design gives it, and
- * nothing else. No key, no validation, no idempotency, no order of an account, no lease, no gap, no
- * crash is thought of: what it reaches is what the design's shape costs on a machine, and what kapi
- * stays below it by is the price of what makes it safe.
+ * The bare path: a deposit through the same processes, topics and rows as in kapi, without keys,
+ * validation, idempotency, order, leases, gaps and crash safety. It shows the cost of the design;
+ * kapi's difference to it is the price of safety.
  */
 import { setTimeout as delay } from "node:timers/promises";
 
