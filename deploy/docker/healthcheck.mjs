@@ -1,6 +1,6 @@
 /**
- * Exits 0 when the process beside it is ready, 1 otherwise; for container engines that run a
- * program to find out.
+ * Health check of container engines: exits 0 if the process of this container is ready, otherwise
+ * 1.
  */
 const TIMEOUT_MS = 3_000;
 const port = process.env.HTTP_PORT ?? "8080";

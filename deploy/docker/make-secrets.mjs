@@ -1,8 +1,7 @@
 /**
- * make-secrets.mjs <folder> [<programs.json> <programs' folder>]: makes the secrets of the
- * programs, one file each, in <folder>; what is there stays. Then gives each program a folder of
- * its own with the secrets that it uses, and no other. For the Compose file: elsewhere they come
- * from the platform's own store.
+ * make-secrets.mjs <folder> [<programs.json> <programs' folder>]: creates missing secrets of the
+ * programs, one file each, in <folder>. Then gives each program a folder with only the secrets that
+ * it uses. Used by the Compose file; other platforms have their own store.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,8 +9,8 @@ import path from "node:path";
 
 const KEY_BYTES = 32;
 /**
- * The services run as another user than this program; a program sees the volume with its own
- * secrets alone.
+ * The services run as another user than this program; each mounts only the volume with its own
+ * secrets.
  */
 const READABLE = 0o444;
 
@@ -19,7 +18,7 @@ const [, , folder, table, programsFolder] = process.argv;
 if (folder === undefined) throw new Error("usage: make-secrets.mjs <folder> [<programs.json> <programs' folder>]");
 const key = () => randomBytes(KEY_BYTES).toString("base64");
 const token = () => randomBytes(KEY_BYTES).toString("hex");
-/** Those who call services, by the names that their tokens begin with; the file of each token. */
+/** The callers of services, by the names that their tokens start with; the file of each token. */
 const callers = new Map(
   ["gateway", "account", "export", "metrics", "organization", "console"].map((name) => [name, `service_token_${name}`]),
 );
@@ -39,7 +38,7 @@ for (const [name, make] of Object.entries(secrets)) {
   const file = path.join(folder, name);
   if (!existsSync(file)) writeFileSync(file, make(), { mode: READABLE });
 }
-/** By these a service knows its callers, and cannot call another one in their name. */
+/** Digests authenticate callers to a service, which cannot impersonate them. */
 const digests = Array.from(callers, ([name, file]) => {
   const text = readFileSync(path.join(folder, file));
   return `${name}:${createHash("sha256").update(text).digest("hex")}`;
@@ -51,7 +50,7 @@ if (table !== undefined && programsFolder !== undefined) {
   for (const [program, uses] of Object.entries(programs)) {
     const own = path.join(programsFolder, program);
     mkdirSync(own, { recursive: true });
-    // Of an earlier version, which gave the program more.
+    // A file of an earlier version, which gave the program more secrets.
     for (const file of readdirSync(own)) rmSync(path.join(own, file));
     for (const secret of [...uses.secrets, ...(uses.optionalSecrets ?? [])]) {
       const name = secret.replaceAll("-", "_");

@@ -1,6 +1,5 @@
 /**
- * For every alert of deploy/observability what makes it fire, as series that a Prometheus would
- * have recorded.
+ * Cases for every alert of deploy/observability: recorded series that make it fire.
  */
 import { API } from "./cases/api.ts";
 import type { AlertCase } from "./cases/case.ts";

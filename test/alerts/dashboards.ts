@@ -19,7 +19,7 @@ interface Variable {
   readonly query?: string | { readonly query: string };
 }
 
-/** A dashboard, of what Grafana keeps of it. */
+/** The parts of a Grafana dashboard that the checks need. */
 export interface Dashboard {
   readonly uid: string;
   readonly title: string;
@@ -29,7 +29,7 @@ export interface Dashboard {
 
 const LABEL_VALUES = /^label_values\((.+), \w+\)$/;
 
-/** What Grafana puts in for its variables. */
+/** The values that replace Grafana's variables. */
 const VARIABLES: readonly (readonly [RegExp, string])[] = [
   [/\$__rate_interval/g, "1m"],
   [/\$\w+/g, ".*"],
@@ -43,7 +43,7 @@ export function readDashboards(folder: string): ReadonlyMap<string, Dashboard> {
   );
 }
 
-/** Every expression that a dashboard asks Prometheus for, those of its variables too. */
+/** Every expression of a dashboard, including those of its variables. */
 export function expressionsOf({ panels, templating }: Dashboard): string[] {
   const asked = panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => (expr === undefined ? [] : [expr])));
   const choices = templating.list.flatMap(({ query }) => {
@@ -53,7 +53,7 @@ export function expressionsOf({ panels, templating }: Dashboard): string[] {
   return [...asked, ...choices];
 }
 
-/** The expression as Prometheus is asked it, by a dashboard that shows everything. */
+/** The expression with its variables replaced by "all". */
 export function fillIn(expression: string): string {
   return VARIABLES.reduce((text, [variable, value]) => text.replaceAll(variable, value), expression);
 }

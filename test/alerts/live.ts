@@ -1,10 +1,9 @@
 /**
- * `npm run verify -- alerts-live`: a real Prometheus with the rules of deploy/observability looks
- * at a whole running kapi. While all is well, no alert is firing and the dashboards' queries are
- * answered. Then the finance service is held, with a deposit accepted: the alerts that its absence
- * and the waiting command must raise fire, with the very `for` and limits of the rules. It goes on,
- * the deposit succeeds, and both alerts end. Takes some four minutes. Prometheus is taken from
- * PATH, else from Debian.
+ * `npm run verify -- alerts-live`: a real Prometheus with the rules of deploy/observability scrapes
+ * a whole running kapi. Without a fault no alert fires and the dashboards' queries have results.
+ * Then the finance service is paused after a deposit was accepted, and the alerts for its outage
+ * and for the waiting command fire. It continues, the deposit succeeds, and both alerts clear.
+ * Takes about four minutes. Prometheus is taken from PATH, otherwise from Debian.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,16 +22,16 @@ import { type ActiveAlert, type Prometheus, startPrometheus } from "./prometheus
 
 const OBSERVABILITY = path.resolve(import.meta.dirname, "../../deploy/observability");
 const HELD = "finance";
-/** Serves its metrics at a port of their own. */
+/** The service with a separate port for metrics. */
 const APART = "gateway";
-/** What must fire while it is held. */
+/** The alerts that must fire while it is paused. */
 const RAISED = ["KapiServiceDown", "KapiCommandsWait"];
-/** How long all is watched while it is well: longer than the shortest `for`. */
+/** Observation time without a fault: longer than the shortest `for`. */
 const WELL_MS = 75_000;
-/** A rule may be true for a moment, as where something was read while its end moved. */
+/** A rule may be true for a moment, for example when an end offset moved during a read. */
 const SETTLE_TIMEOUT_MS = 20_000;
 const UP_TIMEOUT_MS = 60_000;
-/** A command is late after a minute, and the alert's `for` is another one. */
+/** A command is late after a minute, and the alert's `for` is one more minute. */
 const FIRES_TIMEOUT_MS = 240_000;
 const CLEARS_TIMEOUT_MS = 180_000;
 const LOOK_INTERVAL_MS = 1_000;
@@ -52,8 +51,8 @@ async function firing(prometheus: Prometheus): Promise<string[]> {
 }
 
 /**
- * Asks what the dashboards ask; throws for a query that Prometheus refuses, or where hardly any has
- * an answer.
+ * Runs the queries of the dashboards; throws for a query that Prometheus rejects, or if most have
+ * no result.
  */
 async function askDashboards(prometheus: Prometheus): Promise<void> {
   const empty: string[] = [];
@@ -83,7 +82,7 @@ async function watch(stack: TestStack, prometheus: Prometheus): Promise<void> {
     if (falseAlarms.length > 0) throw new Error(`fires while all is well: ${falseAlarms.join("; ")}`);
     await delay(LOOK_INTERVAL_MS);
   }
-  // Nor is one on its way: a rule that is true while all is well would fire a little later.
+  // No alert is pending either: a rule that is true without a fault would fire a little later.
   await eventually(async () => (await prometheus.alerts()).length === 0, { timeoutMs: SETTLE_TIMEOUT_MS }).catch(
     async () => {
       const pending = (await prometheus.alerts()).map(nameOf);
@@ -137,7 +136,7 @@ try {
   const stack = await startTestStack({
     env: {
       all: { METRICS: "on", KAFKA_SESSION_TIMEOUT_MS: "6000" },
-      // As where the HTTP port can be reached from outside.
+      // For an HTTP port that is reachable from outside.
       [APART]: { METRICS_PORT: String(metricsPort) },
     },
   });

@@ -1,23 +1,22 @@
 /**
- * What a series does in a case of an alert, in promtool's notation: well for 70 minutes, ill for
- * half an hour, then well again. The same times for all of them: long enough for the longest `for`
- * and the longest range of any rule.
+ * Phases of the series of a case, in promtool's notation: healthy for 70 minutes, faulty for half
+ * an hour, then healthy again. Long enough for the longest `for` and the longest range of any rule.
  */
 
-/** Between two samples of a series, and between two evaluations of the rules. */
+/** Interval of samples and of rule evaluations. */
 export const INTERVAL_SECONDS = 30;
 /** More than an hour, which is as far back as any rule looks. */
 const WELL_SAMPLES = 140;
 const ILL_SAMPLES = 61;
 const AFTER_SAMPLES = 160;
 
-/** Shortly before the trouble: nothing may fire. */
+/** Shortly before the fault: nothing may fire. */
 export const QUIET_AT = "69m";
-/** The trouble is half a minute old, less than any alert's `for`: nothing may fire. */
+/** Half a minute into the fault, less than any alert's `for`: nothing may fire. */
 export const TOO_EARLY = "70m30s";
-/** The trouble lasts. */
+/** During the fault. */
 export const FIRES_AT = "99m";
-/** The trouble is over for more than an hour, longer than any rule looks back. */
+/** More than an hour after the fault, longer than any rule looks back. */
 export const CLEARS_AT = "178m";
 
 /** A value that goes from `well` to `ill` and back. */
@@ -34,19 +33,19 @@ export function rising(well: number, ill: number): string {
 }
 
 /**
- * A series that is not there until the trouble begins, as a counter is that nobody has raised; then
- * it stays at `value`.
+ * A series that starts with the fault, like a counter without an earlier value, and stays at
+ * `value`.
  */
 export function appearing(value: number): string {
   return `_x${WELL_SAMPLES} ${value}x${ILL_SAMPLES + AFTER_SAMPLES - 1}`;
 }
 
-/** A series that is not there while there is trouble. */
+/** A series that is missing during the fault. */
 export function missing(value: number): string {
   return `${value}x${WELL_SAMPLES - 1} stale _x${ILL_SAMPLES - 1} ${value}x${AFTER_SAMPLES - 1}`;
 }
 
-/** The age in seconds of a process that begins anew every minute while there is trouble. */
+/** The uptime in seconds of a process that restarts every minute during the fault. */
 export function restarting(): string {
   const ill = Array.from({ length: ILL_SAMPLES }, (_, sample) => (sample % 2) * INTERVAL_SECONDS);
   return `0+${INTERVAL_SECONDS}x${WELL_SAMPLES - 1} ${ill.join(" ")} 0+${INTERVAL_SECONDS}x${AFTER_SAMPLES - 1}`;

@@ -8,7 +8,7 @@ const READY_TIMEOUT_MS = 60_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 const STOP_DEADLINE_MS = 10_000;
 /**
- * How often processes are asked and rules looked at: often, so that a test sees what happens when.
+ * Interval of scrapes and rule evaluations: short, so that a test sees the time of a change.
  */
 const INTERVAL = "2s";
 
@@ -18,10 +18,10 @@ export interface ActiveAlert {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** A Prometheus of a test's own. */
+/** A Prometheus for one test. */
 export interface Prometheus {
   alerts(): Promise<readonly ActiveAlert[]>;
-  /** How many series the expression gives now; throws where Prometheus refuses it. */
+  /** Number of series of the expression now; throws if Prometheus rejects it. */
   query(expression: string): Promise<number>;
   stop(): Promise<void>;
 }

@@ -1,14 +1,14 @@
-/** What PromQL expressions ask for, as far as a check of names needs to know. */
+/** Extracts metric names and selectors from PromQL, for the check of names. */
 
-/** A metric that an expression asks for, and the text of its selector. */
+/** A metric of an expression, and the text of its selector. */
 export interface Selector {
   readonly metric: string;
   readonly matchers: string;
 }
 
 /**
- * What the expression asks for, and the names in it that stand without a selector and so ask for
- * every program's.
+ * The metrics of the expression, and the names without a selector, which match metrics of every
+ * program.
  */
 export interface Query {
   readonly selectors: readonly Selector[];

@@ -1,9 +1,9 @@
 /**
- * `npm run verify -- alerts`: every alert of deploy/observability is shown series that must make it
- * fire: it is silent before the trouble and at its first moment, fires while it lasts, and ends
- * after it. Besides, promtool reads the rules, every query of the dashboards, and the scrape
- * configuration of Docker Compose. promtool is taken from PATH, else from Debian's package
- * prometheus; without either there is one clear line, and nothing was tested.
+ * `npm run verify -- alerts`: tests every alert of deploy/observability with series of a fault. The
+ * alert is silent before and at the start of the fault, fires during it, and clears after it.
+ * promtool also parses the rules, every query of the dashboards, and the scrape configuration of
+ * Docker Compose. promtool is taken from PATH, otherwise from Debian's package prometheus; without
+ * it one line says that nothing was tested.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** The console as a person uses it: in a real browser, on a whole kapi. */
+/** The console in a real browser, on a whole kapi. */
 import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 
@@ -26,8 +26,7 @@ let browser: Browser;
 let account: Account;
 let person: Person;
 /**
- * What makes a browser signed in; null until somebody has signed in, and after the password was
- * changed.
+ * The session cookies; null until the first sign-in, and after the password was changed.
  */
 let session: Cookies | null = null;
 
@@ -67,8 +66,8 @@ async function signedInAt(address: string): Promise<void> {
   await person.settled();
 }
 
-describe("who signs in", () => {
-  it("gets the same answer for a wrong password and for an unknown name, and comes in with the right one", async () => {
+describe("a user", () => {
+  it("gets the same answer for a wrong password and for an unknown name, and signs in with the right one", async () => {
     await person.open("/");
     const answers = [];
     for (const email of [account.email, "nobody@example.com"]) {
@@ -86,7 +85,7 @@ describe("who signs in", () => {
     await person.heading("Sign in").waitFor();
   });
 
-  it("and whose session is over signs in again and is back on the same page", async () => {
+  it("returns to the same page when they sign in again after the end of their session", async () => {
     await signedInAt("/commands?status=failed");
     await person.loseSession();
     await person.button("Refresh").click();
@@ -98,7 +97,7 @@ describe("who signs in", () => {
     expect(person.complaints).toEqual([]);
   });
 
-  it("and signs out in one window is signed out in the other within moments, also while that one only watches", async () => {
+  it("who signs out in one window is signed out in the other within moments, also without a request there", async () => {
     const number = await client.openAccount(100);
     await signedInAt(`/accounts/${client.demo.serverId}/${number}`);
     await person.page.getByText("Live", { exact: true }).waitFor();
@@ -111,16 +110,16 @@ describe("who signs in", () => {
     await other.leave();
   });
 
-  it("can change the password, and only the new one lets in", async () => {
+  it("can change the password, and only the new one works", async () => {
     await signedInAt("/profile");
     const password = randomUUID();
     await person.page.getByLabel("Current password").fill(`not ${account.password}`);
     await person.page.getByLabel("New password").fill(password);
-    await person.button("Change the password").click();
+    await person.button("Change password").click();
     await person.page.getByText("Is not your password.").waitFor();
     expect(person.complaints.splice(0)).toEqual([expect.stringContaining("400")]);
     await person.page.getByLabel("Current password").fill(account.password);
-    await person.button("Change the password").click();
+    await person.button("Change password").click();
     await person.page.getByText("Your password was changed.").waitFor();
     await person.visit("Credits");
     await person.button("Sign out").click();
@@ -134,7 +133,7 @@ describe("who signs in", () => {
 });
 
 describe("a management key", () => {
-  it("made here works with the curl line beside it, for the price on the page, until it is revoked", async () => {
+  it("created here works with the shown curl command, for the shown price, until it is revoked", async () => {
     await signedInAt("/credits");
     const before = await person.credits("Available");
     await person.visit("Keys");
@@ -169,17 +168,17 @@ describe("a management key", () => {
     await person.row(name).waitFor();
     expect(await person.page.content()).not.toContain(key.split(".")[2]);
     await person.button(`Revoke ${name}`).click();
-    await person.button("Revoke the key").click();
+    await person.button("Revoke key").click();
     await person.row(name).getByText("revoked").waitFor();
     await eventually(async () => (await ask(line)).status === 401, { timeoutMs: REVOKED_WITHIN_MS });
     expect(person.complaints).toEqual([]);
   });
 
-  it("is not made without a scope, and the page says so where scopes are chosen", async () => {
+  it("is not created without a scope, and the error is beside the scopes", async () => {
     await signedInAt("/keys");
-    await person.button("Make a key").click();
+    await person.button("Create a key").click();
     await person.page.getByLabel("Name", { exact: true }).fill("without a scope");
-    await person.button("Make the key").click();
+    await person.button("Create key").click();
     const scopes = person.page.getByRole("group", { name: "Scopes" });
     await scopes.getByText("Choose at least one scope.").waitFor();
     await person.button("Cancel").click();
@@ -188,7 +187,7 @@ describe("a management key", () => {
 });
 
 describe("the wallet", () => {
-  it("is low once its threshold is above it, and its lines are a page after the other, newest first", async () => {
+  it("is low below its threshold, and its usage lines are paged, newest first", async () => {
     // Lines reach the ledger within a second or so.
     await eventually(async () => {
       const { body } = await client.call("GET", "/credits/usage?limit=1");
@@ -211,7 +210,7 @@ describe("the wallet", () => {
 });
 
 describe("an account", () => {
-  it("moves on its page with the market, and the browser holds no key for that", async () => {
+  it("shows live equity without a key in the browser", async () => {
     const number = await client.openAccount(10_000);
     await control.buy(number, "EURUSD", 0.5);
     const authorized: string[] = [];
@@ -241,7 +240,7 @@ describe("an account", () => {
     expect([...authorized, ...elsewhere, ...person.complaints]).toEqual([]);
   });
 
-  it("whose name is markup is shown by that name, and nothing in it runs", async () => {
+  it("whose name is markup shows the name as text, and runs no script in it", async () => {
     const accountName = `<img src=x onerror="globalThis.harmed = true">`;
     const body = { accountName, initialBalance: 100, leverage: 100, requestId: "markup" };
     const created = await client.createAccount(body);
@@ -260,7 +259,7 @@ describe("an account", () => {
 });
 
 describe("a command", () => {
-  it("asked for over the API is listed with its state, and shows its payload and result but no password", async () => {
+  it("requested over the API is listed with its state, and shows its payload and result without passwords", async () => {
     const requestId = `request-${randomUUID()}`;
     const password = `Secret-${randomUUID()}`;
     const body = { accountName: "Of a command", initialBalance: 12.5, leverage: 50, requestId, password };
@@ -284,25 +283,25 @@ describe("a server", () => {
     return (await client.createAccount(body)).status;
   };
 
-  it("that is disabled here refuses new accounts until it is enabled again", async () => {
+  it("disabled here rejects new accounts until it is enabled again", async () => {
     await signedInAt("/servers");
     await person.button(/^Disable /).click();
-    await person.button("Disable the server").click();
+    await person.button("Disable server").click();
     await person.button(/^Enable /).waitFor();
     await eventually(async () => expect(await create()).toBe(409));
     await person.button(/^Enable /).click();
-    await person.button("Enable the server").click();
+    await person.button("Enable server").click();
     await person.button(/^Disable /).waitFor();
     await eventually(async () => expect(await create()).toBe(202));
     expect(person.complaints).toEqual([]);
   });
 
-  it("takes another configuration, and an error is shown beside the field", async () => {
+  it("accepts another configuration, and shows an error beside the field", async () => {
     await signedInAt("/servers");
-    await person.button(/^Edit the configuration/).click();
+    await person.button(/^Edit configuration/).click();
     await person.page.getByLabel("Supported leverage").fill("10, 50, fifty");
     await person.button("Save").click();
-    await person.page.getByText("“fifty” is no whole number from 1 to 10000.").waitFor();
+    await person.page.getByText("“fifty” is not a whole number from 1 to 10000.").waitFor();
     await person.page.getByLabel("Supported leverage").fill("10, 50, 100");
     await person.page.getByLabel("Default leverage").selectOption("50");
     await person.button("Save").click();
@@ -313,18 +312,18 @@ describe("a server", () => {
   });
 });
 
-describe("whoever has no mouse", () => {
-  // The page moves the focus once what it drew is there: a moment after it can be seen.
+describe("a user without a mouse", () => {
+  // The page moves the focus after rendering: a moment after the content is visible.
   const focusIsOn = (what: string, value: string): Promise<void> =>
     eventually(async () => expect(await person.page.evaluate<string>(`document.activeElement.${what}`)).toBe(value));
 
-  it("comes past the navigation, lands on the heading of each page, and closes a dialog with Escape", async () => {
+  it("can skip the navigation, lands on the heading of each page, and closes a dialog with Escape", async () => {
     await person.reportCloseLate();
     await signedInAt("/credits");
     await person.page.reload();
     await person.heading("Credits").waitFor();
     await person.page.keyboard.press("Tab");
-    await focusIsOn("textContent", "Skip to the page");
+    await focusIsOn("textContent", "Skip to content");
     await person.page.keyboard.press("Enter");
     await focusIsOn("id", "page");
     await person.visit("Keys");
@@ -336,7 +335,7 @@ describe("whoever has no mouse", () => {
     for (const close of [() => person.page.keyboard.press("Escape"), () => person.button("Cancel").press("Enter")]) {
       await close();
       await person.page.getByRole("dialog").waitFor({ state: "detached" });
-      await focusIsOn("textContent", "Make a key");
+      await focusIsOn("textContent", "Create a key");
       await person.page.keyboard.press("Enter");
       await person.page.getByRole("dialog").waitFor();
     }
@@ -389,11 +388,11 @@ describe("every page", () => {
 
   it("is so: with a dialog open", async () => {
     await signedInAt("/keys");
-    await person.button("Make a key").click();
+    await person.button("Create a key").click();
     await look(person, "make-a-key");
     await person.page.setViewportSize(WIDE);
     await person.open("/servers");
-    await person.button(/^Edit the configuration/).click();
+    await person.button(/^Edit configuration/).click();
     await look(person, "configuration");
   });
 });

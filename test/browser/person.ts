@@ -1,6 +1,6 @@
 /**
- * A person at a browser: what they do on the console's pages, and everything that the browser
- * complained about.
+ * A user with a browser: their actions on the console's pages, and the errors that the browser
+ * reported.
  */
 import { mkdirSync } from "node:fs";
 import path from "node:path";
@@ -11,10 +11,10 @@ import { type Browser, type BrowserContext, chromium, type Locator, type Page } 
 import { chromiumPath } from "./chromium.ts";
 
 const SCREENSHOTS = path.resolve(import.meta.dirname, "../../.local/screenshots");
-/** How long the page may take to show what is waited for: the machine may be busy. */
+/** Maximum time until the page shows an expected element; the machine may be busy. */
 const DEADLINE_MS = 15_000;
 const LAUNCH_DEADLINE_MS = 60_000;
-/** A zone that is not UTC, so that a time that was not converted is noticed. */
+/** A time zone other than UTC, to detect unconverted times. */
 const ZONE = "Africa/Lagos";
 /** Makes the browser report the end of a dialog late, as under load. */
 const REPORT_CLOSE_LATE = `addEventListener("close", (event) => {
@@ -23,8 +23,7 @@ const REPORT_CLOSE_LATE = `addEventListener("close", (event) => {
   setTimeout(() => event.target.dispatchEvent(new Event("close")), 500);
 }, true);`;
 /**
- * The browser reports what its content security policy stops; this makes each such report one line
- * of its console.
+ * Writes each violation of the content security policy to the browser's console.
  */
 const TELL_VIOLATIONS = `document.addEventListener("securitypolicyviolation", (event) => {
   console.error("CSP violation: " + event.violatedDirective + " " + event.blockedURI);
@@ -54,7 +53,7 @@ export async function startBrowser(): Promise<Browser> {
   });
 }
 
-/** One person with a browser window of their own. */
+/** One user with their own browser window. */
 export class Person {
   readonly page: Page;
   /**
@@ -132,7 +131,7 @@ export class Person {
     return Number(text.replaceAll(",", ""));
   }
 
-  /** Waits until the page has what it reads. */
+  /** Waits until the page has loaded its data. */
   async settled(): Promise<void> {
     await eventually(() =>
       this.page.evaluate<boolean>(
@@ -150,7 +149,7 @@ export class Person {
     await this.#context.addCookies(cookies);
   }
 
-  /** Signs out as when the session's time is over: the browser has no valid cookie any more. */
+  /** Simulates an expired session: the browser has no valid cookie. */
   async loseSession(): Promise<void> {
     await this.#context.clearCookies();
   }

@@ -1,6 +1,5 @@
 /**
- * Webhooks in the console as a person uses them: in a real browser, on a whole kapi, with a
- * receiver of their own.
+ * Webhooks in the console: in a real browser, on a whole kapi, with a receiver.
  */
 import { eventually } from "@kapi/testkit";
 import type { Browser } from "playwright-core";
@@ -14,7 +13,7 @@ import { INSTALL_DEADLINE_MS } from "./chromium.ts";
 import { look } from "./look.ts";
 import { type Cookies, Person, startBrowser, WIDE } from "./person.ts";
 
-/** How soon a receiver knows of a position that was closed, from the request that closes it. */
+/** Maximum time from the request that closes a position until its delivery. */
 const KNOWN_WITHIN_MS = 2_000;
 const MARKUP = `<img src=x onerror="globalThis.harmed = true"> & more`;
 
@@ -55,13 +54,13 @@ afterEach(async () => {
   await person.leave();
 });
 
-/** Adds an endpoint at a path of its own and goes to its page; gives the secret that was shown. */
+/** Adds an endpoint with its own path and opens its page; returns the shown secret. */
 async function addEndpoint(name: string, description = name): Promise<string> {
   const address = `${receiver.url}/${name}`;
   await person.button("Add an endpoint").click();
   await person.page.getByLabel("Address").fill(address);
   await person.page.getByLabel("Description").fill(description);
-  await person.button("Add the endpoint").click();
+  await person.button("Add endpoint").click();
   const secret = await shownSecret();
   await person.row(description).getByRole("link", { name: address }).click();
   await person.heading("Webhook endpoint").waitFor();
@@ -69,20 +68,20 @@ async function addEndpoint(name: string, description = name): Promise<string> {
   return secret;
 }
 
-/** The secret that is shown now; it is kept, and then shown no more. */
+/** Returns the shown secret, and confirms that it is stored. */
 async function shownSecret(): Promise<string> {
   const shown = person.page.getByRole("region", { name: "The secret", exact: true });
   const secret = await shown.innerText();
-  await person.button("I have kept the secret").click();
+  await person.button("I have stored the secret").click();
   await shown.waitFor({ state: "detached" });
   expect(await person.page.content()).not.toContain(secret);
   return secret;
 }
 
-/** Sends a test and waits until it was received; gives its delivery. */
+/** Sends a test event and waits for it; returns its delivery. */
 async function sendTest() {
   const before = receiver.received.length;
-  await person.button("Send a test").click();
+  await person.button("Send test event").click();
   return eventually(() => receiver.received[before] ?? false);
 }
 
@@ -92,7 +91,7 @@ async function showDelivery(): Promise<void> {
 }
 
 describe("a webhook endpoint", () => {
-  it("added here is sent what it asks for, signed with the secret that was shown once", async () => {
+  it("added here gets its events, signed with the secret that was shown once", async () => {
     await look(person, "webhooks-none");
     await person.page.setViewportSize(WIDE);
     const description = `<b>backend</b>`;
@@ -113,7 +112,7 @@ describe("a webhook endpoint", () => {
     expect(person.complaints).toEqual([]);
   });
 
-  it("added here gets the event of a position that is closed on the trading server, within two seconds", async () => {
+  it("added here gets the event of a closed position within two seconds", async () => {
     const secret = await addEndpoint("position-closed");
     const control = new TradingControl(system.demo);
     const number = await new OutsideClient(system.demo).openAccount(10_000);
@@ -134,21 +133,21 @@ describe("a webhook endpoint", () => {
     expect(person.complaints).toEqual([]);
   });
 
-  it("without a kind or with an address that cannot be is not added, and the page says so beside the field", async () => {
+  it("without an event type or with an invalid address is not added, and the error is beside the field", async () => {
     await person.button("Add an endpoint").click();
     await person.page.getByLabel("Address").fill("ftp://receiver.example.com/");
     await person.page.getByLabel(/^All but the ends of commands/).uncheck();
-    const kinds = person.page.getByRole("group", { name: "Kinds of events" });
+    const kinds = person.page.getByRole("group", { name: "Event types" });
     for (const box of await kinds
       .getByRole("checkbox", { checked: true })
       .all()
       .then((boxes) => boxes.toReversed())) {
       await box.uncheck();
     }
-    await person.button("Add the endpoint").click();
-    await kinds.getByText("Choose at least one kind.").waitFor();
+    await person.button("Add endpoint").click();
+    await kinds.getByText("Choose at least one event type.").waitFor();
     await kinds.getByRole("checkbox", { name: "position.closed" }).check();
-    await person.button("Add the endpoint").click();
+    await person.button("Add endpoint").click();
     const address = person.page.getByLabel("Address");
     await eventually(async () => expect(await address.getAttribute("aria-invalid")).toBe("true"));
     expect(person.complaints.splice(0)).toEqual([expect.stringContaining("400")]);
@@ -157,7 +156,7 @@ describe("a webhook endpoint", () => {
     expect(person.complaints).toEqual([]);
   });
 
-  it("whose receiver fails is shown with what it replied, as text; and is sent the same again when it is asked to", async () => {
+  it("shows the reply of a failing receiver as text, and can resend the delivery", async () => {
     await addEndpoint("failing");
     receiver.reply = { status: 500, body: MARKUP };
     const failed = await sendTest();
@@ -172,7 +171,7 @@ describe("a webhook endpoint", () => {
     await look(person, "webhook-attempts");
     await person.page.setViewportSize(WIDE);
     receiver.reply = { status: 204, body: "" };
-    await person.button("Send it again").click();
+    await person.button("Resend").click();
     await person.row("webhook.test").getByText("succeeded").waitFor();
     expect(receiver.received.at(-1)?.headers["webhook-id"]).toBe(failed.headers["webhook-id"]);
     await look(person, "webhook");
@@ -185,7 +184,7 @@ describe("a webhook endpoint", () => {
     expect(person.complaints).toEqual([]);
   });
 
-  it("can be given another secret, and both sign; and can be sent what it had before", async () => {
+  it("can get a new secret while both sign, and a replay of earlier events", async () => {
     const former = await addEndpoint("rotated");
     const number = await new OutsideClient(system.demo).openAccount(10);
     const created = (): readonly Received[] =>
@@ -193,9 +192,9 @@ describe("a webhook endpoint", () => {
         .ofType("account.created")
         .filter(({ path, event }) => path.endsWith("/rotated") && event.data.accountNumber === number);
     await eventually(() => created().length === 1);
-    await person.button("Rotate the secret").click();
-    await person.page.getByRole("dialog").getByRole("button", { name: "Rotate the secret" }).click();
-    await person.page.getByText("For 24 hours each event is signed").waitFor();
+    await person.button("Rotate secret").click();
+    await person.page.getByRole("dialog").getByRole("button", { name: "Rotate secret" }).click();
+    await person.page.getByText("For 24 hours each event is signed with both the former").waitFor();
     await look(person, "webhook-secret");
     await person.page.setViewportSize(WIDE);
     const secret = await shownSecret();
@@ -208,8 +207,8 @@ describe("a webhook endpoint", () => {
     await person.button("Replay").click();
     await look(person, "webhook-replay");
     await person.page.setViewportSize(WIDE);
-    await person.button("Send them again").click();
-    await person.page.getByText("are on their way again").waitFor();
+    await person.button("Replay events").click();
+    await person.page.getByText(/^Replaying \d+ events/).waitFor();
     await eventually(() => created().length === 2);
     const [first, again] = created();
     expect(again?.headers["webhook-id"]).toBe(first?.headers["webhook-id"]);
@@ -219,24 +218,24 @@ describe("a webhook endpoint", () => {
 
   it("can be changed, disabled, enabled and deleted", async () => {
     await addEndpoint("changed");
-    await person.button("Change").click();
+    await person.button("Edit").click();
     await person.page.getByLabel("Description").fill("changed again");
     await person.page.getByLabel(/^All but the ends of commands/).uncheck();
     await person.page.getByRole("checkbox", { name: "command.failed" }).check();
     await person.button("Save").click();
     await person.fact("Description").getByText("changed again").waitFor();
-    await person.fact("Kinds").getByText("command.failed").waitFor();
+    await person.fact("Event types").getByText("command.failed").waitFor();
     await person.button("Disable").click();
-    await person.button("Disable the endpoint").click();
-    await person.page.getByText("It was disabled here or over the API.").waitFor();
-    expect(await person.button("Send a test").isDisabled()).toBe(true);
+    await person.button("Disable endpoint").click();
+    await person.page.getByText("This endpoint was disabled here or through the API.").waitFor();
+    expect(await person.button("Send test event").isDisabled()).toBe(true);
     await look(person, "webhook-disabled");
     await person.page.setViewportSize(WIDE);
     await person.button("Enable").click();
-    await person.button("Enable the endpoint").click();
+    await person.button("Enable endpoint").click();
     await person.fact("State").getByText("enabled").waitFor();
     await person.button("Delete").click();
-    await person.button("Delete the endpoint").click();
+    await person.button("Delete endpoint").click();
     await person.heading("Webhooks").waitFor();
     await person.settled();
     expect(await person.row("changed again").count()).toBe(0);

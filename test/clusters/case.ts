@@ -1,11 +1,11 @@
 import type { Violations } from "../live/violations.ts";
 import type { OperationLog } from "./operation-log.ts";
 import type { Waits } from "./waits.ts";
-import type { World } from "./world.ts";
+import type { ClusterHarness } from "./cluster-harness.ts";
 
 /** What the checks work on. */
 export interface Case {
-  readonly world: World;
+  readonly harness: ClusterHarness;
   readonly operationLog: OperationLog;
   readonly violations: Violations;
   readonly waits: Waits;

@@ -1,10 +1,9 @@
 import type { Account } from "./operation-log.ts";
 import type { Case, TransactionView } from "./case.ts";
-import type { Organization } from "./world.ts";
+import type { Organization } from "./cluster-harness.ts";
 
 /**
- * A delivery that fails twice is tried again only after minutes; none of these fails at the
- * receiver.
+ * A delivery that fails twice is retried only after minutes. The receiver rejects none.
  */
 const DELIVERY_DEADLINE_MS = 90_000;
 const FEED_DEADLINE_MS = 60_000;
@@ -30,8 +29,8 @@ export async function checkEvents(
   one: Case,
   transactions: ReadonlyMap<Account, readonly TransactionView[]>,
 ): Promise<void> {
-  const { world, violations, waits } = one;
-  const checks = world.organizations.map(async (organization, index) => {
+  const { harness, violations, waits } = one;
+  const checks = harness.organizations.map(async (organization, index) => {
     const own = [...transactions].filter(([account]) => account.organization === index);
     let events: EventView[] = [];
     const missing = await waits.until(`the feed of organization ${index}`, FEED_DEADLINE_MS, async () => {
@@ -42,7 +41,7 @@ export async function checkEvents(
     for (const wrong of [...repeated(events), ...misnumbered(events)])
       violations.add(`organization ${index}: ${wrong}`);
     const undelivered = (): EventView[] => {
-      const arrived = world.receiver.received.filter(({ path }) => path === organization.hook);
+      const arrived = harness.receiver.received.filter(({ path }) => path === organization.hook);
       const ids = new Set(arrived.map(({ event }) => event.data.eventId));
       return events.filter(({ id }) => !ids.has(id));
     };

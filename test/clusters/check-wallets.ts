@@ -3,7 +3,7 @@ import { delay } from "@kapi/kernel";
 import type { OperationKind } from "./operation-log.ts";
 import type { Case } from "./case.ts";
 import { pagesOf } from "./pages.ts";
-import type { Organization } from "./world.ts";
+import type { Organization } from "./cluster-harness.ts";
 
 const WALLET_DEADLINE_MS = 90_000;
 /** The line of a usage charge is written shortly after the charge. */
@@ -35,7 +35,7 @@ export async function checkWallets(
   one: Case,
   commands: ReadonlyMap<string, { readonly status: string }>,
 ): Promise<void> {
-  const checks = one.world.organizations.map(async (organization, index) => {
+  const checks = one.harness.organizations.map(async (organization, index) => {
     const what = `the wallet of organization ${index}`;
     const wrong = await one.waits.until(what, WALLET_DEADLINE_MS, () => different(one, index, organization, commands));
     if (wrong !== null) one.violations.add(`${what}: ${wrong}`);
@@ -80,7 +80,7 @@ async function different(
   return `${lifetimeConsumed} credits are consumed, the lines of usage say ${sum}`;
 }
 
-/** Credits by what `keyOf` says; what is given back counts against what was taken. */
+/** Sums credits by `keyOf`; refunds are subtracted. */
 function sums(lines: readonly UsageView[], keyOf: (line: UsageView) => string | null): Map<string, number> {
   const found = new Map<string, number>();
   for (const line of lines) {

@@ -1,6 +1,6 @@
 /**
- * What must hold once every fault is over and kapi is quiet: the operation log against the API and
- * the trading server.
+ * The final checks after all faults, without load: compare the operation log with the API and the
+ * trading server.
  */
 import { assertDefined } from "@kapi/kernel";
 
@@ -10,16 +10,16 @@ import type { Case, TransactionView } from "./case.ts";
 import { checkEvents } from "./check-events.ts";
 import { checkWallets } from "./check-wallets.ts";
 import { pagesOf } from "./pages.ts";
-import { INITIAL_BALANCE_MINOR, type Organization } from "./world.ts";
+import { INITIAL_BALANCE_MINOR, type Organization } from "./cluster-harness.ts";
 
 const FINAL_DEADLINE_MS = 180_000;
 const MONEY_DEADLINE_MS = 60_000;
 const ACCOUNTS_DEADLINE_MS = 60_000;
 const LIVE_DEADLINE_MS = 60_000;
-/** What is booked without a command. */
+/** Transaction types that are booked without a command. */
 const TRADING_TYPES = new Set(["realized_pnl", "commission", "swap"]);
 const FINAL = new Set(["succeeded", "failed", "expired"]);
-/** Examples of one kind of difference that are printed. */
+/** Maximum number of printed examples of one kind of difference. */
 const MAX_EXAMPLES = 3;
 
 interface CommandView {
@@ -30,12 +30,12 @@ interface CommandView {
 
 /** Carries out every check. */
 export async function checkAll(one: Case): Promise<void> {
-  const { world, say } = one;
+  const { harness, say } = one;
   say("checks: every accepted command is final");
   const commands = await checkCommands(one);
   say("checks: balances at trading server, API and sum of transactions; sequences");
   const transactions = new Map<Account, readonly TransactionView[]>();
-  for (const account of world.accounts) transactions.set(account, await checkMoney(one, account, commands));
+  for (const account of harness.accounts) transactions.set(account, await checkMoney(one, account, commands));
   say("checks: accounts that were created");
   await checkAccounts(one, commands);
   say("checks: wallets and usage");
@@ -48,13 +48,13 @@ export async function checkAll(one: Case): Promise<void> {
 
 /** Commands by id. A command that is accepted is listed, and final in the end. */
 async function checkCommands(one: Case): Promise<ReadonlyMap<string, CommandView>> {
-  const { operationLog, violations, waits, world } = one;
+  const { operationLog, violations, waits, harness } = one;
   const commands = new Map<string, CommandView>();
   const open = (): Operation[] =>
     operationLog.accepted.filter(({ commandId }) => !FINAL.has(commands.get(commandId ?? "")?.status ?? ""));
   const missing = await waits.until("accepted commands to be final", FINAL_DEADLINE_MS, async () => {
     for (const organization of new Set(open().map((operation) => operation.organization))) {
-      await readCommands(world.organizations[organization], commands);
+      await readCommands(harness.organizations[organization], commands);
     }
     const left = open();
     return left.length === 0
@@ -82,12 +82,12 @@ async function readCommands(organization: Organization | undefined, into: Map<st
 
 /** Each successful creation made exactly one account, also if it was repeated. */
 async function checkAccounts(one: Case, commands: ReadonlyMap<string, CommandView>): Promise<void> {
-  const { operationLog, violations, waits, world } = one;
-  for (const [index, { api, serverId }] of world.organizations.entries()) {
+  const { operationLog, violations, waits, harness } = one;
+  for (const [index, { api, serverId }] of harness.organizations.entries()) {
     const created = operationLog.ofOrganization(index).filter(({ kind, commandId }) => {
       return kind === "creation" && commands.get(commandId ?? "")?.status === "succeeded";
     });
-    const before = world.accounts.filter(({ organization }) => organization === index);
+    const before = harness.accounts.filter(({ organization }) => organization === index);
     const expected = before.length + created.length;
     const wrong = await waits.until(`the accounts of organization ${index}`, ACCOUNTS_DEADLINE_MS, async () => {
       const { accounts } = await api.get<{ accounts: readonly { accountNumber: string }[] }>(
@@ -105,8 +105,8 @@ async function checkMoney(
   account: Account,
   commands: ReadonlyMap<string, CommandView>,
 ): Promise<readonly TransactionView[]> {
-  const { operationLog, violations, waits, world } = one;
-  const organization = world.organizations[account.organization];
+  const { operationLog, violations, waits, harness } = one;
+  const organization = harness.organizations[account.organization];
   if (organization === undefined) return [];
   const control = new TradingControl(organization.client.demo);
   const own = operationLog.ofOrganization(account.organization).filter((operation) => operation.account === account);
@@ -189,15 +189,15 @@ function differentEffects(rows: readonly TransactionView[], done: readonly Opera
  * Every client of the live stream ends at the same sequence of each account, with the balance that
  * the account has.
  */
-async function checkLive({ world, violations, waits }: Case): Promise<void> {
-  for (const checker of world.checkers) checker.cutting = false;
+async function checkLive({ harness, violations, waits }: Case): Promise<void> {
+  for (const checker of harness.checkers) checker.cutting = false;
   const behind = async (): Promise<string | null> => {
-    for (const { number, organization } of world.accounts) {
+    for (const { number, organization } of harness.accounts) {
       const control = new TradingControl(
-        assertDefined(world.organizations[organization], "an organization").client.demo,
+        assertDefined(harness.organizations[organization], "an organization").client.demo,
       );
       const { balanceMinor } = await control.account(number);
-      const clients = world.checkers.filter((checker) => checker.organization === organization);
+      const clients = harness.checkers.filter((checker) => checker.organization === organization);
       const ends = clients.map((checker) => checker.processed(number));
       if (new Set(ends).size > 1) return `account ${number}: clients are at ${ends.join(" and ")}`;
       if (ends[0] === 0) return `account ${number}: no sample has come`;

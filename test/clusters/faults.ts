@@ -4,24 +4,24 @@ import type { TestStack } from "@kapi/local/test-stack";
 
 import type { RandomSource } from "../live/random-source.ts";
 
-/** Beyond the session of a consumer (10 s) and the timeout of a broker (9 s). */
+/** Longer than a consumer's session (10 s) and a broker's timeout (9 s). */
 const BEYOND_SESSION_S = [12, 25] as const;
-/** A fault that a client meets and waits through. */
+/** A fault that a client waits through. */
 const SHORT_S = [3, 10] as const;
 const READY_TIMEOUT_MS = 120_000;
-/** Longer than a group keeps a member that is silent, and than any pause between two tries. */
+/** Longer than a group keeps a silent member, and than any delay of a retry. */
 const MINUTES_AWAY_MS = 180_000;
-/** What a cluster manager takes to notice that a node is gone, and to act. */
+/** Time for a cluster manager to detect a lost node and to act. */
 const MANAGER_MS = 3_000;
 
-/** What the faults work on. */
+/** The targets of the faults. */
 export interface Scene {
   readonly clusters: Clusters;
   readonly stack: TestStack;
   readonly random: RandomSource;
 }
 
-/** One kind of fault: does it and takes it back. */
+/** One kind of fault: injects and reverts it. */
 export interface Fault {
   readonly name: string;
   run(scene: Scene): Promise<void>;
@@ -244,7 +244,7 @@ async function seconds({ random }: Scene, [least, most]: readonly [number, numbe
   await delay(random.whole(least, most) * 1_000);
 }
 
-/** Takes back whatever a fault may have left; the run goes on from a whole system. */
+/** Reverts everything that a fault may have left, so that the run continues on a healthy system. */
 export async function healAll({ clusters, stack }: Pick<Scene, "clusters" | "stack">): Promise<void> {
   const { kafka, redis, postgres } = clusters;
   for (const process of stack.processes.values()) process.kill("SIGCONT");

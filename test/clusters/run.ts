@@ -1,9 +1,8 @@
 /**
- * `npm run scenario -- clusters`: kapi on clusters whose nodes fail, and an oracle outside it that
- * keeps its own operation log. A seeded script of faults runs against every node of every server
- * and every process of kapi while operations go on; afterwards the operation log is held against
- * the API and the trading server. Whatever differs is a violation, and ends the run with exit
- * code 1.
+ * `npm run scenario -- clusters`: kapi on clusters whose nodes fail, and an external oracle with
+ * its own operation log. A seeded script of faults runs against every node of every server and
+ * every process of kapi under load. Afterwards the operation log is compared with the API and the
+ * trading server. Each difference is a violation, and makes the exit code 1.
  */
 import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -26,7 +25,7 @@ import { reportLines } from "./report.ts";
 import { settingsOf } from "./settings.ts";
 import { Waits } from "./waits.ts";
 import { Workload } from "./workload.ts";
-import { openWorld, type World } from "./world.ts";
+import { openClusterHarness, type ClusterHarness } from "./cluster-harness.ts";
 import { goWrong } from "./wrong.ts";
 
 const WARM_UP_MS = 10_000;
@@ -34,7 +33,7 @@ const WARM_UP_MS = 10_000;
 const FAULT_DEADLINE_MS = 420_000;
 const RECOVERY_DEADLINE_MS = 120_000;
 const HEAL_DEADLINE_MS = 300_000;
-/** How long what was not answered yet is tried on once nothing new is sent. */
+/** Time limit for unanswered operations after the load has ended. */
 const LAST_TRIES_MS = 120_000;
 /**
  * Start, last recovery, checks and stop; a run that takes longer than its minutes and this is
@@ -153,8 +152,8 @@ function shuffled<T>(items: readonly T[], random: RandomSource): T[] {
   return left;
 }
 
-async function trial(world: World, scene: Scene, recovery: Recovery, random: RandomSource): Promise<void> {
-  const { organizations, accounts } = world;
+async function trial(harness: ClusterHarness, scene: Scene, recovery: Recovery, random: RandomSource): Promise<void> {
+  const { organizations, accounts } = harness;
   const workload = new Workload({ organizations, accounts, operationLog, recovery, violations, random });
   workload.start(settings.rate);
   recovery.begin("none (warm-up)");
@@ -163,14 +162,14 @@ async function trial(world: World, scene: Scene, recovery: Recovery, random: Ran
   const missing = await waits.until("every account to be served", RECOVERY_DEADLINE_MS, () => recovery.missing());
   recovery.end();
   if (missing !== null) throw new Error(`kapi does not even work without a fault: ${missing}`);
-  await goWrong(settings.wrong, operationLog, world, scene.stack);
+  await goWrong(settings.wrong, operationLog, harness, scene.stack);
   await disturb(scene, recovery);
   say("every fault is over");
   await waits.within("every node to be back", HEAL_DEADLINE_MS, healAll(scene));
   const giveUpMs = LAST_TRIES_MS + 60_000;
   await waits.within("the last answers", giveUpMs, workload.stop(LAST_TRIES_MS));
-  await waits.within("trading to end", HEAL_DEADLINE_MS, world.endTrading());
-  await checkAll({ world, operationLog, violations, waits, say });
+  await waits.within("trading to end", HEAL_DEADLINE_MS, harness.endTrading());
+  await checkAll({ harness, operationLog, violations, waits, say });
   findEndings(scene, "after the last fault");
   const complaints = violations.count > 0 ? loggedWarnings(COMPLAINTS) : [];
   for (const line of [...complaints, ...reportLines(operationLog, recovery.records, violations.kept)]) {
@@ -222,13 +221,13 @@ try {
   say(`kapi runs: ${[...stack.processes.keys()].join(", ")}`);
   const random = new RandomSource(settings.seed);
   const recovery = new Recovery();
-  const world = await openWorld(stack, settings, random.fork(), violations, recovery);
-  recovery.expect(world.accounts);
+  const harness = await openClusterHarness(stack, settings, random.fork(), violations, recovery);
+  recovery.expect(harness.accounts);
   const probes = new LivenessProbes(stack, violations);
   stops.push(() => Promise.resolve(probes.stop()));
-  stops.push(() => world.stop());
-  say(`${world.organizations.length} organizations, ${world.accounts.length} accounts`);
-  await trial(world, { clusters, stack, random: random.fork() }, recovery, random.fork());
+  stops.push(() => harness.stop());
+  say(`${harness.organizations.length} organizations, ${harness.accounts.length} accounts`);
+  await trial(harness, { clusters, stack, random: random.fork() }, recovery, random.fork());
 } catch (error) {
   const reason = `the run failed: ${error instanceof Error ? error.stack : String(error)}`;
   violations.add(reason);

@@ -8,7 +8,7 @@ import type { Violations } from "../live/violations.ts";
 import { type Account, type OperationLog, DUE_MS, type Operation, type OperationKind } from "./operation-log.ts";
 import type { Reply } from "./public-api.ts";
 import type { Recovery } from "./recovery.ts";
-import type { Organization } from "./world.ts";
+import type { Organization } from "./cluster-harness.ts";
 
 const TURN_MS = 20;
 /**

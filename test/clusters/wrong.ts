@@ -2,7 +2,7 @@ import type { TestStack } from "@kapi/local/test-stack";
 
 import type { OperationLog } from "./operation-log.ts";
 import type { Settings } from "./settings.ts";
-import type { World } from "./world.ts";
+import type { ClusterHarness } from "./cluster-harness.ts";
 
 /**
  * Puts one wrong expectation into the operation log, or does one thing that must not happen, by
@@ -11,10 +11,10 @@ import type { World } from "./world.ts";
 export async function goWrong(
   kind: Settings["wrong"],
   operationLog: OperationLog,
-  world: World,
+  harness: ClusterHarness,
   stack: TestStack,
 ): Promise<void> {
-  const { receiver, checkers } = world;
+  const { receiver, checkers } = harness;
   const deposit = operationLog.accepted.find((operation) => operation.kind === "deposit");
   if (kind === "amount" && deposit !== undefined) deposit.amountMinor += 1;
   if (kind === "command" && deposit !== undefined) deposit.commandId = "00000000-0000-4000-8000-000000000000";

@@ -1,6 +1,6 @@
 /**
- * Every operation with every way to be wrong. Each is 400 and names what is wrong, costs the price
- * of a read, queues nothing and leaves its idempotency key free; what is just still right is
+ * Every operation with every kind of invalid input. Each returns 400 and names the fault, costs the
+ * price of a read, queues no command and does not use its idempotency key. Values at the limits are
  * accepted.
  */
 import { randomUUID } from "node:crypto";
@@ -11,22 +11,22 @@ import { validBody } from "./bodies.ts";
 import type { Answer, SendOptions, Target } from "./caller.ts";
 import { LIMITS, OPERATIONS, type OperationRow, PRICES } from "./interface-tables.ts";
 import { ErrorBody } from "./shapes.ts";
-import { newAccount, pathOf, startWorld, type World } from "./world.ts";
+import { newAccount, pathOf, startContractHarness, type ContractHarness } from "./harness.ts";
 import { type FieldCase, rightFields, withField, WRONG_WHOLES, wrongFields } from "./wrong-bodies.ts";
 
-let world: World;
-/** The owner's available credits, as every answer must tell them. */
+let harness: ContractHarness;
+/** The owner's available credits, which every response must have. */
 let available: number;
 
 beforeAll(async () => {
-  world = await startWorld();
-  const { remaining } = await world.owner.send("GET", "/api/v1/management/credits/balance");
+  harness = await startContractHarness();
+  const { remaining } = await harness.owner.send("GET", "/api/v1/management/credits/balance");
   available = remaining;
 });
 afterAll(async () => {
-  const { body } = await world.owner.send("GET", "/api/v1/management/credits/balance");
+  const { body } = await harness.owner.send("GET", "/api/v1/management/credits/balance");
   expect((body as { wallet: { availableCredits: number } }).wallet.availableCredits).toBe(available - PRICES.read);
-  await world.stop();
+  await harness.stop();
 });
 
 const withBody = OPERATIONS.flatMap((operation) => {
@@ -34,9 +34,9 @@ const withBody = OPERATIONS.flatMap((operation) => {
   return body === undefined || body === "bulk" ? [] : [{ ...operation, kind: body }];
 });
 
-/** Sends, and checks that the answer tells what it cost and what is left. */
+/** Sends a request, and checks its charge and the remaining credits in the response. */
 async function send(operation: OperationRow, target: Target, options: SendOptions, query = ""): Promise<Answer> {
-  const answer = await world.owner.send(operation.method, pathOf(operation, target) + query, options);
+  const answer = await harness.owner.send(operation.method, pathOf(operation, target) + query, options);
   available -= answer.charged;
   expect(answer.remaining).toBe(available);
   return answer;
@@ -53,10 +53,10 @@ function expectRefused(answer: Answer, path: readonly (string | number)[] | null
   expect(answer.charged).toBe(PRICES.read);
 }
 
-/** What the server's command list holds under a key. */
+/** The commands of the server with this key. */
 async function commandsOf(target: Target, idempotencyKey: string): Promise<unknown[]> {
   const path = `/api/v1/management/servers/${target.serverId}/commands?idempotencyKey=${idempotencyKey}`;
-  const answer = await world.owner.send("GET", path);
+  const answer = await harness.owner.send("GET", path);
   available -= answer.charged;
   return (answer.body as { commands: unknown[] }).commands;
 }
@@ -72,13 +72,13 @@ describe.each(withBody)("$name", (operation) => {
   let target: Target;
 
   beforeAll(async () => {
-    target = world.target;
-    if (operation.body === "configuration") target = { ...target, serverId: world.otherServerId };
+    target = harness.target;
+    if (operation.body === "configuration") target = { ...target, serverId: harness.otherServerId };
     // Accepted deletions fail for the open position, so that the account stays for the next
     // request.
     else if (operation.path.includes("{accountNumber}") && !operation.path.endsWith("/delete")) {
-      target = { ...target, ...(await newAccount(world.owner, target.serverId)) };
-      available = (await world.owner.send("GET", "/api/v1/management/credits/balance")).remaining;
+      target = { ...target, ...(await newAccount(harness.owner, target.serverId)) };
+      available = (await harness.owner.send("GET", "/api/v1/management/credits/balance")).remaining;
     }
   });
 
@@ -128,7 +128,7 @@ describe.each(OPERATIONS.filter(({ key }) => key))("the Idempotency-Key of $name
     ["of 101 characters", "k".repeat(LIMITS.idempotencyKey.max + 1)],
   ])("%s", async (_what, idempotencyKey) => {
     const options = { body, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) };
-    expectRefused(await send(operation, world.target, options), ["Idempotency-Key"]);
+    expectRefused(await send(operation, harness.target, options), ["Idempotency-Key"]);
   });
 });
 
@@ -136,7 +136,7 @@ describe.each([1, LIMITS.idempotencyKey.max])("an Idempotency-Key of %d characte
   it("is accepted", async () => {
     const operation = named("Deposit account funds");
     const options = { body: validBody("funds"), idempotencyKey: "k".repeat(length) };
-    expectAccepted(operation, await send(operation, world.target, options));
+    expectAccepted(operation, await send(operation, harness.target, options));
   });
 });
 
@@ -153,10 +153,10 @@ describe.each(OPERATIONS.filter(({ path }) => path.includes("{accountNumber}")))
     "1000%000",
     "%F0%9F%92%B0%F0%9F%92%B0",
   ])("with account number %s", async (accountNumber) => {
-    expectRefused(await send(operation, { ...world.target, accountNumber }, options()), ["accountNumber"]);
+    expectRefused(await send(operation, { ...harness.target, accountNumber }, options()), ["accountNumber"]);
   });
   it.each(["no-uuid", "0197a3c2-6d20-7a10-8b3f-91c5e07d2a0", "%00"])("with server id %s", async (serverId) => {
-    expectRefused(await send(operation, { ...world.target, serverId }, options()), ["serverId"]);
+    expectRefused(await send(operation, { ...harness.target, serverId }, options()), ["serverId"]);
   });
 });
 
@@ -173,10 +173,10 @@ describe.each(OPERATIONS.filter(({ paged }) => paged === true))("the page of $na
     ["limit", "x"],
     ["limit", "1&limit=2"],
   ])("%s=%s", async (name, value) => {
-    expectRefused(await send(operation, world.target, {}, `?${name}=${value}`), [name]);
+    expectRefused(await send(operation, harness.target, {}, `?${name}=${value}`), [name]);
   });
   it.each(["page=1", "limit=1", "limit=100", "page=1000000000", "unknown=x"])("%s is accepted", async (query) => {
-    expect(await send(operation, world.target, {}, `?${query}`)).toMatchObject({ status: 200 });
+    expect(await send(operation, harness.target, {}, `?${query}`)).toMatchObject({ status: 200 });
   });
 });
 
@@ -198,7 +198,7 @@ const QUERIES: readonly (readonly [string, string, readonly string[]])[] = [
 
 describe.each(QUERIES)("%s", (name, parameter, values) => {
   it.each(values)(`${parameter}=%s`, async (value) => {
-    expectRefused(await send(named(name), world.target, {}, `?${parameter}=${value}`), [parameter]);
+    expectRefused(await send(named(name), harness.target, {}, `?${parameter}=${value}`), [parameter]);
   });
 });
 
@@ -214,25 +214,25 @@ describe("bulkCreateTradingAccounts", () => {
     ["empty", { accounts: [] }],
     ["of 101", { accounts: items(LIMITS.bulkItems.max + 1) }],
   ])("accounts %s", async (_what, body) => {
-    expectRefused(await send(operation, world.target, { body, idempotencyKey: key }), ["accounts"]);
+    expectRefused(await send(operation, harness.target, { body, idempotencyKey: key }), ["accounts"]);
   });
 
   it.each(wrongFields("create"))(
     "an item's $field $what, and nothing of the bulk is queued",
     async (wrong: FieldCase) => {
       const raw = `{"accounts":[${JSON.stringify(validBody("create"))},${withField(validBody("create"), wrong)}]}`;
-      expectRefused(await send(operation, world.target, { raw, idempotencyKey: key }), ["accounts", 1, wrong.field]);
+      expectRefused(await send(operation, harness.target, { raw, idempotencyKey: key }), ["accounts", 1, wrong.field]);
     },
   );
 
   it.each(WRONG_WHOLES)("a body that is %s", async (_what, raw, contentType) => {
-    expectRefused(await send(operation, world.target, { raw, contentType, idempotencyKey: key }), null);
+    expectRefused(await send(operation, harness.target, { raw, contentType, idempotencyKey: key }), null);
   });
 
   it.each([LIMITS.bulkItems.min, LIMITS.bulkItems.max])("its key is free; %d items are accepted", async (count) => {
-    for (const index of [0, 1]) expect(await commandsOf(world.target, `${key}:${index}`)).toEqual([]);
+    for (const index of [0, 1]) expect(await commandsOf(harness.target, `${key}:${index}`)).toEqual([]);
     const idempotencyKey = count === LIMITS.bulkItems.max ? key : randomUUID();
-    const answer = await send(operation, world.target, { body: { accounts: items(count) }, idempotencyKey });
+    const answer = await send(operation, harness.target, { body: { accounts: items(count) }, idempotencyKey });
     expectAccepted(operation, answer);
     expect(answer.charged).toBe(count * PRICES.bulkItem);
   });
@@ -240,13 +240,13 @@ describe("bulkCreateTradingAccounts", () => {
 
 describe("getCommand, which has no 400", () => {
   it.each(["", "x", "-1", "1e9", "0", "30&wait=30"])("takes wait=%s as it can", async (wait) => {
-    const answer = await send(named("getCommand"), world.target, {}, `?wait=${wait}`);
+    const answer = await send(named("getCommand"), harness.target, {}, `?wait=${wait}`);
     expect(answer.status).toBe(200);
   });
   it.each(["no-uuid", "%00", "%F0%9F%92%B0"])(
     "answers 404 for the id %s, at the price of a read",
     async (commandId) => {
-      const answer = await send(named("getCommand"), { ...world.target, commandId }, {});
+      const answer = await send(named("getCommand"), { ...harness.target, commandId }, {});
       expect(answer).toMatchObject({ status: 404, charged: PRICES.read });
     },
   );

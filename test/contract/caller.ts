@@ -1,6 +1,6 @@
 /**
- * An HTTP client that sends exactly what a test says, also what is wrong, and keeps the answer as
- * it came.
+ * An HTTP client that sends exactly the given request, also an invalid one, and returns the
+ * unparsed response.
  */
 
 /** What the path of a request names. */

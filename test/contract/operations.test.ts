@@ -12,16 +12,16 @@ import type { Answer, Caller, SendOptions, Target } from "./caller.ts";
 import { ERROR_TEXTS, OPERATIONS, type OperationRow, PRICES, RATE_LIMIT_TEXT } from "./interface-tables.ts";
 import { ANSWERS, CreationEnvelope, Envelope, ErrorBody, HistoryExport, PasswordEnvelope } from "./shapes.ts";
 import { WEBHOOK_OPERATIONS } from "./webhook-tables.ts";
-import { finished, newAccount, pathOf, startWorld, type World } from "./world.ts";
+import { finished, newAccount, pathOf, startContractHarness, type ContractHarness } from "./harness.ts";
 
-/** Provoked in stacks of their own, where services are held. */
+/** Statuses that are provoked in separate stacks, with paused services. */
 const ELSEWHERE = new Set([500]);
 
-let world: World;
+let harness: ContractHarness;
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startContractHarness();
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 interface Sending extends SendOptions {
   readonly caller?: Caller;
@@ -30,8 +30,8 @@ interface Sending extends SendOptions {
 
 /** A valid request of the operation, changed by `sending`. */
 function send(operation: OperationRow, sending: Sending = {}): Promise<Answer> {
-  const { caller = world.owner, target = {}, ...options } = sending;
-  const path = pathOf(operation, { ...world.target, ...target });
+  const { caller = harness.owner, target = {}, ...options } = sending;
+  const path = pathOf(operation, { ...harness.target, ...target });
   const body = operation.body === undefined ? {} : { body: validBody(operation.body) };
   const key = operation.key ? { idempotencyKey: randomUUID() } : {};
   return caller.send(operation.method, path, { ...body, ...key, ...options });
@@ -43,7 +43,7 @@ const priceOf = ({ price }: OperationRow): number => PRICES[price] * (price === 
 /** What a mutation changes is not what others read. */
 async function targetOf(operation: OperationRow): Promise<Partial<Target>> {
   if (operation.method === "GET" || !needsAccount(operation)) return {};
-  return newAccount(world.owner, world.target.serverId);
+  return newAccount(harness.owner, harness.target.serverId);
 }
 
 /** Of an unknown caller, or of no operation, no wallet is looked at (decisions, 1.6). */
@@ -99,7 +99,7 @@ const PROVOKE: Readonly<Record<number, (operation: OperationRow) => Promise<void
 
   400: async (operation) => {
     if (!operation.path.includes("{serverId}")) {
-      const answer = await world.owner.send(operation.method, `${operation.path}?page=0`);
+      const answer = await harness.owner.send(operation.method, `${operation.path}?page=0`);
       expectError(answer, 400, PRICES.read);
       expect(ErrorBody.parse(answer.body).issues?.map(({ path }) => path)).toEqual([["page"]]);
       return;
@@ -113,31 +113,31 @@ const PROVOKE: Readonly<Record<number, (operation: OperationRow) => Promise<void
     const text = ERROR_TEXTS[401];
     expectError(await send(operation, { authorization: null }), 401, 0, text);
     expectError(await send(operation, { authorization: "Management kapi.unknown.key" }), 401, 0, text);
-    expectError(await send(operation, { authorization: `Bearer ${world.owner.managementKey}` }), 401, 0, text);
+    expectError(await send(operation, { authorization: `Bearer ${harness.owner.managementKey}` }), 401, 0, text);
   },
 
   402: async (operation) => {
-    const answer = await send(operation, { caller: world.poor, target: world.poorTarget });
+    const answer = await send(operation, { caller: harness.poor, target: harness.poorTarget });
     expectError(answer, 402, 0, ERROR_TEXTS[402]);
   },
 
   403: async (operation) => {
     const missing = ERROR_TEXTS[403].replace("<scope>", operation.scope);
-    expectError(await send(operation, { caller: world.withoutScope }), 403, 0, missing);
+    expectError(await send(operation, { caller: harness.withoutScope }), 403, 0, missing);
     if (!operation.path.includes("{serverId}")) return;
-    const foreign = world.poorTarget.serverId;
+    const foreign = harness.poorTarget.serverId;
     const answer = await send(operation, { target: { serverId: foreign } });
     expectError(answer, 403, 0, `Missing server access: ${foreign}`);
   },
 
   404: async (operation) => {
     if (operation.name === "getCreditBalance") {
-      expectError(await send(operation, { caller: world.walletless }), 404, 0);
+      expectError(await send(operation, { caller: harness.walletless }), 404, 0);
     } else if (operation.name === "getCommand") {
       expectError(await send(operation, { target: { commandId: randomUUID() } }), 404, PRICES.read);
       expectError(await send(operation, { target: { commandId: "no-uuid" } }), 404, PRICES.read);
     } else {
-      expectError(await send(operation, { target: { serverId: world.removedServerId } }), 404, PRICES.read);
+      expectError(await send(operation, { target: { serverId: harness.removedServerId } }), 404, PRICES.read);
       if (!needsAccount(operation)) return;
       expectError(await send(operation, { target: { accountNumber: "99999999" } }), 404, PRICES.read);
     }
@@ -148,7 +148,7 @@ const PROVOKE: Readonly<Record<number, (operation: OperationRow) => Promise<void
     expect((await send(operation, { idempotencyKey })).status).toBe(202);
     const body = operation.body === "bulk" ? { accounts: [other()] } : other();
     expectError(await send(operation, { idempotencyKey, body }), 409, PRICES.read);
-    expectError(await send(operation, { target: { serverId: world.disabledServerId } }), 409, PRICES.read);
+    expectError(await send(operation, { target: { serverId: harness.disabledServerId } }), 409, PRICES.read);
   },
 };
 
@@ -184,10 +184,10 @@ async function answersAtOnce(operation: OperationRow): Promise<void> {
 
 /** A paged list says its defaults, and holds to the limit it is given. */
 async function expectPages(operation: OperationRow): Promise<void> {
-  const path = pathOf(operation, world.target);
-  const first = (await world.owner.send("GET", path)).body as { pagination: object };
+  const path = pathOf(operation, harness.target);
+  const first = (await harness.owner.send("GET", path)).body as { pagination: object };
   expect(first.pagination).toMatchObject({ page: 1, limit: 20 });
-  const page = (await world.owner.send("GET", `${path}?page=2&limit=1`)).body as Record<string, unknown>;
+  const page = (await harness.owner.send("GET", `${path}?page=2&limit=1`)).body as Record<string, unknown>;
   expect(page["pagination"]).toMatchObject({ page: 2, limit: 1 });
   const records = Object.values(page).find((value) => Array.isArray(value)) as unknown[];
   expect(records.length).toBeLessThanOrEqual(1);
@@ -204,8 +204,8 @@ describe.each(OPERATIONS)("$name ($method $path)", (operation) => {
 
 describe("429", () => {
   it.each(OPERATIONS)("$name answers it to a key over its rate limit, free of charge", async (operation) => {
-    await send(operation, { caller: world.slow, target: { accountNumber: "99999999" } });
-    const answer = await send(operation, { caller: world.slow, target: { accountNumber: "99999999" } });
+    await send(operation, { caller: harness.slow, target: { accountNumber: "99999999" } });
+    const answer = await send(operation, { caller: harness.slow, target: { accountNumber: "99999999" } });
     expectError(answer, 429, 0, RATE_LIMIT_TEXT);
     expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
   });
@@ -219,10 +219,10 @@ describe("the lists of an account that has traded", () => {
     ["deals", 3],
   ])("%s hold records with exactly the interface's fields", async (name, least) => {
     const operation = OPERATIONS.find(({ path }) => path.endsWith(`/${name}`));
-    const path = `/api/v1/management/servers/${world.target.serverId}/accounts/${world.target.accountNumber}/${name}`;
+    const path = `/api/v1/management/servers/${harness.target.serverId}/accounts/${harness.target.accountNumber}/${name}`;
     await expect
       .poll(async () => {
-        const { body } = await world.owner.send("GET", path);
+        const { body } = await harness.owner.send("GET", path);
         ANSWERS[operation?.name ?? ""]?.parse(body);
         return (body as Record<string, unknown[]>)[name]?.length;
       })
@@ -233,7 +233,7 @@ describe("the lists of an account that has traded", () => {
     const operation = OPERATIONS.find(({ name }) => name === "Export account history");
     if (operation === undefined) throw new Error("the export is in the table");
     const accepted = await send(operation);
-    const command = await finished(world.owner, (accepted.body as { command: { id: string } }).command.id);
+    const command = await finished(harness.owner, (accepted.body as { command: { id: string } }).command.id);
     expect(command).toMatchObject({ status: "succeeded" });
     const { records } = HistoryExport.parse(command.result);
     expect(new Set(records.map(({ kind }) => kind))).toEqual(new Set(["transaction", "order", "position", "deal"]));
@@ -242,7 +242,7 @@ describe("the lists of an account that has traded", () => {
 
 describe("the document at /openapi.json", () => {
   it("has exactly the table's operations, with their statuses; and every path of it is a route", async () => {
-    const { body } = await world.owner.send("GET", "/openapi.json", { authorization: null });
+    const { body } = await harness.owner.send("GET", "/openapi.json", { authorization: null });
     const { paths } = body as { paths: Record<string, Record<string, { responses: object }>> };
     const shown = Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, { responses }]) => ({
@@ -258,31 +258,31 @@ describe("the document at /openapi.json", () => {
     expect(shown.toSorted(byCall)).toEqual(expected.toSorted(byCall));
     for (const { call } of shown) {
       const [method = "", path = ""] = call.split(" ");
-      const answer = await world.owner.send(method, path.replaceAll(/[{}]/g, ""), { authorization: null });
+      const answer = await harness.owner.send(method, path.replaceAll(/[{}]/g, ""), { authorization: null });
       expect(answer.status, call).toBe(401);
     }
   });
 
   it("is served without a key and unbilled, and answers 304 to who has it", async () => {
-    const first = await fetch(`${world.stack.baseUrl}/openapi.json`);
+    const first = await fetch(`${harness.stack.baseUrl}/openapi.json`);
     const tag = first.headers.get("etag") ?? "";
-    const again = await fetch(`${world.stack.baseUrl}/openapi.json`, { headers: { "if-none-match": tag } });
+    const again = await fetch(`${harness.stack.baseUrl}/openapi.json`, { headers: { "if-none-match": tag } });
     expect([first.status, again.status]).toEqual([200, 304]);
     expect(first.headers.get("x-credits-charged")).toBe("0");
   });
 
   it("has a page that may load nothing from elsewhere", async () => {
-    const page = await fetch(`${world.stack.baseUrl}/docs`);
+    const page = await fetch(`${harness.stack.baseUrl}/docs`);
     expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'none'; script-src 'self' 'nonce-/);
     expect(await page.text()).not.toMatch(/(src|href)="(https?:)?\/\//);
-    expect((await fetch(`${world.stack.baseUrl}/docs/js/scalar.js`)).status).toBe(200);
+    expect((await fetch(`${harness.stack.baseUrl}/docs/js/scalar.js`)).status).toBe(200);
   });
 });
 
 describe("what is no operation", () => {
   it("an unknown path is 404, and a known one by another method 405 with Allow, in the form of every error", async () => {
-    expectError(await world.owner.send("GET", "/api/v1/management/nothing"), 404, 0, "Not found");
-    const answer = await world.owner.send("PUT", "/api/v1/management/credits/balance", { body: {} });
+    expectError(await harness.owner.send("GET", "/api/v1/management/nothing"), 404, 0, "Not found");
+    const answer = await harness.owner.send("PUT", "/api/v1/management/credits/balance", { body: {} });
     expectError(answer, 405, 0, "Method not allowed");
     expect(answer.headers.get("allow")).toBe("GET");
   });

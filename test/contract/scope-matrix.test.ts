@@ -12,23 +12,23 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { OutsideClient } from "../e2e/outside-client.ts";
 import { type Answer, Caller, type Target } from "./caller.ts";
 import { ERROR_TEXTS, OPERATIONS, type OperationRow, SCOPES, SERVER_ACCESS_TEXT } from "./interface-tables.ts";
-import { finished, pathOf, startWorld, type World } from "./world.ts";
+import { finished, pathOf, startContractHarness, type ContractHarness } from "./harness.ts";
 
 const MANY_CREDITS = 10_000;
 
-let world: World;
+let harness: ContractHarness;
 let stranger: Caller;
 let strangersServerId: string;
 
 beforeAll(async () => {
-  world = await startWorld();
-  const organization = await createOrganization(world.stack, { name: "Stranger", credits: MANY_CREDITS });
-  stranger = new Caller(world.stack.baseUrl, organization.managementKey);
+  harness = await startContractHarness();
+  const organization = await createOrganization(harness.stack, { name: "Stranger", credits: MANY_CREDITS });
+  stranger = new Caller(harness.stack.baseUrl, organization.managementKey);
   strangersServerId = organization.serverId;
   const balance = "/api/v1/management/credits/balance";
   await eventually(async () => (await stranger.send("GET", balance)).status === 200, { timeoutMs: 20_000 });
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 /**
  * A request that changes nothing where it is let in: reads as they are, changes without key, body
@@ -36,7 +36,7 @@ afterAll(() => world.stop());
  */
 function probe(caller: Caller, operation: OperationRow, target: Partial<Target> = {}): Promise<Answer> {
   const harmless = operation.method === "GET" ? {} : { accountNumber: "99999999" };
-  const path = pathOf(operation, { ...world.target, ...harmless, ...target });
+  const path = pathOf(operation, { ...harness.target, ...harmless, ...target });
   return caller.send(operation.method, path, operation.body === undefined ? {} : { body: {} });
 }
 
@@ -53,7 +53,7 @@ const noAccess = (serverId: string): string => SERVER_ACCESS_TEXT.replace("<serv
 
 describe.each(OPERATIONS)("$name, which needs $scope", (operation) => {
   it.each(SCOPES)("by a key with %s alone", async (scope) => {
-    const caller = world.single.get(scope);
+    const caller = harness.single.get(scope);
     if (caller === undefined) throw new Error(`a key with ${scope}`);
     const answer = await probe(caller, operation);
     if (scope === operation.scope) {
@@ -63,27 +63,30 @@ describe.each(OPERATIONS)("$name, which needs $scope", (operation) => {
   });
 
   it("by a key without a scope", async () => {
-    expectRefused(await probe(world.withoutScope, operation), missing(operation));
+    expectRefused(await probe(harness.withoutScope, operation), missing(operation));
   });
 
   if (operation.path.includes("{serverId}")) {
     it("by a key whose list of servers lacks the server; on a server of the list it is let in", async () => {
-      const { serverId } = world.target;
-      expectRefused(await probe(world.limited, operation), noAccess(serverId));
-      const elsewhere = await probe(world.limited, operation, { serverId: world.otherServerId });
+      const { serverId } = harness.target;
+      expectRefused(await probe(harness.limited, operation), noAccess(serverId));
+      const elsewhere = await probe(harness.limited, operation, { serverId: harness.otherServerId });
       expect([200, 400, 404]).toContain(elsewhere.status);
     });
 
     it("by another organization, and on another organization's or an unknown server", async () => {
-      const { serverId } = world.target;
+      const { serverId } = harness.target;
       expectRefused(await probe(stranger, operation), noAccess(serverId));
-      expectRefused(await probe(world.owner, operation, { serverId: strangersServerId }), noAccess(strangersServerId));
+      expectRefused(
+        await probe(harness.owner, operation, { serverId: strangersServerId }),
+        noAccess(strangersServerId),
+      );
       const unknown = randomUUID();
-      expectRefused(await probe(world.owner, operation, { serverId: unknown }), noAccess(unknown));
+      expectRefused(await probe(harness.owner, operation, { serverId: unknown }), noAccess(unknown));
     });
 
     it("names the missing scope before the server", async () => {
-      expectRefused(await probe(world.withoutScope, operation, { serverId: randomUUID() }), missing(operation));
+      expectRefused(await probe(harness.withoutScope, operation, { serverId: randomUUID() }), missing(operation));
     });
   }
 });
@@ -92,14 +95,14 @@ describe("what is not under a server shows another organization nothing", () => 
   it("a command is 404", async () => {
     const operation = OPERATIONS.find(({ name }) => name === "getCommand");
     if (operation === undefined) throw new Error("getCommand is in the table");
-    expect((await probe(world.owner, operation)).status).toBe(200);
+    expect((await probe(harness.owner, operation)).status).toBe(200);
     expect((await probe(stranger, operation)).status).toBe(404);
   });
 
   it("the wallet is its own", async () => {
     const path = "/api/v1/management/credits/balance";
     type WalletOnly = { wallet: { organizationId: string } };
-    const [own, other] = await Promise.all([world.owner.send("GET", path), stranger.send("GET", path)]);
+    const [own, other] = await Promise.all([harness.owner.send("GET", path), stranger.send("GET", path)]);
     expect((other.body as WalletOnly).wallet.organizationId).not.toBe((own.body as WalletOnly).wallet.organizationId);
   });
 });
@@ -135,10 +138,10 @@ const CELLS = (Object.entries(CONTRACTS) as [OperationId, OperationContract][]).
 
 describe("a key that is limited to servers", () => {
   const callerOf = (reach: (typeof CELLS)[number]["reach"]): Caller =>
-    ({ "all servers": world.owner, "this server": world.within, "another server": world.limited })[reach];
+    ({ "all servers": harness.owner, "this server": harness.within, "another server": harness.limited })[reach];
 
   it.each(CELLS)("$id, by a key for $reach", async ({ id, contract, reach }) => {
-    const { serverId, accountNumber, commandId } = world.target;
+    const { serverId, accountNumber, commandId } = harness.target;
     const path = contract.path
       .replace(":serverId", serverId)
       .replace(":accountNumber", contract.method === "GET" ? accountNumber : "99999999")
@@ -161,7 +164,7 @@ describe("a key that is limited to servers", () => {
   });
 
   it("live metrics: subscribes to accounts of its servers alone", async () => {
-    const { stack, owner, within, limited, target } = world;
+    const { stack, owner, within, limited, target } = harness;
     const { baseUrl, wsBase, tradingServerUrl } = stack;
     const named = { serverId: target.serverId, accountNumber: target.accountNumber };
     const first = async (caller: Caller): Promise<unknown> => {
@@ -180,7 +183,7 @@ describe("a key that is limited to servers", () => {
   });
 
   it("learns nothing of a command of another server by using its Idempotency-Key", async () => {
-    const { owner, limited, target, otherServerId } = world;
+    const { owner, limited, target, otherServerId } = harness;
     const idempotencyKey = randomUUID();
     const body = { accountName: "Limited", initialBalance: 1, leverage: 100, requestId: "limited" };
     const create = (caller: Caller, serverId: string): Promise<Answer> =>
@@ -200,7 +203,7 @@ describe("a key that is limited to servers", () => {
   });
 
   it("reads no result of a command of another server, and does not wait for it", async () => {
-    const { owner, within, limited, target } = world;
+    const { owner, within, limited, target } = harness;
     const path = `/api/v1/management/servers/${target.serverId}/accounts/${target.accountNumber}/exports/history`;
     const body = { requestId: "limited" };
     const { command } = (await owner.send("POST", path, { body, idempotencyKey: randomUUID() })).body as {

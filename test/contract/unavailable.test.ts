@@ -1,7 +1,7 @@
 /**
- * 500, provoked really: every operation while the services behind it are held, and while Redis is
- * gone. The answer comes in time, in the interface's form, costs nothing, and the retry with the
- * same key is accepted.
+ * Real 500 responses: every operation while the services behind it are paused, and while Redis is
+ * unavailable. The response is in time, has the interface's form and costs nothing, and the retry
+ * with the same key is accepted.
  */
 import { randomUUID } from "node:crypto";
 
@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { validBody } from "./bodies.ts";
 import type { Answer, SendOptions } from "./caller.ts";
 import { ERROR_TEXTS, OPERATIONS, type OperationRow } from "./interface-tables.ts";
-import { newAccount, pathOf, startWorld, type World } from "./world.ts";
+import { newAccount, pathOf, startContractHarness, type ContractHarness } from "./harness.ts";
 
 /** Decisions, 1.5. */
 const ANSWER_DEADLINE_MS = 5_000;
@@ -20,22 +20,22 @@ const OWNERS = ["account", "finance", "command-status", "metrics", "organization
 const NEEDS_NO_OWNER = new Set(["getCreditBalance", "Get credit prices"]);
 const RECOVERY_MS = 30_000;
 
-let world: World;
+let harness: ContractHarness;
 const requests = new Map<OperationRow, { path: string; options: SendOptions }>();
 const held = new Map<OperationRow, { answer: Answer; tookMs: number }>();
 
 beforeAll(async () => {
-  world = await startWorld();
+  harness = await startContractHarness();
   for (const operation of OPERATIONS) {
     const changes = operation.method !== "GET" && operation.path.includes("{accountNumber}");
-    const own = changes ? await newAccount(world.owner, world.target.serverId) : {};
+    const own = changes ? await newAccount(harness.owner, harness.target.serverId) : {};
     const options = {
       ...(operation.body === undefined ? {} : { body: validBody(operation.body) }),
       ...(operation.key ? { idempotencyKey: randomUUID() } : {}),
     };
-    requests.set(operation, { path: pathOf(operation, { ...world.target, ...own }), options });
+    requests.set(operation, { path: pathOf(operation, { ...harness.target, ...own }), options });
   }
-  for (const name of OWNERS) world.stack.process(name).kill("SIGSTOP");
+  for (const name of OWNERS) harness.stack.process(name).kill("SIGSTOP");
   await Promise.all(
     OPERATIONS.map(async (operation) => {
       const beganMs = Date.now();
@@ -43,15 +43,15 @@ beforeAll(async () => {
       held.set(operation, { answer, tookMs: Date.now() - beganMs });
     }),
   ).finally(() => {
-    for (const name of OWNERS) world.stack.process(name).kill("SIGCONT");
+    for (const name of OWNERS) harness.stack.process(name).kill("SIGCONT");
   });
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 function send(operation: OperationRow): Promise<Answer> {
   const request = requests.get(operation);
   if (request === undefined) throw new Error(`a request of ${operation.name}`);
-  return world.owner.send(operation.method, request.path, request.options);
+  return harness.owner.send(operation.method, request.path, request.options);
 }
 
 function expectUnavailable(answer: Answer): void {
@@ -86,10 +86,10 @@ describe.each(OPERATIONS)("$name", (operation) => {
 
 describe("without Redis", () => {
   beforeAll(async () => {
-    await world.stack.environment.redis.crash();
+    await harness.stack.environment.redis.crash();
   });
   afterAll(async () => {
-    await world.stack.environment.redis.restart();
+    await harness.stack.environment.redis.restart();
   });
 
   it.each(OPERATIONS)("$name answers 500 in under five seconds", async (operation) => {

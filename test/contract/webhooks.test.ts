@@ -12,7 +12,7 @@ import type { Answer, Caller, SendOptions } from "./caller.ts";
 import { ERROR_TEXTS, PRICES, RATE_LIMIT_TEXT, SCOPES } from "./interface-tables.ts";
 import { ErrorBody } from "./shapes.ts";
 import { WEBHOOK_OPERATIONS, type WebhookRow } from "./webhook-tables.ts";
-import { startWorld, type World } from "./world.ts";
+import { startContractHarness, type ContractHarness } from "./harness.ts";
 
 const ANSWER_DEADLINE_MS = 5_000;
 const WEBHOOKS = "/api/v1/management/webhooks";
@@ -73,14 +73,14 @@ const SHAPES: Readonly<Record<string, z.ZodType>> = {
   "Delete webhook": z.strictObject({ id: z.guid(), deleted: z.literal(true) }),
 };
 
-let world: World;
+let harness: ContractHarness;
 let target: { readonly endpointId: string; readonly deliveryId: string };
 
 beforeAll(async () => {
-  world = await startWorld();
-  target = await endpointWithDelivery(world.owner);
+  harness = await startContractHarness();
+  target = await endpointWithDelivery(harness.owner);
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 /** An endpoint at which nobody listens, and a delivery to it. */
 async function endpointWithDelivery(owner: Caller): Promise<typeof target> {
@@ -109,7 +109,7 @@ interface Sending extends SendOptions {
 }
 
 function send(operation: WebhookRow, sending: Sending = {}): Promise<Answer> {
-  const { caller = world.owner, query = "", target: other = {}, ...options } = sending;
+  const { caller = harness.owner, query = "", target: other = {}, ...options } = sending;
   const { endpointId, deliveryId } = { ...target, ...other };
   const path = operation.path.replace("{endpointId}", endpointId).replace("{deliveryId}", deliveryId);
   return caller.send(operation.method, path + query, {
@@ -130,8 +130,8 @@ const PROVOKE: Readonly<Record<number, (operation: WebhookRow) => Promise<void>>
   400: async ({ wrong, ...operation }) => {
     if (wrong === undefined) {
       // Nothing to be sent wrong: what is refused is the endpoint's state.
-      const endpointId = await newEndpoint(world.owner);
-      await world.owner.send("PATCH", `${WEBHOOKS}/${endpointId}`, { body: { status: "disabled" } });
+      const endpointId = await newEndpoint(harness.owner);
+      await harness.owner.send("PATCH", `${WEBHOOKS}/${endpointId}`, { body: { status: "disabled" } });
       const answer = await send(operation, { target: { endpointId, deliveryId: target.deliveryId } });
       if (operation.name === "Redeliver webhook") expect([400, 404]).toContain(answer.status);
       else expectError(answer, 400, PRICES.read);
@@ -147,19 +147,19 @@ const PROVOKE: Readonly<Record<number, (operation: WebhookRow) => Promise<void>>
     expectError(await send(operation, { authorization: null }), 401, 0, ERROR_TEXTS[401]);
   },
   402: async (operation) => {
-    expectError(await send(operation, { caller: world.poor }), 402, 0, ERROR_TEXTS[402]);
+    expectError(await send(operation, { caller: harness.poor }), 402, 0, ERROR_TEXTS[402]);
   },
   403: async (operation) => {
     const missing = ERROR_TEXTS[403].replace("<scope>", operation.scope);
-    expectError(await send(operation, { caller: world.withoutScope }), 403, 0, missing);
+    expectError(await send(operation, { caller: harness.withoutScope }), 403, 0, missing);
     for (const scope of SCOPES.filter((other) => other !== operation.scope)) {
-      const caller = world.single.get(scope);
+      const caller = harness.single.get(scope);
       if (caller === undefined) throw new Error(`a key with ${scope}`);
       expectError(await send(operation, { caller }), 403, 0, missing);
     }
     // The answer there is of all servers.
     const limited = "Missing server access: all servers of the organization";
-    expectError(await send(operation, { caller: world.limited }), 403, 0, limited);
+    expectError(await send(operation, { caller: harness.limited }), 403, 0, limited);
   },
   404: async (operation) => {
     const unknown = { endpointId: randomUUID(), deliveryId: randomUUID() };
@@ -167,15 +167,15 @@ const PROVOKE: Readonly<Record<number, (operation: WebhookRow) => Promise<void>>
     expectError(await send(operation, { target: { endpointId: "no-uuid" } }), 404, PRICES.read);
   },
   429: async (operation) => {
-    await send(operation, { caller: world.slow, target: { endpointId: randomUUID() } });
-    const answer = await send(operation, { caller: world.slow, target: { endpointId: randomUUID() } });
+    await send(operation, { caller: harness.slow, target: { endpointId: randomUUID() } });
+    const answer = await send(operation, { caller: harness.slow, target: { endpointId: randomUUID() } });
     expectError(answer, 429, 0, RATE_LIMIT_TEXT);
   },
   500: async (operation) => {
     // The request may still be carried out once the service goes on: what it changes is not what
     // others use.
-    const endpointId = await newEndpoint(world.owner);
-    const webhooks = world.stack.process("webhooks");
+    const endpointId = await newEndpoint(harness.owner);
+    const webhooks = harness.stack.process("webhooks");
     webhooks.kill("SIGSTOP");
     const beganMs = Date.now();
     try {
@@ -209,8 +209,8 @@ describe("webhooks of another organization", () => {
   it.each(WEBHOOK_OPERATIONS.filter(({ path }) => path.includes("{endpointId}")))(
     "$name does not find its endpoint",
     async (operation) => {
-      const { owner } = world;
-      const other = await world.anotherOwner();
+      const { owner } = harness;
+      const other = await harness.anotherOwner();
       const foreign = await endpointWithDelivery(other);
       expectError(await send(operation, { caller: owner, target: foreign }), 404, PRICES.read);
     },
@@ -219,7 +219,7 @@ describe("webhooks of another organization", () => {
 
 describe("an organization's endpoints", () => {
   it("are at most 20; one more is refused and says so", async () => {
-    const owner = await world.anotherOwner();
+    const owner = await harness.anotherOwner();
     for (let count = 0; count < 20; count += 1) await newEndpoint(owner);
     const answer = await owner.send("POST", WEBHOOKS, { body: { url: "http://127.0.0.1:9/one-more" } });
     expectError(answer, 400, PRICES.read);

@@ -1,6 +1,5 @@
 /**
- * What one organization can do to others through the API alone, and what another one sees of it
- * meanwhile.
+ * Attacks of one organization through the API, and their effect on another organization.
  */
 import { once } from "node:events";
 import { Agent, get, type IncomingMessage } from "node:http";
@@ -13,7 +12,7 @@ const TRICKLE_BYTES = 10;
 /** Requests that a working organization has under way. */
 const IN_FLIGHT = 4;
 
-/** What an organization saw while it worked. */
+/** The measurements of an organization. */
 export interface Seen {
   readonly answers: number;
   /** Statuses other than 200, and what was thrown. */
@@ -28,14 +27,14 @@ export function print(what: string, measured: Readonly<Record<string, unknown>>)
 }
 
 /**
- * Has an organization work for `durationMs`, `width` requests at a time; `work` is one request and
- * gives its status.
+ * Sends requests of an organization for `durationMs`, `width` concurrently; `work` sends one
+ * request and returns its status.
  */
 export async function seenBy(durationMs: number, work: () => Promise<number>, width = IN_FLIGHT): Promise<Seen> {
   const endMs = performance.now() + durationMs;
   const times: number[] = [];
   const errors: string[] = [];
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     while (performance.now() < endMs) {
       const startedMs = performance.now();
       const status = await work().catch(String);
@@ -43,7 +42,7 @@ export async function seenBy(durationMs: number, work: () => Promise<number>, wi
       if (status !== 200) errors.push(String(status));
     }
   };
-  await Promise.all(Array.from({ length: width }, lane));
+  await Promise.all(Array.from({ length: width }, worker));
   const sorted = times.toSorted((one, other) => one - other);
   const quantile = (part: number): number => Math.round(sorted[Math.floor(sorted.length * part)] ?? 0);
   return { answers: times.length, errors, p50Ms: quantile(0.5), p99Ms: quantile(0.99) };

@@ -1,6 +1,6 @@
 /**
- * An account that is deleted, at once or by a command, as its organization sees it: gone from every
- * read for good, whatever comes late, and whatever fails on the way.
+ * Deletion of an account, immediate or queued, as its organization sees it: no read ever returns it
+ * again, also after late events and failures.
  */
 import { randomUUID } from "node:crypto";
 
@@ -157,7 +157,7 @@ async function expectUnavailable<T>(ask: () => Promise<Answer<T>>): Promise<void
 }
 
 describe("the immediate deletion", () => {
-  it("leaves nothing of an account with everything, closes its position, and tells who watches", async () => {
+  it("removes all data of the account, closes its position, and notifies subscribers", async () => {
     const { account } = await fullAccount();
     const live = await watching(account);
     expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
@@ -169,7 +169,7 @@ describe("the immediate deletion", () => {
     expect([never.status, never.headers.get("x-error-code")]).toEqual([400, "ACCOUNT_NOT_FOUND"]);
   });
 
-  it("stays so when every message of the account comes once more, and its number is not given again", async () => {
+  it("is final when every message of the account is repeated, and its number is never reused", async () => {
     const { account } = await fullAccount();
     await deleteNow(account);
     const key = keyOf(account);
@@ -196,7 +196,7 @@ describe("the immediate deletion", () => {
     expect(new Set(numbers).size).toBe(numbers.length);
   });
 
-  it("killed at every one of its steps in turn, answers 500 each time, and the retry completes it", async () => {
+  it("returns 500 when killed at each of its steps, and the retry completes it", async () => {
     const { account } = await fullAccount();
     const live = await watching(account);
     const service = system.stack.process("account");
@@ -216,7 +216,7 @@ describe("the immediate deletion", () => {
     await expectGone(account);
   });
 
-  it("while finance or metrics does not answer, is 500, and the retry completes it", async () => {
+  it("returns 500 while finance or metrics does not answer, and the retry completes it", async () => {
     for (const name of ["finance", "metrics"]) {
       const account = await client.openAccount(100);
       const neighbour = system.stack.process(name);
@@ -230,7 +230,7 @@ describe("the immediate deletion", () => {
 });
 
 describe("the queued deletion", () => {
-  it("refuses an account with an open position; without one it leaves nothing, as the immediate one does", async () => {
+  it("fails for an account with an open position; without one it removes all data, as the immediate one", async () => {
     const { account, positionId } = await fullAccount();
     const live = await watching(account);
     const queued = (): Promise<Answer<{ command: { id: string } }>> =>
@@ -255,7 +255,7 @@ describe("the queued deletion", () => {
 });
 
 describe("while the metrics service is unavailable", () => {
-  it("the list of accounts, which shows what they were last worth, is refused whole", async () => {
+  it("the list of accounts, which needs their last values, returns 500", async () => {
     await client.openAccount(100);
     const metrics = system.stack.process("metrics");
     metrics.kill("SIGSTOP");

@@ -1,7 +1,6 @@
 /**
- * Redis forgets a key after an hour; its wallets stay. A request that is sent again then, of
- * whichever operation and through whichever gateway, is still the same request: it has no second
- * effect, and its answer is that of a repeat.
+ * Redis forgets an idempotency key after an hour; its wallets stay. A request that is repeated
+ * after that, for any operation and gateway, has no second effect and is answered as a duplicate.
  */
 import { randomUUID } from "node:crypto";
 

@@ -1,17 +1,17 @@
 /**
- * Does `work` for every index below `count`, at most `width` at once; rejects with the first
+ * Calls `work` for every index below `count`, at most `width` concurrently; rejects with the first
  * failure.
  */
 export async function inFlight<T>(count: number, width: number, work: (index: number) => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   let next = 0;
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     while (next < count) {
       const index = next;
       next += 1;
       results[index] = await work(index);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(width, count) }, lane));
+  await Promise.all(Array.from({ length: Math.min(width, count) }, worker));
   return results;
 }

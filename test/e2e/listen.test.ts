@@ -170,7 +170,7 @@ it("says in words what keeps it from listening, and how it ended", async () => {
       "cannot be reached at http://127.0.0.1:1",
     ],
     [to, state, 3, "No kapi runs in"],
-    [[...to, "--kinds", "everything"], state, 2, "“everything” is none of"],
+    [[...to, "--kinds", "everything"], state, 2, "Unknown kind “everything”"],
     [["--forward-to", "localhost:3000"], state, 2, "It must be an address"],
   ];
   const runs = ends.map(([options, env, code, words]) => ({ listening: run(options, env), code, words }));

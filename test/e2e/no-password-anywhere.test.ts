@@ -1,8 +1,7 @@
 /**
- * No password is written down anywhere (decisions, 5.3): whichever way it came to be, neither while
- * its command waits nor after it was applied, refused or lost on the way. Everything that is stored
- * and logged is searched, at the finest log level. What else lets somebody in is stored where it
- * has to be; the log tells none of it.
+ * No password is stored anywhere (decisions, 5.3), generated or supplied, while its command waits
+ * or after it was applied, rejected or lost. The test searches everything that is stored and
+ * logged, at the finest log level. Other credentials are stored where needed, but never logged.
  */
 import { randomBytes } from "node:crypto";
 

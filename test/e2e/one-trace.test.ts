@@ -18,7 +18,7 @@ import { type ReceivedSpan, startTraceReceiver, type TraceReceiver } from "./tra
 import { TradingControl } from "./trading-control.ts";
 import { WebhookReceiver } from "./webhook-receiver.ts";
 
-/** The caller's own span, which the trace hangs under. */
+/** The caller's own span, the root of the trace. */
 const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
 const CALLER_SPAN = "b7ad6b7169203331";
 const DEPOSITS = "POST /api/v1/management/servers/:serverId/accounts/:accountNumber/finance/deposits";
@@ -102,7 +102,7 @@ async function deposit(traceparent: string): Promise<string> {
 }
 
 describe("a deposit", () => {
-  it("is one trace from the caller's request to its last reader, every span under the one that caused it", async () => {
+  it("is one trace from the caller's request to its last reader, with every span below its cause", async () => {
     const commandId = await deposit(`00-${TRACE_ID}-${CALLER_SPAN}-01`);
     await client.succeeded(commandId);
     const ofTrace = (): ReceivedSpan[] => receiver.spans.filter(({ traceId }) => traceId === TRACE_ID);
@@ -113,7 +113,7 @@ describe("a deposit", () => {
       // the topic.
       expect([...paths].filter((one) => BOOKED.test(one))).not.toEqual([]);
     });
-    // And nothing hangs in the air: every parent is in the trace, or is the caller's.
+    // Every parent is in the trace, or is the caller's.
     const known = new Set([CALLER_SPAN, ...ofTrace().map(({ spanId }) => spanId)]);
     expect(ofTrace().filter(({ parentId }) => !known.has(parentId))).toEqual([]);
     const attempt = ofTrace().find(({ name }) => name === "execute finance.deposit");
@@ -126,8 +126,8 @@ describe("a deposit", () => {
   });
 });
 
-describe("a record that nobody can read", () => {
-  it("goes to the dead letters in the trace that it came in, and is counted", async () => {
+describe("an unreadable record", () => {
+  it("goes to the dead letters in its trace, and is counted", async () => {
     const traceId = "3".repeat(32);
     await publishNoFact(`00-${traceId}-${CALLER_SPAN}-01`);
     await eventually(() =>
@@ -150,7 +150,7 @@ function logged(service: string, traceId: string): Readonly<Record<string, unkno
 }
 
 describe("the log", () => {
-  it("tells of a worker's attempt which trace it belongs to, and of a request also the id that its caller gave it, in whatever process", async () => {
+  it("has the trace id of a worker's attempt, and in every process also the caller's id of a request", async () => {
     const control = new TradingControl(system.demo);
     const traceId = "2".repeat(32);
     const requestId = `caller-${randomUUID()}`;

@@ -15,8 +15,8 @@ const KNOWN_DEADLINE_MS = 20_000;
 const FOR_TESTS = { KAFKA_SESSION_TIMEOUT_MS: "3000", QUOTES_FILE: "" };
 
 /**
- * A whole kapi of a test's own on the servers of the test run: every service as a process, and a
- * demo organization.
+ * A whole kapi for one test on the servers of the test run: every service as a process, and a demo
+ * organization.
  */
 export interface RunningSystem {
   readonly stack: TestStack;

@@ -1,6 +1,6 @@
 /**
- * Webhooks from end to end: a person registers an endpoint, something happens on the trading
- * server, the receiver knows.
+ * Webhooks end to end: a user registers an endpoint, an event happens on the trading server, and
+ * the receiver gets it.
  */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -18,7 +18,7 @@ import { type RunningSystem, startSystem } from "./system.ts";
 import { TradingControl } from "./trading-control.ts";
 import { type Received, type ReceivedEvent, verified, WebhookReceiver } from "./webhook-receiver.ts";
 
-/** How soon a receiver knows of a position that was closed, from the request that closes it. */
+/** Maximum time from the request that closes a position until its delivery. */
 const KNOWN_WITHIN_MS = 2_000;
 const PAGE = 100;
 
@@ -83,7 +83,7 @@ async function passwordsOf(path: string, body: object): Promise<string[]> {
   return [credentials?.tradingPassword, credentials?.investorPassword, password].filter((one) => one !== undefined);
 }
 
-it("a position that is closed on the trading server reaches the receiver within two seconds, signed, and whoever then reads sees at least that", async () => {
+it("a closed position reaches the receiver within two seconds, signed, and later reads show at least that", async () => {
   const number = await client.openAccount(10_000);
   await control.buy(number, "EURUSD", 0.1);
   const closes = await control.buy(number, "EURUSD", 0.2);
@@ -122,7 +122,7 @@ it("a position that is closed on the trading server reaches the receiver within 
   });
 });
 
-it("one changed byte, another secret or another id, and the delivery does not verify", async () => {
+it("a delivery with one changed byte, another secret or another id does not verify", async () => {
   const number = await client.openAccount(100);
   const delivery = await arrived("account.created", number);
   const { body, headers } = delivery;
@@ -134,7 +134,7 @@ it("one changed byte, another secret or another id, and the delivery does not ve
   expect(() => verified(secret, otherId)).toThrow(/signature/i);
 });
 
-it("all events of an account are counted without a gap in the order of their times, and are the same in the feed and at the receiver", async () => {
+it("all events of an account are numbered without a gap in order of time, and are equal in the feed and at the receiver", async () => {
   const number = await client.openAccount(5_000);
   const position = await control.buy(number, "EURUSD", 0.3);
   await control.closeIfOpen(number, position, 0.1);
@@ -164,7 +164,7 @@ it("all events of an account are counted without a gap in the order of their tim
   });
 });
 
-it("no password, given or generated, is in anything that the receiver was sent or the feed shows", async () => {
+it("no password, given or generated, is in any delivery or in the feed", async () => {
   const given = "Given-Pass-4711-<ü>";
   const creation = { accountName: "Passwords", initialBalance: 1, leverage: 100 };
   const passwords = [given, ...(await passwordsOf("/accounts", { ...creation, password: given }))];
@@ -185,7 +185,7 @@ it("no password, given or generated, is in anything that the receiver was sent o
   for (const delivery of receiver.received) verified(secret, delivery);
 });
 
-it("the receiver of the docs takes each event once, refuses a forgery, and catches up by the feed when it was unavailable", async () => {
+it("the receiver of the docs processes each event once, rejects a forgery, and catches up from the feed after an outage", async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "kapi-receiver-"));
   const example = await ExampleReceiver.prepare(folder, system.demo, async (url) => {
     const added = await person.ask("POST", "/webhooks", { url });

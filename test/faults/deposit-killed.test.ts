@@ -1,7 +1,7 @@
 /**
- * The finance service or the gateway is killed with SIGKILL at marked points of a deposit, and
- * started again. Whatever the point, the deposit happens exactly once, and its command ends as what
- * happened.
+ * The finance service or the gateway is killed with SIGKILL at fault points of a deposit, and
+ * restarted. At every point the deposit happens exactly once, and its command gets the true final
+ * state.
  */
 import { randomUUID } from "node:crypto";
 
@@ -22,7 +22,7 @@ const FINANCE_POINTS = [
   "finance.after-publish",
 ];
 
-/** Between a request's claim and its answer, in the order in which the request passes them. */
+/** Fault points from the idempotency record to the response, in order. */
 const GATEWAY_POINTS = ["gateway.claimed", "gateway.published", "gateway.answered"];
 
 let system: RunningSystem;

@@ -1,6 +1,5 @@
 /**
- * Connections that are dead without having been closed are found out within 5 s, dropped, and made
- * anew.
+ * Half-open connections are detected within 5 s, closed, and replaced.
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,7 +11,7 @@ import { TcpProxy } from "@kapi/servers";
 import { createTestEnvironment, eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
-/** 5 s, and what a machine with much else to do adds. */
+/** 5 s, and tolerance for a busy machine. */
 const FOUND_WITHIN_MS = 7_000;
 const CONNECTIONS = 3;
 const logger = createLogger({ service: "test", level: "silent" });
@@ -74,14 +73,14 @@ describe("PostgreSQL", () => {
     return { database, proxy };
   }
 
-  it("behind a connection that froze is reached over a new one, and one statement at most waits for it", async () => {
+  it("is reached over a new connection when one froze, and at most one statement waits for it", async () => {
     const { database, proxy } = await open();
     proxy.freeze();
     expect(await foundOut(() => database.query(backend, []))).toSatisfy(isTransient);
     await foundOut(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
   });
 
-  it("that is unavailable without a word is missed while nobody asks it anything, and found again when it is back", async () => {
+  it("is reported as unavailable without traffic when it is silent, and as available when it is back", async () => {
     const { database, proxy } = await open();
     expect(health.ready().ok).toBe(true);
     await proxy.blackhole();
@@ -93,7 +92,7 @@ describe("PostgreSQL", () => {
     await foundOut(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
   });
 
-  it("that resets the connection on which it is asked whether it is there does not end the process", async () => {
+  it("does not end the process when it resets the connection of the health check", async () => {
     const { database, proxy } = await open();
     await proxy.dropReplies();
     const asked = statement<{ asked: number }>(
@@ -109,7 +108,7 @@ describe("PostgreSQL", () => {
     await foundOut(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
   });
 
-  it("that became a standby is left: what was refused there succeeds over new connections", async () => {
+  it("that became a standby is left: rejected statements succeed over new connections", async () => {
     const { database } = await open();
     const readOnly = () => database.query(becomeReadOnly, []);
     await Promise.all(Array.from({ length: CONNECTIONS }, readOnly));
@@ -134,7 +133,7 @@ describe("another service", () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  it("behind connections that froze is reached over new ones, and one call at most fails for it", async () => {
+  it("is reached over new connections when some froze, and at most one call fails", async () => {
     const { proxy, url } = await throughProxy(await serve());
     const client = await scope.start("client", () =>
       createInternalClient({ baseUrl: url, credentials: {}, timeoutMs: 2_000, connections: 4 }),

@@ -1,7 +1,6 @@
 /**
- * While PostgreSQL is unavailable to the ledger, requests are served and charged by Redis, and not
- * one of them is forgotten; beyond what Redis may keep for the ledger they are refused, not served
- * for nothing.
+ * While PostgreSQL is unavailable to the ledger, Redis serves and charges requests, and no charge
+ * is lost. Above the limit of entries in Redis, requests are rejected instead of served for free.
  */
 import { randomUUID } from "node:crypto";
 
@@ -15,9 +14,9 @@ import { inFlight } from "../e2e/in-flight.ts";
 import { CreditReconciliation } from "../properties/credit-reconciliation.ts";
 
 const AT_ONCE = 32;
-/** Entries of a tag that may wait; small, so that a test can reach it. */
+/** Maximum number of waiting entries of a wallet shard; small, so that a test can reach it. */
 const LIMIT = 1_500;
-/** Requests beyond it. */
+/** Number of requests above it. */
 const REFUSED = 200;
 const CREDITS = 100_000;
 const BOUGHT = 70;
@@ -31,7 +30,7 @@ let proxy: TcpProxy;
 
 beforeAll(async () => {
   environment = await createTestEnvironment();
-  // Only the ledger's way to PostgreSQL can be cut: everybody else keeps theirs.
+  // Only the ledger's connection to PostgreSQL can be cut; other services keep theirs.
   const way = await TcpProxy.inFrontOf(environment.postgresUrl);
   proxy = way.proxy;
   stack = await startTestStack({
@@ -75,7 +74,7 @@ async function buy(organizationId: string, credits: number, purchaseId: string):
 }
 
 it(
-  "without PostgreSQL requests are charged as before, none is forgotten, and beyond the limit they are refused",
+  "without PostgreSQL requests are charged as before, no charge is lost, and above the limit they are rejected",
   { timeout: TEST_TIMEOUT_MS },
   async () => {
     const { organizationId, managementKey } = await createOrganization(stack, { name: "Away", credits: CREDITS });

@@ -1,9 +1,8 @@
 /**
- * `npm run scenario -- ledger-soak`: ten minutes without PostgreSQL while requests go on. What
- * Redis served is charged, and when PostgreSQL is back every request that was answered is one line
- * of its organization's usage, and no other is. Whatever is not so is printed, and ends it with
- * exit code 1. `LEDGER_SOAK_MINUTES` (10) and `LEDGER_SOAK_RATE` (300 requests/s) set time and
- * load.
+ * `npm run scenario -- ledger-soak`: ten minutes of requests without PostgreSQL. Redis charges
+ * them, and when PostgreSQL is back every answered request is one usage line of its organization,
+ * and there are no other lines. Differences are printed, and make the exit code 1.
+ * `LEDGER_SOAK_MINUTES` (10) and `LEDGER_SOAK_RATE` (300 requests/s) set time and load.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
@@ -20,15 +19,15 @@ const MINUTES = Number(process.env["LEDGER_SOAK_MINUTES"] ?? 10);
 const RATE = Number(process.env["LEDGER_SOAK_RATE"] ?? 300);
 const ORGANIZATIONS = 16;
 const CREDITS = 1_000_000;
-/** Before PostgreSQL goes, and after it is back. */
+/** Time before PostgreSQL is stopped, and after it is back. */
 const AROUND_MS = 10_000;
 const TURN_MS = 50;
 const MAX_IN_FLIGHT = 128;
 /** Credits: of a read, and of a mutation that is refused. */
 const READ_PRICE = 1;
 /**
- * One request in so many is a deposit: refused as its account does not exist, and for nothing where
- * that cannot be known.
+ * One of this many requests is a deposit: rejected because its account does not exist, and free if
+ * that is unknown.
  */
 const DEPOSIT_EVERY = 20;
 const PROGRESS_EVERY_MS = 60_000;

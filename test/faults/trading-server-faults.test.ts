@@ -1,6 +1,7 @@
 /**
- * The trading server answers badly: it drops the answer after applying, applies late, or cannot be
- * reached. The deposit happens exactly once, and no command is final that could still change.
+ * Faults of the trading server: it drops the response after applying, applies late, or is
+ * unavailable. The deposit happens exactly once, and no command is final while it could still
+ * apply.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 

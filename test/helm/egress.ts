@@ -38,26 +38,26 @@ export function jobsWithoutPolicy(manifests: string): string[] {
         selects(policy, job) &&
         hook.events === job.hook.events &&
         hook.weight < job.hook.weight &&
-        // Else that of the release before would stay, with its rules.
+        // Otherwise the former release's policy would stay, with its rules.
         hook.isReplaced,
     );
   return jobsOf(manifests).flatMap((job) => (isHeld(job) ? [] : [job.name]));
 }
 
-/** Jobs of `manifests` that policies of `earlier` would still hold where they were left behind. */
+/** Jobs of `manifests` that remaining policies of `earlier` would still select. */
 export function jobsHeldBy(earlier: string, manifests: string): string[] {
   const policies = egressPolicies(earlier);
   return jobsOf(manifests).flatMap((job) => (policies.some((policy) => selects(policy, job)) ? [job.name] : []));
 }
 
-/** Policies with a rule that leads to every address. */
-export function reachingWorld(manifests: string): string[] {
+/** Names of the policies with a rule that allows every address. */
+export function policiesToAnyAddress(manifests: string): string[] {
   return egressPolicies(manifests).flatMap(({ name, rules }) =>
     rules.some((rule) => !/^ {6}to:$/m.test(rule) || ANYWHERE.test(rule)) ? [name] : [],
   );
 }
 
-/** How many jobs there are, and how many egress policies. */
+/** Number of jobs and of egress policies. */
 export function counted(manifests: string): { readonly jobs: number; readonly policies: number } {
   return { jobs: jobsOf(manifests).length, policies: egressPolicies(manifests).length };
 }

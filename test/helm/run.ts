@@ -1,8 +1,8 @@
 /**
- * `npm run verify -- helm`: the chart with several sets of values: linted strictly, rendered, each
- * manifest checked against Kubernetes' own schemas, and values that cannot work refused by name.
- * Needs no cluster. Helm and kubectl-validate are taken from PATH, else installed with Go into
- * `.local/tools`; without Go there is one clear line, and nothing was tested.
+ * `npm run verify -- helm`: lints the chart strictly with several sets of values, renders it, and
+ * validates each manifest with Kubernetes' schemas. Invalid values must be rejected by name. Needs
+ * no cluster. Helm and kubectl-validate are taken from PATH, otherwise installed with Go into
+ * `.local/tools`; without Go one line says that nothing was tested.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import path from "node:path";
 
 import { connectionFields } from "@kapi/runtime";
 
-import { counted, jobsHeldBy, jobsWithoutPolicy, reachingWorld } from "./egress.ts";
+import { counted, jobsHeldBy, jobsWithoutPolicy, policiesToAnyAddress } from "./egress.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const CHART = path.join(ROOT, "deploy/helm/kapi");
@@ -26,10 +26,10 @@ const KUBERNETES_VERSION = "1.30";
 const INSTALL_TIMEOUT_MS = 900_000;
 const RUN_TIMEOUT_MS = 60_000;
 const SEPARATOR = /^---$/m;
-/** Kinds of other projects, whose schemas Kubernetes does not have. */
+/** Kinds of other projects, without schemas in Kubernetes. */
 const FOREIGN_KINDS = /^apiVersion: (keda\.sh|monitoring\.coreos\.com)\//m;
 
-/** Values that cannot work, and what the error must name. */
+/** Invalid values, and the text that the error must contain. */
 const REFUSED: readonly { readonly what: string; readonly set: readonly string[]; readonly named: RegExp }[] = [
   { what: "no brokers", set: ["kafka.brokers="], named: /kafka\/brokers/ },
   { what: "a broker without a port", set: ["kafka.brokers=kafka"], named: /kafka\/brokers/ },
@@ -99,8 +99,8 @@ const REFUSED: readonly { readonly what: string; readonly set: readonly string[]
 ];
 
 /**
- * What `external.yaml` asks for must be there, and how often: a condition that is never true
- * renders nothing, and is no error.
+ * Texts that the manifests of `external.yaml` must contain, and how often: a condition that is
+ * never true renders nothing without an error.
  */
 const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; readonly times: number }[] = [
   { what: "gateway and stream scale by processor time", pattern: /^kind: HorizontalPodAutoscaler$/gm, times: 2 },
@@ -108,7 +108,7 @@ const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; read
   { what: "the lag is that of webhooks' own group", pattern: /consumerGroup: "live.webhooks.facts"/g, times: 2 },
   { what: "every process serves its metrics apart", pattern: /name: metrics, containerPort: 9464/g, times: 10 },
   { what: "each pod and each job has a policy of what it reaches", pattern: /policyTypes: \[Egress\]$/gm, times: 19 },
-  { what: "one of them reaches the world", pattern: /cidr: 0\.0\.0\.0\/0$/gm, times: 1 },
+  { what: "one policy reaches every address", pattern: /cidr: 0\.0\.0\.0\/0$/gm, times: 1 },
   {
     what: "it is that of webhooks",
     pattern: /name: kapi-webhooks-egress$(?:(?!^---$)[^])*cidr: 0\.0\.0\.0\/0$/gm,
@@ -171,8 +171,7 @@ function run(
 }
 
 /**
- * The path of a program: that of PATH, or the one built from its module. Null where it cannot be
- * had.
+ * The path of a program: from PATH, or built from its module; null if both are unavailable.
  */
 function tool(name: string, module: string): string | null {
   if (run(name, ["--help"]).ok) return name;
@@ -214,20 +213,19 @@ function missingFiles(manifests: string): string[] {
 }
 
 /**
- * Variables of the services by which servers are reached, and of which these manifests tell
- * nothing.
+ * Connection variables of the services that are missing in these manifests.
  */
 function untoldVariables(manifests: string): string[] {
   const known = Object.values(connectionFields).flatMap((fields) => Object.keys(fields));
   return known.filter((name) => !new RegExp(`name: ${name}(_FILE)?,`).test(manifests));
 }
 
-/** Of the optional secrets the one that the chart gives by default. */
+/** The optional secret that the chart mounts by default. */
 const OPTIONAL_SECRET = "trading-server-token";
 
 /**
- * Containers that have other secrets than their program uses, by deploy/programs.json; a job has
- * those of a server alone.
+ * Containers with other secrets than their program in deploy/programs.json; a job has only those of
+ * one server.
  */
 function wrongSecrets(manifests: string, duringUpgrade = false): string[] {
   const programs = JSON.parse(readFileSync(path.join(ROOT, "deploy/programs.json"), "utf8")) as Readonly<
@@ -296,8 +294,8 @@ const wrongThen = wrongSecrets(upgrading.text, true);
 report("during an upgrade: also what 0.1.0 shares", upgrading.ok && wrongThen.length === 0, wrongThen.join("\n"));
 const external = render(helm, "external.yaml").text;
 const plain = render(helm, "plain.yaml").text;
-const world = reachingWorld(plain).join();
-report("plain.yaml: webhooks alone reaches every address", world === "kapi-webhooks-egress", world);
+const toAnyAddress = policiesToAnyAddress(plain).join();
+report("plain.yaml: only webhooks reaches every address", toAnyAddress === "kapi-webhooks-egress", toAnyAddress);
 for (const [values, manifests] of Object.entries({ "plain.yaml": plain, "external.yaml": external })) {
   const unheld = jobsWithoutPolicy(manifests);
   const { jobs } = counted(manifests);
@@ -314,7 +312,7 @@ for (const off of ["networkPolicies.egress.enabled=false", "networkPolicies.enab
 const simulated = render(helm, "plain.yaml", "networkPolicies.egress.tradingServers.to=[]", SIMULATOR);
 report(
   "where the simulated trading server runs, no other one has to be named",
-  simulated.ok && reachingWorld(simulated.text).join() === "kapi-webhooks-egress",
+  simulated.ok && policiesToAnyAddress(simulated.text).join() === "kapi-webhooks-egress",
   simulated.output,
 );
 report(

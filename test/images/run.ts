@@ -1,9 +1,8 @@
 /**
- * `npm run verify -- images`: builds every image, looks at what is in it, brings the whole Compose
- * stack up and drives the first path through it as an outside client would; then stops it as an
- * upgrade would, and does the same with what was kept. Needs a Docker engine with Compose and the
- * images that the Dockerfile and the Compose file name; without an engine there is one clear line,
- * and nothing was tested. `KEEP_IMAGES_STACK=on` leaves the stack running.
+ * `npm run verify -- images`: builds every image, checks its content, starts the whole Compose
+ * stack and runs the first path as an external client. Then stops the stack as an upgrade does, and
+ * repeats this on the kept data. Needs a Docker engine with Compose and the base images; without an
+ * engine one line says that nothing was tested. `KEEP_IMAGES_STACK=on` leaves the stack running.
  */
 import { spawnSync } from "node:child_process";
 import path from "node:path";
@@ -16,11 +15,11 @@ const FILES = ["docker-compose.yml", "test/images/compose.yaml"];
 const BUILD_TIMEOUT_MS = 1_800_000;
 const UP_TIMEOUT_MS = 300_000;
 const RUN_TIMEOUT_MS = 120_000;
-/** How long a container has from SIGTERM to its end, in seconds, before it is killed. */
+/** Seconds between SIGTERM and SIGKILL of a container. */
 const STOP_S = 30;
 const LEVERAGES = "1,2,5,10,20,25,30,50,100,200,300,400,500,1000,2000,5000,10000";
 const CREDITS = "1000000";
-/** Programs that end with their work. */
+/** Programs that exit after their work. */
 const JOBS = new Set(["secrets", "topics", "cli"]);
 const SERVERS = new Set(["kafka", "redis", "postgres"]);
 const KILLED = 137;
@@ -82,7 +81,7 @@ function names(args: readonly string[]): string[] {
   return compose(args).text.trim().split("\n");
 }
 
-/** What is in an image: no more than it needs, and nothing that runs as root. */
+/** Checks the content of an image: no development tools, and no root user. */
 function lookAtImage(program: string): void {
   const image = `kapi/${program}`;
   const user = run("docker", ["image", "inspect", "-f", "{{.Config.User}}", image]).text.trim();

@@ -9,11 +9,11 @@ import { Place } from "./place.ts";
 import type { SampleLedger } from "./sample-ledger.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Back-off after a connection that was refused or ended by the server. */
+/** Back-off after a connection that the server rejected or closed. */
 const BACK_OFF_MS = { first: 20, last: 300 } as const;
 /**
- * How long a client stays away after it has cut its own socket: mostly moments, at times longer
- * than a window lasts.
+ * Time before a client reconnects after it has cut its own socket: mostly short, sometimes longer
+ * than a window.
  */
 const SHORT_ABSENCE_MS = 300;
 const MIDDLE_ABSENCE_MS = 3_000;
@@ -30,12 +30,12 @@ export interface CheckerOptions {
   readonly managementKey: string;
   readonly serverId: string;
   readonly accounts: readonly string[];
-  /** The base address of a stream process that may be tried now. */
+  /** The base address of a stream process to try next. */
   readonly address: () => string;
   readonly violations: Violations;
   readonly ledger: SampleLedger;
   readonly random: RandomSource;
-  /** Mean time between two cuts of its own; none without it. */
+  /** Mean time between two own cuts; without it there are none. */
   readonly meanCutMs?: number;
   /** Called for every sample, live or replayed. */
   readonly onSample?: (sample: AccountMetricsFrame) => void;
@@ -51,25 +51,25 @@ export interface SeenNotice {
   readonly atMs: number;
 }
 
-/** What one client has been through. */
+/** Counts of one client. */
 export interface CheckerCounts {
   cuts: number;
   connections: number;
   samples: number;
-  /** Subscriptions that began with a truncated replay. */
+  /** Subscriptions that started with a truncated replay. */
   truncated: number;
   /** Gaps announced in the middle of a stream. */
   gaps: number;
-  /** Notices of a process that knew less than the client. */
+  /** Notices of a process that was behind the client. */
   behind: number;
-  /** How connections ended, by close code; 1006 without a goodbye. */
+  /** Closed connections by close code; 1006: without a close frame. */
   readonly closes: Map<number, number>;
 }
 
 /**
- * A client that takes nothing on trust. It subscribes to many accounts over one socket, which it
- * cuts at random moments; it comes back to whichever process with the last sequence that it
- * processed, and tells whatever is not as documented.
+ * A client that verifies every message. It subscribes to many accounts over one socket, cuts it at
+ * random times, reconnects to any process with the last processed sequence, and reports violations
+ * of the documented behaviour.
  */
 export class Checker {
   readonly counts: CheckerCounts = {
@@ -103,7 +103,7 @@ export class Checker {
     return this.#options.name;
   }
 
-  /** What it subscribes to. */
+  /** The accounts that it subscribes to. */
   get accounts(): readonly string[] {
     return this.#options.accounts;
   }
@@ -132,7 +132,7 @@ export class Checker {
     return this.#socket !== null && [...this.#places.values()].every((place) => place.isOpen);
   }
 
-  /** Stops reading: what comes stays in the network, until it is full. */
+  /** Stops reading, so that the network's buffers fill. */
   pause(): void {
     this.#socket?.pause();
   }
@@ -156,7 +156,7 @@ export class Checker {
     return random.whole(0, random.happens(MIDDLE_ABSENCES) ? MIDDLE_ABSENCE_MS : SHORT_ABSENCE_MS);
   }
 
-  /** One connection, from its handshake to its end; resolves with whether this side has cut it. */
+  /** One connection, from its handshake to its end; resolves with whether this client cut it. */
   #connection(): Promise<boolean> {
     const { managementKey, address, random, meanCutMs } = this.#options;
     const headers = { authorization: `Management ${managementKey}` };
@@ -197,7 +197,7 @@ export class Checker {
   }
 
   /**
-   * What has arrived and was not processed yet is lost with the socket, as in a client that dies.
+   * Received and unprocessed messages are lost with the socket, as in a crash.
    */
   #cut(): void {
     const socket = this.#socket;

@@ -1,6 +1,6 @@
 const MAX_MS = 120_000;
 
-/** How late samples came, in whole milliseconds; every one is counted, in fixed memory. */
+/** A histogram of delays of samples, in whole milliseconds, in fixed memory. */
 export class Delays {
   readonly #counts = new Uint32Array(MAX_MS + 1);
   #total = 0;

@@ -5,11 +5,10 @@ import type { Fleet, FleetMember } from "./fleet.ts";
 const IN_USE_POLL_MS = 20;
 
 /**
- * What can happen to the processes while the stream runs; each resolves when all of them are up
- * again.
+ * Disturbances of the processes while the stream runs; each resolves when all processes run again.
  */
 export class Disturbances {
-  /** How often each was carried out. */
+  /** Number of executions of each. */
   readonly counts = { sequencerKills: 0, zombies: 0, rebalances: 0, streamStops: 0, streamKills: 0 };
   readonly #fleet: Fleet;
   readonly #sessionTimeoutMs: number;
@@ -20,7 +19,7 @@ export class Disturbances {
     this.#sessionTimeoutMs = sessionTimeoutMs;
   }
 
-  /** A crash of a sequencer; it comes back after `downMs`. */
+  /** Kills a sequencer, and restarts it after `downMs`. */
   async killSequencer(sequencer: FleetMember, downMs: number): Promise<void> {
     await sequencer.end("SIGKILL");
     await delay(downMs);
@@ -29,9 +28,9 @@ export class Disturbances {
   }
 
   /**
-   * A sequencer stands still until the group has given its partitions to another one, and then goes
-   * on where it was: it writes what it had gathered before it learns that they are not its own any
-   * more. Another sequencer must run.
+   * Pauses a sequencer until the group has assigned its partitions to another one. It then
+   * continues, and writes samples before it learns that it has lost the partitions. Another
+   * sequencer must run.
    */
   async makeZombie(sequencer: FleetMember, beyondMs: number): Promise<void> {
     sequencer.signal("SIGSTOP");
@@ -40,7 +39,7 @@ export class Disturbances {
     this.counts.zombies += 1;
   }
 
-  /** One more sequencer joins for `stayMs`, and leaves: twice the partitions move. */
+  /** Adds a sequencer for `stayMs`, so that partitions move twice. */
   async rebalance(stayMs: number): Promise<void> {
     this.#guests += 1;
     const guest = await this.#fleet.add(`guest-${this.#guests}`, "sequencer");
@@ -49,7 +48,7 @@ export class Disturbances {
     this.counts.rebalances += 1;
   }
 
-  /** A stream process gets SIGTERM, says goodbye to its clients, and is started again. */
+  /** Stops a stream process with SIGTERM, and restarts it. */
   async stopStream(stream: FleetMember): Promise<void> {
     await this.#inUse(stream);
     await stream.end("SIGTERM");
@@ -57,7 +56,7 @@ export class Disturbances {
     this.counts.streamStops += 1;
   }
 
-  /** A stream process dies, and is started again. */
+  /** Kills a stream process, and restarts it. */
   async killStream(stream: FleetMember): Promise<void> {
     await this.#inUse(stream);
     await stream.end("SIGKILL");
@@ -65,7 +64,7 @@ export class Disturbances {
     this.counts.streamKills += 1;
   }
 
-  /** Somebody must be connected to a stream process for its end to matter. */
+  /** Waits for a connection to a stream process, so that its end has an effect. */
   async #inUse(stream: FleetMember): Promise<void> {
     while ((await stream.load()).sockets === 0) await delay(IN_USE_POLL_MS);
   }

@@ -11,7 +11,7 @@ const READY_POLL_MS = 50;
 const REQUEST_TIMEOUT_MS = 10_000;
 const KIB = 1_024;
 
-/** What a stream process holds for its sockets; GET /internal/live/load. */
+/** The load of a stream process; GET /internal/live/load. */
 export interface LiveLoad {
   readonly sockets: number;
   readonly stalled: number;
@@ -22,8 +22,7 @@ export interface LiveLoad {
 type Environment = Readonly<Record<string, string>>;
 
 /**
- * The metrics processes of a trial, by name: each keeps its port and its role through all its
- * lives.
+ * The metrics processes of a trial, by name. Each keeps its port and role over restarts.
  */
 export class Fleet {
   readonly #env: Environment;
@@ -49,7 +48,7 @@ export class Fleet {
     return member;
   }
 
-  /** Ends every member, in good order. */
+  /** Stops every member gracefully. */
   async stop(): Promise<void> {
     const members = [...this.#members.values()];
     for (const member of members) member.signal("SIGCONT");
@@ -57,7 +56,7 @@ export class Fleet {
   }
 }
 
-/** One metrics process: it can be killed, held and started again. */
+/** One metrics process that can be killed, paused and restarted. */
 export class FleetMember {
   readonly name: string;
   readonly url: string;
@@ -79,7 +78,7 @@ export class FleetMember {
       stdio: ["ignore", "inherit", "inherit"],
     });
     this.#child = child;
-    // However this process ends, nothing stays behind.
+    // The child ends with this process in any case.
     const kill = (): void => void child.kill("SIGKILL");
     process.once("exit", kill);
     child.once("exit", () => process.off("exit", kill));
@@ -105,17 +104,17 @@ export class FleetMember {
     await gone;
   }
 
-  /** What it holds for its sockets now. */
+  /** Its present load. */
   async load(): Promise<LiveLoad> {
     const answer = await fetch(`${this.url}/internal/live/load`, {
       headers: { "x-service-token": this.#env["OPERATOR_TOKEN"] ?? "" },
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
-    if (!answer.ok) throw new Error(`${this.name} does not tell its load: ${answer.status}`);
+    if (!answer.ok) throw new Error(`${this.name} returned no load: ${answer.status}`);
     return (await answer.json()) as LiveLoad;
   }
 
-  /** Bytes resident in memory; null where the system does not tell (Linux does). */
+  /** Resident memory in bytes; null if the system does not report it (Linux does). */
   residentBytes(): number | null {
     const file = `/proc/${this.#child?.pid}/status`;
     const kib = existsSync(file) ? /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(file, "utf8"))?.[1] : undefined;

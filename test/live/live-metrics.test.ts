@@ -1,6 +1,6 @@
 /**
- * The live stream while its processes are killed, held and moved, and while clients do not read:
- * clients that trust nothing, and a witness of the log. In full, with the simulated trading server:
+ * The live stream while its processes are killed, paused and moved, and while clients do not read.
+ * Verifying clients and a witness of the log check it. In full, with the simulated trading server:
  * `npm run scenario -- live-soak`.
  */
 import { delay } from "@kapi/kernel";
@@ -24,13 +24,13 @@ const ACCOUNTS = 30;
 const PER_SECOND = 500;
 const CLIENTS = 4;
 const MEAN_CUT_MS = 1_500;
-/** Longer than the windows of the busiest accounts reach back. */
+/** Longer than the windows of the busiest accounts. */
 const LONG_ABSENCE = { ms: 9_000, probability: 0.08 };
 const SESSION_TIMEOUT_MS = 6_000;
 const SETTLE_TIMEOUT_MS = 60_000;
 const TEST_TIMEOUT_MS = 240_000;
 const STUCK_TIMEOUT_MS = 6_000;
-/** Between two rounds of valuations: until the slow readers' sockets are full, and then. */
+/** Intervals of valuations: until the slow readers' sockets are full, and after that. */
 const FILLING_MS = 10;
 const FILLED_MS = 100;
 const WINDOW_SAMPLES = 300;
@@ -57,7 +57,7 @@ afterAll(async () => {
   await harness.scope.stop();
 });
 
-/** Processes, accounts, the witness of their log and a market for them. */
+/** Starts processes, accounts, the witness of their log and a market. */
 async function begin(
   seed: number,
   env: Record<string, string>,
@@ -82,7 +82,7 @@ function sum(checkers: readonly Checker[], of: (checker: Checker) => number): nu
 
 describe(`the live stream (LIVE_SEED=${SEED})`, () => {
   it(
-    "tells every sequence exactly once or announces the gap, the same bytes for the same sequence and the true minimum of each interval, while processes die, stand still and move and clients cut their sockets",
+    "sends every sequence once or announces the gap, with equal bytes and the true minimum, while processes crash, pause and move and clients cut their sockets",
     { timeout: TEST_TIMEOUT_MS },
     async () => {
       const { fleet, trial, market, accounts, random } = await begin(SEED, { COALESCE_MS: "200" });
@@ -108,7 +108,7 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
         await disturbances.rebalance(500);
       };
       const streams = async (): Promise<void> => {
-        // Again where no client happened to be there.
+        // Repeated if no client was connected.
         for (let stops = 0; stops < MAX_STOPS && restartCloses() === 0; stops += 1)
           await disturbances.stopStream(stream);
         await disturbances.killStream(otherStream);
@@ -118,7 +118,7 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
       await market.stop();
       await trial.settle(SETTLE_TIMEOUT_MS);
       expect(trial.violations.kept).toEqual([]);
-      // What the trial is about has happened.
+      // The trial has caused the intended faults.
       expect(sum(trial.checkers, ({ counts }) => counts.cuts)).toBeGreaterThan(10);
       expect(restartCloses()).toBeGreaterThan(0);
       expect(trial.witness.unchanged).toBeGreaterThan(0);
@@ -127,7 +127,7 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
   );
 
   it(
-    "costs under 2 MiB and no other reader anything while readers stop; one that reads again goes on with samples or the notice, one that does not is closed with 4408 and can resume",
+    "costs under 2 MiB and delays no other reader while readers stop; one that reads again continues with samples or a notice, one that does not is closed with 4408 and can resume",
     { timeout: TEST_TIMEOUT_MS },
     async () => {
       const { fleet, trial, market, accounts, random } = await begin(SEED + 1, {

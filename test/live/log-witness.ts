@@ -3,7 +3,7 @@ import { createLogReader, type KafkaConnection, type Message } from "@kapi/kafka
 import type { Logger, Scope } from "@kapi/runtime";
 
 import type { Violations } from "./violations.ts";
-import { type JudgedSample, type RawValuation, sampleFaults, saySame } from "./sample-check.ts";
+import { type AcceptedSample, type RawValuation, sampleFaults, saySame } from "./sample-check.ts";
 import type { SampleLedger } from "./sample-ledger.ts";
 
 interface AccountRecord {
@@ -15,28 +15,28 @@ interface AccountRecord {
   newestMeasuredMs: number;
   /** The valuation at `to`: what the last sample says. */
   announced: RawValuation | null;
-  /** When each sample was written, by sequence. */
+  /** Time of writing of each sample, by sequence. */
   readonly writtenMs: number[];
 }
 
 interface Waiting {
   readonly account: AccountRecord;
-  readonly sample: JudgedSample;
+  readonly sample: AcceptedSample;
 }
 
 /**
- * Reads `trading.valuations` and `metrics.samples` for itself, judges the samples as the documents
- * say, and holds each that counts against the raw valuations of its interval.
+ * Reads `trading.valuations` and `metrics.samples`, applies the documented acceptance rule, and
+ * compares each accepted sample with the raw valuations of its interval.
  */
 export class LogWitness {
   readonly #violations: Violations;
   readonly #ledger: SampleLedger;
   readonly #serverId: string;
   readonly #accounts: ReadonlyMap<string, AccountRecord>;
-  /** Judged samples whose valuations are not all read yet, by partition. */
+  /** Accepted samples whose valuations are not all read yet, by partition. */
   readonly #waiting = new Map<number, Waiting[]>();
   readonly #rawRead = new Map<number, number>();
-  #judged = 0;
+  #accepted = 0;
   #refused = 0;
   #unchanged = 0;
 
@@ -54,24 +54,24 @@ export class LogWitness {
     );
   }
 
-  /** Samples that count. */
-  get judged(): number {
-    return this.#judged;
+  /** Number of accepted samples. */
+  get accepted(): number {
+    return this.#accepted;
   }
 
-  /** Samples in the log that do not: what late writers and unknown outcomes leave. */
+  /** Number of samples in the log that are not accepted: of late writers and unknown outcomes. */
   get refused(): number {
     return this.#refused;
   }
 
-  /** Valuations that made no sample because they said what the last one said. */
+  /** Number of valuations without a sample, because they equal the last one. */
   get unchanged(): number {
     return this.#unchanged;
   }
 
   /** Reads both topics from their beginnings until `scope` stops. */
   async start(kafka: KafkaConnection, logger: Logger, scope: Scope): Promise<void> {
-    const fatal = (error: Error): void => this.#violations.add(`the log was not read on: ${error.message}`);
+    const fatal = (error: Error): void => this.#violations.add(`the log could not be read: ${error.message}`);
     const read = { from: "beginning", logger, fatal } as const;
     await scope.start("raw valuations", () =>
       createLogReader(kafka, {
@@ -95,8 +95,8 @@ export class LogWitness {
   }
 
   /**
-   * The account's last sample in the log, the valuations behind it, and the first of those that
-   * says anything new (-1: none).
+   * The account's last sample in the log, the valuations after it, and the index of the first one
+   * with a change (-1 if there is no such valuation).
    */
   openOf(accountNumber: string): {
     readonly sequence: number;
@@ -107,15 +107,15 @@ export class LogWitness {
   } {
     const { sequence, to, raw, announced } = this.#record(accountNumber);
     const open = raw.filter(({ offset }) => offset > to);
-    // Samples that are judged and not checked yet: what the last one says is not known.
+    // The values of the last sample are unknown until it has been checked.
     const isKnown = announced !== null && announced.offset === to;
     const firstNew = isKnown ? open.findIndex((one) => !saySame(one, announced)) : -1;
     return { sequence, to, open, firstNew, held: announced };
   }
 
   /**
-   * The first sequence of the account that was written at `sinceMs` or later; its last + 1 if there
-   * is none.
+   * The first sequence of the account that was written at `sinceMs` or later; otherwise its last
+   * sequence + 1.
    */
   firstSince(accountNumber: string, sinceMs: number): number {
     const { writtenMs, sequence } = this.#record(accountNumber);
@@ -124,7 +124,8 @@ export class LogWitness {
   }
 
   /**
-   * Null when every valuation read so far is in a sample or said nothing new; else which is not.
+   * Null if every valuation read so far is in a sample or had no change; otherwise names one that
+   * is not.
    */
   missing(): string | null {
     for (const account of this.#accounts.values()) {
@@ -138,7 +139,7 @@ export class LogWitness {
 
   #record(accountNumber: string): AccountRecord {
     const record = this.#accounts.get(accountKey(this.#serverId, accountNumber));
-    if (record === undefined) throw new RangeError(`${accountNumber} is none of the accounts`);
+    if (record === undefined) throw new RangeError(`unknown account ${accountNumber}`);
     return record;
   }
 
@@ -171,7 +172,7 @@ export class LogWitness {
       account.sequence = sequence;
       account.to = to;
       account.writtenMs[sequence] = timestampMs;
-      this.#judged += 1;
+      this.#accepted += 1;
       this.#ledger.saw(account.accountNumber, sequence, value, "the log");
       waiting.push({ account, sample: { sequence, from, to, value } });
     }

@@ -10,12 +10,11 @@ const LARGEST_MOVE_MINOR = 5_000;
 const MARGIN_MINOR = 20_000;
 const MAX_POSITIONS = 5;
 /**
- * Of an account's valuations: those that say what the one before said, and those in which it
- * trades.
+ * Shares of an account's valuations that repeat the one before, and in which it trades.
  */
 const UNCHANGED = 0.25;
 const TRADES = 0.05;
-/** Every so many accounts one moves ten times as often as the others, and trades all the time. */
+/** One of this many accounts moves ten times as often as the others, and trades all the time. */
 const BUSY_EVERY = 10;
 const BUSY_FACTOR = 10;
 const BUSY_TRADES = 0.8;
@@ -30,8 +29,8 @@ interface Trader {
 }
 
 /**
- * Raw valuations of accounts whose market moves, which trade now and then, and of which some repeat
- * themselves.
+ * Publishes raw valuations of accounts in a moving market. Accounts trade sometimes, and some
+ * valuations repeat the one before.
  */
 export class SeededMarket {
   readonly #producer: Producer;
@@ -63,7 +62,7 @@ export class SeededMarket {
     }));
   }
 
-  /** Valuations published. */
+  /** Number of published valuations. */
   get valuations(): number {
     return this.#valuations;
   }
@@ -79,21 +78,21 @@ export class SeededMarket {
     }, ROUND_MS);
   }
 
-  /** Publishes one valuation of every account, each saying something new. */
+  /** Publishes one valuation of every account, each with a change. */
   async round(): Promise<void> {
     for (const trader of this.#traders) this.#publish(trader, true);
     await Promise.all(this.#sends);
   }
 
-  /** Publishes valuations of one account, each saying something new. */
+  /** Publishes valuations of one account, each with a change. */
   async burst(accountNumber: string, count: number): Promise<void> {
     const trader = this.#traders.find((one) => one.accountNumber === accountNumber);
-    if (trader === undefined) throw new RangeError(`${accountNumber} is none of the accounts`);
+    if (trader === undefined) throw new RangeError(`unknown account ${accountNumber}`);
     for (let index = 0; index < count; index += 1) this.#publish(trader, true);
     await Promise.all(this.#sends);
   }
 
-  /** Resolves when all that was published is in the log. */
+  /** Resolves when all published valuations are in the log. */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;

@@ -1,25 +1,25 @@
 import type { ReplayFrame } from "@kapi/contracts";
 
-/** Where a client is in one account's stream, and what may come next there. */
+/** The position of a client in one account's stream, and the messages that may follow. */
 export class Place {
-  /** The last sequence that was processed: what the client comes back with. */
+  /** The last processed sequence, with which the client reconnects. */
   processed = 0;
-  /** Until this sequence it gets what it has missed. */
+  /** The last sequence of the running replay. */
   replayedUpTo = 0;
-  /** Whether what was asked for last has been answered. */
+  /** Whether the last subscribe was answered. */
   isOpen = false;
-  /** What was asked for and has had no notice yet. */
+  /** Subscribes that have no notice yet. */
   #asked: number | null = null;
   #next = 0;
 
-  /** A subscription with `afterSequence` is asked for; gives that sequence. */
+  /** Records a subscribe with `afterSequence`; returns that sequence. */
   ask(): number {
     this.#asked = this.processed;
     this.isOpen = false;
     return this.processed;
   }
 
-  /** Takes a replay notice in; the answer is what is wrong with it, or null. */
+  /** Applies a replay notice; returns its violation, or null. */
   takeNotice(notice: ReplayFrame): string | null {
     const asked = this.#asked;
     this.#asked = null;
@@ -34,7 +34,7 @@ export class Place {
     return null;
   }
 
-  /** Takes a sample in; the answer is what is wrong with its sequence, or null. */
+  /** Applies a sample; returns the violation of its sequence, or null. */
   takeSample(sequence: number): string | null {
     const expected = this.#next;
     this.processed = sequence;
@@ -43,7 +43,7 @@ export class Place {
     return sequence === expected ? null : `sample ${sequence} came where ${expected} follows`;
   }
 
-  /** In the middle of a stream a notice tells of a gap, and of nothing else. */
+  /** In the middle of a stream a notice can only announce a gap. */
   #gapNotice(notice: ReplayFrame): Expected {
     const { firstAvailableSequence: first, lastAvailableSequence: last } = notice;
     const fault = first > this.#next ? null : `a notice came although ${this.#next} was still to be had`;

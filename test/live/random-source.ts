@@ -1,12 +1,12 @@
 import { uniformFloat64 } from "pure-rand/distribution/uniformFloat64";
 import { mersenne } from "pure-rand/generator/mersenne";
 
-/** Random choices that a seed fixes, each taker with a stream of its own. */
+/** Seeded random choices; each user forks its own stream. */
 export class RandomSource {
   readonly #generator: ReturnType<typeof mersenne>;
 
   constructor(seed: number) {
-    // The other generators of pure-rand begin alike for all small seeds, and so would forks.
+    // The other generators of pure-rand start with similar numbers for small seeds, as forks would.
     this.#generator = mersenne(seed);
   }
 
@@ -20,7 +20,7 @@ export class RandomSource {
     return first + Math.floor(this.next() * (last - first + 1));
   }
 
-  /** Whether something of this probability happens. */
+  /** Returns true with this probability. */
   happens(probability: number): boolean {
     return this.next() < probability;
   }
@@ -31,12 +31,12 @@ export class RandomSource {
     return item;
   }
 
-  /** Times between things that happen at random, `mean` on average. */
+  /** Random intervals with the mean `mean`. */
   exponential(mean: number): number {
     return -Math.log(1 - this.next()) * mean;
   }
 
-  /** Another stream, fixed by this one. */
+  /** Another stream, derived from this one. */
   fork(): RandomSource {
     return new RandomSource(Math.floor(this.next() * 4_294_967_296));
   }

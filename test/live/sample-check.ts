@@ -1,6 +1,6 @@
 /**
- * What a sample must say, worked out anew from the raw valuations of its interval. Nothing here
- * comes from the metrics service, so that both would have to be wrong in the same way.
+ * Computes a sample from the raw valuations of its interval, without code of the metrics service,
+ * so that an error there is not repeated here.
  */
 import { createHash } from "node:crypto";
 
@@ -13,8 +13,8 @@ export interface RawValuation extends Valuation {
   readonly offset: number;
 }
 
-/** An account's sample as the log has it, by its headers. */
-export interface JudgedSample {
+/** An account's sample in the log, by its headers. */
+export interface AcceptedSample {
   readonly sequence: number;
   readonly from: number;
   readonly to: number;
@@ -22,12 +22,12 @@ export interface JudgedSample {
 }
 
 /**
- * What is wrong with a sample, given the account's raw valuations behind `from`, up to and with
- * `to`, and the one at `from`; one sentence each.
+ * The faults of a sample, one sentence each, given the account's raw valuations after `from` up to
+ * and including `to`, and the one at `from`.
  */
 export function sampleFaults(
   account: Account,
-  sample: JudgedSample,
+  sample: AcceptedSample,
   interval: readonly RawValuation[],
   held: RawValuation | null,
 ): string[] {
@@ -44,8 +44,8 @@ interface Account {
 }
 
 /**
- * The sample of these valuations, of which there must be one. `held` is what the sample before
- * says: it held when this one's interval began. Of equal lows the earliest counts.
+ * The sample of these valuations; at least one is required. `held` has the values of the sample
+ * before, with which the interval starts. Of equal lows the earliest wins.
  */
 export function expectedFrame(
   { serverId, accountNumber }: Account,
@@ -88,7 +88,7 @@ function eventId(namespace: string, name: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/** Whether two valuations say the same of the account: the second of such two makes no sample. */
+/** Whether two valuations have equal values: the second of them causes no sample. */
 export function saySame(left: Valuation, right: Valuation): boolean {
   return (
     left.balanceMinor === right.balanceMinor &&

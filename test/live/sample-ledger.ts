@@ -8,8 +8,8 @@ interface Entry {
 }
 
 /**
- * The bytes of every (account, sequence) that anybody has seen: a client after whichever reconnect,
- * at whichever process, or the log itself. Once seen, they must always be the same.
+ * The bytes of every (account, sequence), as seen by any client or the log. They must always be
+ * equal.
  */
 export class SampleLedger {
   readonly #violations: Violations;
@@ -33,7 +33,7 @@ export class SampleLedger {
     }
   }
 
-  /** The highest sequence that anybody has seen of an account. */
+  /** The highest seen sequence of an account. */
   highest(accountNumber: string): number {
     return Math.max(0, (this.#accounts.get(accountNumber)?.length ?? 0) - 1);
   }

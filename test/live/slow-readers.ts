@@ -5,9 +5,9 @@ import { Delays } from "./delays.ts";
 import type { FleetMember, LiveLoad } from "./fleet.ts";
 
 const SAMPLE_INTERVAL_MS = 100;
-/** How long the network's buffers, and the server's, may take to fill. */
+/** Time limit for filling the buffers of the network and the server. */
 const FILL_TIMEOUT_MS = 60_000;
-/** The server looks once a second who is stuck. */
+/** The server checks once a second for stuck sockets. */
 const CLOSE_MARGIN_MS = 3_000;
 const CLOSED_TIMEOUT_MS = 30_000;
 const SLOW_CONSUMER = 4408;
@@ -49,8 +49,8 @@ export interface SlowReaderFigures {
 }
 
 /**
- * Two of a process's clients stop reading: one for a while, the other until it is given up. Both
- * subscribe to everything.
+ * Two of a process's clients stop reading: one for some time, the other until it is closed. Both
+ * subscribe to all accounts.
  */
 export async function slowReaders(options: SlowReaderOptions): Promise<SlowReaderFigures> {
   const { stream, others, late, stuck } = options;

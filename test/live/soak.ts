@@ -1,10 +1,9 @@
 /**
- * `npm run scenario -- live-soak`: a whole kapi with the simulated trading server, whose accounts
- * trade by themselves, and clients of the live stream that trust nothing. First two of them stop
- * reading, for 20 and 60 seconds; then, until the time is over, processes are killed, held and
- * moved while the clients cut their sockets, 500 times and more. Whatever is not as documented is
- * printed, and ends it with exit code 1. `LIVE_SOAK_MINUTES` (10) and `LIVE_SEED` set time and
- * choices.
+ * `npm run scenario -- live-soak`: a whole kapi with the simulated trading server, with accounts
+ * that trade automatically and clients of the live stream that verify every message. First two
+ * clients stop reading, for 20 and 60 seconds. Then processes are killed, paused and moved while
+ * the clients cut their sockets, 500 times and more. Violations are printed, and make the exit code
+ * 1. `LIVE_SOAK_MINUTES` (10) and `LIVE_SEED` set the duration and the random choices.
  */
 import { delay } from "@kapi/kernel";
 import { createKafka } from "@kapi/kafka";
@@ -29,7 +28,7 @@ const ACCOUNTS = 40;
 const CLIENTS = 4;
 /** Of all clients together; 500 and more in the eight minutes that a whole run has for them. */
 const CUTS_PER_MINUTE = 70;
-/** Now and then a client stays away for longer than the windows of busy accounts reach back. */
+/** Sometimes a client is disconnected for longer than the windows of busy accounts. */
 const LONG_ABSENCE = { ms: 25_000, probability: 0.02 };
 /** How long a client is disconnected on average. */
 const MEAN_ABSENCE_MS = 1_000;
@@ -72,7 +71,7 @@ interface Soak {
   readonly random: RandomSource;
 }
 
-/** Everything but the metrics service, whose processes are the fleet's. */
+/** All services except metrics, whose processes belong to the fleet. */
 async function begin(stack: TestStack, random: RandomSource): Promise<Soak> {
   const demo = await stack.makeDemo();
   const { servers, topicPrefix, secrets } = stack;
@@ -107,8 +106,7 @@ async function begin(stack: TestStack, random: RandomSource): Promise<Soak> {
 }
 
 /**
- * Two readers stop, while every valuation makes a sample, so that there is enough to fill their
- * sockets with.
+ * Two readers stop. Every valuation causes a sample, so that their sockets fill.
  */
 async function readSlowly({ fleet, trial }: Soak): Promise<SlowReaderFigures> {
   const every = await fleet.add("uncoalesced", "sequencer", { COALESCE_MS: "0" });
@@ -132,7 +130,7 @@ async function readSlowly({ fleet, trial }: Soak): Promise<SlowReaderFigures> {
   for (const { name, counts } of [...others, late]) {
     if (counts.connections !== 1) trial.violations.add(`${name} lost its connection because of a slow reader`);
   }
-  // Where the machine cannot keep up with everybody reading, every reader is a slow one.
+  // On an overloaded machine every reader is slow.
   const keepsUp = figures.control.delays.at(0.99) < KEEPS_UP_MS;
   for (const { name, counts } of others) {
     if (counts.gaps > 0 && keepsUp) trial.violations.add(`${name} had a gap because of a slow reader`);
@@ -142,13 +140,13 @@ async function readSlowly({ fleet, trial }: Soak): Promise<SlowReaderFigures> {
   return figures;
 }
 
-/** Sequencers and streams are disturbed beside each other, at random, until the time is over. */
+/** Disturbs sequencers and streams concurrently, at random, until the time is over. */
 async function disturb({ fleet, random }: Soak, endMs: number): Promise<Disturbances> {
   const disturbances = new Disturbances(fleet, SESSION_TIMEOUT_MS);
   const sequencers = [fleet.member("sequencer-1"), fleet.member("sequencer-2")];
   const streams = [fleet.member("stream-1"), fleet.member("stream-2")];
   const repeat = async (random: RandomSource, what: readonly (() => Promise<void>)[]): Promise<void> => {
-    // Each kind once, then whichever comes.
+    // Each kind once, then at random.
     for (let turn = 0; Date.now() < endMs; turn += 1) {
       await (what[turn] ?? random.pick(what))();
       await delay(random.whole(0, MAX_REST_MS));
@@ -176,7 +174,7 @@ function progress({ trial }: Soak, beganMs: number): void {
   const cuts = sum(checkers, ({ counts }) => counts.cuts);
   const samples = sum(checkers, ({ counts }) => counts.samples);
   say(
-    `${seconds} s: ${cuts} cuts, ${samples} samples checked, ${witness.judged} in the log, ${witness.refused} refused, ${violations.count} violations`,
+    `${seconds} s: ${cuts} cuts, ${samples} samples checked, ${witness.accepted} accepted, ${witness.refused} rejected, ${violations.count} violations`,
   );
 }
 
@@ -194,7 +192,7 @@ function summary({ trial }: Soak, disturbances: Disturbances, slow: SlowReaderFi
 cuts                     ${total(({ counts }) => counts.cuts)}, connections ${total(({ counts }) => counts.connections)}
 closed by the server     ${[...closes].map(([code, count]) => `${code}: ${count}`).join(", ")}
 disturbances             ${done.join(", ")}
-samples in the log       ${witness.judged}, refused by the judge ${witness.refused}, valuations that said nothing new ${witness.unchanged}
+samples in the log       ${witness.accepted} accepted, ${witness.refused} rejected, ${witness.unchanged} unchanged valuations
 samples checked          ${total(({ counts }) => counts.samples)} at clients, each with its interval's minimum
 replays truncated        ${total(({ counts }) => counts.truncated)}, gaps announced to slow readers ${total(({ counts }) => counts.gaps)}, from a process behind the client ${total(({ counts }) => counts.behind)}
 delay, all reading       ${slow.control.delays.toString()}

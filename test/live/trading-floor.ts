@@ -59,7 +59,7 @@ export class TradingFloor {
     if (answer.status !== 202) throw new Error(`a deposit was answered with ${answer.status}`);
   }
 
-  /** The market stands still, and nobody trades: nothing is valued any more. */
+  /** Stops the market and all trading, so that there are no more valuations. */
   async close(): Promise<void> {
     await this.#control("PUT", "/market", { paused: true });
   }

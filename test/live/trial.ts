@@ -24,11 +24,11 @@ export interface TrialOptions {
   readonly managementKey: string;
   readonly accounts: readonly string[];
   readonly random: RandomSource;
-  /** Hears of the first violations as they come. */
+  /** Called for the first violations. */
   readonly tell?: (text: string) => void;
 }
 
-/** Clients and the log, held against each other for as long as a trial lasts. */
+/** Compares clients with the log during a trial. */
 export class Trial {
   readonly violations: Violations;
   readonly witness: LogWitness;
@@ -76,22 +76,22 @@ export class Trial {
   }
 
   /**
-   * To be called when nothing is valued any more: waits until the log has everything and every
-   * client has what the log has, and tells what does not come within `timeoutMs`.
+   * Call it after the last valuation: waits until the log is complete and every client has all its
+   * samples. Reports what is missing after `timeoutMs`.
    */
   async settle(timeoutMs: number): Promise<void> {
     for (const checker of this.checkers) checker.cutting = false;
     const endMs = Date.now() + timeoutMs;
     let quietSinceMs = Date.now();
-    let judged = this.witness.judged;
+    let accepted = this.witness.accepted;
     let behind = this.#unsettled();
-    // Once nothing is missing nothing may come any more either.
+    // Once nothing is missing, no further message may arrive.
     while (behind !== null || Date.now() - quietSinceMs < 20 * SETTLE_POLL_MS) {
       if (Date.now() > endMs) break;
       await delay(SETTLE_POLL_MS);
       behind = this.#unsettled();
-      if (behind !== null || this.witness.judged !== judged) quietSinceMs = Date.now();
-      judged = this.witness.judged;
+      if (behind !== null || this.witness.accepted !== accepted) quietSinceMs = Date.now();
+      accepted = this.witness.accepted;
     }
     if (behind !== null) this.violations.add(behind);
     await this.stop();
@@ -99,7 +99,7 @@ export class Trial {
     this.#checkNotices();
   }
 
-  /** Ends all clients and the reading of the log. */
+  /** Stops all clients and the reader of the log. */
   async stop(): Promise<void> {
     await Promise.all(this.checkers.map((checker) => checker.stop()));
     await this.#scope.stop();
@@ -128,7 +128,7 @@ export class Trial {
     }
   }
 
-  /** What a notice says is kept must reach back as far as a window does, also after a restart. */
+  /** A notice must report a whole window as available, also after a restart. */
   #checkNotices(): void {
     for (const { name, notices } of this.checkers) {
       for (const { accountNumber, first, last, atMs } of notices) {

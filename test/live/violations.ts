@@ -1,6 +1,6 @@
 const MAX_KEPT = 50;
 
-/** What was wrong; all that take part in a trial tell it here. */
+/** Collects the violations of a trial. */
 export class Violations {
   readonly kept: string[] = [];
   #count = 0;

@@ -8,14 +8,13 @@ import { expectedFrame } from "./sample-check.ts";
 
 const INTERVAL_MS = 40;
 /**
- * Of its samples: those that follow the log, of which the first one there counts; the others must
- * not.
+ * Number of its samples that follow the log: only the first one there is accepted.
  */
 const RIGHT = 0.6;
 
 /**
- * A zombie writer: it has lost the partition of its accounts and does not know. It writes samples
- * of some valuations that have no sample yet, and samples that do not follow the last one.
+ * A zombie writer has lost its partition without knowing it. It writes samples of some valuations
+ * without a sample, and samples that do not follow the last one.
  */
 export class ZombieWriter {
   readonly #producer: Producer;

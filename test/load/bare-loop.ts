@@ -18,7 +18,7 @@ redis.register_function('bare_take', function(keys, args)
 end)`;
 
 /**
- * Of topics that no service reads: what is published here is nobody's to take in, nor to refuse.
+ * Prefix of topics that no service reads.
  */
 const TOPIC_PREFIX = "bare-loop.";
 /** As many as kapi's own topics have on one machine. */

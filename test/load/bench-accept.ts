@@ -13,7 +13,16 @@ import type { Stack } from "@kapi/local";
 import { createLogger } from "@kapi/runtime";
 import { Pool } from "undici";
 
-import { ACCOUNTS, CONCURRENCY, deposit, openWorld, post, repeatsSoFar, statusOf, type World } from "./accept-world.ts";
+import {
+  ACCOUNTS,
+  CONCURRENCY,
+  deposit,
+  startAcceptHarness,
+  post,
+  repeatsSoFar,
+  statusOf,
+  type AcceptHarness,
+} from "./accept-harness.ts";
 import { type BarePath, startBarePath } from "./bare-path/index.ts";
 import { compareTelemetry } from "./compare-telemetry.ts";
 import { FinalCommands } from "./final-commands.ts";
@@ -48,7 +57,7 @@ const STILL_WARM_UP_MS = 1_000;
 /** What a request for a deposit passes through before its 202. */
 const ON_THE_WAY_TO_202 = new Set(["gateway", "command-status"]);
 /** Everything that the phases share. */
-interface Bench extends World {
+interface Bench extends AcceptHarness {
   /** Called for each final event that is read from Kafka. */
   readonly finals: FinalCommands;
 }
@@ -294,8 +303,8 @@ async function besideBullmq(
 }
 
 /** A deposit, until it is succeeded. */
-async function depositToItsEnd({ finals, ...world }: Bench): Promise<void> {
-  await finals.wait(await deposit(world));
+async function depositToItsEnd({ finals, ...harness }: Bench): Promise<void> {
+  await finals.wait(await deposit(harness));
 }
 
 async function measure(bench: Bench, environment: Record<string, string>): Promise<void> {
@@ -338,12 +347,12 @@ requests answered 500 and sent again: ${repeatsSoFar()}`);
 
 async function run(): Promise<void> {
   const telemetry = await benchTelemetry(process.env["BENCH_TELEMETRY"] === "on" ? SAMPLED_SHARE : null);
-  const world = await openWorld(STATE_DIR, telemetry.environment);
+  const harness = await startAcceptHarness(STATE_DIR, telemetry.environment);
   try {
-    const { servers, topicPrefix } = world.stack;
-    const { finals, stop } = await readFinals(world.stack);
+    const { servers, topicPrefix } = harness.stack;
+    const { finals, stop } = await readFinals(harness.stack);
     await measure(
-      { ...world, finals },
+      { ...harness, finals },
       {
         REDIS_URL: servers.redisUrl,
         POSTGRES_URL: servers.postgresUrl,
@@ -353,7 +362,7 @@ async function run(): Promise<void> {
     );
     await stop();
   } finally {
-    await world.stop();
+    await harness.stop();
     await telemetry.stop();
   }
 }

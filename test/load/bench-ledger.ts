@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- ledger`: whether the credit ledger keeps up. Usage entries are written to the
+ * `npm run bench -- ledger`: checks that the credit ledger keeps up. It writes usage entries to the
  * 64 streams at a fixed rate, and the organization service moves them into PostgreSQL. Starts
  * servers and services of its own. Printed every few seconds and in the end: legs recorded, how old
  * the oldest entry is that still waits, and the processor time of everybody.

@@ -16,6 +16,6 @@ export function table(aims: readonly Aim[]): string {
 }
 
 function row({ what, figure, aim, isMet, bound }: Aim): string {
-  const judged = aim === undefined ? "" : `   aim ${aim}: ${isMet === true ? "met" : "MISSED"}`;
-  return `${what.padEnd(66)} ${figure}${judged}${bound === undefined ? "" : `   bound by ${bound}`}`;
+  const result = aim === undefined ? "" : `   aim ${aim}: ${isMet === true ? "met" : "MISSED"}`;
+  return `${what.padEnd(66)} ${figure}${result}${bound === undefined ? "" : `   bound by ${bound}`}`;
 }

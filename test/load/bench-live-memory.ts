@@ -7,7 +7,7 @@ import { freePort } from "@kapi/servers";
 import type { Aim } from "./bench-live-aims.ts";
 import { type Memory, settledMemory } from "./bench-live-inspector.ts";
 import { figuresOf } from "./bench-live-trial.ts";
-import { type Clients, FIRST_ACCOUNT, LiveWorld, type MetricsProcess, until } from "./bench-live-world.ts";
+import { type Clients, FIRST_ACCOUNT, LiveHarness, type MetricsProcess, until } from "./bench-live-harness.ts";
 
 const SOCKETS = 5_000;
 const AIM_SOCKET_BYTES = 20_000;
@@ -34,19 +34,19 @@ const KB = 1_000;
  * restarts.
  */
 export async function sockets(): Promise<Aim[]> {
-  const world = await LiveWorld.start();
+  const harness = await LiveHarness.start();
   try {
     const inspector = await freePort();
-    await world.metrics({ ...UNCOALESCED, ROLES: "sequencer" });
-    const source = await world.source(SOCKETS);
+    await harness.metrics({ ...UNCOALESCED, ROLES: "sequencer" });
+    const source = await harness.source(SOCKETS);
     await source.call("each", { times: SAMPLES_BEFORE_RESTART, perSecond: PRIME_PER_SECOND });
-    await until("all samples", async () => (await world.samples()) >= SOCKETS * SAMPLES_BEFORE_RESTART);
+    await until("all samples", async () => (await harness.samples()) >= SOCKETS * SAMPLES_BEFORE_RESTART);
     const env = { ...UNCOALESCED, ROLES: "stream", NODE_OPTIONS: `--inspect=127.0.0.1:${inspector}` };
-    const metrics = await world.metrics(env);
-    const clients = await world.clients();
-    await practise(world, clients, metrics);
+    const metrics = await harness.metrics(env);
+    const clients = await harness.clients();
+    await practise(harness, clients, metrics);
     const before = await settledMemory(inspector, metrics.pid);
-    await openAll(world, clients, metrics, SOCKETS);
+    await openAll(harness, clients, metrics, SOCKETS);
     const after = await settledMemory(inspector, metrics.pid);
     const each = difference(before, after, SOCKETS);
     const weight: Aim = {
@@ -55,9 +55,9 @@ export async function sockets(): Promise<Aim[]> {
       aim: `<= ${AIM_SOCKET_BYTES / KB} KB`,
       isMet: each.resident <= AIM_SOCKET_BYTES,
     };
-    return [weight, await comeBack(world, clients, metrics)];
+    return [weight, await comeBack(harness, clients, metrics)];
   } finally {
-    await world.stop();
+    await harness.stop();
   }
 }
 
@@ -65,9 +65,9 @@ export async function sockets(): Promise<Aim[]> {
  * The stream process restarts; then every client comes back at once, with the last sequence it has
  * processed.
  */
-async function comeBack(world: LiveWorld, clients: Clients, metrics: MetricsProcess): Promise<Aim> {
+async function comeBack(harness: LiveHarness, clients: Clients, metrics: MetricsProcess): Promise<Aim> {
   await metrics.stop();
-  const again = await world.metrics({ ...UNCOALESCED, ROLES: "stream" }, metrics.port);
+  const again = await harness.metrics({ ...UNCOALESCED, ROLES: "stream" }, metrics.port);
   const readyMs = performance.now();
   const tries = await Promise.all(clients.workers.map((worker) => worker.call("comeBack", { back: BEHIND })));
   const connectedMs = performance.now();
@@ -83,13 +83,13 @@ async function comeBack(world: LiveWorld, clients: Clients, metrics: MetricsProc
   };
 }
 
-async function practise(world: LiveWorld, clients: Clients, metrics: MetricsProcess): Promise<void> {
-  await openAll(world, clients, metrics, PRACTICE_SOCKETS);
+async function practise(harness: LiveHarness, clients: Clients, metrics: MetricsProcess): Promise<void> {
+  await openAll(harness, clients, metrics, PRACTICE_SOCKETS);
   await Promise.all(clients.workers.map((worker) => worker.call("close", null)));
 }
 
-async function openAll(world: LiveWorld, clients: Clients, metrics: MetricsProcess, count: number): Promise<void> {
-  const address = world.live(metrics);
+async function openAll(harness: LiveHarness, clients: Clients, metrics: MetricsProcess, count: number): Promise<void> {
+  const address = harness.live(metrics);
   await clients.open({ ...address, firstAccount: FIRST_ACCOUNT, accounts: 1, sockets: count, accountStep: 1 });
   await until("a sample for every socket", async () => (await figuresOf(clients.workers)).started === count);
 }
@@ -98,25 +98,25 @@ async function openAll(world: LiveWorld, clients: Clients, metrics: MetricsProce
  * Memory of account windows, and the time until a process with very many accounts is ready again.
  */
 export async function restart(): Promise<Aim[]> {
-  const world = await LiveWorld.start();
+  const harness = await LiveHarness.start();
   try {
     const inspector = await freePort();
     const env = { ...UNCOALESCED, WINDOW_BUDGET_MIB, NODE_OPTIONS: `--inspect=127.0.0.1:${inspector}` };
-    let metrics = await world.metrics(env);
-    const source = await world.source(ACCOUNTS);
+    let metrics = await harness.metrics(env);
+    const source = await harness.source(ACCOUNTS);
     const empty = await settledMemory(inspector, metrics.pid);
     const aims: Aim[] = [];
     let written = 0;
     for (const samples of [1, SAMPLES_EACH]) {
       await source.call("each", { times: samples - written, perSecond: FILL_PER_SECOND });
       written = samples;
-      await until("all samples", async () => (await world.samples()) >= ACCOUNTS * samples, FILL_TIMEOUT_MS);
+      await until("all samples", async () => (await harness.samples()) >= ACCOUNTS * samples, FILL_TIMEOUT_MS);
       const memory = await settledMemory(inspector, metrics.pid);
       const each = `${ACCOUNTS} accounts with ${samples} ${samples === 1 ? "sample" : "samples"} each`;
       aims.push({ what: `memory of an account, ${each}`, figure: textOf(difference(empty, memory, ACCOUNTS)) });
       for (const signal of ["SIGTERM", "SIGKILL"] as const) {
         await metrics.stop(signal);
-        metrics = await world.metrics(env);
+        metrics = await harness.metrics(env);
         aims.push({
           what: `ready after ${signal}, ${each}`,
           figure: `${(metrics.readyMs / 1_000).toFixed(1)} s`,
@@ -128,7 +128,7 @@ export async function restart(): Promise<Aim[]> {
     }
     return aims;
   } finally {
-    await world.stop();
+    await harness.stop();
   }
 }
 

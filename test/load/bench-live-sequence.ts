@@ -14,7 +14,7 @@ import {
   type Setup,
   type Trial,
 } from "./bench-live-trial.ts";
-import { type Clients, FIRST_ACCOUNT, LiveWorld, until } from "./bench-live-world.ts";
+import { type Clients, FIRST_ACCOUNT, LiveHarness, until } from "./bench-live-harness.ts";
 import { startWorker } from "./bench-live-workers.ts";
 
 /** Accounts with a socket each. */
@@ -92,54 +92,54 @@ export async function fanOut(): Promise<Aim[]> {
 }
 
 async function throughBareLoop(mode: "each" | "all", route: Route, startAt: number, label: string): Promise<Found> {
-  const world = await LiveWorld.start();
+  const harness = await LiveHarness.start();
   try {
     const bare = startWorker<BareMethods>("bench-live-bare.ts");
-    await world.scope.start("bare loop", () => ({ value: null, stop: () => bare.stop() }));
-    const { kafkaBrokers: brokers, topicPrefix } = world.environment;
+    await harness.scope.start("bare loop", () => ({ value: null, stop: () => bare.stop() }));
+    const { kafkaBrokers: brokers, topicPrefix } = harness.environment;
     const port = await bare.call("start", { brokers, topicPrefix, mode });
-    const clients = await world.clients();
+    const clients = await harness.clients();
     await openRoute(clients, { host: "127.0.0.1", port, path: "/", subscribe: null }, route);
-    return await searchWith(world, clients, route, new Map([["bare loop", bare.pid]]), startAt, label);
+    return await searchWith(harness, clients, route, new Map([["bare loop", bare.pid]]), startAt, label);
   } finally {
-    await world.stop();
+    await harness.stop();
   }
 }
 
 /** Through one metrics process for each entry of `roles`; the clients are at the last one. */
 async function throughMetrics(route: Route, startAt: number, label: string, roles: readonly string[]): Promise<Found> {
-  const world = await LiveWorld.start();
+  const harness = await LiveHarness.start();
   try {
     const pids = new Map<string, number>();
     let address = { port: 0 };
     for (const ROLES of roles) {
-      const metrics = await world.metrics({ ...UNCOALESCED, ROLES });
+      const metrics = await harness.metrics({ ...UNCOALESCED, ROLES });
       pids.set(roles.length === 1 ? "metrics" : ROLES, metrics.pid);
       address = metrics;
     }
-    const clients = await world.clients();
-    await openRoute(clients, world.live(address), route);
-    return await searchWith(world, clients, route, pids, startAt, label);
+    const clients = await harness.clients();
+    await openRoute(clients, harness.live(address), route);
+    return await searchWith(harness, clients, route, pids, startAt, label);
   } finally {
-    await world.stop();
+    await harness.stop();
   }
 }
 
-async function openRoute(clients: Clients, address: ReturnType<LiveWorld["live"]>, route: Route): Promise<void> {
+async function openRoute(clients: Clients, address: ReturnType<LiveHarness["live"]>, route: Route): Promise<void> {
   const accounts = route.shared ? route.accounts : route.accounts / route.sockets;
   const accountStep = route.shared ? 0 : accounts;
   await clients.open({ ...address, firstAccount: FIRST_ACCOUNT, accounts, sockets: route.sockets, accountStep });
 }
 
 async function searchWith(
-  world: LiveWorld,
+  harness: LiveHarness,
   clients: Clients,
   route: Route,
   pids: ReadonlyMap<string, number>,
   startAt: number,
   label: string,
 ): Promise<Found> {
-  const source = await world.source(route.accounts);
+  const source = await harness.source(route.accounts);
   const subscriptions = route.shared ? route.sockets * route.accounts : route.accounts;
   await source.call("each", { times: 1, perSecond: PRIME_PER_SECOND });
   const isPrimed = async (): Promise<boolean> => (await figuresOf(clients.workers)).started === subscriptions;

@@ -7,7 +7,7 @@ import { setTimeout } from "node:timers/promises";
 import { MAX_LATENCY_MS } from "./bench-live-socket.ts";
 import type { ClientFigures, ClientMethods } from "./bench-live-clients.ts";
 import type { SourceMethods } from "./bench-live-source.ts";
-import { until } from "./bench-live-world.ts";
+import { until } from "./bench-live-harness.ts";
 import type { Worker } from "./bench-live-workers.ts";
 import { type ProcessorTimes, processorTimes } from "./processor-time.ts";
 

@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- live`: how fast valuations become samples on live sockets, and what that costs
  * in processor time and memory, beside two bare loops, in one run. Starts servers and processes of
- * its own; the account service is stood in for by a route that says of every account that it
+ * its own; a stub route replaces the account service: every account
  * exists. Everything, source and clients too, shares the machine: the ratios count.
  * `npm run bench -- live sequence fanout` runs only these parts.
  */

@@ -10,7 +10,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
 import pg from "pg";
 
-import { deposit, openWorld, statusOf, type World } from "./accept-world.ts";
+import { deposit, startAcceptHarness, statusOf, type AcceptHarness } from "./accept-harness.ts";
 
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench-storage");
 const DEPOSITS = Number(process.env["BENCH_DEPOSITS"] ?? 20_000);
@@ -29,18 +29,18 @@ const SCAN_COUNT = 1_000;
 type Sizes = ReadonlyMap<string, number>;
 
 /** Makes deposits and waits until each command is final, at every reader. */
-async function makeDeposits(world: World, count: number): Promise<void> {
+async function makeDeposits(harness: AcceptHarness, count: number): Promise<void> {
   let left = count;
   let last = "";
   const loop = async (): Promise<void> => {
     while (left > 0) {
       left -= 1;
-      last = await deposit(world);
+      last = await deposit(harness);
     }
   };
   await Promise.all(Array.from({ length: CONCURRENT_DEPOSITS }, loop));
   const deadlineMs = performance.now() + FINAL_DEADLINE_MS;
-  while ((await statusOf(world, last)) !== "succeeded") {
+  while ((await statusOf(harness, last)) !== "succeeded") {
     if (performance.now() > deadlineMs) throw new Error(`command ${last} did not succeed in ${FINAL_DEADLINE_MS} ms`);
     await delay(FINAL_POLL_MS);
   }
@@ -103,7 +103,7 @@ interface Storage {
   readonly sizes: Sizes;
 }
 
-async function storageOf({ stack }: World): Promise<readonly Storage[]> {
+async function storageOf({ stack }: AcceptHarness): Promise<readonly Storage[]> {
   const { postgresUrl, redisUrl } = stack.servers;
   return [
     { title: "PostgreSQL, table with its indexes", sizes: await tableSizes(postgresUrl) },
@@ -112,12 +112,12 @@ async function storageOf({ stack }: World): Promise<readonly Storage[]> {
   ];
 }
 
-const world = await openWorld(STATE_DIR, {});
+const harness = await startAcceptHarness(STATE_DIR, {});
 try {
-  await makeDeposits(world, WARM_UP_DEPOSITS);
-  const before = await storageOf(world);
-  await makeDeposits(world, DEPOSITS);
-  const after = await storageOf(world);
+  await makeDeposits(harness, WARM_UP_DEPOSITS);
+  const before = await storageOf(harness);
+  await makeDeposits(harness, DEPOSITS);
+  const after = await storageOf(harness);
   console.log(`bytes per deposit, over ${DEPOSITS} deposits`);
   for (const [index, { title, sizes }] of after.entries()) {
     console.log(`\n${title}`);
@@ -128,5 +128,5 @@ try {
     }
   }
 } finally {
-  await world.stop();
+  await harness.stop();
 }

@@ -62,7 +62,7 @@ interface Audience {
   readonly oneCanHang: boolean;
 }
 
-/** What was used by a moment. */
+/** Resources used until a point in time. */
 interface Used {
   readonly processor: ProcessorTimes;
   readonly transactions: number;
@@ -99,7 +99,7 @@ class Bench {
     return { organizationIds, endpoints, oneCanHang };
   }
 
-  /** From now on the endpoint that can hang does, or answers again, also what it held back. */
+  /** Makes the endpoint hang, or answer again, including the delayed deliveries. */
   async hang(hangs: boolean): Promise<void> {
     await fetch(`${this.#receiverUrl}/${hangs ? "hang" : "answer"}`);
   }

@@ -6,7 +6,7 @@
  */
 import path from "node:path";
 
-import { deposit, CONCURRENCY, openWorld, statusOf, type World } from "./accept-world.ts";
+import { deposit, CONCURRENCY, startAcceptHarness, statusOf, type AcceptHarness } from "./accept-harness.ts";
 import { closedLoop } from "./measure.ts";
 import { processorTimes } from "./processor-time.ts";
 import { benchTelemetry, SAMPLED_SHARE } from "./telemetry.ts";
@@ -26,7 +26,7 @@ const READ_COMMANDS = 100;
 
 interface Side {
   readonly label: string;
-  readonly world: World;
+  readonly harness: AcceptHarness;
   readonly commandIds: readonly string[];
   stop(): Promise<void>;
 }
@@ -45,9 +45,9 @@ export async function compareTelemetry(): Promise<void> {
   const sides: Side[] = [];
   try {
     for (const share of SHARES) sides.push(await openSide(share));
-    await compare("POST deposit", sides, ({ world }) => deposit(world));
-    await compare("GET command", sides, ({ world, commandIds }) =>
-      statusOf(world, commandIds[Math.floor(Math.random() * commandIds.length)] ?? ""),
+    await compare("POST deposit", sides, ({ harness }) => deposit(harness));
+    await compare("GET command", sides, ({ harness, commandIds }) =>
+      statusOf(harness, commandIds[Math.floor(Math.random() * commandIds.length)] ?? ""),
     );
   } finally {
     for (const side of sides) await side.stop();
@@ -56,14 +56,14 @@ export async function compareTelemetry(): Promise<void> {
 
 async function openSide(share: string | null): Promise<Side> {
   const telemetry = await benchTelemetry(share);
-  const world = await openWorld(`${STATE_DIR}-${share ?? "off"}`, telemetry.environment);
-  const commandIds = await Promise.all(Array.from({ length: READ_COMMANDS }, () => deposit(world)));
+  const harness = await startAcceptHarness(`${STATE_DIR}-${share ?? "off"}`, telemetry.environment);
+  const commandIds = await Promise.all(Array.from({ length: READ_COMMANDS }, () => deposit(harness)));
   return {
     label: share === null ? "off" : `on, traces ${share}`,
-    world,
+    harness,
     commandIds,
     stop: async () => {
-      await world.stop();
+      await harness.stop();
       await telemetry.stop();
     },
   };
@@ -74,7 +74,7 @@ async function compare(label: string, sides: readonly Side[], call: (side: Side)
   for (const side of sides) await turn(side, WARM_UP_MS, call);
   for (let index = 0; index < TURNS; index += 1) {
     for (const side of index % 2 === 0 ? sides : sides.toReversed()) {
-      const pids = new Map([...side.world.stack.processes].map(([name, { pid }]) => [name, pid ?? 0]));
+      const pids = new Map([...side.harness.stack.processes].map(([name, { pid }]) => [name, pid ?? 0]));
       const before = processorTimes(pids);
       const calls = await turn(side, TURN_MS, call);
       const cost = costs.get(side);

@@ -1,17 +1,16 @@
 /**
- * Competitors that are measured in turns: what changes slowly on a machine (its neighbours, its
- * caches, its clock) then meets all alike, and their ratio says something even where each figure by
- * itself does not.
+ * Measures competitors in turns. Slow changes of a machine (neighbours, caches, clock) then affect
+ * all equally, so that their ratio is meaningful even if each figure is not.
  */
 import { closedLoop, type Figures } from "./measure.ts";
 
-/** What takes turns with others. */
+/** One of the competitors. */
 export interface Competitor {
   /** One call; rejects where the answer was not the expected one. */
   readonly call: () => Promise<unknown>;
   /** Before each of its turns. */
   readonly before?: () => unknown;
-  /** After each of its turns: what it left behind is not the next one's to carry. */
+  /** Called after each of its turns, so that remaining work does not affect the next one. */
   readonly after?: () => unknown;
 }
 

@@ -1,7 +1,6 @@
 /**
- * What the usage stream costs. A Redis of the bench's own is given the function library without the
- * one line that writes an entry, and after that the whole one again; the services know nothing of
- * it.
+ * Measures the cost of the usage stream: replaces the function library in the bench's Redis by one
+ * without the line that writes an entry, and restores it later. The services do not notice.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -13,7 +12,8 @@ const WRITES_ENTRY = /^ *redis\.call\('XADD', usage.*$/m;
 
 export interface UsageStream {
   /**
-   * From the next call on, entries are written, or none are: those charges never reach the ledger.
+   * Switches the writing of entries from the next call on. Charges without an entry never reach the
+   * ledger.
    */
   set(isOn: boolean): Promise<void>;
   close(): void;

@@ -1,8 +1,8 @@
 /**
- * A command moves only as it may (decisions, 3.1): queued → leased → succeeded or failed, back to
- * queued when an attempt got no answer, and from a final state nowhere. That holds on
- * `command.events` and for whoever polls, while the trading server is slow, refuses, loses answers
- * or is not there.
+ * A command makes only allowed transitions (decisions, 3.1): queued → leased → succeeded or failed,
+ * back to queued when an attempt got no answer, and none from a final state. This holds on
+ * `command.events` and for polling callers, while the trading server is slow, rejects, loses
+ * answers or is unavailable.
  */
 import { randomUUID } from "node:crypto";
 

@@ -1,7 +1,7 @@
 /**
- * Equal keys have one effect. However often one request is sent at once, through whichever gateway:
- * one command, one 202, one set of credentials, one movement of money. The key is the
- * organization's own, and stands for that one request for good.
+ * Equal keys have one effect. Any number of concurrent equal requests through any gateway give one
+ * command, one 202, one set of credentials and one movement of money. The key belongs to the
+ * organization, and to that request forever.
  */
 import { randomUUID } from "node:crypto";
 

@@ -1,6 +1,6 @@
 /**
- * Whatever comes at once, through however many gateways: a wallet serves exactly what was bought,
- * and is never below zero.
+ * For any concurrent requests through several gateways, a wallet serves exactly the purchased
+ * credits, and is never negative.
  */
 import { createOrganization } from "@kapi/local";
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";

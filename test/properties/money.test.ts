@@ -1,7 +1,7 @@
 /**
- * Money adds up. Whatever is asked of several accounts (deposits, withdrawals, trades, closed and
- * opened accounts, requests sent again), in the end the ledger, the trading server and the
- * organization's wallet tell the same story to the cent.
+ * Money adds up. After any requests for several accounts (deposits, withdrawals, trades, closed and
+ * opened accounts, repeated requests), the ledger, the trading server and the organization's wallet
+ * agree to the cent.
  */
 import { randomUUID } from "node:crypto";
 
@@ -190,7 +190,7 @@ async function expectBooks(story: Story, account: string): Promise<Transaction[]
   );
 }
 
-/** Each request for money that succeeded is one row, with its amount; each that failed is none. */
+/** A succeeded money request has one row with its amount; a failed one has no row. */
 function expectOnce(story: Story, ends: readonly CommandView[], rows: readonly Transaction[]): void {
   const expected = ends.flatMap((command, index) => {
     if (command.status !== "succeeded" || !command.operation.startsWith("finance.")) return [];

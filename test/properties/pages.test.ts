@@ -1,6 +1,6 @@
 /**
- * While nothing changes, the pages of a list are the list: every record once, newest first,
- * whatever the size of a page and whichever gateway answers.
+ * Without changes, the pages of a list have every record once, newest first, for any page size and
+ * gateway.
  */
 import { randomUUID } from "node:crypto";
 

@@ -4,11 +4,11 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { delay } from "@kapi/kernel";
 
 const HOST = "127.0.0.1";
-/** How often each process is asked whether it is ready, in milliseconds. */
+/** Interval of the readiness checks, in milliseconds. */
 const LOOK_INTERVAL_MS = 50;
 /**
- * A process that does not answer within this time is taken for what it was: only an answer, or none
- * to be had, tells.
+ * A process that does not answer within this time keeps its state: only a response or a failed
+ * connection changes it.
  */
 const LOOK_TIMEOUT_MS = 2_000;
 
@@ -21,9 +21,8 @@ export interface Backend {
 }
 
 /**
- * The address of a service that runs as several processes. A new connection goes to the next
- * process that says it is ready; one that is there stays where it is until that process closes it,
- * as with a balancer that knows nothing of HTTP.
+ * A TCP balancer for a service with several processes. A new connection goes to the next ready
+ * process; an existing one stays there until that process closes it.
  */
 export class Balancer {
   readonly #server: Server;
@@ -54,7 +53,7 @@ export class Balancer {
     return `${HOST}:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** How often it was looked and no process was ready, from the first time on that one was. */
+  /** Number of checks without a ready process, after the first one with a ready process. */
   get alone(): number {
     return this.#alone;
   }

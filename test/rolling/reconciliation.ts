@@ -25,8 +25,7 @@ interface WalletView {
 }
 
 /**
- * Waits until every command is final, and tells of those that did not succeed, or are more or fewer
- * than `count`.
+ * Waits until every command is final; reports failed ones, and a number other than `count`.
  */
 export async function checkCommands(client: OutsideClient, count: number, violations: Violations): Promise<void> {
   const total = async (status: string): Promise<number> => {
@@ -48,7 +47,7 @@ export async function checkCommands(client: OutsideClient, count: number, violat
   if (succeeded !== count) violations.add(`${succeeded} commands have succeeded, ${count} were accepted`);
 }
 
-/** Holds the ledger of each account against what was accepted and against the trading server. */
+/** Compares the ledger of each account with the accepted requests and the trading server. */
 export async function checkMoney(
   postgresUrl: string,
   client: OutsideClient,
@@ -84,7 +83,7 @@ export async function checkMoney(
   }
 }
 
-/** Nothing stays reserved, and every credit is there or consumed. */
+/** Checks that no credit stays reserved, and every credit is available or consumed. */
 export async function checkCredits(client: OutsideClient, violations: Violations): Promise<void> {
   await eventually(
     async () => {

@@ -5,8 +5,7 @@ import type { Cluster } from "./cluster.ts";
 import type { Rejection } from "./traffic.ts";
 
 /**
- * Where the machine cannot keep up, an answer comes too late; no process has turned the request
- * away.
+ * On an overloaded machine an answer is too late; no process has rejected the request.
  */
 const TOO_LATE = /no answer within \d+ ms|Command timed out|not acknowledged within/;
 const GATEWAYS = ["gateway", "gateway-2"];

@@ -1,7 +1,7 @@
 /**
  * `npm run scenario -- rolling`: a whole kapi, every service as two processes behind one address,
  * under 200 mutations a second and 200 live sockets, while all processes are restarted one after
- * another. Prints whatever was not served or is not right, and ends with exit code 1 then.
+ * another. Violations are printed, and make the exit code 1.
  * `ROLLING_SEED` fixes the choices, `ROLLING_MUTATIONS` and `ROLLING_SOCKETS` the load.
  */
 import startServers from "../../libs/testkit/src/global-setup.ts";

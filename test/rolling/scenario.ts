@@ -59,9 +59,9 @@ export interface ScenarioReport {
 }
 
 /**
- * Restarts the processes one after another, as a rolling update does with each service, while an
- * organization's backend sends and follows: whatever it sees that it should not, and every
- * difference between its own counts and the API, is a violation.
+ * Restarts the processes one after another, as a rolling update does, while an organization's
+ * backend sends requests and follows the stream. Unexpected responses, and differences between its
+ * counts and the API, are violations.
  */
 export async function runScenario(settings: ScenarioSettings): Promise<ScenarioReport> {
   const cluster = await startCluster();
@@ -91,7 +91,7 @@ async function runIn(cluster: Cluster, settings: ScenarioSettings): Promise<Scen
     traffic.start(settings);
     const restarts: Restart[] = [];
     for (const name of [...cluster.first, ...cluster.second]) {
-      traffic.isServerAway = name === TRADING_SERVER;
+      traffic.isServerUnavailable = name === TRADING_SERVER;
       restarts.push(await restart(cluster, name, violations));
       const { mutations, lost } = traffic.counts;
       tell(`${JSON.stringify(restarts.at(-1))} ${mutations} mutations, ${lost} lost connections`);
@@ -127,8 +127,7 @@ async function openSockets(trial: Trial, wsUrl: string, accounts: readonly strin
 }
 
 /**
- * Ends a process as an orchestrator does, starts a new one in its place and waits until that is
- * ready.
+ * Stops a process as an orchestrator does, starts a new one and waits until it is ready.
  */
 async function restart({ stack }: Cluster, name: string, violations: Violations): Promise<Restart> {
   const process = stack.process(name);

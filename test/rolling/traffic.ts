@@ -13,16 +13,16 @@ const TURN_MS = 10;
 const MAX_UNDER_WAY = 2_000;
 /** The end of a path that is never answered from what is stored alone (decisions, 4.11). */
 const ASKS_SERVER = "positions?status=open&limit=1";
-/** One mutation of so many is an export of history, which costs more than moving money. */
+/** One of this many mutations is an export of history, which costs more than moving money. */
 const EXPORT_EVERY = 200;
 const MAX_AMOUNT_MINOR = 10_000;
 const OK = 200;
 const ACCEPTED = 202;
 const ERROR_CHARACTERS = 300;
-/** Of a request that should be served at the second one. */
+/** Maximum number of tries; the second one should succeed. */
 const MAX_TRIES = 20;
-/** Why a try failed: it asks the trading server, which is away. */
-const MUST_WAIT = "the trading server is away";
+/** A failure that must be retried: the request needs the unavailable trading server. */
+const MUST_WAIT = "the trading server is unavailable";
 const IDS = /[0-9a-f]{8}-[0-9a-f-]{27}|\d{8}/g;
 
 /** Money that was accepted to be moved. */
@@ -61,10 +61,10 @@ export class Traffic {
   /** Requests that were answered with Retry-After. */
   readonly rejections: Rejection[] = [];
   /**
-   * Whether the trading server is away: until it is back, what nobody else knows is answered with
+   * Whether the trading server is unavailable. Requests that need it are then answered with
    * Retry-After.
    */
-  isServerAway = false;
+  isServerUnavailable = false;
   readonly #client: OutsideClient;
   readonly #accounts: readonly string[];
   readonly #random: RandomSource;
@@ -203,7 +203,7 @@ export class Traffic {
       this.#fail(`${what} was answered ${text}`);
       return [null, text];
     }
-    const mustWait = this.isServerAway && what.endsWith(ASKS_SERVER);
+    const mustWait = this.isServerUnavailable && what.endsWith(ASKS_SERVER);
     if (mustWait) this.counts.waited += 1;
     else this.rejections.push({ what, requestId: headers.get("x-request-id") ?? "" });
     await pause(Number(retryAfterS) * 1_000);

@@ -1,9 +1,8 @@
 /**
  * `npm run scenario -- tenants`: a whole kapi, and an organization that attacks the others through
- * the API alone. Prints what another one sees of each attack: errors, and how long its work takes,
- * undisturbed and under attack. Ends with exit code 1 if that one was answered an error.
- * `TENANTS_SECONDS` is how long each is looked at, `TENANTS_ACCOUNTS` how many accounts the
- * attacker has.
+ * the API. Prints the effect of each attack on another organization: errors and durations, without
+ * and under attack. The exit code is 1 if that organization got an error. `TENANTS_SECONDS` is the
+ * duration of each measurement, `TENANTS_ACCOUNTS` the number of the attacker's accounts.
  */
 import { randomUUID } from "node:crypto";
 

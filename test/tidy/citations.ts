@@ -26,7 +26,7 @@ const CITATION = new RegExp(
   String.raw`(?<open>\()?\b(?<page>decisions?|design|architecture|interface)(?<comma>[,:]? ?)(?<places>${PLACE}(?:(?:, | and )${PLACE})*)`,
   "g",
 );
-const FENCED = /^[ \t]*(?<fence>```+|~~~+)[\s\S]*?^[ \t]*\k<fence>[ \t]*$/gm;
+const FENCED = /^[ \t]*(?<marker>```+|~~~+)[\s\S]*?^[ \t]*\k<marker>[ \t]*$/gm;
 const INLINE_CODE = /(?<ticks>`+)(?!`)[\s\S]*?(?<!`)\k<ticks>(?!`)/g;
 const HEADING = /^(?<marks>#{1,6}) +(?<text>.+?) *$/gm;
 const LINK = /\[(?:[^[\]]|\[[^\]]*\])*\]\((?<target>[^()\s]+)(?:\s+"[^"]*")?\)/g;

@@ -71,7 +71,7 @@ function page(metrics: readonly Metric[]): string {
     metric.description,
     metric.home,
   ]);
-  const header = ["metric", "in Prometheus", "kind", "unit", "what it tells", "told by"];
+  const header = ["metric", "in Prometheus", "kind", "unit", "description", "services"];
   const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
   return `# Metrics
 

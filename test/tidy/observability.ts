@@ -16,7 +16,7 @@ export interface Observability {
 }
 
 /** What a runbook entry tells, each with its first words. */
-const PARTS = ["- **Customers", "- **See why:**", "- **Do:**", "- **Do not**"];
+const PARTS = ["- **Customers", "- **Diagnose:**", "- **Do:**", "- **Do not**"];
 const SEVERITIES: ReadonlySet<string> = new Set(["critical", "warning"]);
 /** Made by Prometheus itself: whether a target answered. */
 const OF_PROMETHEUS = "up";

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { type OperatedService, Operator, operatorAddress } from "./operator.ts";
 import type { Environment } from "./running-kapi.ts";
 
-/** What surrounds the command line. */
+/** The environment of the command line. */
 export interface Surroundings {
   readonly environment: Environment;
   readonly out: (text: string) => void;
@@ -11,20 +11,20 @@ export interface Surroundings {
   /** The first line of standard input. */
   readonly readLine: () => Promise<string>;
   readonly nowMs: () => number;
-  /** Ends a command that runs until it is stopped. */
+  /** Aborts a command that runs until it is stopped. */
   readonly signal: AbortSignal;
 }
 
-/** What the commands work with. */
+/** The dependencies of the commands. */
 export interface CommandContext extends Surroundings {
-  /** Found when it is first needed: help needs none. */
+  /** Resolved at its first use: help does not need it. */
   readonly operator: (service: OperatedService) => Operator;
-  /** Prints `value` as JSON where the command was asked for that, else as `text` shows it. */
-  readonly tell: <T>(options: Telling, value: T, text: (value: T) => string) => void;
+  /** Prints `value` as JSON with `--json`, otherwise as `text` formats it. */
+  readonly print: <T>(options: PrintOptions, value: T, text: (value: T) => string) => void;
 }
 
-/** The option of every command. */
-export interface Telling {
+/** The options of every command. */
+export interface PrintOptions {
   readonly json?: true;
 }
 
@@ -32,12 +32,12 @@ export function createContext(surroundings: Surroundings): CommandContext {
   return {
     ...surroundings,
     operator: (service) => new Operator(service, () => operatorAddress(surroundings.environment, service)),
-    tell: (options, value, text) =>
+    print: (options, value, text) =>
       surroundings.out(options.json === true ? `${JSON.stringify(value, null, 2)}\n` : text(value)),
   };
 }
 
-/** Adds a command below `parent`, with the option that every command has. */
+/** Adds a command below `parent`, with the options of every command. */
 export function addCommand(parent: Command, name: string, description: string): Command {
   return parent.command(name).description(description).option("--json", "print JSON, for programs");
 }
@@ -51,7 +51,7 @@ export function wholeNumber(min: number): (text: string) => number {
   };
 }
 
-/** Parses an option that takes several values, with commas or given again. */
+/** Parses an option with several values, separated by commas or repeated. */
 export function several(text: string, before: readonly string[] | undefined): string[] {
   return [...(before ?? []), ...text.split(",").map((value) => value.trim())];
 }

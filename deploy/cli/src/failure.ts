@@ -1,16 +1,16 @@
 import { ErrorBody } from "@kapi/contracts";
 
-/** How the command line ends; shown in its help. */
+/** Exit codes of the command line; shown in its help. */
 export const EXIT_CODES = {
-  /** The service refused what was asked. */
+  /** The service rejected the request. */
   refused: 1,
-  /** The command is not one, or an option is missing or makes no sense. */
+  /** The command is unknown, or an option is missing or invalid. */
   usage: 2,
-  /** The service, or a server behind it, cannot be reached now; the command can be made again. */
+  /** The service, or one of its dependencies, is unavailable; the command can be retried. */
   unavailable: 3,
 } as const;
 
-/** A command that cannot be done: its message is for the one who typed it. */
+/** A failed command; its message is shown to the user. */
 export class CommandFailure extends Error {
   readonly exitCode: number;
 
@@ -20,7 +20,7 @@ export class CommandFailure extends Error {
   }
 }
 
-/** What `who` answered where it refused, with what it says of single fields. */
+/** The error response of `who`, with its issues of fields. */
 export function failureOf(who: string, status: number, text: string): CommandFailure {
   const exitCode = status >= 500 ? EXIT_CODES.unavailable : EXIT_CODES.refused;
   const body = ErrorBody.safeParse(jsonOrNull(text));
@@ -29,7 +29,7 @@ export function failureOf(who: string, status: number, text: string): CommandFai
   return new CommandFailure(`${body.data.error} (${status})${issues.join("")}`, exitCode);
 }
 
-/** Why a request had no answer. */
+/** Why a request had no response. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error.cause instanceof Error)) return error.message;

@@ -1,5 +1,5 @@
 /**
- * Deliveries to a program on this machine, as a receiver on the internet has them: signed, with the
+ * Deliveries to a program on this machine, equal to those of a public receiver: signed, with the
  * same body and id.
  */
 import { setTimeout as delay } from "node:timers/promises";
@@ -10,20 +10,20 @@ import type { Webhook } from "standardwebhooks";
 import { reasonOf } from "./failure.ts";
 import type { ListenedEvent } from "./feed.ts";
 
-/** What a receiver may take for its answer, as in earnest. */
+/** Response timeout, equal to that of real deliveries. */
 const ANSWER_TIMEOUT_MS = 15_000;
 /**
- * Rests before a program that is not up is tried again; after the last one the event is given up.
+ * Delays before retries while the program does not listen; after the last one the event is skipped.
  */
 const RETRY_PAUSES_MS = [250, 500, 1_000, 2_000, 4_000] as const;
 
 const SECOND_MS = 1_000;
 
-/** How forwarding ended: the program's status, or why it gave none. */
+/** The outcome of forwarding: the program's status, or why there is none. */
 export interface Forwarded {
   readonly status: number | null;
   readonly error: string | null;
-  /** Of the last attempt. */
+  /** Duration of the last attempt. */
   readonly tookMs: number;
   readonly attempts: number;
 }

@@ -13,39 +13,39 @@ import { CommandFailure, EXIT_CODES, reasonOf, failureOf } from "./failure.ts";
 import { type Environment, fromRunningKapi } from "./running-kapi.ts";
 
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Items that are asked for at once; a list has as many pages as it needs. */
+/** Number of items per request. */
 const PAGE_LIMIT = 100;
 /**
- * With all of these nothing is looked up. Each may be given as a file, as secrets are:
+ * If all of these are set, no running kapi is searched. Each can be a file, as secrets:
  * OPERATOR_TOKEN_FILE.
  */
 export const OperatorSettings = z.object({
   ORGANIZATION_URL: z.string().optional(),
-  /** Needed for users and the audit log only. */
+  /** Only for users and the audit log. */
   CONSOLE_URL: z.string().optional(),
   OPERATOR_TOKEN: z.string().optional(),
 });
 
-/** The services with routes for the operator, and the setting that has the address of each. */
+/** The services with operator routes, and the setting with the address of each. */
 const ADDRESSES = { organization: "ORGANIZATION_URL", console: "CONSOLE_URL" } as const;
 export type OperatedService = keyof typeof ADDRESSES;
 
-/** Where a service is, and what proves the operator to it. */
+/** The address of a service, and the operator's token. */
 export interface OperatorAddress {
   readonly url: string;
   readonly token: string;
 }
 
-/** A route that answers one page of a list. */
+/** A route that returns one page of a list. */
 type ListRoute = InternalRoute & {
   readonly query: typeof PageQuery;
   readonly answer: z.ZodType<{ readonly pagination: { readonly totalPages: number } }>;
 };
 
 /**
- * The address of `service` that the environment gives (ORGANIZATION_URL or CONSOLE_URL, and
- * OPERATOR_TOKEN), else that of the kapi which runs from this checkout (KAPI_STATE_DIR says where
- * its state is).
+ * The address of `service` in the environment (ORGANIZATION_URL or CONSOLE_URL, and
+ * OPERATOR_TOKEN), otherwise that of the kapi that runs from this checkout (its state is in
+ * KAPI_STATE_DIR).
  */
 export async function operatorAddress(environment: Environment, service: OperatedService): Promise<OperatorAddress> {
   const variable = ADDRESSES[service];
@@ -73,13 +73,13 @@ export class Operator {
   readonly #service: OperatedService;
   readonly #address: () => Promise<OperatorAddress>;
 
-  /** `address` is asked for each time; so nothing is looked for before it is needed. */
+  /** `address` is called for each request, so that it is resolved only when needed. */
   constructor(service: OperatedService, address: () => Promise<OperatorAddress>) {
     this.#service = service;
     this.#address = address;
   }
 
-  /** Calls a route and parses its answer. Throws CommandFailure for every status but 2xx. */
+  /** Calls a route and parses its response. Throws CommandFailure for every status except 2xx. */
   call<R extends InternalRoute>(route: R, request: RouteRequest<R>): Promise<z.output<R["answer"]>> {
     return this.#call(route, request, request.body);
   }

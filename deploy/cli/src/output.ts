@@ -1,4 +1,4 @@
-/** A column of a table: its heading, and what a row shows there. */
+/** A column of a table: its heading, and the text of a row. */
 export interface Column<T> {
   readonly heading: string;
   readonly of: (row: T) => string;
@@ -6,7 +6,7 @@ export interface Column<T> {
 
 const GAP = "  ";
 
-/** Rows under their headings, as wide as their widest value; "None." without rows. */
+/** A table with columns as wide as their widest value; "None." without rows. */
 export function table<T>(rows: readonly T[], columns: readonly Column<T>[]): string {
   if (rows.length === 0) return "None.\n";
   const lines = [
@@ -20,7 +20,7 @@ export function table<T>(rows: readonly T[], columns: readonly Column<T>[]): str
     .join("");
 }
 
-/** Names and values, one a line. */
+/** Names and values, one per line. */
 export function fields(values: Readonly<Record<string, string | number>>): string {
   const width = Math.max(...Object.keys(values).map((name) => name.length));
   return Object.entries(values)

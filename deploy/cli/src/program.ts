@@ -16,8 +16,7 @@ npm start runs here.
 Exit codes: 0 done, 1 refused, 2 wrong command or option, 3 cannot be reached now.`;
 
 /**
- * Runs one command and returns its exit code; what it has to say is written to `out`, and what went
- * wrong to `err`.
+ * Runs one command and returns its exit code. Results are written to `out`, errors to `err`.
  */
 export async function runCommandLine(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const context = createContext(surroundings);

@@ -10,9 +10,9 @@ const STATE_FOLDER = ".local";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * What `read` finds of the kapi that runs from this checkout; KAPI_STATE_DIR says where else its
- * state is. The code that knows such a kapi is loaded only now: an image has none of it. `wanted`
- * says what makes all this needless.
+ * Reads from the kapi that runs from this checkout, with its state in KAPI_STATE_DIR. The code for
+ * that is loaded only now, because images do not contain it. `wanted` names the alternative, for
+ * error messages.
  * @throws CommandFailure where no such kapi runs.
  */
 export async function fromRunningKapi<T>(

@@ -1,6 +1,6 @@
 /**
- * The job that creates the topics, before the services start: what is there already stays as it is.
- * Exits 0 when every topic is there and has its leaders, 1 with one clear line otherwise.
+ * The job that creates missing topics before the services start; existing topics are not changed.
+ * Exits 0 when every topic exists and has its leaders, otherwise 1 with a one-line error.
  */
 import { createKafka, createTopics, kafkaOptions } from "@kapi/kafka";
 import { ConfigError, configFields, connectionFields, createLogger, loadConfig } from "@kapi/runtime";
@@ -12,7 +12,7 @@ const MAX_REPLICAS = 15;
 const Config = z.object({
   ...connectionFields.kafka,
   LOG_LEVEL: configFields.logLevel,
-  /** Of every topic that does not exist yet; fixed for ever, since keys belong to partitions. */
+  /** For topics that do not exist yet; never changed, because keys belong to partitions. */
   KAFKA_PARTITIONS: configFields.integer(1, MAX_PARTITIONS).default(12),
   KAFKA_REPLICATION_FACTOR: configFields.integer(1, MAX_REPLICAS).default(3),
   KAFKA_MIN_INSYNC_REPLICAS: configFields.integer(1, MAX_REPLICAS).default(2),

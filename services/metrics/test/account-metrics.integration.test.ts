@@ -27,8 +27,8 @@ let metrics: MetricsProcess;
 let database: Database;
 const clients: LiveClient[] = [];
 /**
- * A whole minute that is over, the same for all tests: ten minutes back, or before a midnight that
- * is nearer.
+ * The minute that all tests use: ten minutes ago, or the last one before midnight if that is more
+ * recent.
  */
 const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
 const past = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - 10 * MINUTE_MS;
@@ -95,7 +95,7 @@ function minuteAfter(minutes: number): string {
 }
 
 describe("the stored snapshots of an account", () => {
-  it("are one per minute in which it changed, each the minute's last sample, with its drawdowns", async () => {
+  it("are one per minute with a change: the minute's last sample, with its drawdowns", async () => {
     const account = harness.account();
     await value(account, 5, 100_000);
     await value(account, 20, 90_000);
@@ -137,7 +137,7 @@ describe("the stored snapshots of an account", () => {
     expect(await list({ accountNumber: account, limit: "1" })).toEqual([newest]);
   });
 
-  it("never change once they are stored: what comes late is in the next one's drawdown", async () => {
+  it("never change once stored: a late sample counts in the next snapshot's drawdown", async () => {
     const account = harness.account();
     await value(account, 5, 100_000);
     const before = await stored(account, 1);
@@ -148,7 +148,7 @@ describe("the stored snapshots of an account", () => {
     expect(after[0]).toMatchObject({ dailyDrawdown: 60, totalDrawdown: 60, sequence: 3 });
   });
 
-  it("are not there before their minute is over", async () => {
+  it("are stored only after the end of their minute", async () => {
     const [running, over] = [harness.account(), harness.account()];
     const measuredAt = new Date(Date.now() + MINUTE_MS).toISOString();
     await harness.value(running, [100], { measuredAt });
@@ -228,7 +228,7 @@ describe("the snapshots of a server", () => {
 });
 
 describe("a metrics process", () => {
-  it("that is killed before a snapshot was stored stores it after its restart, and none twice", async () => {
+  it("stores a snapshot after its restart if it was killed before, and none twice", async () => {
     const account = harness.account();
     await value(account, 5, 100_000);
     const [first] = await stored(account, 1);
@@ -255,7 +255,7 @@ describe("a metrics process", () => {
     ]);
   });
 
-  it("goes on with the live stream while the database takes no snapshots, and stores them afterwards", async () => {
+  it("continues the live stream while the database accepts no snapshots, and stores them afterwards", async () => {
     const account = harness.account();
     const client = await connect(metrics);
     client.subscribe(harness.serverId, account, 0);
@@ -268,7 +268,7 @@ describe("a metrics process", () => {
   });
 });
 
-/** Holds the lock that every writer of snapshots shares, until it is released. */
+/** Holds the lock that every writer of snapshots shares. */
 async function blockSnapshots(): Promise<{ release(): Promise<void> }> {
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => {
@@ -294,7 +294,7 @@ async function blockSnapshots(): Promise<{ release(): Promise<void> }> {
 }
 
 describe("a deleted account", () => {
-  it("has no snapshots, its subscribers are told in every process, and what comes later changes nothing", async () => {
+  it("has no snapshots, its subscribers in every process get a message, and later samples change nothing", async () => {
     const account = harness.account();
     const other = await harness.metrics({ ROLES: "stream" });
     const here = await connect(metrics);
@@ -333,13 +333,13 @@ describe("a deleted account", () => {
     await other.kill("SIGTERM");
   });
 
-  it("stays deleted over a restart, also one without samples, and one whose deletion ended after its first step", async () => {
+  it("stays deleted after a restart, also without samples, and if its deletion failed after the first step", async () => {
     const [known, unseen, halfway] = [harness.account(), harness.account(), harness.account()];
     await value(known, 5, 100);
     await stored(known, 1);
     await remove(known);
     await remove(unseen);
-    await createSnapshotStore(database).forget({ serverId: harness.serverId, accountNumber: halfway });
+    await createSnapshotStore(database).deleteAccount({ serverId: harness.serverId, accountNumber: halfway });
     const key = accountKey(harness.serverId, known);
     const latest = (await harness.readAll(TOPICS.metricsLatest)).findLast(({ message }) => message.key === key);
     expect(latest?.message.value.length).toBe(0);

@@ -26,12 +26,12 @@ afterAll(async () => {
   await harness.scope.stop();
 });
 
-/** A record of `trading.valuations` that cannot be used. */
+/** An invalid record of `trading.valuations`. */
 interface Bad {
   readonly value: string | Buffer;
-  /** The account's own unless given. */
+  /** Default: the account's own. */
   readonly key?: string;
-  /** How many partitions beside the one of its key it lies. */
+  /** Difference of its partition number to that of its key. */
   readonly astray?: number;
 }
 
@@ -40,13 +40,13 @@ function body(account: string, change: object = {}): string {
 }
 
 /**
- * Publishes a good valuation, the bad one and another good one in one request, and says where the
- * bad one is.
+ * Publishes a valid valuation, the invalid one and another valid one in one request; returns the
+ * position of the invalid one.
  */
 async function publishBetweenGoodOnes(account: string, { value, key, astray = 0 }: Bad): Promise<Position> {
   const own = accountKey(harness.serverId, account);
   const partition = (harness.producer.partitionOf(TOPICS.tradingValuations, own) + astray) % PARTITIONS;
-  // As large as Kafka takes it.
+  // The largest record that Kafka accepts.
   const topic = { ...TOPICS.tradingValuations, maxMessageBytes: 1_000_000 };
   const before = harness.value(account, [10_000]);
   const bad = harness.producer.send(topic, { key: key ?? own, value, partition });
@@ -54,7 +54,7 @@ async function publishBetweenGoodOnes(account: string, { value, key, astray = 0 
   return bad;
 }
 
-/** The dead letters of the records at `positions`, once all are there. */
+/** Waits for the dead letters of the records at `positions`. */
 function lettersOf(positions: readonly Position[]): Promise<Message[]> {
   return eventually(
     async () => {
@@ -75,8 +75,8 @@ function originOf(headers: Readonly<Record<string, string>>): string {
 }
 
 /**
- * The good valuations on both sides of each bad one are samples, and the bad one is a dead letter
- * with its reason.
+ * The valid valuations before and after each invalid one are samples, and the invalid one is a dead
+ * letter with its reason.
  */
 async function expectPassedOver(cases: readonly { account: string; bad: Bad; reason: RegExp }[]): Promise<void> {
   for (const { account } of cases) client.subscribe(harness.serverId, account, 0);
@@ -87,7 +87,7 @@ async function expectPassedOver(cases: readonly { account: string; bad: Bad; rea
     expect(client.samples(account).map(({ equity }) => equity)).toEqual([100, 200]);
     const letter = letters[index];
     expect(letter?.key).toBe(bad.key ?? accountKey(harness.serverId, account));
-    // Of a valuation that waited for the account service only the place is known.
+    // The dead letter of a parked valuation has only its position.
     expect([Buffer.from(bad.value), Buffer.alloc(0)]).toContainEqual(letter?.value);
     expect(letter?.headers).toEqual({
       reason: expect.stringMatching(reason) as string,
@@ -99,18 +99,18 @@ async function expectPassedOver(cases: readonly { account: string; bad: Bad; rea
   }
 }
 
-describe("a valuation that cannot be used is a dead letter that says why and where it was, and the next one is a sample", () => {
+describe("an invalid valuation is a dead letter with its reason and position, and the next one is a sample", () => {
   it.each<[string, string | Buffer]>([
     ["nothing", ""],
     ["half an object", "{"],
     ["a word", "valuation"],
     ["no text", Buffer.from([0xff, 0xfe, 0x00])],
     ["nearly a megabyte of it", "x".repeat(950_000)],
-  ])("no JSON: %s", async (_name, value) => {
+  ])("not JSON: %s", async (_name, value) => {
     await expectPassedOver([{ account: harness.account(), bad: { value }, reason: /^the valuation is not JSON: ./ }]);
   });
 
-  it.each(["null", "5", "[]"])("no object: %s", async (value) => {
+  it.each(["null", "5", "[]"])("not an object: %s", async (value) => {
     await expectPassedOver([
       { account: harness.account(), bad: { value }, reason: /^the valuation is malformed: : ./ },
     ]);
@@ -146,7 +146,7 @@ describe("a valuation that cannot be used is a dead letter that says why and whe
     ["accountNumber", 'a","sequence":1,"b":"'],
     ["accountNumber", "a".repeat(33)],
   ];
-  it("a field that is missing or wrong, each in each way", async () => {
+  it("every field missing, and with every kind of wrong value", async () => {
     await expectPassedOver(
       wrong.map(([field, value]) => {
         const account = harness.account();
@@ -156,7 +156,7 @@ describe("a valuation that cannot be used is a dead letter that says why and whe
     );
   });
 
-  it("an account number that is no UTF-8", async () => {
+  it("an account number that is not UTF-8", async () => {
     const account = harness.account();
     const [before, behind] = body(account).split(account);
     const value = Buffer.concat([
@@ -167,7 +167,7 @@ describe("a valuation that cannot be used is a dead letter that says why and whe
     await expectPassedOver([{ account, bad: { value }, reason: /^the valuation is malformed: accountNumber: ./ }]);
   });
 
-  it("under a key that is not its account's, or none", async () => {
+  it("with another account's key, or without one", async () => {
     const [account, keyless, other] = [harness.account(), harness.account(), harness.account()];
     const reason = /^the key is not that of the account$/;
     await expectPassedOver([
@@ -190,7 +190,7 @@ describe("a valuation that cannot be used is a dead letter that says why and whe
     await client.until(() => client.last(fresh) === 2);
   });
 
-  it("of an account or a server that nobody knows, or that was removed", async () => {
+  it("of an unknown or removed account or server", async () => {
     const removed = serverEntry({ organizationId: harness.organizationId, status: "removed" });
     await harness.putDirectory(removed);
     const unknown: [string, RegExp][] = [
@@ -207,7 +207,7 @@ describe("a valuation that cannot be used is a dead letter that says why and whe
     }
   });
 
-  it("measured long before the one before it, or ahead of all clocks by more than a clock may be", async () => {
+  it("measured long before the previous one, or too far ahead of all clocks", async () => {
     const [early, ahead, far] = [harness.account(), harness.account(), harness.account()];
     const old = body(early, { measuredAt: new Date(Date.now() - HOUR_MS).toISOString() });
     const tomorrow = body(ahead, { measuredAt: new Date(Date.now() + 23 * HOUR_MS).toISOString() });
@@ -224,7 +224,7 @@ describe("a valuation that cannot be used is a dead letter that says why and whe
   });
 });
 
-it("a valuation that is sent again, behind later ones, is no dead letter", async () => {
+it("a valuation that is sent again, after later ones, is not a dead letter", async () => {
   const account = harness.account();
   const key = accountKey(harness.serverId, account);
   client.subscribe(harness.serverId, account, 0);
@@ -232,7 +232,7 @@ it("a valuation that is sent again, behind later ones, is no dead letter", async
   const values = [100, 200, 300].map((equityMinor, index) =>
     body(account, { equityMinor, measuredAt: new Date(nowMs + index).toISOString() }),
   );
-  // As a trading server does that got no answer to its produce request: all of it once more.
+  // A trading server that got no answer to its produce request sends the whole request again.
   for (const value of [...values, ...values]) await harness.producer.send(TOPICS.tradingValuations, { key, value });
   await harness.value(account, [400]);
   await client.until(() => client.last(account) === 4);
@@ -241,7 +241,7 @@ it("a valuation that is sent again, behind later ones, is no dead letter", async
   expect(letters).toEqual([]);
 });
 
-describe("an unusual valuation that is right", () => {
+describe("an unusual but valid valuation", () => {
   it.each<[string, (account: string) => Partial<Valuation> & Record<string, unknown>]>([
     ["with fields that nobody knows", () => ({ comment: "x".repeat(500_000), nested: [{}] })],
     ["with its server's id in capitals", () => ({ serverId: harness.serverId.toUpperCase() })],

@@ -7,7 +7,7 @@ import { clientFrame, OPCODES, RawClient } from "./raw-client.ts";
 import { type MetricsProcess, Harness } from "./harness.ts";
 
 const MAX_SUBSCRIPTIONS = 2_000;
-/** Calls in which the account service may be asked for as many accounts, some hundreds in each. */
+/** Maximum number of calls to the account service, with some hundreds of accounts in each. */
 const FEW_CALLS = 100;
 
 let harness: Harness;
@@ -40,7 +40,7 @@ function numbers(count: number): string[] {
   return Array.from({ length: count }, (_, index) => String(index));
 }
 
-/** The newest sequence of each account that the process knows. */
+/** The newest sequence of each account in the process. */
 async function sequencesOf(accountNumbers: readonly string[]): Promise<(number | undefined)[]> {
   const answer = await fetch(`${metrics.url}/internal/samples/latest`, {
     method: "POST",
@@ -55,21 +55,21 @@ async function sequencesOf(accountNumbers: readonly string[]): Promise<(number |
 }
 
 describe("10,000 messages in a second", () => {
-  it("are all answered, in their order, more slowly than they came; others wait for nothing", async () => {
+  it("are all answered, in order, more slowly than they were sent; other sockets do not wait", async () => {
     const [flood, other] = [await connectRaw(), await connect()];
     const startedMs = Date.now();
-    // Of every ten one is right, and nine tell their number in the error.
+    // One of ten is valid; the errors of the other nine contain their number.
     flood.send(...numbers(10_000).map((n) => clientFrame(n.endsWith("0") ? "ping" : `{"accountNumber":"${n}"}`)));
     other.send("ping");
     await other.until(() => other.texts.includes("pong"));
     expect(flood.texts.length).toBeLessThan(10_000);
     await flood.until(() => flood.texts.length === 10_001);
     expect(Date.now() - startedMs).toBeGreaterThan(3_000);
-    const told = flood.texts.slice(1).map((text, index) => {
+    const found = flood.texts.slice(1).map((text, index) => {
       if (text === "pong") return `${String(index).slice(0, -1)}0`;
       return (JSON.parse(text) as { accountNumber: string }).accountNumber;
     });
-    expect(told).toEqual(numbers(10_000));
+    expect(found).toEqual(numbers(10_000));
     const account = harness.account();
     flood.send(clientFrame(JSON.stringify({ type: "subscribe", serverId: harness.serverId, accountNumber: account })));
     await harness.value(account, [100]);
@@ -77,7 +77,7 @@ describe("10,000 messages in a second", () => {
     expect(flood.closeCode).toBeNull();
   });
 
-  it("may be ping frames: each is answered with its own text, and counts as a message", async () => {
+  it("can be ping frames: each is answered with its own text, and counts as a message", async () => {
     const client = await connectRaw();
     const startedMs = Date.now();
     client.send(...numbers(4_000).map((n) => clientFrame(n.padStart(100, "0"), { opcode: OPCODES.ping })));
@@ -103,18 +103,18 @@ describe("2,000 subscribes at once", () => {
     for (const account of accounts) client.subscribe(harness.serverId, account);
     await client.until(() => client.texts.length === 1 + MAX_SUBSCRIPTIONS);
     const samples = client.frames("account.metrics").map((frame) => AccountMetricsFrame.parse(frame));
-    const told = samples.map(({ accountNumber, sequence, equity }) => [accountNumber, sequence, equity]);
-    expect(told).toEqual(accounts.map((account, index) => [account, 2, equityOf(index) / 100]));
+    const found = samples.map(({ accountNumber, sequence, equity }) => [accountNumber, sequence, equity]);
+    expect(found).toEqual(accounts.map((account, index) => [account, 2, equityOf(index) / 100]));
   });
 
-  it("are all served while nothing is known of their accounts, which are asked for in batches; the 2,001st is refused", async () => {
+  it("are all served when their accounts are unknown and are looked up in batches; the 2,001st is rejected", async () => {
     const accounts = numbers(MAX_SUBSCRIPTIONS).map(() => harness.account());
     const before = harness.asked.length;
     const client = await connect();
     for (const account of accounts) client.subscribe(harness.serverId, account, 0);
     await client.until(() => client.texts.length === 1 + MAX_SUBSCRIPTIONS);
-    const told = client.frames("account.metrics.replay").map(({ accountNumber }) => accountNumber);
-    expect(new Set(told)).toEqual(new Set(accounts));
+    const found = client.frames("account.metrics.replay").map(({ accountNumber }) => accountNumber);
+    expect(new Set(found)).toEqual(new Set(accounts));
     const asked = harness.asked.slice(before);
     expect(new Set(asked.flat())).toEqual(new Set(accounts));
     expect(asked.length).toBeLessThan(FEW_CALLS);
@@ -133,7 +133,7 @@ describe("2,000 subscribes at once", () => {
         accountNumber: oneMore,
       },
     ]);
-    // One that is there may begin again, and one that ends makes room.
+    // An existing subscription can restart, and an ended one makes room.
     client.subscribe(serverId, first, 0);
     await client.until(() => client.frames("account.metrics.replay").length === MAX_SUBSCRIPTIONS + 1);
     client.send({ type: "unsubscribe", serverId, accountNumber: first });
@@ -145,7 +145,7 @@ describe("2,000 subscribes at once", () => {
 });
 
 describe("messages that wait for the account service", () => {
-  it("are kept up to a number; the socket is read no further until they are answered", async () => {
+  it("are kept up to a maximum number; then the socket is not read until they are answered", async () => {
     const narrow = await harness.metrics({ MAX_SUBSCRIPTIONS_PER_SOCKET: "10", ROLES: "stream" });
     const account = harness.account();
     const { serverId } = harness;

@@ -14,7 +14,7 @@ const NO_JSON = "The message is not valid JSON";
 
 let harness: Harness;
 let metrics: MetricsProcess;
-/** An account with one sample, and the one socket to which every wrong message is sent. */
+/** An account with one sample, and the socket that gets every invalid message. */
 let account: string;
 let client: LiveClient;
 const clients: (LiveClient | RawClient)[] = [];
@@ -50,14 +50,14 @@ function message(change: object = {}): string {
   return JSON.stringify({ type: "subscribe", serverId: harness.serverId, accountNumber: account, ...change });
 }
 
-/** A subscription that is padded, in a field that says nothing, to exactly `bytes`. */
+/** A subscribe message, padded to exactly `bytes` in an unknown field. */
 function padded(bytes: number): string {
   const short = message({ afterSequence: 1, padding: "" });
   return message({ afterSequence: 1, padding: "x".repeat(bytes - short.length) });
 }
 
 /**
- * Everything the server says to one message: what comes before the answer to the ping behind it.
+ * Everything that the server sends before the answer to a ping that follows the message.
  */
 async function answersTo(text: string | Buffer, to = client): Promise<Frame[]> {
   const before = to.texts.length;
@@ -68,7 +68,7 @@ async function answersTo(text: string | Buffer, to = client): Promise<Frame[]> {
   return answers.map((answer) => JSON.parse(answer) as Frame);
 }
 
-/** Subscribes to an account of its own and gets a live sample of it. */
+/** Subscribes to a new account and gets a live sample of it. */
 async function expectServed(one: LiveClient): Promise<void> {
   const fresh = harness.account();
   one.subscribe(harness.serverId, fresh, 0);
@@ -77,7 +77,7 @@ async function expectServed(one: LiveClient): Promise<void> {
   expect(one.closeCode).toBeNull();
 }
 
-describe("a text that is no message is answered INVALID_MESSAGE, once, and the socket goes on", () => {
+describe("an invalid message is answered INVALID_MESSAGE, once, and the socket stays open", () => {
   const after = (literal: string) => (): string => `${message().slice(0, -1)},"afterSequence":${literal}}`;
 
   it.each<[string, string | (() => string)]>([
@@ -92,7 +92,7 @@ describe("a text that is no message is answered INVALID_MESSAGE, once, and the s
     ["a message behind another", () => message() + message()],
     ["a number that JSON does not know", after("NaN")],
     ["a number that JSON does not know, below all", after("-Infinity")],
-  ])("no JSON: %s", async (_name, text) => {
+  ])("not JSON: %s", async (_name, text) => {
     const answers = await answersTo(typeof text === "string" ? text : text());
     expect(answers).toEqual([{ type: "error", code: "INVALID_MESSAGE", error: NO_JSON }]);
   });
@@ -108,7 +108,7 @@ describe("a text that is no message is answered INVALID_MESSAGE, once, and the s
     ["type", '{"type":"dance"}'],
     ["type", '{"type":"Subscribe"}'],
     ["type", '{"type":"account.metrics"}'],
-  ])("no known type, told as a fault of %s: %s", async (field, text) => {
+  ])("an unknown type, reported as a fault of %s: %s", async (field, text) => {
     const error = expect.stringMatching(new RegExp(`^Invalid message: ${field}: .`)) as string;
     expect(await answersTo(text)).toEqual([{ type: "error", code: "INVALID_MESSAGE", error }]);
   });
@@ -122,7 +122,7 @@ describe("a text that is no message is answered INVALID_MESSAGE, once, and the s
     ["subscribe", "unsubscribe"].flatMap((type) =>
       Object.entries(wrong).flatMap(([field, values]) => values.map((value) => [type, field, value] as const)),
     ),
-  )("%s with a wrong %s: %j; what else it named is repeated", async (type, field, value) => {
+  )("%s with a wrong %s: %j; the error repeats its other fields", async (type, field, value) => {
     const named = { serverId: harness.serverId, accountNumber: account, [field]: value };
     const repeated = Object.fromEntries(Object.entries(named).filter(([, one]) => typeof one === "string"));
     const error = expect.stringMatching(new RegExp(`^Invalid message: ${field}: .`)) as string;
@@ -142,7 +142,7 @@ describe("a text that is no message is answered INVALID_MESSAGE, once, and the s
     },
   );
 
-  it("long texts are not repeated, and a binary message is none", async () => {
+  it("a long text, which is not repeated, and a binary message", async () => {
     const long = "x".repeat(65);
     const [answer] = await answersTo(message({ serverId: long, accountNumber: long }));
     expect(Object.keys(answer ?? {})).toEqual(["type", "code", "error"]);
@@ -151,8 +151,8 @@ describe("a text that is no message is answered INVALID_MESSAGE, once, and the s
   });
 });
 
-describe("a message that names what its key does not reach", () => {
-  it("is answered SERVER_ACCESS_DENIED for a server that is unknown, another organization's, removed or not in the key's list", async () => {
+describe("a message for a server or account that its key does not reach", () => {
+  it("is answered SERVER_ACCESS_DENIED for an unknown, removed or foreign server, or one not in the key's list", async () => {
     const others = serverEntry();
     const removed = serverEntry({ organizationId: harness.organizationId, status: "removed" });
     const unlisted = serverEntry({ organizationId: harness.organizationId });
@@ -176,7 +176,7 @@ describe("a message that names what its key does not reach", () => {
     await expectServed(limited);
   });
 
-  it("is answered ACCOUNT_NOT_FOUND for an account that does not exist, every time, until it does", async () => {
+  it("is answered ACCOUNT_NOT_FOUND every time until the account exists", async () => {
     const later = harness.account();
     harness.accounts.delete(accountKey(harness.serverId, later));
     const one = await connect();
@@ -198,7 +198,7 @@ describe("a message that names what its key does not reach", () => {
   });
 });
 
-describe("an unusual message that is right", () => {
+describe("an unusual but valid message", () => {
   const after = (literal: string, change: object = {}): string =>
     `${message(change).slice(0, -1)},"afterSequence":${literal}}`;
 
@@ -218,7 +218,7 @@ describe("an unusual message that is right", () => {
     expect(more.map(({ sequence }) => sequence)).toEqual(text().endsWith(":-0}") ? [1] : []);
   });
 
-  it("that ends what was never begun is not answered; one that begins again begins again", async () => {
+  it("unsubscribe without a subscription is not answered; a repeated subscribe restarts the subscription", async () => {
     const fresh = harness.account();
     const end = message({ type: "unsubscribe", accountNumber: fresh });
     expect(await answersTo(end)).toEqual([]);
@@ -236,11 +236,11 @@ describe("an unusual message that is right", () => {
     expect(await answersTo(end)).toEqual([]);
   });
 
-  it("leaves the socket, after all these, as good as a new one", () => expectServed(client));
+  it("leaves the socket usable after all these messages", () => expectServed(client));
 });
 
 describe("a message of 16 KiB", () => {
-  it("is read, whole or in pieces with a ping frame between them", async () => {
+  it("is read, whole or in fragments with a ping frame between them", async () => {
     const raw = await connectRaw();
     const garbage = "x".repeat(MAX_MESSAGE_BYTES);
     raw.send(clientFrame(garbage));
@@ -278,7 +278,7 @@ describe("a message of 16 KiB", () => {
       ]),
     ],
     ["a length beyond all numbers, of which nothing comes", claimed],
-  ])("exceeded by %s closes the socket with 4413, after what was asked before is answered", async (_name, bytes) => {
+  ])("exceeded by %s closes the socket with 4413, after earlier messages are answered", async (_name, bytes) => {
     const raw = await connectRaw();
     raw.send(clientFrame("ping"), clientFrame(message({ afterSequence: 1 })), bytes);
     expect(await raw.closed()).toBe(4413);
@@ -289,7 +289,7 @@ describe("a message of 16 KiB", () => {
   });
 });
 
-describe("bytes that break the protocol", () => {
+describe("bytes that violate the protocol", () => {
   const invalid = Buffer.from([0x7b, 0xc3, 0x28, 0x7d]);
   it.each<[string, number, Buffer]>([
     ["a frame without a mask", 1002, clientFrame("ping", { masked: false })],
@@ -307,7 +307,7 @@ describe("bytes that break the protocol", () => {
     expect(await answersTo(message({ afterSequence: 1 }))).toMatchObject([{ type: "account.metrics.replay" }]);
   });
 
-  it("no more than a goodbye is answered to a client that goes, and what it asked before", async () => {
+  it("a client that closes gets the answers to its earlier messages and a close frame, no more", async () => {
     const raw = await connectRaw();
     const goodbye = Buffer.from([0x03, 0xe8]);
     raw.send(clientFrame("ping"), clientFrame(goodbye, { opcode: OPCODES.close }), clientFrame("ping"));

@@ -32,8 +32,8 @@ afterAll(async () => {
 });
 
 /**
- * The way to a server, which can be closed: nobody listens there then, and whoever was connected is
- * cut off.
+ * A TCP proxy to a server. When it is closed, nothing listens at its address, and its connections
+ * are destroyed.
  */
 class Gate {
   readonly #target: { readonly host: string; readonly port: number };
@@ -59,7 +59,7 @@ class Gate {
     this.#target = { host, port };
   }
 
-  /** Opens it, the first time on a port of its choice, which stays its port. */
+  /** Opens it: the first time on any free port, then on the same one. */
   async open(): Promise<number> {
     this.#server.listen(this.#port, "127.0.0.1");
     await once(this.#server, "listening");
@@ -121,7 +121,7 @@ it("while the account service is unavailable, unknown accounts are parked and th
   expect(refused).toEqual([]);
 });
 
-it("while Redis is away nobody new is let in, and is told to come again; whoever is in goes on", async () => {
+it("while Redis is unavailable, handshakes are rejected with Retry-After, and open sockets continue", async () => {
   const [before, meanwhile] = [harness.account(), harness.account()];
   const client = await connect();
   client.subscribe(harness.serverId, before, 0);
@@ -150,7 +150,7 @@ it("while Redis is away nobody new is let in, and is told to come again; whoever
   await eventually(async () => expect((await fetch(`${metrics.url}/readyz`)).ok).toBe(true), { timeoutMs: BACK_MS });
 });
 
-it("while PostgreSQL is away the live stream goes on; what was not stored then is stored afterwards", async () => {
+it("while PostgreSQL is unavailable, the live stream continues; snapshots are stored afterwards", async () => {
   const [before, meanwhile] = [harness.account(), harness.account()];
   const pastMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - 10 * MINUTE_MS;
   const client = await connect();

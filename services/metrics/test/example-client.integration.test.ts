@@ -1,7 +1,7 @@
 /**
- * The client that the documents show (`docs/examples`), run as its reader runs it: a process of its
- * own, against a metrics process, over a connection that is cut. The gateway's two routes that it
- * reconciles with fail once, and then answer what the reference shows.
+ * Runs the client of `docs/examples` as its own process against a metrics process, over a
+ * connection that is cut. The two gateway routes that it reconciles with fail once, and then answer
+ * with the examples of the reference.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,7 +20,7 @@ import { type MetricsProcess, Harness } from "./harness.ts";
 
 const EXAMPLE = path.resolve(import.meta.dirname, "../../../docs/examples/live-metrics-client.ts");
 const ACCOUNT_PATH = "/api/v1/management/servers/:serverId/accounts/:accountNumber";
-/** The client comes back with a backoff of some seconds after a long cut. */
+/** The client reconnects with a backoff of some seconds after a long cut. */
 const COMES_BACK_MS = 30_000;
 
 /** A line of the client's journal. */
@@ -54,10 +54,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-it("the example has every sample once, across cuts, its own death and samples that are gone for good", async () => {
+it("the example gets every sample once, across cuts, its own restart and samples that are no longer kept", async () => {
   const account = harness.account();
   await harness.value(account, [100_000]);
-  await told(account, 1);
+  await sampleIs(account, 1);
   const client = run(account, harness.managementKey);
   await seen(account, 1);
 
@@ -78,19 +78,19 @@ it("the example has every sample once, across cuts, its own death and samples th
 
   await proxy.refuse();
   await harness.value(account, range(200_001, 200_350));
-  await told(account, 381);
+  await sampleIs(account, 381);
   await proxy.pass();
   await seen(account, 381);
   const [reconciled, ...after] = journal(account).slice(31);
   expect(reconciled).toMatchObject({ sequence: 81, reconciled: { account: { openPositionCount: 1 }, open: [{}] } });
   expect(after.map(({ sample }) => sample?.sequence)).toEqual(range(82, 381));
   const shown = ACCOUNT_PATH.replace(":serverId", harness.serverId).replace(":accountNumber", account);
-  // The first answer was a failure: it came back at its old place, and was told again.
+  // The first answer was a failure: the client resumed at its last sequence, with a second notice.
   expect(asked).toEqual([shown, shown, `${shown}/positions?status=open&limit=100&page=1`]);
   expect(readFileSync(journalOf(account), "utf8")).not.toContain("tradingPasswordSet");
 });
 
-it("the example ends when its key is revoked, and does not come back with it", async () => {
+it("the example ends when its key is revoked, and does not reconnect", async () => {
   const key = keyEntry({ organizationId: harness.organizationId });
   await harness.putDirectory(key.entry);
   const account = harness.account();
@@ -128,15 +128,15 @@ function journal(account: string): Entry[] {
   return lines.filter((line) => line.endsWith("}")).map((line) => JSON.parse(line) as Entry);
 }
 
-/** Until the sample of this sequence is in the journal. */
+/** Waits until the sample of this sequence is in the journal. */
 async function seen(account: string, sequence: number): Promise<void> {
   await eventually(() => expect(journal(account).at(-1)?.sample?.sequence).toBe(sequence), {
     timeoutMs: COMES_BACK_MS,
   });
 }
 
-/** Until the metrics process knows the sample of this sequence. */
-async function told(account: string, sequence: number): Promise<void> {
+/** Waits until the sample of this sequence is the account's latest in the metrics process. */
+async function sampleIs(account: string, sequence: number): Promise<void> {
   await eventually(async () => {
     const answer = await fetch(`${metrics.url}/internal/samples/latest`, {
       method: "POST",
@@ -173,7 +173,7 @@ async function startGatewayRoutes(): Promise<Started<string>> {
   return { value: value.url, stop };
 }
 
-/** The answer that the reference shows for a GET. */
+/** The example response of a GET in the reference. */
 function exampleOf(route: string): unknown {
   const method = openApiDocument().paths[route.replaceAll(/:(\w+)/g, "{$1}")]?.["get"];
   const { responses } = method as { responses: Record<string, { content: Record<string, { example: unknown }> }> };

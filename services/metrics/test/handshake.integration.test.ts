@@ -30,17 +30,17 @@ async function shake(
   return answer;
 }
 
-/** A key of this organization that every metrics process knows by now. */
+/** Creates a key of this organization, and waits until the metrics process has it. */
 async function known(change: Parameters<typeof keyEntry>[0] = {}): Promise<string> {
   const { entry, managementKey } = keyEntry({ organizationId: harness.organizationId, ...change });
   await harness.putDirectory(entry);
-  // No handshake, so that nothing is charged.
+  // Not a handshake, so that nothing is charged.
   await eventually(async () => expect((await shake({ method: "POST" }, managementKey)).status).not.toBe(401));
   return managementKey;
 }
 
 describe("a handshake", () => {
-  it("is accepted with a query that nobody knows, and what its client sends with it is read", async () => {
+  it("is accepted with an unknown query, and messages sent with it are read", async () => {
     const path = `${LIVE_METRICS_PATH}?since=1&since=2`;
     const { client, answer } = await RawClient.handshake(metrics.wsUrl, harness.managementKey, {
       path,
@@ -67,7 +67,7 @@ describe("a handshake", () => {
     ["version 8", { headers: { "sec-websocket-version": "8" } }],
     ["two versions", { headers: { "sec-websocket-version": "13, 8" } }],
     ["another protocol", { headers: { upgrade: "h2c" } }],
-  ])("with %s is none: 400, which names the version there is", async (_name, parts) => {
+  ])("with %s returns 400 with the supported version", async (_name, parts) => {
     expect(await shake(parts)).toMatchObject({
       status: 400,
       headers: { "x-error-code": "VALIDATION_FAILED", "sec-websocket-version": "13" },
@@ -79,7 +79,7 @@ describe("a handshake", () => {
     ["elsewhere", { path: "/api/v1/management/live" }],
     ["below it", { path: `${LIVE_METRICS_PATH}/` }],
     ["that asks for no upgrade", { headers: { connection: "close", upgrade: null } }],
-  ])("%s is 404", async (_name, parts) => {
+  ])("%s returns 404", async (_name, parts) => {
     expect(await shake(parts)).toMatchObject({
       status: 404,
       headers: { "x-error-code": "NOT_FOUND" },
@@ -87,11 +87,11 @@ describe("a handshake", () => {
     });
   });
 
-  it("with no key, or one that is unknown, wrong, revoked or expired, is the same 401", async () => {
+  it("without a key, or with an unknown, wrong, revoked or expired one, returns the same 401", async () => {
     const expired = keyEntry({ organizationId: harness.organizationId, expiresAt: "2020-01-01T00:00:00.000Z" });
     const revoked = keyEntry({ organizationId: harness.organizationId, status: "revoked" });
     for (const { entry } of [expired, revoked]) await harness.putDirectory(entry);
-    // Redis refuses this one already, the directory does not tell of it yet.
+    // Redis already rejects this key; the directory does not have the revocation yet.
     const revokedNow = await known();
     await revokeKey(harness.redis, harness.organizationId, revokedNow.split(".")[1] ?? "");
     const wrong = `${harness.managementKey.slice(0, -4)}AAAA`;
@@ -114,7 +114,7 @@ describe("a handshake", () => {
     }
   });
 
-  it("with a key that has not the scope is 403, whatever else is wrong with it", async () => {
+  it("with a key without the scope returns 403, also if other parts are invalid", async () => {
     const scopeless = await known({ scopes: ["accounts:read"] });
     for (const parts of [{}, { method: "POST" }]) {
       expect(await shake(parts, scopeless)).toMatchObject({
@@ -129,7 +129,7 @@ describe("a handshake", () => {
     }
   });
 
-  it("that cannot be paid is 402, also for an organization without a wallet", async () => {
+  it("without enough credits returns 402, also for an organization without a wallet", async () => {
     const [poor, walletless] = [keyEntry(), keyEntry()];
     for (const { entry } of [poor, walletless]) await harness.putDirectory(entry);
     await harness.buy(poor.entry.organizationId, 1);
@@ -150,7 +150,7 @@ describe("a handshake", () => {
     }
   });
 
-  it("above the key's rate is 429 with the time to wait, and costs nothing", async () => {
+  it("above the key's rate limit returns 429 with Retry-After, and costs nothing", async () => {
     const limited = await known({ rateLimit: { perSecond: 0.01, burst: 2 } });
     const open = [await shake({}, limited), await shake({}, limited)];
     expect(open).toMatchObject([{ status: 101 }, { status: 101 }]);
@@ -166,7 +166,7 @@ describe("a handshake", () => {
     expect(spent).toBe(1);
   });
 
-  it("costs a credit, and says so", async () => {
+  it("costs one credit, and returns it in a header", async () => {
     const first = await shake();
     expect(first.headers["x-credits-charged"]).toBe("1");
     const second = await shake();
@@ -174,7 +174,7 @@ describe("a handshake", () => {
     expect(remaining[1]).toBe((remaining[0] ?? 0) - 1);
   });
 
-  it("is refused above the organization's number of sockets, until one of them is closed", async () => {
+  it("is rejected above the organization's maximum number of sockets, until one is closed", async () => {
     const narrow = await harness.metrics({ MAX_SOCKETS_PER_ORGANIZATION: "2", ROLES: "stream" });
     const open = [
       await RawClient.open(narrow.wsUrl, harness.managementKey),

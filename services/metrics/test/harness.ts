@@ -41,16 +41,16 @@ const logger = createLogger({ service: "metrics-test", level: "error" });
 export interface MetricsProcess {
   readonly url: string;
   readonly wsUrl: string;
-  /** Resolves when it has ended. */
+  /** Resolves when the process has ended. */
   readonly ended: Promise<void>;
-  /** SIGKILL unless told otherwise; resolves when it is gone. */
+  /** Sends a signal, by default SIGKILL; resolves when the process has ended. */
   kill(signal?: NodeJS.Signals): Promise<void>;
   /** Only sends the signal: SIGSTOP, SIGCONT. */
   signal(signal: NodeJS.Signals): void;
 }
 
 /**
- * Real Kafka and Redis, an account service's one route, an organization with a key and a server.
+ * Real Kafka and Redis, one route of an account service, an organization with a key and a server.
  */
 export class Harness {
   readonly scope = new Scope();
@@ -62,9 +62,9 @@ export class Harness {
   readonly serverId: string;
   readonly managementKey: string;
   readonly key: KeyEntry;
-  /** Accounts that the account service knows. */
+  /** Accounts that exist in the account service. */
   readonly accounts = new Set<string>();
-  /** The account numbers of each call in which the account service was asked whether they exist. */
+  /** The account numbers of each call to the account service. */
   readonly asked: string[][] = [];
   #epoch = 0;
   #account: Started<{ readonly url: string; readonly port: number }> | null = null;
@@ -112,7 +112,7 @@ export class Harness {
     return harness;
   }
 
-  /** The environment of a metrics process in this harness, but for its port. */
+  /** The environment of a metrics process in this harness, without its port. */
   get metricsEnv(): Record<string, string> {
     return {
       ...this.environment.env,
@@ -142,8 +142,7 @@ export class Harness {
   }
 
   /**
-   * Ends every metrics process that still runs, in good order: the next one's group waits for none
-   * of them.
+   * Stops every running metrics process gracefully, so that the consumer group waits for no member.
    */
   async endProcesses(): Promise<void> {
     for (const one of this.#processes) one.signal("SIGCONT");
@@ -151,10 +150,10 @@ export class Harness {
     this.#processes.clear();
   }
 
-  /** An account that exists, without samples. */
+  /** Creates an account without samples. */
   account(): string {
     let { accountNumber } = valuation();
-    // Of thousands of random numbers two are the same now and then.
+    // Thousands of random numbers can contain a duplicate.
     while (this.accounts.has(accountKey(this.serverId, accountNumber))) ({ accountNumber } = valuation());
     this.accounts.add(accountKey(this.serverId, accountNumber));
     return accountNumber;
@@ -179,7 +178,7 @@ export class Harness {
     await this.producer.send(TOPICS.organizationDirectory, { key: directoryKey(entry), value });
   }
 
-  /** Everything that a topic holds now, in log order within a partition. */
+  /** All records of a topic, in log order within a partition. */
   async readAll(topic: TopicContract): Promise<{ partition: number; message: Message }[]> {
     const all: { partition: number; message: Message }[] = [];
     const reader = await createLogReader(this.kafka, {
@@ -194,7 +193,7 @@ export class Harness {
     return all;
   }
 
-  /** The samples of an account as they are in the log. */
+  /** The samples of an account in the log. */
   async samplesOf(accountNumber: string): Promise<{ partition: number; message: Message }[]> {
     const key = accountKey(this.serverId, accountNumber);
     return (await this.readAll(TOPICS.metricsSamples)).filter(({ message }) => message.key === key);
@@ -209,7 +208,7 @@ export class Harness {
     await this.scope.start("account", () => ({ value: null, stop: () => this.stopAccountService() }));
   }
 
-  /** The account service comes, or comes back at its old address. */
+  /** Starts the account service, at the same address as before. */
   async startAccountService(): Promise<void> {
     const app = createHttpServer({ logger, health: new Health() });
     app.post("/internal/accounts/existing", (request) => {
@@ -221,7 +220,7 @@ export class Harness {
     this.#accountPort = this.#account.value.port;
   }
 
-  /** The account service is away: nobody listens at its address. */
+  /** Stops the account service: nothing listens at its address. */
   async stopAccountService(): Promise<void> {
     await this.#account?.stop();
     this.#account = null;
@@ -229,7 +228,7 @@ export class Harness {
 
   /** Fills an organization's wallet. */
   async buy(organizationId: string, credits: number): Promise<void> {
-    // Above that of every opening before, as the ledger's are.
+    // Above the epoch of every earlier sync, as the ledger's epochs are.
     this.#epoch += 1;
     await syncShard(this.redis, shardOf(organizationId), this.#epoch, []);
     await purchase(this.redis, {

@@ -7,10 +7,10 @@ import { WebSocket } from "ws";
 
 export type Frame = { readonly type: string } & Record<string, unknown>;
 
-/** A client of the live stream, as an outside program would be one. */
+/** A client of the live stream, as a customer's program would be. */
 export class LiveClient {
   readonly ws: WebSocket;
-  /** Every text in the order it came. */
+  /** All received texts, in order. */
   readonly texts: string[] = [];
   closeCode: number | null = null;
 
@@ -25,7 +25,7 @@ export class LiveClient {
     ws.on("error", () => undefined);
   }
 
-  /** Connects and waits for `connected`; rejects where the handshake is refused. */
+  /** Connects and waits for `connected`; rejects if the handshake is rejected. */
   static async connect(wsUrl: string, managementKey: string): Promise<LiveClient> {
     const headers = { authorization: `Management ${managementKey}` };
     const client = new LiveClient(new WebSocket(wsUrl + LIVE_METRICS_PATH, { headers }));
@@ -57,7 +57,7 @@ export class LiveClient {
     return samples.filter((sample) => sample.accountNumber === accountNumber);
   }
 
-  /** The sequence of the last sample that came, 0 before the first. */
+  /** The sequence of the last received sample; 0 before the first. */
   last(accountNumber: string): number {
     return this.#last.get(accountNumber) ?? 0;
   }

@@ -1,25 +1,25 @@
 /**
- * What the documents of the live stream show is what this service really says, and the limits they
- * name are its defaults.
+ * The examples in the documents of the live stream are what this service sends, and the limits in
+ * them are its defaults.
  */
 import { LIVE_LIMITS, LIVE_MESSAGES } from "@kapi/contracts/asyncapi";
 import { minorFromAmount } from "@kapi/kernel";
 import { describe, expect, it } from "vitest";
 
 import { ConfigSchema } from "../src/config.ts";
-import { type Kept, openCursor, replayText, resumeCursor } from "../src/domain/cursor.ts";
+import { type KeptRange, openCursor, replayText, resumeCursor } from "../src/domain/cursor.ts";
 import { encodeLiveFrame } from "../src/domain/codec/live-frame.ts";
 import { messageFromWire } from "../src/inbound/ws/client-messages.ts";
 
 const [{ payload: known }] = LIVE_MESSAGES.replay.examples;
 const account = { serverId: known.serverId, accountNumber: known.accountNumber };
-const full: Kept = { first: known.firstAvailableSequence, last: known.lastAvailableSequence };
+const full: KeptRange = { first: known.firstAvailableSequence, last: known.lastAvailableSequence };
 
 function shown(name: string): string {
   return JSON.stringify(LIVE_MESSAGES.replay.examples.find((example) => example.name === name)?.payload);
 }
 
-function noticeAfter(afterSequence: number, kept: Kept): string {
+function noticeAfter(afterSequence: number, kept: KeptRange): string {
   const { replay } = openCursor(kept, afterSequence);
   return replay === null ? "" : replayText(account, replay);
 }
@@ -52,7 +52,7 @@ describe("the documents of the live stream", () => {
     },
   );
 
-  it("show the replay notices of the cases that they tell of", () => {
+  it("show the replay notices of the described cases", () => {
     expect(noticeAfter(409, full)).toBe(shown("complete"));
     expect(noticeAfter(412, full)).toBe(shown("nothingMissed"));
     expect(noticeAfter(98, full)).toBe(shown("truncated"));
@@ -62,12 +62,12 @@ describe("the documents of the live stream", () => {
     expect(slow === null ? "" : replayText(account, slow)).toBe(shown("truncated"));
   });
 
-  it.each([409, 412, 98, 500])("tell the next sequence after afterSequence %d rightly", (afterSequence) => {
+  it.each([409, 412, 98, 500])("give the right next sequence after afterSequence %d", (afterSequence) => {
     const { next, replay } = openCursor(full, afterSequence);
     expect((replay?.lastAvailableSequence ?? 0) - (replay?.replayCount ?? 0) + 1).toBe(next);
   });
 
-  it("show the errors of messages that cannot be read", () => {
+  it("show the errors of invalid messages", () => {
     const errors = LIVE_MESSAGES.error.examples.map(({ payload }) => payload);
     const answerTo = (text: string) => messageFromWire(Buffer.from(text), false);
     expect(answerTo("{")).toEqual({ kind: "invalid", frame: errors[0] });
@@ -75,7 +75,7 @@ describe("the documents of the live stream", () => {
     expect(answerTo(JSON.stringify(negative))).toEqual({ kind: "invalid", frame: errors[1] });
   });
 
-  it("name the limits that hold unless the operator set others", () => {
+  it("name the default limits", () => {
     const settings = Object.entries(ConfigSchema.shape).flatMap(([name, field]) => {
       const parsed = field.safeParse(undefined);
       return parsed.success ? [[name, parsed.data] as const] : [];

@@ -32,8 +32,8 @@ function range(first: number, last: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }
 
-describe("a valuation on its way to the client", () => {
-  it("comes as a sample with the next sequence, the values in units and the interval's minimum", async () => {
+describe("a valuation", () => {
+  it("reaches the client as a sample with the next sequence, values in currency units and the interval's minimum", async () => {
     const account = harness.account();
     const client = await connect();
     client.subscribe(harness.serverId, account);
@@ -45,7 +45,7 @@ describe("a valuation on its way to the client", () => {
     expect(first?.eventId).toBe(uuidV5(harness.serverId, `${account}/metrics/1`));
   });
 
-  it("is in the log with consecutive sequences, on its valuation's partition, byte for byte what the client got", async () => {
+  it("is in the log with consecutive sequences, on its partition, with the same bytes as the client got", async () => {
     const account = harness.account();
     const client = await connect();
     client.subscribe(harness.serverId, account, 0);
@@ -62,7 +62,7 @@ describe("a valuation on its way to the client", () => {
     }
   });
 
-  it("is told to every subscriber, and to none that has unsubscribed", async () => {
+  it("is sent to every subscriber, and to no client that has unsubscribed", async () => {
     const account = harness.account();
     const [staying, leaving] = [await connect(), await connect()];
     for (const client of [staying, leaving]) client.subscribe(harness.serverId, account, 0);
@@ -78,8 +78,8 @@ describe("a valuation on its way to the client", () => {
   });
 });
 
-describe("a client that comes back", () => {
-  it("gets the latest sample at once when it gives no afterSequence", async () => {
+describe("a client that reconnects", () => {
+  it("gets the latest sample at once without afterSequence", async () => {
     const account = harness.account();
     await harness.value(account, [1, 2, 3]);
     await eventually(async () => expect(await harness.samplesOf(account)).toHaveLength(3));
@@ -107,7 +107,7 @@ describe("a client that comes back", () => {
     expect(notice).toMatchObject({ firstAvailableSequence: 1, replayTruncated: false, accountNumber: account });
   });
 
-  it("is told that the replay is truncated when it asks beyond the last sample", async () => {
+  it("gets a truncated replay if afterSequence is above the last sample", async () => {
     const account = harness.account();
     const client = await connect();
     client.subscribe(harness.serverId, account, 7);
@@ -122,10 +122,10 @@ describe("a client that comes back", () => {
     await client.until(() => client.sequences(account).length === 1);
   });
 
-  it("gets only the last 300 samples, and is told so", async () => {
+  it("gets only the last 300 samples, with a truncated replay notice", async () => {
     const account = harness.account();
     await harness.value(account, range(1, 450));
-    // What another client is told, the process knows; in the log it may stand before that.
+    // The log may have a sample before the process has applied it, so wait for another client's.
     const other = await connect();
     other.subscribe(harness.serverId, account);
     await other.until(() => other.last(account) === 450);
@@ -138,8 +138,8 @@ describe("a client that comes back", () => {
   });
 });
 
-describe("the end of a connection", () => {
-  it("comes with 4401 within two seconds when the key is revoked", async () => {
+describe("a connection", () => {
+  it("is closed with 4401 within two seconds when the key is revoked", async () => {
     const key = keyEntry({ organizationId: harness.organizationId });
     await harness.putDirectory(key.entry);
     const client = await eventually(() => connect(key.managementKey));
@@ -150,7 +150,7 @@ describe("the end of a connection", () => {
     expect(Date.now() - revokedMs).toBeLessThan(2_000);
   });
 
-  it("ends only the subscription when the account is deleted, and the account is not found any more", async () => {
+  it("loses only the subscription when the account is deleted, and the account is no longer found", async () => {
     const account = harness.account();
     const client = await connect();
     client.subscribe(harness.serverId, account, 0);
@@ -178,7 +178,7 @@ describe("the end of a connection", () => {
     expect(client.frames("error")[0]).toMatchObject({ code: "ACCOUNT_NOT_FOUND" });
   });
 
-  it("tells a client whose server is taken away", async () => {
+  it("gets an error when its key loses access to a server", async () => {
     const server = serverEntry({ organizationId: harness.organizationId });
     await harness.putDirectory(server);
     harness.accounts.add(accountKey(server.serverId, "account-1"));
@@ -186,7 +186,7 @@ describe("the end of a connection", () => {
     await eventually(async () => {
       const refused = client.frames("error").length;
       client.subscribe(server.serverId, "account-1", 0);
-      // Until the process has read of the server, it is refused.
+      // The server is rejected until the process has read it from the directory.
       await client.until(
         () => client.frames("account.metrics.replay").length > 0 || client.frames("error").length > refused,
       );
@@ -199,8 +199,8 @@ describe("the end of a connection", () => {
   });
 });
 
-describe("the newest samples, for other services", () => {
-  it("are answered in the order asked, with null where there is none, and only to who knows the token", async () => {
+describe("the route for the newest samples", () => {
+  it("returns them in request order, null for an account without samples, and only with the token", async () => {
     const account = harness.account();
     await harness.value(account, [4_200]);
     await eventually(async () => expect(await harness.samplesOf(account)).toHaveLength(1));

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LiveClient } from "./live-client.ts";
 import { type MetricsProcess, Harness } from "./harness.ts";
 
-/** What a broker looks at every few minutes it looks at several times a second. */
+/** The broker checks several times a second, instead of every few minutes. */
 const OWN_KAFKA = {
   "log.cleaner.backoff.ms": "200",
   "log.retention.check.interval.ms": "300",
@@ -51,12 +51,12 @@ function range(first: number, last: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }
 
-/** The samples of an account as this client was told them, byte for byte. */
+/** The samples of an account that this client received, byte for byte. */
 function textsOf(client: LiveClient, account: string): string[] {
   return client.texts.filter((text) => text.startsWith('{"type":"account.metrics",') && text.includes(`"${account}"`));
 }
 
-/** What `metrics.latest` holds now, by account number, in its order. */
+/** The records of `metrics.latest`, by account number, in log order. */
 async function checkpoints(): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>();
   for (const { message } of await harness.readAll(TOPICS.metricsLatest)) {
@@ -66,7 +66,7 @@ async function checkpoints(): Promise<Map<string, string[]>> {
   return found;
 }
 
-/** The account's checkpoint, once it is that of `sequence`. */
+/** Waits until the account's checkpoint is that of `sequence`. */
 async function checkpointed(account: string, sequence: number): Promise<string> {
   return eventually(
     async () => {
@@ -79,8 +79,7 @@ async function checkpointed(account: string, sequence: number): Promise<string> 
 }
 
 /**
- * Repeats `write`, since only a write closes a segment, until the broker has left these checkpoints
- * and no others.
+ * Repeats `write` until compaction has kept only these checkpoints. Only a write closes a segment.
  */
 async function compactedTo(wanted: ReadonlyMap<string, string>, write: () => Promise<unknown>): Promise<void> {
   await eventually(
@@ -93,7 +92,7 @@ async function compactedTo(wanted: ReadonlyMap<string, string>, write: () => Pro
   );
 }
 
-/** Has the broker delete everything that the topics hold, and then keep what comes. */
+/** Has the broker delete all records of the topics, and keep later ones. */
 async function emptied(...topics: readonly TopicContract[]): Promise<void> {
   for (const topic of topics) await alterTopic(harness.kafka, topic, { "retention.ms": "1", "segment.ms": "100" });
   for (const topic of topics) {
@@ -109,8 +108,8 @@ async function emptied(...topics: readonly TopicContract[]): Promise<void> {
   }
 }
 
-describe("a metrics.latest that the broker has compacted", () => {
-  it("brings every sequence and window back, also where only a stale checkpoint is left of an account", async () => {
+describe("a compacted metrics.latest", () => {
+  it("restores every sequence and window, also if only a stale checkpoint is left of an account", async () => {
     const accounts = [harness.account(), harness.account(), harness.account()];
     const [, stale = "", alsoStale = ""] = accounts;
     const [gone, busy] = [harness.account(), harness.account()];
@@ -136,8 +135,7 @@ describe("a metrics.latest that the broker has compacted", () => {
     let equity = 0;
     await compactedTo(newest, () => harness.value(busy, [(equity += 1)]));
 
-    // While no process runs, one that had lost the partition long ago gets its old checkpoints
-    // through.
+    // While no process runs, a writer that lost the partition long ago writes its old checkpoints.
     await metrics.kill();
     const write = (account: string): Promise<unknown> => {
       const [key, value] = [accountKey(harness.serverId, account), old.get(account) ?? ""];
@@ -163,11 +161,11 @@ describe("a metrics.latest that the broker has compacted", () => {
 });
 
 describe("logs whose old segments the broker has deleted", () => {
-  /** A valuation of a known moment, the `n`th of its account; they are five seconds apart. */
+  /** The `n`th valuation of its account, at a fixed time; they are five seconds apart. */
   const valueAt = (account: string, n: number): Promise<void> =>
     harness.value(account, [n * 100], { measuredAt: new Date(pastMs + n * 5_000).toISOString() });
 
-  it("leave every account its latest sample and its next sequence, and no valuation is waited for that is gone", async () => {
+  it("leave every account its latest sample and its next sequence, and no process waits for deleted valuations", async () => {
     const [idle, busy] = [harness.account(), harness.account()];
     const first = await connect();
     for (const account of [idle, busy]) first.subscribe(harness.serverId, account, 0);
@@ -176,7 +174,7 @@ describe("logs whose old segments the broker has deleted", () => {
     await checkpointed(idle, 3);
     await checkpointed(busy, 20);
     await metrics.kill("SIGTERM");
-    // Behind what was committed, and gone before anybody reads it.
+    // After the committed offset, and deleted before any process reads it.
     for (const n of range(21, 30)) await valueAt(busy, n);
     await emptied(TOPICS.tradingValuations, TOPICS.metricsSamples);
     for (const n of range(31, 33)) await valueAt(busy, n);
@@ -190,7 +188,7 @@ describe("logs whose old segments the broker has deleted", () => {
     const late = await connect();
     late.subscribe(harness.serverId, busy, 5);
     await late.until(() => late.last(busy) === resumed.last(busy));
-    // The 20th is known from its checkpoint alone, and only for as long as it is the newest.
+    // Only the checkpoint has the 20th sample, so it is kept only while it is the newest.
     const [notice] = late.frames("account.metrics.replay");
     expect(notice).toMatchObject({ replayTruncated: true });
     expect([20, 21]).toContain(notice?.["firstAvailableSequence"]);
@@ -218,7 +216,7 @@ describe("logs whose old segments the broker has deleted", () => {
     await late.until(() => late.last(idle) === 4);
   });
 
-  it("leave the snapshots going on from what there is", async () => {
+  it("let the snapshots continue from the remaining samples", async () => {
     const account = harness.account();
     await valueAt(account, 1);
     const query = new URLSearchParams({ organizationId: harness.organizationId, accountNumber: account }).toString();
@@ -234,14 +232,14 @@ describe("logs whose old segments the broker has deleted", () => {
   });
 });
 
-describe("a Kafka that hangs for longer than anybody waits", () => {
-  it("costs the clients nothing but time: sockets stay, no sequence is missing or told twice", async () => {
+describe("a Kafka that hangs for longer than all timeouts", () => {
+  it("only delays the clients: sockets stay open, no sequence is missing or sent twice", async () => {
     const account = harness.account();
     const client = await connect();
     client.subscribe(harness.serverId, account, 0);
     await harness.value(account, [100]);
     await client.until(() => client.last(account) === 1);
-    // It waits for the coalescing interval, and is a sample when Kafka hangs.
+    // The valuation waits for the coalescing interval, and becomes a sample while Kafka hangs.
     await harness.value(account, [200]);
     try {
       await harness.environment.kafka.pause();

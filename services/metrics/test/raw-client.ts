@@ -12,18 +12,18 @@ const WAIT_MS = 20_000;
 
 export const OPCODES = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
-/** How a frame is made; a whole, masked text frame unless told otherwise. */
+/** The options of a frame; default: an unfragmented, masked text frame. */
 export interface FrameParts {
   readonly opcode?: number;
   readonly final?: boolean;
   readonly masked?: boolean;
-  /** The bits that no extension has been agreed on for. */
+  /** The reserved bits, which only an extension may set. */
   readonly reserved?: number;
 }
 
 /**
- * A client's frame (RFC 6455, 5.2), also one that breaks the protocol; the payload stays readable
- * under a mask of zeros.
+ * Encodes a client's frame (RFC 6455, 5.2), also one that violates the protocol. The mask is zero,
+ * so that the payload stays readable.
  */
 export function clientFrame(payload: string | Buffer, parts: FrameParts = {}): Buffer {
   const { opcode = OPCODES.text, final = true, masked = true, reserved = 0 } = parts;
@@ -36,31 +36,30 @@ export function clientFrame(payload: string | Buffer, parts: FrameParts = {}): B
   return Buffer.concat([header, Buffer.alloc(masked ? 4 : 0), data]);
 }
 
-/** The answer to a request for a connection. */
+/** The response to a handshake. */
 export interface HandshakeAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** What stands behind the headers of an answer that is no upgrade; text where it is no JSON. */
+  /** The body of a response that is not an upgrade: parsed JSON, or text. */
   readonly body: unknown;
 }
 
-/** What a handshake says; null leaves a header out. */
+/** The parts of a handshake; null omits a header. */
 export interface HandshakeParts {
   readonly method?: string;
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string | null>>;
-  /** Sent in the same write, behind the request. */
+  /** Sent in the same write, after the request. */
   readonly behind?: Buffer;
 }
 
 /**
- * A TCP connection that says whatever a test wants it to, and reads what a WebSocket server
- * answers.
+ * A TCP connection that sends any bytes, and decodes the frames of a WebSocket server.
  */
 export class RawClient {
   readonly socket: Socket;
   readonly texts: string[] = [];
-  /** The payloads of the pongs, in the order they came. */
+  /** The payloads of the received pongs, in order. */
   readonly pongs: string[] = [];
   closeCode: number | null = null;
   #answer: HandshakeAnswer | null = null;
@@ -81,7 +80,7 @@ export class RawClient {
   }
 
   /**
-   * Sends the handshake and returns its answer, with the client that goes on if it was accepted.
+   * Sends the handshake; returns the response, and the client if it was accepted.
    */
   static async handshake(
     wsUrl: string,
@@ -106,7 +105,7 @@ export class RawClient {
     return { client, answer };
   }
 
-  /** A connection on which `connected` has come. */
+  /** Opens a connection and waits for `connected`. */
   static async open(wsUrl: string, managementKey: string): Promise<RawClient> {
     const { client, answer } = await RawClient.handshake(wsUrl, managementKey);
     if (answer.status !== 101) throw new Error(`the handshake was answered ${answer.status}`);
@@ -114,7 +113,7 @@ export class RawClient {
     return client;
   }
 
-  /** All in one write. */
+  /** Sends all frames in one write. */
   send(...frames: readonly Buffer[]): void {
     this.socket.write(Buffer.concat(frames));
   }
@@ -158,7 +157,7 @@ export class RawClient {
     this.#answer = { status, headers, body: isJson ? (JSON.parse(text) as unknown) : text };
   }
 
-  /** Takes one whole frame of the server, which are all short and unmasked, off what has come. */
+  /** Removes one frame from the received bytes. The server's frames are short and unmasked. */
   #readFrame(): boolean {
     const [first = 0, short = 0] = this.#unread;
     const at = short === LENGTH_IN_16_BITS ? 4 : 2;

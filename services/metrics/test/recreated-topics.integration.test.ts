@@ -9,9 +9,9 @@ import { type MetricsProcess, Harness } from "./harness.ts";
 const PARTITIONS = 4;
 const DEADLINE_MS = 30_000;
 const TEST_TIMEOUT_MS = 120_000;
-/** Of the topics that the live stream compares offsets of. */
+/** The topics whose offsets the live stream compares. */
 const ALL = [TOPICS.tradingValuations, TOPICS.metricsSamples, TOPICS.metricsLatest];
-/** `RECREATED_TOPIC=metrics.samples` looks at one of them alone. */
+/** `RECREATED_TOPIC=metrics.samples` tests only that topic. */
 const RECREATED = ALL.filter(({ name }) => (process.env["RECREATED_TOPIC"] ?? name) === name);
 
 let harness: Harness;
@@ -45,19 +45,19 @@ async function follow(account: string, afterSequence: number): Promise<LiveClien
 }
 
 it(
-  `${RECREATED.map(({ name }) => name).join(", ")} deleted and made again: the stream goes on or the process ends, and its next start continues every sequence`,
+  `${RECREATED.map(({ name }) => name).join(", ")} deleted and recreated: the stream continues or the process ends, and its next start continues every sequence`,
   async () => {
     const busy = harness.account();
     let idle = harness.account();
-    // On a partition of its own: there the new offsets stay below the old ones.
+    // On its own partition, where the new offsets stay below the old ones.
     while (partitionOf(idle) === partitionOf(busy)) idle = harness.account();
     for (const account of [busy, idle]) {
       const client = await follow(account, 0);
       await harness.value(account, [100, 200, 300, 400, 500]);
       await client.until(() => client.last(account) === 5);
     }
-    // Of `idle` nothing comes to the next process: it has not written that partition, and its
-    // samples must outlive it too.
+    // `idle` gets no valuation in the next process, which has not written that partition. Its
+    // samples must be kept too.
     await metrics.kill("SIGTERM");
     metrics = await harness.metrics();
     const watcher = await follow(busy, 5);

@@ -45,7 +45,7 @@ async function waitForCheckpoint(account: string, sequence: number): Promise<Sam
   );
 }
 
-/** What a client that begins at 0 is told, in order, once it has `count` samples. */
+/** The first `count` samples, in order, of a client that subscribes after sequence 0. */
 async function replayed(wsUrl: string, account: string, count: number): Promise<string[]> {
   const client = await LiveClient.connect(wsUrl, harness.managementKey);
   client.subscribe(harness.serverId, account, 0);
@@ -81,7 +81,7 @@ describe("a metrics process that is killed", () => {
     live.close();
   });
 
-  it("loses no low: the lowest equity of valuations that no sample had comes in the next one", async () => {
+  it("loses no low: the next sample has the lowest equity of valuations without a sample", async () => {
     const account = harness.account();
     const slow = { COALESCE_MS: "5000" };
     const first = await harness.metrics(slow);
@@ -92,12 +92,12 @@ describe("a metrics process that is killed", () => {
     await first.kill();
     await harness.metrics(slow);
     const samples = await waitForSamples(account, 3);
-    const told = samples.map(({ message }) => JSON.parse(message.value.toString()) as Record<string, number>);
-    expect(told.map((sample) => sample["sequence"])).toEqual([1, 2, 3]);
-    expect(told.at(-1)).toMatchObject({ equity: 100.02, intervalMinimumEquity: 50 });
+    const frames = samples.map(({ message }) => JSON.parse(message.value.toString()) as Record<string, number>);
+    expect(frames.map((sample) => sample["sequence"])).toEqual([1, 2, 3]);
+    expect(frames.at(-1)).toMatchObject({ equity: 100.02, intervalMinimumEquity: 50 });
   });
 
-  it("has its partitions taken over by another process, to whose clients nothing is missing or repeated", async () => {
+  it("has its partitions taken over by another process, whose clients miss and repeat no sample", async () => {
     const account = harness.account();
     const sequencer = await harness.metrics({ ROLES: "sequencer" });
     const stream = await harness.metrics({ ROLES: "stream" });
@@ -119,7 +119,7 @@ describe("a metrics process that is killed", () => {
 });
 
 describe("a sample that does not follow the last one", () => {
-  it("is refused by every process, and the account's stream goes on", async () => {
+  it("is rejected by every process, and the account's stream continues", async () => {
     const account = harness.account();
     const key = accountKey(harness.serverId, account);
     const both = await harness.metrics();
@@ -141,7 +141,7 @@ describe("a sample that does not follow the last one", () => {
     }
   });
 
-  it("that another writer got in first is the log's word: the sequencer goes on behind it and loses no valuation", async () => {
+  it("is accepted if another writer wrote it first: the sequencer continues after it and loses no valuation", async () => {
     const account = harness.account();
     const key = accountKey(harness.serverId, account);
     const metrics = await harness.metrics({ COALESCE_MS: "2000" });
@@ -149,7 +149,7 @@ describe("a sample that does not follow the last one", () => {
     const [first] = await waitForSamples(account, 1);
     await harness.value(account, [90_00, 95_00]);
     const to = Number(first?.message.headers["to"]);
-    // Another writer covers the low; ours must go on behind it with the rest.
+    // The foreign sample includes the low; ours must continue with the remaining valuations.
     const frame = { ...(JSON.parse(first?.message.value.toString() ?? "{}") as object), sequence: 2, equity: 90 };
     await harness.producer.send(TOPICS.metricsSamples, {
       key,
@@ -158,15 +158,15 @@ describe("a sample that does not follow the last one", () => {
       partition: first?.partition ?? 0,
     });
     const texts = await replayed(metrics.wsUrl, account, 3);
-    const told = texts.map((text) => JSON.parse(text) as Record<string, unknown>);
-    expect(told.map((sample) => sample["sequence"])).toEqual([1, 2, 3]);
-    // The other's sample says what held when the interval of ours began.
-    expect(told[2]).toMatchObject({ equity: 95, intervalMinimumEquity: 90 });
+    const frames = texts.map((text) => JSON.parse(text) as Record<string, unknown>);
+    expect(frames.map((sample) => sample["sequence"])).toEqual([1, 2, 3]);
+    // Our interval starts with the equity of the foreign sample.
+    expect(frames[2]).toMatchObject({ equity: 95, intervalMinimumEquity: 90 });
   });
 });
 
 describe("a checkpoint", () => {
-  it("brings the whole window back after a restart", async () => {
+  it("restores the whole window after a restart", async () => {
     const account = harness.account();
     const first = await harness.metrics();
     await harness.value(account, range(1, 400));
@@ -178,7 +178,7 @@ describe("a checkpoint", () => {
     expect(texts).toEqual(before.slice(100).map(({ message }) => message.value.toString()));
   });
 
-  it("that is stale harms nothing, whether it comes while a process runs or while none does", async () => {
+  it("has no effect if it is stale, written with or without a running process", async () => {
     const account = harness.account();
     const key = accountKey(harness.serverId, account);
     const first = await harness.metrics();
@@ -190,7 +190,7 @@ describe("a checkpoint", () => {
     const writeStale = (): Promise<unknown> =>
       harness.producer.send(TOPICS.metricsLatest, { key, value: JSON.stringify(stale), partition });
     await writeStale();
-    // The partition's sequencer writes over it.
+    // The partition's sequencer replaces it.
     expect(await waitForCheckpoint(account, 20)).toMatchObject({ sequence: 20, offset: fresh.offset });
     await first.kill();
     await writeStale();
@@ -202,7 +202,7 @@ describe("a checkpoint", () => {
     expect(counted).toEqual(range(1, 30));
   });
 
-  it("that is missing or unreadable only costs valuation", async () => {
+  it("only makes the start read more if it is missing or unreadable", async () => {
     const account = harness.account();
     const first = await harness.metrics({ CHECKPOINT_INTERVAL_MS: "60000" });
     await harness.value(account, range(1, 25));
@@ -217,8 +217,8 @@ describe("a checkpoint", () => {
   });
 });
 
-describe("stopping and being slow", () => {
-  it("closes its sockets with 1012 when it is told to stop", async () => {
+describe("a metrics process with open sockets", () => {
+  it("closes them with 1012 when it stops", async () => {
     const metrics = await harness.metrics();
     const client = await LiveClient.connect(metrics.wsUrl, harness.managementKey);
     await metrics.kill("SIGTERM");
@@ -226,7 +226,7 @@ describe("stopping and being slow", () => {
     expect(client.closeCode).toBe(1012);
   });
 
-  it("spreads the closing of many, serves each until its turn, and refuses new ones meanwhile", async () => {
+  it("spreads the closing of many, serves each until it is closed, and rejects new ones meanwhile", async () => {
     const metrics = await harness.metrics();
     const clients = await Promise.all(
       Array.from({ length: 60 }, () => LiveClient.connect(metrics.wsUrl, harness.managementKey)),
@@ -247,7 +247,7 @@ describe("stopping and being slow", () => {
     expect(new Set(clients.map(({ closeCode }) => closeCode))).toEqual(new Set([1012]));
   });
 
-  it("sends a reader that was slow everything, or a notice of what fell out, and never an untold gap", async () => {
+  it("sends a slow client every sample, or a notice of the missed ones, and never an unannounced gap", async () => {
     const metrics = await harness.metrics({ STUCK_TIMEOUT_MS: "60000" });
     const accounts = Array.from({ length: 40 }, () => harness.account());
     const client = await LiveClient.connect(metrics.wsUrl, harness.managementKey);
@@ -255,7 +255,7 @@ describe("stopping and being slow", () => {
     for (const account of accounts) for (const one of [client, other]) one.subscribe(harness.serverId, account, 0);
     await client.until(() => client.frames("account.metrics.replay").length === accounts.length);
     client.ws.pause();
-    // More than the network's buffers, the socket's limit and the windows hold together.
+    // More than the network's buffers, the socket's limit and the windows together.
     for (let round = 0; round < 12; round += 1) {
       for (const account of accounts) await harness.value(account, range(round * 50 + 1, round * 50 + 50));
     }
@@ -282,7 +282,7 @@ describe("stopping and being slow", () => {
     client.close();
   });
 
-  it("closes a reader that stays stuck with 4408, and serves the others meanwhile", async () => {
+  it("closes a client that stays stuck with 4408, and serves the others meanwhile", async () => {
     const metrics = await harness.metrics({ STUCK_TIMEOUT_MS: "1500" });
     const accounts = Array.from({ length: 40 }, () => harness.account());
     const [stuck, other] = [

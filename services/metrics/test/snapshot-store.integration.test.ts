@@ -29,7 +29,7 @@ beforeAll(async () => {
     createPool({ connectionString, schema: "metrics", applicationName: "test", logger }),
   );
   store = createSnapshotStore(database);
-  await store.keepDays(today, today + DAY_MS);
+  await store.createDays(today, today + DAY_MS);
 });
 afterAll(() => scope.stop());
 
@@ -38,7 +38,7 @@ function rowsOf(account: AccountId): Promise<unknown[]> {
   return createSnapshotLists(database).list({ ...all, ...account });
 }
 
-it("a deleted account gets no row any more from a writer that had its samples already", async () => {
+it("a deleted account gets no rows from a writer that already had its samples", async () => {
   const account = { serverId: randomUUID(), accountNumber: "gone-1" };
   const drawdown = { equityMinor: 1, dayMs: today, dayStartMinor: 1, dayLowMinor: 1, peakMinor: 1, lowMinor: 1 };
   const numbers = { balanceMinor: 1, equityMinor: 1, marginMinor: 0, freeMarginMinor: 1, marginLevel: 0 };
@@ -51,14 +51,14 @@ it("a deleted account gets no row any more from a writer that had its samples al
   await store.write([minute], kept);
   await store.write([minute], kept);
   expect(await rowsOf(account)).toHaveLength(1);
-  await store.forget(account);
+  await store.deleteAccount(account);
   await store.write([minute], kept);
-  await store.takeStatuses([{ account, version: 1, status: "active" }]);
+  await store.upsertStatuses([{ account, version: 1, status: "active" }]);
   expect(await rowsOf(account)).toEqual([]);
   expect(await store.states([account])).toEqual(new Map());
 });
 
-it("a snapshot is kept for 30 days, and its whole day dropped after that", async () => {
+it("a snapshot is kept for 30 days; then its whole day is dropped", async () => {
   const days = statement<{ name: string }>(
     "test_days",
     `select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
@@ -67,17 +67,17 @@ it("a snapshot is kept for 30 days, and its whole day dropped after that", async
   const names = async (): Promise<string[]> => (await database.query(days, [])).map(({ name }) => name.slice(-8));
   const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10).replaceAll("-", "");
   const firstKept = today - KEPT_DAYS * DAY_MS;
-  await store.keepDays(firstKept - 2 * DAY_MS, firstKept + DAY_MS);
-  await store.keepDays(firstKept, firstKept);
+  await store.createDays(firstKept - 2 * DAY_MS, firstKept + DAY_MS);
+  await store.createDays(firstKept, firstKept);
   expect(await names()).toContain(dayOf(firstKept - DAY_MS));
   expect(await store.dropDaysBefore(firstKept)).toBe(2);
   expect((await names())[0]).toBe(dayOf(firstKept));
   expect(await names()).toContain(dayOf(today + DAY_MS));
 });
 
-it("leaves a day that is in use to the next turn, and holds up nobody meanwhile", async () => {
+it("skips a day that is in use until the next turn, and blocks no reader or writer", async () => {
   const [old, kept] = [today - (KEPT_DAYS + 5) * DAY_MS, today - (KEPT_DAYS + 4) * DAY_MS];
-  await store.keepDays(old, old);
+  await store.createDays(old, old);
   const name = new Date(old).toISOString().slice(0, 10).replaceAll("-", "");
   const count = statement<{ rows: number }>(
     "test_count",
@@ -91,7 +91,7 @@ it("leaves a day that is in use to the next turn, and holds up nobody meanwhile"
   expect(await store.dropDaysBefore(kept)).toBe(1);
 });
 
-it("lists are read from the days' indexes, the newest day first", async () => {
+it("lists are read from the indexes of the day partitions, newest first", async () => {
   const plan = statement<{ "QUERY PLAN": string }>(
     "test_plan",
     `explain select * from account_metric_snapshots

@@ -1,15 +1,15 @@
-/** What a case of an alert is made of. */
+/** The shape of a case of an alert. */
 
 type Labels = Readonly<Record<string, string>>;
 
-/** One trouble, and the alert that must tell of it. */
+/** One fault, and the alert that must fire. */
 export interface AlertCase {
   readonly alert: string;
-  /** What happens, in words. */
+  /** Description of the fault. */
   readonly when: string;
-  /** By the name of the series with its labels what it does, in promtool's notation. */
+  /** Values in promtool's notation, by series with labels. */
   readonly series: Readonly<Record<string, string>>;
-  /** What the alert tells while the trouble lasts, beside its name and severity. */
+  /** Labels of the firing alert, besides its name and severity. */
   readonly labels: Labels;
   readonly severity: "critical" | "warning";
   readonly summary: string;

@@ -1,7 +1,7 @@
 import { level, rising } from "../phases.ts";
 import { type AlertCase, kapi } from "./case.ts";
 
-/** Messages that are not read, not handled or not taken. */
+/** Messages that are not read, processed or acknowledged. */
 export const KAFKA: readonly AlertCase[] = [
   {
     alert: "KapiConsumerLag",

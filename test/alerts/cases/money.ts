@@ -1,7 +1,7 @@
 import { appearing, level, rising } from "../phases.ts";
 import { type AlertCase, FIRST, kapi } from "./case.ts";
 
-/** Money and credits that are not alike in two places, and usage that waits. */
+/** Differences of money and credits between two places, and usage that waits. */
 export const MONEY: readonly AlertCase[] = [
   {
     alert: "KapiLedgerDiscrepancy",

@@ -1,7 +1,7 @@
 import { level, missing, restarting } from "../phases.ts";
 import { type AlertCase, FIRST, SECOND, kapi } from "./case.ts";
 
-/** Processes that are unavailable, begin anew, or have too much to do. */
+/** Processes that are unavailable, restart, or are overloaded. */
 export const PROCESSES: readonly AlertCase[] = [
   {
     alert: "KapiNotMeasured",

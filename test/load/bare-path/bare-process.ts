@@ -1,23 +1,23 @@
 /**
- * What every process of the bare path is made of: the same libraries, topics and intervals as
- * kapi's, and nothing that could go wrong.
+ * The base of every process of the bare path: the libraries, topics and intervals of kapi, without
+ * error handling.
  */
 import type { TopicContract } from "@kapi/contracts";
 import { createConsumer, createKafka, createProducer, type Message, type Producer } from "@kapi/kafka";
 import { createLogger } from "@kapi/runtime";
 import pg from "pg";
 
-/** Of topics of its own: kapi's services read none of them. */
+/** Prefix of its own topics, which kapi's services do not read. */
 export const TOPIC_PREFIX = "bare-path.";
 /** As many as kapi's own topics have on one machine. */
 export const PARTITIONS = 4;
 export const ORGANIZATION_ID = "01900000-0000-7000-8000-000000000001";
 export const SERVER_ID = "01900000-0000-7000-8000-000000000002";
-/** Between texts in one parameter; none of the texts has it. */
+/** Separator of texts in one parameter; no text contains it. */
 export const SEPARATOR = "\x1f";
 const POOL_SIZE = 8;
 
-/** Ends the process: a bare path that fails anywhere measures nothing. */
+/** Ends the process: a failed bare path measures nothing. */
 export function fatal(error: unknown): never {
   console.error(error);
   process.exit(1);
@@ -45,7 +45,7 @@ export interface BareProcess extends ReturnType<typeof bareKafka> {
     busyIntervalMs: number,
     handle: (messages: readonly Message[], partition: number) => Promise<void>,
   ) => Promise<void>;
-  /** Tells the parent that it may go on. */
+  /** Signals the parent that it is ready. */
   readonly hello: (facts: Record<string, unknown>) => void;
 }
 

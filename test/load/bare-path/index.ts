@@ -1,8 +1,7 @@
 /**
- * The bare path: a deposit through the processes, topics and rows that kapi's design gives it, and
- * nothing else. No key, no validation, no idempotency, no order of an account, no lease, no gap, no
- * crash is thought of: what it reaches is what the design's shape costs on a machine, and what kapi
- * stays below it by is the price of what makes it safe.
+ * The bare path: a deposit through the same processes, topics and rows as in kapi, without keys,
+ * validation, idempotency, order, leases, gaps and crash safety. It shows the cost of the design;
+ * kapi's difference to it is the price of safety.
  */
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -10,7 +9,7 @@ import { TOPICS } from "@kapi/contracts";
 import { createLogReader } from "@kapi/kafka";
 import { Pool } from "undici";
 
-import { ACCOUNTS, CONCURRENCY, post } from "../accept-world.ts";
+import { ACCOUNTS, CONCURRENCY, post } from "../accept-harness.ts";
 import { FinalCommands } from "../final-commands.ts";
 import { startProcess } from "../process.ts";
 import { bareKafka, fatal } from "./bare-process.ts";

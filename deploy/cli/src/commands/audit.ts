@@ -1,17 +1,17 @@
 import { type OperatorAuditEntry, CONSOLE_ROUTES } from "@kapi/contracts";
 import { type Command, InvalidArgumentError } from "commander";
 
-import { addCommand, type CommandContext, type Telling } from "../context.ts";
+import { addCommand, type CommandContext, type PrintOptions } from "../context.ts";
 import { table } from "../output.ts";
 
-/** Entries that are listed by default. */
+/** Default number of listed entries. */
 const DEFAULT_ENTRIES = 100;
 /** Maximum number of entries of one command. */
 const MAX_ENTRIES = 10_000;
-/** Entries that are asked for at once. */
+/** Number of entries per request. */
 const PAGE_LIMIT = 100;
 
-interface ListOptions extends Telling {
+interface ListOptions extends PrintOptions {
   readonly organization?: string;
   readonly limit: number;
   readonly before?: string;
@@ -37,7 +37,7 @@ async function list(context: CommandContext, options: ListOptions): Promise<void
     found.push(...page.entries);
     before = page.next ?? undefined;
   } while (before !== undefined && found.length < options.limit);
-  context.tell(options, found, (rows) =>
+  context.print(options, found, (rows) =>
     table(rows, [
       { heading: "ID", of: (row) => row.id },
       { heading: "AT", of: (row) => row.at },

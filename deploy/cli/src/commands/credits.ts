@@ -3,10 +3,10 @@ import { randomUUID } from "node:crypto";
 import { ORGANIZATION_ROUTES } from "@kapi/contracts";
 import type { Command } from "commander";
 
-import { addCommand, type CommandContext, type Telling, wholeNumber } from "../context.ts";
+import { addCommand, type CommandContext, type PrintOptions, wholeNumber } from "../context.ts";
 import { fields } from "../output.ts";
 
-interface OfOrganization extends Telling {
+interface OfOrganization extends PrintOptions {
   readonly organization: string;
 }
 interface AddOptions extends OfOrganization {
@@ -20,10 +20,7 @@ export function addCredits(program: Command, context: CommandContext): void {
   addCommand(credits, "add", "Add bought credits to an organization's wallet")
     .requiredOption("--organization <id>", "the organization")
     .requiredOption("--credits <number>", "how many", wholeNumber(1))
-    .option(
-      "--purchase <id>",
-      "a UUID that names the purchase: the same one adds its credits once (default: a new one)",
-    )
+    .option("--purchase <id>", "a UUID of the purchase; credits of one purchase are added once (default: a new UUID)")
     .action((options: AddOptions) => add(context, options));
   addCommand(credits, "show", "Show an organization's wallet")
     .requiredOption("--organization <id>", "the organization")
@@ -35,13 +32,13 @@ async function add(context: CommandContext, options: AddOptions): Promise<void> 
   const body = { credits, purchaseId: options.purchase ?? randomUUID() };
   const params = { organizationId: organization };
   const added = await context.operator("organization").call(ORGANIZATION_ROUTES.purchaseCredits, { params, body });
-  context.tell(options, added, ({ purchaseId }) => fields({ added: credits, purchase: purchaseId }));
+  context.print(options, added, ({ purchaseId }) => fields({ added: credits, purchase: purchaseId }));
 }
 
 async function show(context: CommandContext, options: OfOrganization): Promise<void> {
   const params = { organizationId: options.organization };
   const { wallet } = await context.operator("organization").call(ORGANIZATION_ROUTES.getCreditBalance, { params });
-  context.tell(options, wallet, () =>
+  context.print(options, wallet, () =>
     fields({
       available: wallet.availableCredits,
       reserved: wallet.reservedCredits,

@@ -1,7 +1,7 @@
 import { ORGANIZATION_ROUTES, type Scope, SCOPES } from "@kapi/contracts";
 import { type Command, InvalidArgumentError } from "commander";
 
-import { addCommand, type CommandContext, several, type Telling } from "../context.ts";
+import { addCommand, type CommandContext, several, type PrintOptions } from "../context.ts";
 import { CommandFailure, EXIT_CODES } from "../failure.ts";
 import { fields, table } from "../output.ts";
 
@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 const UNITS_MS: Readonly<Record<string, number>> = { h: HOUR_MS, d: 24 * HOUR_MS };
 const RATE_LIMIT = /^(\d+(?:\.\d+)?)(?::(\d+))?$/;
 
-interface OfOrganization extends Telling {
+interface OfOrganization extends PrintOptions {
   readonly organization: string;
 }
 interface RateLimit {
@@ -18,7 +18,7 @@ interface RateLimit {
 }
 interface CreateOptions extends OfOrganization {
   readonly name?: string;
-  /** As typed: the service refuses an unknown scope. */
+  /** Unchecked: the service rejects an unknown scope. */
   readonly scope?: readonly Scope[];
   readonly allScopes?: true;
   readonly server?: readonly string[];
@@ -37,7 +37,7 @@ export function addKey(program: Command, context: CommandContext): void {
     .option("--server <ids>", "the servers that it reaches, with commas (default: all)", several)
     .option(
       "--expires <when>",
-      "a time such as 2027-01-31T00:00:00Z, or how long it lives: 12h, 30d (default: for ever)",
+      "a time such as 2027-01-31T00:00:00Z, or a lifetime such as 12h or 30d (default: never expires)",
     )
     .option("--rate-limit <requests>", "requests per second, with what may come at once: 10 or 10:50", rateLimit)
     .action((options: CreateOptions) => create(context, options));
@@ -46,7 +46,7 @@ export function addKey(program: Command, context: CommandContext): void {
     .action((options: OfOrganization) => list(context, options));
   addCommand(key, "revoke", "Revoke a key for good, everywhere within two seconds")
     .argument("<key id>", "the second part of the key")
-    .action((keyId: string, options: Telling) => revoke(context, keyId, options));
+    .action((keyId: string, options: PrintOptions) => revoke(context, keyId, options));
 }
 
 async function create(context: CommandContext, options: CreateOptions): Promise<void> {
@@ -60,7 +60,7 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
   };
   const params = { organizationId: organization };
   const created = await context.operator("organization").call(ORGANIZATION_ROUTES.createKey, { params, body });
-  context.tell(options, created, ({ keyId, managementKey }) =>
+  context.print(options, created, ({ keyId, managementKey }) =>
     fields({ key: keyId, expires: body.expiresAt ?? "never", "management key (shown once)": managementKey }),
   );
 }
@@ -68,7 +68,7 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
 async function list(context: CommandContext, options: OfOrganization): Promise<void> {
   const params = { organizationId: options.organization };
   const keys = await context.operator("organization").list(ORGANIZATION_ROUTES.listKeys, params, (page) => page.keys);
-  context.tell(options, keys, (rows) =>
+  context.print(options, keys, (rows) =>
     table(rows, [
       { heading: "KEY", of: (row) => row.keyId },
       { heading: "NAME", of: (row) => row.name },
@@ -81,9 +81,9 @@ async function list(context: CommandContext, options: OfOrganization): Promise<v
   );
 }
 
-async function revoke(context: CommandContext, keyId: string, options: Telling): Promise<void> {
+async function revoke(context: CommandContext, keyId: string, options: PrintOptions): Promise<void> {
   const revoked = await context.operator("organization").call(ORGANIZATION_ROUTES.revokeKey, { params: { keyId } });
-  context.tell(options, revoked, () => `${keyId} is revoked.\n`);
+  context.print(options, revoked, () => `${keyId} is revoked.\n`);
 }
 
 function scopesOf({ scope, allScopes }: CreateOptions): readonly Scope[] {
@@ -92,7 +92,7 @@ function scopesOf({ scope, allScopes }: CreateOptions): readonly Scope[] {
   throw new CommandFailure("error: give either --scope or --all-scopes", EXIT_CODES.usage);
 }
 
-/** The time as it was given, which the service checks; or so many hours or days from now. */
+/** The given time, which the service validates; or the given hours or days from now. */
 function expiry(text: string, nowMs: number): string {
   const [, count, unit = ""] = /^(\d{1,6})([hd])$/.exec(text) ?? [];
   const unitMs = UNITS_MS[unit];

@@ -6,25 +6,24 @@ import { WEBHOOK_KINDS, WebhookKind } from "@kapi/contracts";
 import { type Command, InvalidArgumentError } from "commander";
 import { Webhook } from "standardwebhooks";
 
-import { addCommand, type CommandContext, several, type Telling } from "../context.ts";
+import { addCommand, type CommandContext, several, type PrintOptions } from "../context.ts";
 import { CommandFailure, EXIT_CODES } from "../failure.ts";
-import { FeedAway, type FeedOptions, type FeedPage, type ListenedEvent, readFeed } from "../feed.ts";
+import { FeedUnavailable, type FeedOptions, type FeedPage, type ListenedEvent, readFeed } from "../feed.ts";
 import { type Forwarded, forward } from "../forward.ts";
 import { fromRunningKapi } from "../running-kapi.ts";
 
 const KEY_VARIABLE = "KAPI_KEY";
 const SECRET_BYTES = 32;
 /**
- * How long after a page without an event the next one is asked for; each is a request that is
- * billed.
+ * Delay before the next request after a page without events; each request is billed.
  */
 const POLL_MS = 1_000;
 const FIRST_PAUSE_MS = 500;
 const LAST_PAUSE_MS = 5_000;
-/** Width of the column of kinds: the longest one. */
+/** Width of the column of kinds: the longest kind. */
 const KIND_WIDTH = Math.max(...WEBHOOK_KINDS.map((kind) => kind.length));
 
-interface ListenOptions extends Telling {
+interface ListenOptions extends PrintOptions {
   readonly forwardTo: string;
   readonly api?: string;
   readonly keyFile?: string;
@@ -41,7 +40,7 @@ export function addListen(program: Command, context: CommandContext): void {
     .option("--api <url>", "base address of the API (default: that of the kapi which npm start runs here)", address)
     .option(
       "--key-file <file>",
-      `holds a management key with webhooks:read (default: ${KEY_VARIABLE}, else the demo's)`,
+      `a file with a management key with webhooks:read (default: ${KEY_VARIABLE}, otherwise the demo's)`,
     )
     .action((options: ListenOptions) => listen(context, options));
 }
@@ -61,7 +60,7 @@ async function listen(context: CommandContext, options: ListenOptions): Promise<
       for (const event of page.events) {
         const url = options.forwardTo;
         const forwarded = await forward(event, { url, webhook, nowMs: context.nowMs, signal });
-        // The event is done with, whatever comes: its place is kept before anything else.
+        // The event is completed in any case, so store its cursor first.
         cursor = event.cursor;
         say(context, options, lineOf(event, forwarded), [textOf(event, forwarded)]);
       }
@@ -79,19 +78,19 @@ function greeting({ api }: FeedOptions, { forwardTo }: ListenOptions, secret: st
 }
 
 /**
- * The first page tells whether the API is there and lets this key in: if not, there is nothing to
- * wait for.
+ * The first page shows whether the API is reachable and accepts the key; otherwise the command
+ * fails.
  */
 async function readFirst(feed: FeedOptions, after: string | null, signal: AbortSignal): Promise<FeedPage> {
   try {
     return await readFeed(feed, after, signal);
   } catch (error) {
-    if (error instanceof FeedAway) throw new CommandFailure(`${error.message}.`, EXIT_CODES.unavailable);
+    if (error instanceof FeedUnavailable) throw new CommandFailure(`${error.message}.`, EXIT_CODES.unavailable);
     throw error;
   }
 }
 
-/** The page behind the cursor; while the API is unavailable it is asked for again and again. */
+/** The page after the cursor; retried while the API is unavailable. */
 async function nextPage({ err, signal }: CommandContext, feed: FeedOptions, cursor: string): Promise<FeedPage> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LAST_PAUSE_MS)) {
     try {
@@ -100,7 +99,7 @@ async function nextPage({ err, signal }: CommandContext, feed: FeedOptions, curs
       return page;
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof FeedAway)) throw error;
+      if (!(error instanceof FeedUnavailable)) throw error;
       if (pauseMs === FIRST_PAUSE_MS) err(`${error.message}. It is tried again; no event is lost.\n`);
       await delay(pauseMs, undefined, { signal });
     }
@@ -133,8 +132,8 @@ function keyIn(file: string): string {
   }
 }
 
-/** What is printed as it happens: lines of text, or one line of JSON. */
-function say({ out }: CommandContext, { json }: Telling, value: object, lines: readonly string[]): void {
+/** The output for each event: lines of text, or one line of JSON. */
+function say({ out }: CommandContext, { json }: PrintOptions, value: object, lines: readonly string[]): void {
   out(json === true ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join(""));
 }
 
@@ -158,6 +157,6 @@ function kinds(text: string, before: readonly string[] | undefined): WebhookKind
   return several(text, before).map((kind) => {
     const known = WebhookKind.safeParse(kind);
     if (known.success) return known.data;
-    throw new InvalidArgumentError(`“${kind}” is none of ${WEBHOOK_KINDS.join(", ")}.`);
+    throw new InvalidArgumentError(`Unknown kind “${kind}”. Known kinds: ${WEBHOOK_KINDS.join(", ")}.`);
   });
 }

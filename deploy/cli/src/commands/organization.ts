@@ -1,10 +1,10 @@
 import { ORGANIZATION_ROUTES } from "@kapi/contracts";
 import type { Command } from "commander";
 
-import { addCommand, type CommandContext, type Telling, wholeNumber } from "../context.ts";
+import { addCommand, type CommandContext, type PrintOptions, wholeNumber } from "../context.ts";
 import { fields, table } from "../output.ts";
 
-interface CreateOptions extends Telling {
+interface CreateOptions extends PrintOptions {
   readonly name: string;
   readonly credits: number;
   readonly lowBalance?: number;
@@ -18,7 +18,7 @@ export function addOrganization(program: Command, context: CommandContext): void
     .option("--credits <number>", "credits to begin with", wholeNumber(0), 0)
     .option("--low-balance <number>", "credits at which its wallet counts as low", wholeNumber(0))
     .action((options: CreateOptions) => create(context, options));
-  addCommand(organization, "list", "List all organizations, newest first").action((options: Telling) =>
+  addCommand(organization, "list", "List all organizations, newest first").action((options: PrintOptions) =>
     list(context, options),
   );
 }
@@ -28,15 +28,15 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
   const threshold = lowBalance === undefined ? {} : { lowBalanceThreshold: lowBalance };
   const body = { name, credits, ...threshold };
   const created = await context.operator("organization").call(ORGANIZATION_ROUTES.createOrganization, { body });
-  context.tell(options, created, ({ organizationId }) => fields({ organization: organizationId, name, credits }));
+  context.print(options, created, ({ organizationId }) => fields({ organization: organizationId, name, credits }));
 }
 
-async function list(context: CommandContext, options: Telling): Promise<void> {
+async function list(context: CommandContext, options: PrintOptions): Promise<void> {
   const { listOrganizations } = ORGANIZATION_ROUTES;
   const organizations = await context
     .operator("organization")
     .list(listOrganizations, {}, (page) => page.organizations);
-  context.tell(options, organizations, (rows) =>
+  context.print(options, organizations, (rows) =>
     table(rows, [
       { heading: "ORGANIZATION", of: (row) => row.organizationId },
       { heading: "NAME", of: (row) => row.name },

@@ -1,19 +1,19 @@
 import { type Currency, ORGANIZATION_ROUTES, type ServerEntry } from "@kapi/contracts";
 import type { Command } from "commander";
 
-import { addCommand, type CommandContext, several, type Telling, wholeNumber } from "../context.ts";
+import { addCommand, type CommandContext, several, type PrintOptions, wholeNumber } from "../context.ts";
 import { fields, table } from "../output.ts";
 
 const DEFAULT_LEVERAGES = ["1", "2", "5", "10", "20", "25", "30", "50", "100", "200", "300", "400", "500"];
 
-interface OfOrganization extends Telling {
+interface OfOrganization extends PrintOptions {
   readonly organization: string;
 }
 interface CreateOptions extends OfOrganization {
   readonly url: string;
   readonly name: string;
   readonly company: string;
-  /** As typed: the service refuses an unknown currency or environment. */
+  /** Unchecked: the service rejects an unknown currency or environment. */
   readonly currency: Currency;
   readonly environment: ServerEntry["configuration"]["environment"];
   readonly leverage?: readonly string[];
@@ -25,7 +25,7 @@ interface CreateOptions extends OfOrganization {
 /** `kapi server create|list` */
 export function addServer(program: Command, context: CommandContext): void {
   const server = program.command("server").description("Trading servers of organizations");
-  addCommand(server, "create", "Register a trading server, or tell where a known one is reached now")
+  addCommand(server, "create", "Register a trading server, or change the address of a known one")
     .requiredOption("--organization <id>", "the organization")
     .requiredOption("--url <address>", "where the trading server is reached")
     .requiredOption("--name <name>", "the server's name")
@@ -34,7 +34,7 @@ export function addServer(program: Command, context: CommandContext): void {
     .option("--environment <kind>", "demo or real", "demo")
     .option(
       "--leverage <list>",
-      `leverages of its accounts, with commas (default: ${DEFAULT_LEVERAGES.join(",")})`,
+      `leverages of its accounts, separated by commas (default: ${DEFAULT_LEVERAGES.join(",")})`,
       several,
     )
     .option("--default-leverage <number>", "leverage of an account that asks for none", wholeNumber(1))
@@ -64,7 +64,7 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
   };
   const params = { organizationId: organization };
   const created = await context.operator("organization").call(ORGANIZATION_ROUTES.registerServer, { params, body });
-  context.tell(options, created, ({ serverId }) => fields({ server: serverId, name, url }));
+  context.print(options, created, ({ serverId }) => fields({ server: serverId, name, url }));
 }
 
 async function list(context: CommandContext, options: OfOrganization): Promise<void> {
@@ -72,7 +72,7 @@ async function list(context: CommandContext, options: OfOrganization): Promise<v
   const servers = await context
     .operator("organization")
     .list(ORGANIZATION_ROUTES.listServers, params, (page) => page.servers);
-  context.tell(options, servers, (rows) =>
+  context.print(options, servers, (rows) =>
     table(rows, [
       { heading: "SERVER", of: (row) => row.serverId },
       { heading: "NAME", of: (row) => row.configuration.serverName },

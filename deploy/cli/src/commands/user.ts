@@ -1,10 +1,10 @@
 import { CONSOLE_ROUTES } from "@kapi/contracts";
 import type { Command } from "commander";
 
-import { addCommand, type CommandContext, type Telling } from "../context.ts";
+import { addCommand, type CommandContext, type PrintOptions } from "../context.ts";
 import { fields, table } from "../output.ts";
 
-interface OfOrganization extends Telling {
+interface OfOrganization extends PrintOptions {
   readonly organization: string;
 }
 interface CreateOptions extends OfOrganization {
@@ -34,7 +34,7 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
     params: { organizationId: organization },
     body: { email, name, ...given },
   });
-  context.tell(options, created, ({ userId, password }) =>
+  context.print(options, created, ({ userId, password }) =>
     fields({ user: userId, email, ...(password === undefined ? {} : { "password (shown once)": password }) }),
   );
 }
@@ -42,7 +42,7 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
 async function list(context: CommandContext, options: OfOrganization): Promise<void> {
   const params = { organizationId: options.organization };
   const users = await context.operator("console").list(CONSOLE_ROUTES.listUsers, params, (page) => page.users);
-  context.tell(options, users, (rows) =>
+  context.print(options, users, (rows) =>
     table(rows, [
       { heading: "USER", of: (row) => row.userId },
       { heading: "E-MAIL", of: (row) => row.email },

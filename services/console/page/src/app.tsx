@@ -1,4 +1,4 @@
-/** The frame around all pages, and which address shows which page. */
+/** The frame around all pages, and the page of each address. */
 import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 
@@ -46,7 +46,7 @@ interface AppProps {
   readonly api: ConsoleApi;
 }
 
-/** The console: the sign-in, or the page of the present address for who is signed in. */
+/** The console: the sign-in form, or the page of the current address. */
 export function App({ client, api }: AppProps) {
   const [state, setState] = useState<State>({ kind: "asking" });
   const place = usePlace();
@@ -107,7 +107,7 @@ function Frame({ api, session, place, onSignedOut, children }: FrameProps) {
   return (
     <SignedInContext.Provider value={signedIn}>
       <a class="skip" href="#page">
-        Skip to the page
+        Skip to content
       </a>
       <header class="top">
         <span class="brand">kapi console</span>

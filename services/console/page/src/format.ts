@@ -4,7 +4,7 @@ const CREDITS = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const SHORT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
 const PERCENT = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-// A day of the API is a day in UTC, whatever zone the viewer is in.
+// A day of the API is a day in UTC, in any time zone of the viewer.
 const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
 const LONG_DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
 const moneyFormats = new Map<string, Intl.NumberFormat>();
@@ -14,7 +14,7 @@ export function credits(amount: number): string {
   return CREDITS.format(amount);
 }
 
-/** A count or an amount in few characters, for the axis of a chart. */
+/** A compact count or amount, for the axis of a chart. */
 export function short(amount: number): string {
   return SHORT.format(amount);
 }
@@ -34,12 +34,12 @@ export function percent(amount: number): string {
   return `${PERCENT.format(amount)} %`;
 }
 
-/** A moment in the viewer's zone. */
+/** A time in the viewer's time zone. */
 export function moment(iso: string): string {
   return MOMENT.format(new Date(iso));
 }
 
-/** The same moment in UTC. */
+/** A time in UTC. */
 export function momentInUtc(iso: string): string {
   return `${new Date(iso).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }

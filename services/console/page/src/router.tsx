@@ -1,11 +1,11 @@
-/** Pages are addresses below `/console`, so that each can be opened, kept and gone back to. */
+/** Pages have addresses below `/console`, so that each can be opened, bookmarked and navigated. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 const BASE = "/console";
 const MOVED = "console:moved";
 
-/** Where the person is. */
+/** The current location. */
 export interface Place {
   /** The parts of the path below the base, decoded. */
   readonly segments: readonly string[];
@@ -14,7 +14,7 @@ export interface Place {
 
 let moves = 0;
 
-/** How often the page was changed without loading it anew; 0 for the page that was opened first. */
+/** Number of page changes without a reload; 0 for the first page. */
 export function movesSoFar(): number {
   return moves;
 }
@@ -25,8 +25,7 @@ export function countMove(): void {
 }
 
 /**
- * The place that a path below the base names. A part that is no valid text becomes one that names
- * nothing.
+ * Parses a path below the base. A segment that cannot be decoded becomes an empty one.
  */
 export function placeOf(pathname: string, search: string): Place {
   const below = pathname.startsWith(BASE) ? pathname.slice(BASE.length) : pathname;
@@ -43,8 +42,8 @@ function decoded(part: string): string {
 }
 
 /**
- * Goes to `path`, which begins with a slash and is below the base. `replace` leaves no way back to
- * the present one.
+ * Navigates to `path`, which starts with a slash and is below the base. `replace` replaces the
+ * current entry of the history.
  */
 export function go(path: string, options: { readonly replace?: boolean } = {}): void {
   if (options.replace === true) history.replaceState(null, "", BASE + path);
@@ -52,7 +51,7 @@ export function go(path: string, options: { readonly replace?: boolean } = {}): 
   globalThis.dispatchEvent(new Event(MOVED));
 }
 
-/** The present place; the component is drawn again when it changes. */
+/** The current location; the component is rendered again when it changes. */
 export function usePlace(): Place {
   const [place, setPlace] = useState(() => placeOf(location.pathname, location.search));
   useEffect(() => {
@@ -73,7 +72,7 @@ export function usePlace(): Place {
 interface LinkProps {
   readonly to: string;
   readonly class?: string;
-  /** Whether it leads to the present page. */
+  /** Whether it is the link to the current page. */
   readonly current?: boolean;
   readonly children: ComponentChildren;
 }
@@ -93,7 +92,7 @@ export function Link({ to, current, children, ...rest }: LinkProps) {
   );
 }
 
-/** A part of a path from any text. */
+/** Encodes a text as a segment of a path. */
 export function part(text: string): string {
   return encodeURIComponent(text);
 }

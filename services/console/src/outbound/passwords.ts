@@ -6,7 +6,7 @@ import { type Passwords, PasswordsBusy } from "../domain/ports.ts";
 /** Memory of one hash, in KiB, and passes over it: what OWASP asks of argon2id at least. */
 const MEMORY_KIB = 19 * 1_024;
 const PASSES = 2;
-const LANES = 1;
+const PARALLELISM = 1;
 /**
  * Maximum number of concurrent hashes: each occupies a core and a thread of the pool for files and
  * name look-ups.
@@ -23,7 +23,7 @@ const DUMMY_PASSWORD_BYTES = 16;
 const OPTIONS: Options = {
   memoryCost: MEMORY_KIB,
   timeCost: PASSES,
-  parallelism: LANES,
+  parallelism: PARALLELISM,
 };
 
 /** Argon2id, {@link MAX_RUNNING} at a time; `maxWaiting` more wait for their turn. */

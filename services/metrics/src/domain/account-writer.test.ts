@@ -34,14 +34,14 @@ function valuation(offset: number, change: Partial<ValuationRecord> = {}): Valua
 
 function writerAfterFirst(): AccountWriter {
   const writer = new AccountWriter(ACCOUNT, BEFORE_FIRST, null);
-  expect(writer.take(valuation(10), 0, COALESCE_MS)).toBe("due");
+  expect(writer.addValuation(valuation(10), 0, COALESCE_MS)).toBe("due");
   const { range } = writer.cut(0);
   expect(writer.accept(range, () => null)).toBe("own");
   return writer;
 }
 
-describe("the judge", () => {
-  it("counts only the last sequence + 1 whose source begins where the last one ended", () => {
+describe("the acceptance rule", () => {
+  it("accepts only the last sequence + 1 whose `from` is the last `to`", () => {
     const state = { sequence: 4, to: 70 };
     expect(acceptSample(state, { sequence: 5, from: 70, to: 71 }, 10)).toBe(true);
     expect(acceptSample(state, { sequence: 4, from: 70, to: 71 }, 10)).toBe(false);
@@ -52,7 +52,7 @@ describe("the judge", () => {
     expect(acceptSample(state, { sequence: 5, from: 70, to: 71 }, 5_000)).toBe(false);
   });
 
-  it("reads the headers that it writes, and nothing that is no whole number", () => {
+  it("decodes the headers that it encodes, and rejects values that are not whole numbers", () => {
     const range = { sequence: 1, from: -1, to: 0 };
     expect(decodeSampleHeaders(encodeSampleHeaders(range))).toEqual(range);
     for (const bad of ["", "1.5", "-2", "01", "1e3", "9".repeat(17), " 1"]) {
@@ -63,86 +63,88 @@ describe("the judge", () => {
 });
 
 describe("a writer of one account", () => {
-  it("publishes the first valuation at once and the next one only after the interval", () => {
+  it("cuts the first sample at once and the next one only after the interval", () => {
     const writer = writerAfterFirst();
-    expect(writer.take(valuation(11, { equityMinor: 99_00 }), 400, COALESCE_MS)).toBe("waits");
+    expect(writer.addValuation(valuation(11, { equityMinor: 99_00 }), 400, COALESCE_MS)).toBe("waits");
     expect(writer.isDue(999, COALESCE_MS)).toBe(false);
     expect(writer.isDue(1_000, COALESCE_MS)).toBe(true);
     // The clock was set back.
     expect(writer.isDue(-60_000, COALESCE_MS)).toBe(true);
   });
 
-  it("publishes at once when the balance or the number of open positions changes", () => {
+  it("cuts a sample at once when the balance or the number of open positions changes", () => {
     for (const change of [{ balanceMinor: 1 }, { openPositionCount: 2 }]) {
       const writer = writerAfterFirst();
-      expect(writer.take(valuation(11, { equityMinor: 99_00 }), 1, COALESCE_MS)).toBe("waits");
-      expect(writer.take(valuation(12, { equityMinor: 99_00, ...change }), 2, COALESCE_MS)).toBe("due");
+      expect(writer.addValuation(valuation(11, { equityMinor: 99_00 }), 1, COALESCE_MS)).toBe("waits");
+      expect(writer.addValuation(valuation(12, { equityMinor: 99_00, ...change }), 2, COALESCE_MS)).toBe("due");
     }
   });
 
-  it("tells the lowest equity of the interval and when it was, and the newest values", () => {
+  it("cuts a sample with the newest values, and the interval's lowest equity with its time", () => {
     const writer = writerAfterFirst();
-    writer.take(valuation(11, { equityMinor: 90_00 }), 1, COALESCE_MS);
-    writer.take(valuation(12, { equityMinor: 80_00 }), 2, COALESCE_MS);
-    writer.take(valuation(13, { equityMinor: 95_00 }), 3, COALESCE_MS);
+    writer.addValuation(valuation(11, { equityMinor: 90_00 }), 1, COALESCE_MS);
+    writer.addValuation(valuation(12, { equityMinor: 80_00 }), 2, COALESCE_MS);
+    writer.addValuation(valuation(13, { equityMinor: 95_00 }), 3, COALESCE_MS);
     const sample = writer.cut(1_000);
     expect(sample.values.equityMinor).toBe(95_00);
     expect(sample.minimum).toMatchObject({ equityMinor: 80_00, measuredAt: valuation(12).measuredAt });
     expect(sample.range).toEqual({ sequence: 2, from: 10, to: 13 });
   });
 
-  it("drops a valuation that says what the last sample said, but not while another waits", () => {
+  it("drops a valuation with the values of the last sample, but not while another waits", () => {
     const writer = writerAfterFirst();
-    expect(writer.take(valuation(11), 1, COALESCE_MS)).toBe("unchanged");
+    expect(writer.addValuation(valuation(11), 1, COALESCE_MS)).toBe("unchanged");
     expect(writer.waits).toBe(false);
-    writer.take(valuation(12, { equityMinor: 120_00 }), 2, COALESCE_MS);
+    writer.addValuation(valuation(12, { equityMinor: 120_00 }), 2, COALESCE_MS);
     expect(writer.cut(1_000).minimum).toMatchObject({ equityMinor: 100_00, measuredAt: valuation(10).measuredAt });
-    writer.take(valuation(13, { equityMinor: 90_00 }), 3, COALESCE_MS);
-    expect(writer.take(valuation(14, { equityMinor: 120_00 }), 4, COALESCE_MS)).toBe("waits");
+    writer.addValuation(valuation(13, { equityMinor: 90_00 }), 3, COALESCE_MS);
+    expect(writer.addValuation(valuation(14, { equityMinor: 120_00 }), 4, COALESCE_MS)).toBe("waits");
     expect(writer.cut(2_000)).toMatchObject({ range: { to: 14 }, minimum: { equityMinor: 90_00 } });
   });
 
-  it("rejects a valuation measured before the last one, and passes over one that it has had", () => {
+  it("rejects a valuation measured before the last one, and skips one that a sample includes", () => {
     const writer = writerAfterFirst();
-    expect(writer.take(valuation(11, { measuredAtMs: 9 }), 1, COALESCE_MS)).toBe(DUPLICATE);
-    expect(writer.take(valuation(11, { measuredAtMs: 10 - MAX_DUPLICATE_AGE_MS }), 1, COALESCE_MS)).toBe(DUPLICATE);
-    expect(writer.take(valuation(11, { measuredAtMs: 9 - MAX_DUPLICATE_AGE_MS }), 1, COALESCE_MS)).toBe(
+    expect(writer.addValuation(valuation(11, { measuredAtMs: 9 }), 1, COALESCE_MS)).toBe(DUPLICATE);
+    expect(writer.addValuation(valuation(11, { measuredAtMs: 10 - MAX_DUPLICATE_AGE_MS }), 1, COALESCE_MS)).toBe(
+      DUPLICATE,
+    );
+    expect(writer.addValuation(valuation(11, { measuredAtMs: 9 - MAX_DUPLICATE_AGE_MS }), 1, COALESCE_MS)).toBe(
       MEASURED_BEFORE,
     );
-    expect(writer.take(valuation(10), 1, COALESCE_MS)).toBe("covered");
+    expect(writer.addValuation(valuation(10), 1, COALESCE_MS)).toBe("covered");
     const takenOver = new AccountWriter(ACCOUNT, { sequence: 7, to: 50 }, { ...valuation(50), measuredAtMs: 50 });
-    expect(takenOver.take(valuation(50), 1, COALESCE_MS)).toBe("covered");
-    expect(takenOver.take(valuation(51), 1, COALESCE_MS)).toBe("unchanged");
-    expect(takenOver.take(valuation(52, { measuredAtMs: 49 }), 1, COALESCE_MS)).toBe(DUPLICATE);
+    expect(takenOver.addValuation(valuation(50), 1, COALESCE_MS)).toBe("covered");
+    expect(takenOver.addValuation(valuation(51), 1, COALESCE_MS)).toBe("unchanged");
+    expect(takenOver.addValuation(valuation(52, { measuredAtMs: 49 }), 1, COALESCE_MS)).toBe(DUPLICATE);
   });
 
-  it("rejects a valuation from too far ahead, and takes the next one", () => {
+  it("rejects a valuation measured too far ahead, and accepts the next one", () => {
     const writer = writerAfterFirst();
     const ahead = { measuredAtMs: 20 + MAX_CLOCK_DIFFERENCE_MS, equityMinor: 1 };
-    expect(writer.take(valuation(11, ahead), 19, 0)).toBe(MEASURED_AHEAD);
-    expect(writer.take(valuation(12, ahead), 20, 0)).toBe("due");
-    expect(writer.take(valuation(13, { measuredAtMs: 20 }), 20, 0)).toBe(DUPLICATE);
+    expect(writer.addValuation(valuation(11, ahead), 19, 0)).toBe(MEASURED_AHEAD);
+    expect(writer.addValuation(valuation(12, ahead), 20, 0)).toBe("due");
+    expect(writer.addValuation(valuation(13, { measuredAtMs: 20 }), 20, 0)).toBe(DUPLICATE);
     const frozen = { ...valuation(10), measuredAtMs: 23 * 3_600_000 };
     const successor = new AccountWriter(ACCOUNT, { sequence: 1, to: 10 }, frozen);
-    expect(successor.take(valuation(11, { equityMinor: 1 }), 20, 0)).toBe("due");
-    expect(successor.take(valuation(12, { measuredAtMs: 9 }), 20, 0)).toBe(DUPLICATE);
+    expect(successor.addValuation(valuation(11, { equityMinor: 1 }), 20, 0)).toBe("due");
+    expect(successor.addValuation(valuation(12, { measuredAtMs: 9 }), 20, 0)).toBe(DUPLICATE);
   });
 
-  it("holds the committed offset below what no judged sample has", () => {
+  it("keeps the committed offset below valuations without an accepted sample", () => {
     const writer = writerAfterFirst();
     expect(writer.firstOpenOffset).toBeNull();
-    writer.take(valuation(11, { equityMinor: 1 }), 1, COALESCE_MS);
+    writer.addValuation(valuation(11, { equityMinor: 1 }), 1, COALESCE_MS);
     const first = writer.cut(1);
-    writer.take(valuation(12, { equityMinor: 2 }), 2, COALESCE_MS);
+    writer.addValuation(valuation(12, { equityMinor: 2 }), 2, COALESCE_MS);
     expect(writer.firstOpenOffset).toBe(11);
     writer.accept(first.range, () => null);
     expect(writer.firstOpenOffset).toBe(12);
   });
 
-  it("begins an interval with what the newest sample says, also as the successor of another writer", () => {
+  it("starts an interval with the newest sample's equity, also after taking over from another writer", () => {
     const newest = { ...valuation(10), measuredAtMs: 10 };
     for (const writer of [writerAfterFirst(), new AccountWriter(ACCOUNT, { sequence: 1, to: 10 }, newest)]) {
-      writer.take(valuation(13, { equityMinor: 120_00 }), 3, COALESCE_MS);
+      writer.addValuation(valuation(13, { equityMinor: 120_00 }), 3, COALESCE_MS);
       expect(writer.cut(3)).toMatchObject({
         range: { sequence: 2, from: 10, to: 13 },
         minimum: { equityMinor: 100_00, measuredAt: newest.measuredAt },
@@ -150,10 +152,10 @@ describe("a writer of one account", () => {
     }
   });
 
-  it("takes the log's word when another's sample counts, and folds the rest of its own into the next", () => {
+  it("resets to an accepted foreign sample, and puts its remaining valuations into the next sample", () => {
     const writer = writerAfterFirst();
-    writer.take(valuation(11, { equityMinor: 50_00 }), 1, COALESCE_MS);
-    writer.take(valuation(12, { equityMinor: 90_00 }), 2, COALESCE_MS);
+    writer.addValuation(valuation(11, { equityMinor: 50_00 }), 1, COALESCE_MS);
+    writer.addValuation(valuation(12, { equityMinor: 90_00 }), 2, COALESCE_MS);
     expect(writer.cut(1_000).range).toEqual({ sequence: 2, from: 10, to: 12 });
     const another = { sequence: 2, from: 10, to: 11 };
     expect(writer.accept(another, () => ({ ...valuation(11), measuredAtMs: 11 }))).toBe("foreign");
@@ -164,9 +166,9 @@ describe("a writer of one account", () => {
     expect(next.minimum.equityMinor).toBe(90_00);
   });
 
-  it("writes again what an unacknowledged sample had, from the log's state", () => {
+  it("writes the valuations of an unacknowledged sample again, from the log's state", () => {
     const writer = writerAfterFirst();
-    writer.take(valuation(11, { equityMinor: 50_00 }), 1, 0);
+    writer.addValuation(valuation(11, { equityMinor: 50_00 }), 1, 0);
     writer.cut(1);
     writer.abandon(() => null);
     expect(writer.cut(2)).toMatchObject({ range: { sequence: 2, from: 10, to: 11 }, minimum: { equityMinor: 50_00 } });
@@ -174,10 +176,10 @@ describe("a writer of one account", () => {
 });
 
 /**
- * Two writers that both believe they have the account, a log that takes their samples in any order
- * or loses them, restarts that read again only what was not committed, and the judge. Whatever
- * happens: sequences have no gap, every valuation that changed something is in exactly one accepted
- * sample, and each one's minimum is the lowest of the sample before and its own valuations.
+ * Simulates two writers of one account, a log that reorders or loses their samples, restarts that
+ * read again from the committed offset, and the acceptance rule. Invariants: sequences have no gap;
+ * every valuation that changed something is in exactly one accepted sample; a sample's minimum is
+ * the lowest equity of its valuations and of the sample before.
  */
 describe("two writers of one account", () => {
   interface Simulation {
@@ -201,13 +203,13 @@ describe("two writers of one account", () => {
   it("never fork or repeat a sequence and never lose a valuation", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const simulation = newWorld();
+        const simulation = newSimulation();
         const readings: ValuationRecord[] = [];
         for (const action of steps) {
           if (action.kind === "value") {
             const next = valuation(readings.length, { equityMinor: action.equity });
             readings.push(next);
-            for (const writer of simulation.writers) writer.take(next, 0, 0);
+            for (const writer of simulation.writers) writer.addValuation(next, 0, 0);
           } else if (action.kind === "cut") {
             const writer = simulation.writers[action.writer];
             if (writer?.waits === true) simulation.queue.push({ sample: writer.cut(0) });
@@ -215,7 +217,7 @@ describe("two writers of one account", () => {
             appendOne(simulation, action.pick, readings);
           } else if (action.kind === "lose") {
             simulation.queue.length = 0;
-            for (const writer of simulation.writers) writer.abandon(() => judgedValues(simulation));
+            for (const writer of simulation.writers) writer.abandon(() => acceptedValues(simulation));
           } else if (action.kind === "commit") {
             const open = simulation.writers[action.writer]?.firstOpenOffset ?? readings.length;
             simulation.committed = Math.max(simulation.committed, open);
@@ -230,7 +232,7 @@ describe("two writers of one account", () => {
     );
   });
 
-  function newWorld(): Simulation {
+  function newSimulation(): Simulation {
     return {
       log: BEFORE_FIRST,
       accepted: [],
@@ -240,14 +242,14 @@ describe("two writers of one account", () => {
     };
   }
 
-  function judgedValues(simulation: Simulation): (ValuationRecord & { measuredAtMs: number }) | null {
+  function acceptedValues(simulation: Simulation): (ValuationRecord & { measuredAtMs: number }) | null {
     const last = simulation.accepted.at(-1);
     return last === undefined ? null : (last.values as ValuationRecord);
   }
 
   function takenOver(simulation: Simulation, readings: readonly ValuationRecord[]): AccountWriter {
-    const writer = new AccountWriter(ACCOUNT, simulation.log, judgedValues(simulation));
-    for (const one of readings.slice(simulation.committed)) writer.take(one, 0, 0);
+    const writer = new AccountWriter(ACCOUNT, simulation.log, acceptedValues(simulation));
+    for (const one of readings.slice(simulation.committed)) writer.addValuation(one, 0, 0);
     return writer;
   }
 
@@ -266,8 +268,8 @@ describe("two writers of one account", () => {
       for (const writer of simulation.writers) if (writer.waits) simulation.queue.push({ sample: writer.cut(0) });
       if (simulation.queue.length === 0) break;
     }
-    // A sample refused because it came out of order is found missing by the recovery of its writer.
-    for (const writer of simulation.writers) writer.abandon(() => judgedValues(simulation));
+    // Recovery: writers drop samples that were rejected because they arrived out of order.
+    for (const writer of simulation.writers) writer.abandon(() => acceptedValues(simulation));
     for (const writer of simulation.writers) if (writer.waits) simulation.queue.push({ sample: writer.cut(0) });
     while (simulation.queue.length > 0) appendOne(simulation, 0, readings);
   }
@@ -278,7 +280,7 @@ describe("two writers of one account", () => {
       expect(range.sequence).toBe(last.sequence + 1);
       expect(range.from).toBe(last.to);
       const covered = readings.slice(range.from + 1, range.to + 1);
-      // What the sample before says held when the interval began.
+      // The interval starts with the equity of the sample before.
       const observed = readings.slice(Math.max(0, range.from), range.to + 1);
       const lowest = Math.min(...observed.map((one) => one.equityMinor));
       const earliest = observed.find((one) => one.equityMinor === lowest);
@@ -287,7 +289,7 @@ describe("two writers of one account", () => {
       expect(sameRange(range, last)).toBe(false);
       last = range;
     }
-    // What no sample covers says what the newest sample says.
+    // Valuations after the newest sample have its values.
     const newest = readings[last.to];
     for (const one of readings.slice(last.to + 1)) expect(one.equityMinor).toBe(newest?.equityMinor);
   }

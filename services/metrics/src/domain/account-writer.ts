@@ -17,7 +17,7 @@ import type { Minimum, Sample } from "./sample.ts";
  * The outcome for a valuation. `covered`: a sample already includes it. `unchanged`: it equals the
  * last sample. `waits`: it becomes part of the next sample. `due`: cut a sample now.
  */
-export type Taken = "covered" | "unchanged" | "waits" | "due" | Rejection;
+export type ValuationOutcome = "covered" | "unchanged" | "waits" | "due" | Rejection;
 
 interface WrittenSample {
   readonly range: SampleRange;
@@ -83,7 +83,7 @@ export class AccountWriter {
   /**
    * Adds a valuation; `coalesceMs` is the minimum time between two samples if only prices change.
    */
-  take(valuation: ValuationRecord, nowMs: number, coalesceMs: number): Taken {
+  addValuation(valuation: ValuationRecord, nowMs: number, coalesceMs: number): ValuationOutcome {
     if (valuation.offset <= this.#head.to || valuation.offset <= (this.#latest?.offset ?? -1)) return "covered";
     const rejection = this.#rejectionOf(valuation.measuredAtMs, nowMs);
     if (rejection !== null) return rejection;

@@ -6,8 +6,8 @@ import { openCursor, resumeCursor } from "./cursor.ts";
 const NOTHING = { first: 1, last: 0 };
 const KEPT = { first: 11, last: 20 };
 
-describe("where a subscription begins", () => {
-  it("begins at the newest sample, without a notice, when afterSequence is omitted", () => {
+describe("the cursor of a subscription", () => {
+  it("starts at the newest sample, without a notice, when afterSequence is omitted", () => {
     expect(openCursor(KEPT, undefined)).toEqual({ next: 20, replay: null });
     expect(openCursor(NOTHING, undefined)).toEqual({ next: 1, replay: null });
   });
@@ -20,7 +20,7 @@ describe("where a subscription begins", () => {
     expect(openCursor(KEPT, 10).replay).toMatchObject({ replayTruncated: false, replayCount: 10 });
   });
 
-  it("sends the notice also with nothing to replay", () => {
+  it("sends the notice also when there is nothing to replay", () => {
     expect(openCursor(KEPT, 20)).toMatchObject({ next: 21, replay: { replayTruncated: false, replayCount: 0 } });
     expect(openCursor(NOTHING, 0)).toEqual({
       next: 1,
@@ -28,20 +28,20 @@ describe("where a subscription begins", () => {
     });
   });
 
-  it("says truncated when samples are gone, or when afterSequence is beyond the last one", () => {
+  it("is truncated when samples are no longer kept, or when afterSequence is above the last one", () => {
     expect(openCursor(KEPT, 9)).toMatchObject({ next: 11, replay: { replayTruncated: true, replayCount: 10 } });
     expect(openCursor(KEPT, 0)).toMatchObject({ next: 11, replay: { replayTruncated: true } });
     expect(openCursor(KEPT, 21)).toMatchObject({ next: 21, replay: { replayTruncated: true, replayCount: 0 } });
     expect(openCursor(NOTHING, 1)).toMatchObject({ next: 1, replay: { replayTruncated: true } });
   });
 
-  it("tells a subscriber that was left behind what it missed, and only then", () => {
+  it("sends a notice to a subscriber that missed samples, and to no other", () => {
     expect(resumeCursor(KEPT, 11)).toEqual({ next: 11, replay: null });
     expect(resumeCursor(KEPT, 21)).toEqual({ next: 21, replay: null });
     expect(resumeCursor(KEPT, 10)).toMatchObject({ next: 11, replay: { replayTruncated: true, replayCount: 10 } });
   });
 
-  it("leaves no gap unannounced and repeats nothing, whatever is kept and asked for", () => {
+  it("announces every gap and repeats no sample, for any window and afterSequence", () => {
     fc.assert(
       fc.property(fc.nat(50), fc.nat(50), fc.nat(120), (gone, kept, afterSequence) => {
         const window = { first: gone + 1, last: gone + kept };

@@ -5,7 +5,7 @@ import type { AccountId } from "./sample.ts";
 /**
  * The sequences of an account that can be replayed: [first, last]; `first = last + 1` if none.
  */
-export interface Kept {
+export interface KeptRange {
   readonly first: number;
   readonly last: number;
 }
@@ -24,7 +24,7 @@ export interface Cursor {
  * notice. With it: a notice, then every kept sample above it. The replay is truncated if samples
  * above it are no longer kept, or if it is above the last sequence; live samples then follow.
  */
-export function openCursor(kept: Kept, afterSequence: number | undefined): Cursor {
+export function openCursor(kept: KeptRange, afterSequence: number | undefined): Cursor {
   if (afterSequence === undefined) return { next: kept.first <= kept.last ? kept.last : kept.last + 1, replay: null };
   const beyond = afterSequence > kept.last;
   const next = beyond ? kept.last + 1 : Math.max(afterSequence + 1, kept.first);
@@ -35,7 +35,7 @@ export function openCursor(kept: Kept, afterSequence: number | undefined): Curso
  * Resumes a subscriber after a stall: at its sequence, or, if that is no longer kept, at the first
  * kept sample after a notice of the gap (decisions, 10.4).
  */
-export function resumeCursor(kept: Kept, next: number): Cursor {
+export function resumeCursor(kept: KeptRange, next: number): Cursor {
   if (next >= kept.first) return { next, replay: null };
   return { next: kept.first, replay: notice(kept, kept.first, true) };
 }
@@ -51,7 +51,7 @@ export function replayText(account: AccountId, replay: Replay): string {
   return JSON.stringify(frame);
 }
 
-function notice(kept: Kept, next: number, replayTruncated: boolean): Replay {
+function notice(kept: KeptRange, next: number, replayTruncated: boolean): Replay {
   return {
     firstAvailableSequence: kept.first,
     lastAvailableSequence: kept.last,

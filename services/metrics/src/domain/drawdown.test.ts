@@ -15,19 +15,19 @@ function after(...samples: EquityObserved[]): DrawdownState {
 }
 
 describe("the drawdown of a day", () => {
-  it("is nothing at the first sample, and stays at the lowest when the equity recovers", () => {
+  it("is 0 at the first sample, and stays at the lowest when the equity recovers", () => {
     expect(dailyDrawdown(after(sample("01T10:00", 1_000)))).toBe(0);
     expect(dailyDrawdown(after(sample("01T10:00", 1_000), sample("01T11:00", 900), sample("01T12:00", 1_200)))).toBe(
       10,
     );
   });
 
-  it("starts each day at the equity with which the last one ended", () => {
+  it("starts each day at the last equity of the day before", () => {
     const state = after(sample("01T10:00", 1_000), sample("01T23:00", 800), sample("02T01:00", 780));
     expect(dailyDrawdown(state)).toBe(2.5);
   });
 
-  it("knows a low that no sample shows, for the day on which it was measured", () => {
+  it("includes an interval's low on the day on which it was measured", () => {
     const low = { minimumMinor: 500, minimumAtMs: at("02T00:00:01") };
     expect(dailyDrawdown(after(sample("01T23:59", 1_000), sample("02T00:00:02", 990, low)))).toBe(50);
     const before = { ...low, minimumAtMs: at("01T23:59:59") };
@@ -36,7 +36,7 @@ describe("the drawdown of a day", () => {
 });
 
 describe("the total drawdown", () => {
-  it("is reckoned from the highest equity ever to the lowest since, over all days", () => {
+  it("is the loss from the highest equity ever to the lowest since, over all days", () => {
     const state = after(
       sample("01T10:00", 500),
       sample("02T10:00", 1_000),
@@ -47,13 +47,13 @@ describe("the total drawdown", () => {
     expect(totalDrawdown(observe(state, sample("07T10:00", 1_001)))).toBe(0);
   });
 
-  it("does not take a low before the peak for one after it", () => {
+  it("ignores a low before the peak", () => {
     const low = { minimumMinor: 100, minimumAtMs: at("01T10:30") };
     expect(totalDrawdown(after(sample("01T10:00", 1_000), sample("01T11:00", 1_100, low)))).toBe(0);
     expect(totalDrawdown(after(sample("01T10:00", 1_000), sample("01T11:00", 1_000, low)))).toBe(90);
   });
 
-  it("is 0 where there was never anything to lose, and more than 100 for a debt", () => {
+  it("is 0 if the equity was never positive, and more than 100 for a debt", () => {
     expect(totalDrawdown(after(sample("01T10:00", 0), sample("01T11:00", -100)))).toBe(0);
     expect(totalDrawdown(after(sample("01T10:00", 1_000), sample("01T11:00", -100)))).toBe(110);
   });

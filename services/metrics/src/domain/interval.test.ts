@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { IntervalLows } from "./interval.ts";
 
 describe("the lows of an interval", () => {
-  it("tell the lowest equity behind any offset, and the first time it was so", () => {
+  it("return the lowest equity after any offset, and the first time it was measured", () => {
     fc.assert(
       fc.property(
         fc.array(fc.nat(20), { minLength: 1, maxLength: 100 }),
@@ -19,15 +19,15 @@ describe("the lows of an interval", () => {
           const lowest = rest.toSorted(
             (left, right) => left.equityMinor - right.equityMinor || left.offset - right.offset,
           )[0];
-          const told = lows.lowestAfter(after);
-          if (lowest === undefined) expect(told).toBeNull();
-          else expect(told).toMatchObject({ equityMinor: lowest.equityMinor, measuredAt: `at ${lowest.offset}` });
+          const found = lows.lowestAfter(after);
+          if (lowest === undefined) expect(found).toBeNull();
+          else expect(found).toMatchObject({ equityMinor: lowest.equityMinor, measuredAt: `at ${lowest.offset}` });
         },
       ),
     );
   });
 
-  it("never tell more than the lowest, however long the interval rises", () => {
+  it("never return more than the lowest, for an interval that rises for long", () => {
     const lows = new IntervalLows();
     for (let offset = 0; offset < 10_000; offset += 1) lows.add(offset, offset, `at ${offset}`);
     expect(lows.lowestAfter(-1)).toMatchObject({ equityMinor: 0, measuredAt: "at 0" });

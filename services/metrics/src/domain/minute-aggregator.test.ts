@@ -33,31 +33,31 @@ function shown(closed: ClosedMinute | null): object | null {
 }
 
 describe("the snapshots of an account", () => {
-  it("are the last sample of each minute in which it changed, told when the minute is over", () => {
+  it("are the last sample of each minute in which it changed, returned when the minute is over", () => {
     const aggregator = new MinuteAggregator(account, null);
-    expect(aggregator.take(...sampleOf(1, 5, 100))).toBeNull();
-    expect(aggregator.take(...sampleOf(2, 59, 200))).toBeNull();
-    expect(shown(aggregator.take(...sampleOf(3, 200, 300)))).toEqual({ minute: 0, sequence: 2, equityMinor: 200 });
+    expect(aggregator.addSample(...sampleOf(1, 5, 100))).toBeNull();
+    expect(aggregator.addSample(...sampleOf(2, 59, 200))).toBeNull();
+    expect(shown(aggregator.addSample(...sampleOf(3, 200, 300)))).toEqual({ minute: 0, sequence: 2, equityMinor: 200 });
     expect(aggregator.closeEnded(firstMs + 239_999)).toBeNull();
     expect(shown(aggregator.closeEnded(firstMs + 240_000))).toEqual({ minute: 3, sequence: 3, equityMinor: 300 });
     expect(aggregator.closeEnded(firstMs + 999_999)).toBeNull();
   });
 
-  it("tell from where the log must be read again until a minute is stored", () => {
+  it("give the offset from which the log must be read again until a minute is stored", () => {
     const aggregator = new MinuteAggregator(account, null);
-    aggregator.take(...sampleOf(1, 5));
-    aggregator.take(...sampleOf(2, 6));
+    aggregator.addSample(...sampleOf(1, 5));
+    aggregator.addSample(...sampleOf(2, 6));
     expect(aggregator.openFrom).toBe(10);
-    const closed = aggregator.take(...sampleOf(3, 65));
+    const closed = aggregator.addSample(...sampleOf(3, 65));
     expect(closed?.fromOffset).toBe(10);
     expect(aggregator.openFrom).toBe(30);
   });
 
-  it("pass over a sample that cannot be read, and go on with the next", () => {
+  it("skip a sample that cannot be decoded, and continue with the next", () => {
     const aggregator = new MinuteAggregator(account, null);
-    aggregator.skip(sampleOf(1, 5)[0]);
+    aggregator.skipSample(sampleOf(1, 5)[0]);
     expect([aggregator.sequence, aggregator.openFrom]).toEqual([1, null]);
-    aggregator.take(...sampleOf(2, 6));
+    aggregator.addSample(...sampleOf(2, 6));
     expect(shown(aggregator.closeEnded(Number.MAX_SAFE_INTEGER))).toEqual({
       minute: 0,
       sequence: 2,
@@ -65,15 +65,15 @@ describe("the snapshots of an account", () => {
     });
   });
 
-  it("go on from what is stored: samples that are in it do not count again", () => {
+  it("continue from the stored state: samples that it includes do not count again", () => {
     const first = new MinuteAggregator(account, null);
-    first.take(...sampleOf(1, 5, 1_000));
-    const closed = first.take(...sampleOf(2, 65, 900));
+    first.addSample(...sampleOf(1, 5, 1_000));
+    const closed = first.addSample(...sampleOf(2, 65, 900));
     const second = new MinuteAggregator(account, closed?.state ?? null);
     expect(second.isNext(sampleOf(1, 5)[0])).toBe(false);
     expect(second.isNext(sampleOf(3, 66)[0])).toBe(false);
     expect(second.isNext(sampleOf(2, 65)[0])).toBe(true);
-    second.take(...sampleOf(2, 65, 900));
+    second.addSample(...sampleOf(2, 65, 900));
     expect(second.closeEnded(Number.MAX_SAFE_INTEGER)?.snapshot).toMatchObject({
       dailyDrawdown: 10,
       totalDrawdown: 10,

@@ -77,7 +77,7 @@ export class MinuteAggregator {
   }
 
   /** Adds an accepted sample; returns the minute that it closes. */
-  take(record: AggregatorInput, { values, minimum }: FrameContent): ClosedMinute | null {
+  addSample(record: AggregatorInput, { values, minimum }: FrameContent): ClosedMinute | null {
     const { range, offset } = record;
     const { equityMinor, measuredAtMs } = values;
     this.#log = { sequence: range.sequence, to: range.to };
@@ -110,7 +110,7 @@ export class MinuteAggregator {
   }
 
   /** Skips an accepted sample that cannot be decoded. */
-  skip({ range }: AggregatorInput): void {
+  skipSample({ range }: AggregatorInput): void {
     this.#log = { sequence: range.sequence, to: range.to };
   }
 

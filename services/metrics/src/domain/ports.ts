@@ -72,13 +72,13 @@ export interface SnapshotStore {
    */
   write(minutes: readonly ClosedMinute[], kept: { readonly firstMs: number; readonly beforeMs: number }): Promise<void>;
   /** Creates the partitions of the days from `firstMs` to `lastMs` (starts of days, UTC). */
-  keepDays(firstMs: number, lastMs: number): Promise<void>;
+  createDays(firstMs: number, lastMs: number): Promise<void>;
   /** Drops the partitions of older days; returns how many. */
   dropDaysBefore(firstKeptMs: number): Promise<number>;
   /** Stores statuses, at most one per account. The highest version of an account wins. */
-  takeStatuses(statuses: readonly AccountStatusAt[]): Promise<void>;
+  upsertStatuses(statuses: readonly AccountStatusAt[]): Promise<void>;
   /** Deletes all rows of an account, and records the deletion. Idempotent. */
-  forget(account: AccountId): Promise<void>;
+  deleteAccount(account: AccountId): Promise<void>;
   /** All deleted accounts, with the time of their deletion. */
   deleted(): AsyncIterable<readonly (AccountId & { readonly deletedAtMs: number })[]>;
 }

@@ -15,42 +15,42 @@ function records(marker: number | null, ...accounts: [checkpoint: SampleCheckpoi
   };
 }
 
-describe("where the samples are read from after a restart", () => {
-  it("is the beginning when no marker tells what the checkpoints hold", () => {
+describe("the offset from which samples are read after a restart", () => {
+  it("is the beginning without a marker", () => {
     expect(readStart(records(null, [checkpoint(500, 400), 50]), 600)).toBe(0);
   });
 
-  it("is the marker, or the beginning of the replay window if that is earlier", () => {
+  it("is the marker, or the start of the replay window if that is earlier", () => {
     expect(readStart(records(500), 600)).toBe(500);
     expect(readStart(records(700), 600)).toBe(600);
   });
 
-  it("goes back to the first sample that a lately active account held, so that its window comes back whole", () => {
+  it("is the window start of a recently active account, so that its whole window is restored", () => {
     expect(readStart(records(700, [checkpoint(650, 550), 50]), 600)).toBe(550);
     expect(readStart(records(700, [checkpoint(599, 100), 50]), 600)).toBe(600);
   });
 
-  it("goes back to a checkpoint that a writer left which had lost the partition", () => {
+  it("is the window start of a stale checkpoint, by a writer that had lost the partition", () => {
     expect(readStart(records(700, [checkpoint(200, 150), 101]), 600)).toBe(150);
-    // Also one that came in while the marker's writer was at work, before the marker.
+    // Also a checkpoint between the marker's `latestOffset` and the marker.
     expect(readStart(records(700, [checkpoint(200, 150), 90]), 600)).toBe(150);
-    // What was there before the writer had read back, and would have written over.
+    // The marker's writer had read this one back, and would have replaced it.
     expect(readStart(records(700, [checkpoint(200, 150), 89]), 600)).toBe(600);
   });
 });
 
-describe("how an account is taken up", () => {
-  it("is judged forward from the first sample of its window when that is read", () => {
+describe("the starting point of an account", () => {
+  it("is the first sample of its window if that is read", () => {
     expect(startingPoint(checkpoint(650, 550), 550)).toEqual({
       state: { sequence: 2, to: 30 },
       acceptFrom: 550,
-      takeFrame: false,
+      restoreFrame: false,
     });
   });
 
-  it("begins behind its checkpoint's sample, which is its newest one, when its window is not read whole", () => {
-    const taken = { state: { sequence: 9, to: 90 }, acceptFrom: 651, takeFrame: true };
-    expect(startingPoint(checkpoint(650, 550), 551)).toEqual(taken);
-    expect(startingPoint(checkpoint(650, 550), 900)).toEqual(taken);
+  it("is after its checkpoint's sample if its window is not read from the start", () => {
+    const point = { state: { sequence: 9, to: 90 }, acceptFrom: 651, restoreFrame: true };
+    expect(startingPoint(checkpoint(650, 550), 551)).toEqual(point);
+    expect(startingPoint(checkpoint(650, 550), 900)).toEqual(point);
   });
 });

@@ -29,11 +29,11 @@ export interface StartingPoint {
    */
   readonly acceptFrom: number;
   /** Whether the checkpoint's frame is the account's newest sample at this offset. */
-  readonly takeFrame: boolean;
+  readonly restoreFrame: boolean;
 }
 
 /** An account without a checkpoint: applied from the first record that is read. */
-export const WITHOUT_CHECKPOINT: StartingPoint = { state: BEFORE_FIRST, acceptFrom: 0, takeFrame: false };
+export const WITHOUT_CHECKPOINT: StartingPoint = { state: BEFORE_FIRST, acceptFrom: 0, restoreFrame: false };
 
 /**
  * The offset of `metrics.samples` from which a partition is read. It is the lowest of: the marker
@@ -63,13 +63,13 @@ export function startingPoint(checkpoint: SampleCheckpoint, start: number): Star
     return {
       state: { sequence: window.sequence - 1, to: window.from },
       acceptFrom: window.offset,
-      takeFrame: false,
+      restoreFrame: false,
     };
   }
   return {
     state: { sequence: checkpoint.sequence, to: checkpoint.to },
     acceptFrom: checkpoint.offset + 1,
-    takeFrame: true,
+    restoreFrame: true,
   };
 }
 

@@ -18,7 +18,7 @@ function texts(windows: SampleWindows, window: { first: number; last: number }):
 }
 
 describe("the window of an account", () => {
-  it("keeps the last samples, up to its number", () => {
+  it("keeps the last samples, up to the maximum number", () => {
     const windows = new SampleWindows(LIMITS);
     const window = windows.open();
     expect([window.first, window.last]).toEqual([1, 0]);
@@ -27,7 +27,7 @@ describe("the window of an account", () => {
     expect(windows.sample(window, 9)).toEqual(sample(9, 0));
   });
 
-  it("drops what is older than the limit, but never the newest sample", () => {
+  it("drops samples above the maximum age, but never the newest", () => {
     const windows = new SampleWindows(LIMITS);
     const window = windows.open();
     for (const [sequence, atMs] of [
@@ -43,7 +43,7 @@ describe("the window of an account", () => {
     expect([window.first, window.last]).toEqual([3, 3]);
   });
 
-  it("gives frames as a WebSocket client reads them, as many as fit", () => {
+  it("returns valid WebSocket frames, as many as fit", () => {
     const windows = new SampleWindows({ ...LIMITS, slabBytes: 4_096 });
     const window = windows.open();
     const long = "y".repeat(200);
@@ -58,7 +58,7 @@ describe("the window of an account", () => {
     expect(windows.frames(window, 2, 10).next).toBe(3);
   });
 
-  it("gives up the oldest samples of all accounts when the budget is spent, but no account's newest", () => {
+  it("drops the oldest samples of all accounts above the budget, but no account's newest", () => {
     const windows = new SampleWindows({ ...LIMITS, maxSamples: 300 });
     const quiet = windows.open();
     windows.append(quiet, sample(1, 0, "quiet 1"), 0);
@@ -72,7 +72,7 @@ describe("the window of an account", () => {
     expect(texts(windows, busy).at(0)).toBe(`sample ${busy.first}`);
   });
 
-  it("exceeds the budget rather than lose an account's newest sample", () => {
+  it("exceeds the budget rather than drop an account's newest sample", () => {
     const windows = new SampleWindows(LIMITS);
     const all = Array.from({ length: 200 }, (_, account) => {
       const window = windows.open();
@@ -82,7 +82,7 @@ describe("the window of an account", () => {
     for (const [account, window] of all.entries()) expect(texts(windows, window)).toEqual([`account ${account}`]);
   });
 
-  it("gives the memory of old and of closed windows back", () => {
+  it("frees the memory of old samples and of closed windows", () => {
     const windows = new SampleWindows({ ...LIMITS, maxSamples: 300, budgetBytes: 1_024 * 1_024 });
     const window = windows.open();
     for (let sequence = 1; sequence <= 200; sequence += 1) windows.append(window, sample(sequence, 0), 0);
@@ -94,7 +94,7 @@ describe("the window of an account", () => {
     expect(windows.bytes).toBe(LIMITS.slabBytes);
   });
 
-  it("holds what a plain list per account would, however appends, closings and time mix", () => {
+  it("keeps the same samples as a plain list per account, for any order of appends, closes and time", () => {
     const action = fc.oneof(
       {
         weight: 20,

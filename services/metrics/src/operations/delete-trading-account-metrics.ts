@@ -23,7 +23,7 @@ export async function deleteTradingAccountMetrics(
   { serverId, accountNumber }: AccountId,
 ): Promise<void> {
   const { store, deletions, checkpoints, progress } = dependencies;
-  await store.forget({ serverId, accountNumber });
+  await store.deleteAccount({ serverId, accountNumber });
   const key = accountKey(serverId, accountNumber);
   const { partition, end } = await deletions.publish(key);
   await progress.reached(partition, end, REACHED_TIMEOUT_MS);

@@ -108,26 +108,26 @@ export class PartitionSequencer {
   }
 
   /** Adds a valuation; returns its rejection, or null. */
-  take(key: string, valuation: ValuationRecord, nowMs: number): Rejection | null {
+  addValuation(key: string, valuation: ValuationRecord, nowMs: number): Rejection | null {
     const writer = this.#accounts.get(key);
     if (writer === undefined) return DELETED_ACCOUNT;
     const parked = this.#parked.find(key);
-    if (parked === undefined) return this.#takeIn(writer, valuation, nowMs);
-    for (const one of this.#parked.keep(parked, valuation)) this.#takeParked(writer, one, nowMs);
+    if (parked === undefined) return this.#addToWriter(writer, valuation, nowMs);
+    for (const one of this.#parked.keep(parked, valuation)) this.#addParked(writer, one, nowMs);
     return null;
   }
 
-  #takeParked(writer: AccountWriter, valuation: ValuationRecord, nowMs: number): void {
-    const rejection = this.#takeIn(writer, valuation, nowMs);
+  #addParked(writer: AccountWriter, valuation: ValuationRecord, nowMs: number): void {
+    const rejection = this.#addToWriter(writer, valuation, nowMs);
     const unread = { key: writer.key, value: null, offset: BigInt(valuation.offset) };
     if (rejection !== null) this.#context.rejections.reject(this.number, unread, rejection);
   }
 
-  #takeIn(writer: AccountWriter, valuation: ValuationRecord, nowMs: number): Rejection | null {
-    const taken = writer.take(valuation, nowMs, this.#context.coalesceMs);
-    if (typeof taken === "object") return taken;
-    if (taken !== "covered" && writer.firstOpenOffset !== null) this.#open.add(writer);
-    if (taken === "due") this.#publish(writer, nowMs);
+  #addToWriter(writer: AccountWriter, valuation: ValuationRecord, nowMs: number): Rejection | null {
+    const outcome = writer.addValuation(valuation, nowMs, this.#context.coalesceMs);
+    if (typeof outcome === "object") return outcome;
+    if (outcome !== "covered" && writer.firstOpenOffset !== null) this.#open.add(writer);
+    if (outcome === "due") this.#publish(writer, nowMs);
     return null;
   }
 
@@ -211,7 +211,7 @@ export class PartitionSequencer {
       if (this.#closed || this.#parked.find(parked.key) !== parked) return;
       const valuation = this.#parked.next(parked);
       if (writer === undefined || valuation === undefined) break;
-      this.#takeParked(writer, valuation, clock.nowMs());
+      this.#addParked(writer, valuation, clock.nowMs());
     }
     this.#parked.remove(parked);
   }

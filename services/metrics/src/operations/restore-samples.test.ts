@@ -26,7 +26,7 @@ function restored(records: readonly { readonly key: string; readonly value: stri
     new UnreadableRecords({ clock, logger: createLogger({ service: "test", level: "silent" }) }),
   );
   for (const [offset, { key, value }] of records.entries()) {
-    restoration.take(0, [{ key, value: Buffer.from(value), offset: BigInt(offset) }]);
+    restoration.addRecords(0, [{ key, value: Buffer.from(value), offset: BigInt(offset) }]);
   }
   const { starts, stale } = restoration.finish(log, new Map([[0, 10n]]), new Map([[0, 800n]]));
   return { log, start: starts.get(0), stale };
@@ -39,22 +39,22 @@ const account = (number: number, checkpoint: object) => ({
 const marker = { key: markerKey(0), value: JSON.stringify({ samplesOffset: 700, latestOffset: 50 }) };
 
 describe("a restart", () => {
-  it("takes each account up from its newest checkpoint, and the log from the marker on", () => {
+  it("restores each account from its newest checkpoint, and reads the log from the marker on", () => {
     const { log, start } = restored([account(1, { ...whole, sequence: 5, to: 50 }), account(1, whole), marker]);
     expect(log.find(`${SERVER}/10000001`)).toMatchObject({ sequence: 9, to: 90, checkpointed: 9 });
     expect(start).toBe(700n);
   });
 
-  it("takes the highest sequence where a process that knew less wrote last, and tells the stale record", () => {
+  it("uses the highest sequence if a stale process wrote last, and returns the stale record", () => {
     const older = account(1, { ...whole, sequence: 5, to: 50 });
     const { log, stale } = restored([account(1, whole), older, account(2, whole), marker]);
     expect(log.find(older.key)).toMatchObject({ sequence: 9, to: 90, checkpointed: 9 });
     expect([...stale]).toEqual([[older.key, older.value]]);
-    // Nothing is stale any more once the highest one was written again.
+    // No record is stale once the highest sequence was written again.
     expect(restored([account(1, whole), older, account(1, whole), marker]).stale.size).toBe(0);
   });
 
-  it("reads all of the log where an account's newest record is no checkpoint", () => {
+  it("reads the whole log if an account's newest record is not a checkpoint", () => {
     const { log, start } = restored([account(1, whole), account(2, whole), marker, account(1, { frame: 7 })]);
     expect(log.find(`${SERVER}/10000001`)).toBeUndefined();
     expect(log.find(`${SERVER}/10000002`)).toMatchObject({ sequence: 2, to: 30 });

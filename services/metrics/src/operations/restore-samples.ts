@@ -36,7 +36,7 @@ export class Restoration {
   }
 
   /** Adds records of one partition of `metrics.latest`, in log order. */
-  take(partition: number, records: readonly CheckpointRecord[]): void {
+  addRecords(partition: number, records: readonly CheckpointRecord[]): void {
     const latest: PartitionRecords = this.#partitions.get(partition) ?? {
       marker: null,
       accounts: new Map(),
@@ -54,7 +54,7 @@ export class Restoration {
         latest.accounts.delete(record.key);
         latest.stale.delete(record.key);
         latest.deleted.add(record.key);
-      } else takeCheckpoint(latest, record.key, { value: record.value.toString("utf8"), at });
+      } else keepHighestSequence(latest, record.key, { value: record.value.toString("utf8"), at });
     }
   }
 
@@ -110,7 +110,7 @@ export class Restoration {
 /**
  * A stale process may have written last, so the highest sequence wins, not the newest record.
  */
-function takeCheckpoint(latest: PartitionRecords, key: string, record: CheckpointAt<string>): void {
+function keepHighestSequence(latest: PartitionRecords, key: string, record: CheckpointAt<string>): void {
   const highest = latest.accounts.get(key);
   if (highest !== undefined && sequenceOfCheckpoint(record.value) < sequenceOfCheckpoint(highest.value)) {
     latest.stale.set(key, record.value);

@@ -25,8 +25,8 @@ function record(offset: number, sequence: number, from: number, to: number): Sam
   return { key: KEY, value: Buffer.from(`{"at":${offset}}`), headers, offset: BigInt(offset), timestampMs: 0 };
 }
 
-describe("the samples as this process has read them", () => {
-  it("are those that follow one another, whatever else is in the log", () => {
+describe("the sample log", () => {
+  it("accepts consecutive samples, and no other record", () => {
     const { log, accepted } = newLog();
     const good = [record(0, 1, -1, 4), record(3, 2, 4, 6), record(6, 3, 6, 9)];
     const bad = [record(1, 1, -1, 5), record(2, 3, 4, 6), record(4, 2, 4, 6), record(5, 3, 4, 7)];
@@ -35,22 +35,22 @@ describe("the samples as this process has read them", () => {
       [...good, ...bad].toSorted((left, right) => Number(left.offset - right.offset)),
     );
     expect(accepted).toEqual([1, 2, 3]);
-    expect(log.refused).toBe(4);
+    expect(log.rejected).toBe(4);
     expect(log.find(KEY)).toMatchObject({ sequence: 3, to: 9, offset: 6, partition: 0 });
     expect(log.position(0)).toBe(7);
   });
 
-  it("of an account on another partition than its own do not count", () => {
+  it("rejects samples on another partition than the account's", () => {
     const { log, accepted } = newLog();
     log.apply(0, [record(0, 1, -1, 4)]);
     log.apply(1, [record(0, 2, 4, 5)]);
     expect(accepted).toEqual([1]);
   });
 
-  it("go on from a checkpoint: what is before it is passed over, its own sample is the newest", () => {
+  it("continues from a checkpoint: earlier records are skipped, its own sample is the newest", () => {
     const { log, accepted } = newLog();
     const checkpoint = { sequence: 7, to: 70, offset: 50, window: { sequence: 3, from: 20, offset: 10 }, frame: "{}" };
-    const point = { state: { sequence: 7, to: 70 }, acceptFrom: 51, takeFrame: true };
+    const point = { state: { sequence: 7, to: 70 }, acceptFrom: 51, restoreFrame: true };
     log.restore(0, KEY, checkpoint, point);
     log.apply(0, [record(49, 8, 70, 71), record(51, 8, 70, 72)]);
     expect(accepted).toEqual([8]);
@@ -58,7 +58,7 @@ describe("the samples as this process has read them", () => {
     expect(stream && log.anchorOf(stream)).toEqual({ sequence: 8, from: 70, offset: 51 });
   });
 
-  it("of a deleted account are gone, and none counts again", () => {
+  it("drops the samples of a deleted account, and accepts no later one", () => {
     const { log, accepted } = newLog();
     log.apply(0, [record(0, 1, -1, 4)]);
     log.remove(KEY);
@@ -68,7 +68,7 @@ describe("the samples as this process has read them", () => {
     expect(log.isDeleted(KEY)).toBe(true);
   });
 
-  it("of an account that was deleted longer ago than topics reach back need no memory", () => {
+  it("forgets an account that was deleted before the retention of all topics", () => {
     const clock = new TestClock(DELETED_KEPT_MS);
     const { log } = newLog(clock);
     log.remove(KEY, 0);

@@ -11,7 +11,7 @@ import type { SampleWindows } from "../domain/sample-windows.ts";
 
 const rejectedSamples = counter(
   "metrics.samples.refused",
-  "Samples that were read from the log and did not count",
+  "Samples that were read from the log and not accepted",
   "{sample}",
 );
 
@@ -59,7 +59,7 @@ export class SampleLog {
   readonly #deleted = new Map<string, number>();
   readonly #positions = new Map<number, number>();
   readonly #listeners: SampleListener[] = [];
-  #refused = 0;
+  #rejected = 0;
 
   constructor(options: { windows: SampleWindows; clock: Clock }) {
     this.#windows = options.windows;
@@ -67,8 +67,8 @@ export class SampleLog {
   }
 
   /** Number of samples that were not accepted. */
-  get refused(): number {
-    return this.#refused;
+  get rejected(): number {
+    return this.#rejected;
   }
 
   /** Number of accounts with samples. */
@@ -152,7 +152,7 @@ export class SampleLog {
     stream.anchor = checkpoint.window;
     stream.checkpointed = checkpoint.sequence;
     stream.offset = checkpoint.offset;
-    if (!point.takeFrame) return;
+    if (!point.restoreFrame) return;
     const { sequence, offset } = checkpoint;
     const sample = { sequence, from: FROM_UNKNOWN, offset, atMs: 0, payload: Buffer.from(checkpoint.frame) };
     this.#windows.append(stream.window, sample, this.#clock.nowMs());
@@ -199,7 +199,7 @@ export class SampleLog {
     if (known !== undefined && (offset < known.acceptFrom || known.partition !== partition)) return;
     const state: LogState = known ?? WITHOUT_CHECKPOINT.state;
     if (range === null || this.#deleted.has(record.key) || !acceptSample(state, range, record.value.length)) {
-      this.#refused += 1;
+      this.#rejected += 1;
       rejectedSamples.add(1);
       return;
     }

@@ -20,21 +20,21 @@ const SAMPLES_PER_MINUTE = 3;
 const POLLED_OFTEN = { intervalMs: 1 };
 const logger = createLogger({ service: "metrics-test", level: "silent" });
 
-/** What becomes of a send: acknowledged; in the log, but nobody says so; or lost on its way. */
+/** The outcome of a send: acknowledged; in the log without acknowledgement; or lost. */
 type Fate = "acknowledged" | "unknown" | "lost";
 
-/** One partition of a log, the reader of it, and the sequencer that writes to it. */
+/** One partition of a log, its reader, and the sequencer that writes to it. */
 class Partition {
   readonly records: SampleRecord[] = [];
   readonly accepted: { key: string; sequence: number; to: number; equity: number; low: number }[] = [];
-  /** Keys of accounts whose place is on another partition. */
+  /** Keys that belong on another partition. */
   readonly elsewhere = new Set<string>();
   readonly rejected: { key: string; offset: bigint; reason: string }[] = [];
-  /** Account numbers that the account service does not know. */
+  /** Account numbers for which the account service answers no. */
   readonly unknown = new Set<string>();
-  /** How many accounts each call to the account service asked about. */
+  /** Number of accounts in each call to the account service. */
   readonly asked: number[] = [];
-  /** Whether the account service answers no call. */
+  /** Whether every call to the account service fails. */
   unavailable = false;
   readonly sequencer: Sequencer;
   readonly #log: SampleLog;
@@ -99,7 +99,7 @@ class Partition {
     this.sequencer.assign([PARTITION]);
   }
 
-  /** The process's reader goes to the end of the log. */
+  /** Reads the log to its end. */
   read(): void {
     const fresh = this.records.slice(this.#read);
     this.#read = this.records.length;
@@ -118,7 +118,7 @@ function records(equities: readonly number[], firstOffset = 0): RawValuation[] {
 }
 
 describe("the sequencer", () => {
-  it("loses no valuation and repeats no sequence, whichever sends are lost or not acknowledged", async () => {
+  it("loses no valuation and repeats no sequence when sends are lost or not acknowledged", async () => {
     const fate = fc.constantFrom<Fate>("acknowledged", "acknowledged", "unknown", "lost");
     const equities = fc.array(fc.nat(1_000), { minLength: 1, maxLength: 60 });
     await fc.assert(
@@ -126,30 +126,30 @@ describe("the sequencer", () => {
         const partition = new Partition(fates);
         const all = records(values);
         for (let start = 0; start < all.length; start += size + 1) {
-          await partition.sequencer.take(PARTITION, all.slice(start, start + size + 1));
+          await partition.sequencer.addValuations(PARTITION, all.slice(start, start + size + 1));
         }
         await eventually(async () => {
-          const { commitOffset } = await partition.sequencer.take(PARTITION, all.slice(-1));
+          const { commitOffset } = await partition.sequencer.addValuations(PARTITION, all.slice(-1));
           expect(Number(commitOffset())).toBe(all.length);
         }, POLLED_OFTEN);
         for (const account of ACCOUNTS) {
-          const told = partition.accepted.filter(({ key }) => key.endsWith(account));
+          const samples = partition.accepted.filter(({ key }) => key.endsWith(account));
           const own = values.filter((_, offset) => ACCOUNTS[offset % ACCOUNTS.length] === account);
-          expect(told.map(({ sequence }) => sequence)).toEqual(told.map((_, index) => index + 1));
-          expect(told.at(-1)?.equity).toBe(own.length === 0 ? undefined : (own.at(-1) ?? 0) / 100);
-          if (own.length > 0) expect(Math.min(...told.map(({ low }) => low))).toBe(Math.min(...own) / 100);
+          expect(samples.map(({ sequence }) => sequence)).toEqual(samples.map((_, index) => index + 1));
+          expect(samples.at(-1)?.equity).toBe(own.length === 0 ? undefined : (own.at(-1) ?? 0) / 100);
+          if (own.length > 0) expect(Math.min(...samples.map(({ low }) => low))).toBe(Math.min(...own) / 100);
         }
       }),
       { numRuns: 60 },
     );
   });
 
-  it("holds a valuation back no longer than the interval, with one sweep for all accounts", async () => {
+  it("delays a valuation no longer than the interval, with one sweep for all accounts", async () => {
     const clock = new TestClock(0);
     const partition = new Partition([], 1_000, clock);
-    await partition.sequencer.take(PARTITION, records([1, 2, 3]));
+    await partition.sequencer.addValuations(PARTITION, records([1, 2, 3]));
     await eventually(() => partition.accepted.length === 3);
-    await partition.sequencer.take(PARTITION, records([4, 5, 6], 3));
+    await partition.sequencer.addValuations(PARTITION, records([4, 5, 6], 3));
     clock.set(900);
     partition.sequencer.sweep(50);
     expect(partition.sequencer.counts.samples).toBe(3);
@@ -159,15 +159,15 @@ describe("the sequencer", () => {
     await eventually(() => partition.accepted.length === 6);
   });
 
-  it("shows what comes last and just before the interval is over, though nothing comes after it", async () => {
+  it("cuts a sample of the last valuation, just before the end of the interval, without a later one", async () => {
     const clock = new TestClock(0);
     const partition = new Partition([], 1_000, clock);
-    await partition.sequencer.take(PARTITION, records([1, 2, 3]));
+    await partition.sequencer.addValuations(PARTITION, records([1, 2, 3]));
     await eventually(() => partition.accepted.length === 3);
     clock.set(970);
     partition.sequencer.sweep(50);
     clock.set(990);
-    await partition.sequencer.take(PARTITION, records([4, 5, 6], 3));
+    await partition.sequencer.addValuations(PARTITION, records([4, 5, 6], 3));
     expect(partition.sequencer.counts.samples).toBe(3);
     clock.set(1_020);
     partition.sequencer.sweep(50);
@@ -175,27 +175,27 @@ describe("the sequencer", () => {
     await eventually(() => partition.accepted.length === 6);
   });
 
-  it("holds nothing back for longer where the clock is set back", async () => {
+  it("delays no valuation for longer if the clock is set back", async () => {
     const clock = new TestClock(600_000);
     const partition = new Partition([], 1_000, clock);
-    await partition.sequencer.take(PARTITION, records([1, 2, 3]));
+    await partition.sequencer.addValuations(PARTITION, records([1, 2, 3]));
     await eventually(() => partition.accepted.length === 3);
-    await partition.sequencer.take(PARTITION, records([4, 5, 6], 3));
+    await partition.sequencer.addValuations(PARTITION, records([4, 5, 6], 3));
     clock.set(0);
     partition.sequencer.sweep(50);
     expect(partition.sequencer.counts.samples).toBe(6);
     await eventually(() => partition.accepted.length === 6);
   });
 
-  it("shows what comes soon after the clock was set back a little", async () => {
+  it("cuts a sample of a valuation soon after the clock was set back a little", async () => {
     const clock = new TestClock(600_000);
     const partition = new Partition([], 1_000, clock);
-    await partition.sequencer.take(PARTITION, records([1, 2, 3]));
+    await partition.sequencer.addValuations(PARTITION, records([1, 2, 3]));
     await eventually(() => partition.accepted.length === 3);
     clock.set(599_880);
     partition.sequencer.sweep(50);
     clock.set(600_030);
-    await partition.sequencer.take(PARTITION, records([4, 5, 6], 3));
+    await partition.sequencer.addValuations(PARTITION, records([4, 5, 6], 3));
     expect(partition.sequencer.counts.samples).toBe(3);
     for (const nowMs of [600_500, 601_000, 602_000]) {
       clock.set(nowMs);
@@ -205,63 +205,66 @@ describe("the sequencer", () => {
     await eventually(() => partition.accepted.length === 6);
   });
 
-  it("rejects what is on another partition than its account's, and goes on", async () => {
+  it("rejects valuations on another partition than their account's, and continues", async () => {
     const partition = new Partition([]);
     partition.elsewhere.add(`${SERVER}/${ACCOUNTS[0]}`);
     const all = records([1, 2]);
-    await partition.sequencer.take(PARTITION, all);
+    await partition.sequencer.addValuations(PARTITION, all);
     expect(partition.rejected).toEqual([{ key: all[0]?.key, offset: 0n, reason: WRONG_PARTITION.fault }]);
     await eventually(() => partition.accepted.some(({ key }) => key === all[1]?.key));
-    expect((await partition.sequencer.take(PARTITION, all)).commitOffset()).toBe(2n);
+    expect((await partition.sequencer.addValuations(PARTITION, all)).commitOffset()).toBe(2n);
     expect(partition.accepted).toHaveLength(1);
   });
 
-  it("commits nothing that no judged sample has or repeats", async () => {
+  it("commits only valuations that an accepted sample includes or equals", async () => {
     const clock = new TestClock(0);
     const partition = new Partition([], 1_000, clock);
-    await partition.sequencer.take(PARTITION, records([1, 2, 3]));
+    await partition.sequencer.addValuations(PARTITION, records([1, 2, 3]));
     await eventually(() => partition.accepted.length === 3);
-    // The first and the last repeat what their accounts' samples say; the second waits.
-    expect((await partition.sequencer.take(PARTITION, records([1, 7, 3], 3))).commitOffset()).toBe(4n);
+    // The first and the last equal their accounts' samples; the second waits.
+    expect((await partition.sequencer.addValuations(PARTITION, records([1, 7, 3], 3))).commitOffset()).toBe(4n);
   });
 
-  it("reports a few rejected valuations of each reason in a minute, and none that is only sent again", async () => {
+  it("reports a few rejected valuations of each reason per minute, and no duplicates", async () => {
     const clock = new TestClock(0);
     const partition = new Partition([], 0, clock);
     const bad = Array.from({ length: 10 }, (_, index) => ({ key: "", value: Buffer.from("{"), offset: BigInt(index) }));
     const reported = (): number => partition.rejected.length;
-    await partition.sequencer.take(PARTITION, bad);
+    await partition.sequencer.addValuations(PARTITION, bad);
     expect(reported()).toBe(SAMPLES_PER_MINUTE);
     partition.elsewhere.add(`${SERVER}/${ACCOUNTS[0]}`);
-    await partition.sequencer.take(PARTITION, records([1, 2, 3, 1], 12));
+    await partition.sequencer.addValuations(PARTITION, records([1, 2, 3, 1], 12));
     expect(reported()).toBe(SAMPLES_PER_MINUTE + 2);
     clock.set(60_000);
-    await partition.sequencer.take(PARTITION, bad);
+    await partition.sequencer.addValuations(PARTITION, bad);
     expect(reported()).toBe(2 * SAMPLES_PER_MINUTE + 2);
     const [, again] = records([1, 2], 0);
-    if (again !== undefined) await partition.sequencer.take(PARTITION, [{ ...again, offset: 100n }]);
+    if (again !== undefined) await partition.sequencer.addValuations(PARTITION, [{ ...again, offset: 100n }]);
     expect(reported()).toBe(2 * SAMPLES_PER_MINUTE + 2);
   });
 });
 
-describe("accounts that the account service cannot be asked about", () => {
-  it("are parked: no valuation is lost, lows among them, nothing of them is committed, and the others go on", async () => {
+describe("accounts while the account service is unavailable", () => {
+  it("are parked: no valuation or low is lost, none is committed, and other accounts continue", async () => {
     const partition = new Partition([]);
-    await partition.sequencer.take(PARTITION, records([1, 2], 0));
+    await partition.sequencer.addValuations(PARTITION, records([1, 2], 0));
     await eventually(() => partition.accepted.length === 2);
     partition.unavailable = true;
     const parked = `${SERVER}/${ACCOUNTS[2]}`;
-    const { commitOffset } = await partition.sequencer.take(PARTITION, records([900, 4, 5, 300, 6, 7, 500], 2));
+    const { commitOffset } = await partition.sequencer.addValuations(
+      PARTITION,
+      records([900, 4, 5, 300, 6, 7, 500], 2),
+    );
     await eventually(() => partition.accepted.length === 6 && partition.asked.length > 1);
     expect(partition.accepted.filter(({ key }) => key === parked)).toEqual([]);
     expect(commitOffset()).toBe(2n);
     partition.unavailable = false;
     await eventually(() => commitOffset() === 9n);
     const [, , ...rest] = partition.accepted;
-    const told = rest
+    const samples = rest
       .filter(({ key }) => key === parked)
       .map(({ sequence, to, equity, low }) => [sequence, to, equity, low]);
-    expect(told).toEqual([
+    expect(samples).toEqual([
       [1, 2, 9, 9],
       [2, 5, 3, 3],
       [3, 8, 5, 3],
@@ -269,21 +272,21 @@ describe("accounts that the account service cannot be asked about", () => {
     expect(partition.rejected).toEqual([]);
   });
 
-  it("are rejected once it says that it does not know them, and their next valuation is asked about again", async () => {
+  it("are rejected once it answers no, and their next valuation causes another call", async () => {
     const partition = new Partition([]);
     const [first = ""] = ACCOUNTS;
     partition.unknown.add(first);
-    const { commitOffset } = await partition.sequencer.take(PARTITION, records([1, 2, 3, 4], 0));
+    const { commitOffset } = await partition.sequencer.addValuations(PARTITION, records([1, 2, 3, 4], 0));
     await eventually(() => commitOffset() === 4n);
     expect(partition.rejected).toMatchObject([
       { key: `${SERVER}/${first}`, offset: 0n, reason: "the account is unknown" },
     ]);
     partition.unknown.clear();
-    await partition.sequencer.take(PARTITION, records([5], 6));
+    await partition.sequencer.addValuations(PARTITION, records([5], 6));
     await eventually(() => partition.accepted.some(({ key, to }) => key.endsWith(first) && to === 6));
   });
 
-  it("keep so many valuations each; more are one sample, with its lowest equity", async () => {
+  it("keep a limited number of valuations each; above it they become one sample, with the lowest equity", async () => {
     const partition = new Partition([]);
     partition.unavailable = true;
     const equities = Array.from({ length: MAX_PARKED_VALUATIONS + 10 }, (_, index) => 10_000 + index);
@@ -298,14 +301,14 @@ describe("accounts that the account service cannot be asked about", () => {
       });
       return { key: `${SERVER}/${accountNumber}`, value: Buffer.from(JSON.stringify(value)), offset: BigInt(index) };
     });
-    const { commitOffset } = await partition.sequencer.take(PARTITION, all);
+    const { commitOffset } = await partition.sequencer.addValuations(PARTITION, all);
     expect(commitOffset()).toBe(0n);
     partition.unavailable = false;
     await eventually(() => commitOffset() === BigInt(all.length));
     expect(partition.accepted).toMatchObject([{ sequence: 1, to: all.length - 1, low: 1 }]);
   });
 
-  it("are so many at most; then the partition waits, and nothing is lost", async () => {
+  it("are limited in number; above it the partition waits, and no valuation is lost", async () => {
     const partition = new Partition([]);
     partition.unavailable = true;
     const all = Array.from({ length: MAX_PARKED_ACCOUNTS + 1 }, (_, index) => {
@@ -313,10 +316,10 @@ describe("accounts that the account service cannot be asked about", () => {
       const value = valuation({ serverId: SERVER, accountNumber, measuredAt: new Date(0).toISOString() });
       return { key: `${SERVER}/${accountNumber}`, value: Buffer.from(JSON.stringify(value)), offset: BigInt(index) };
     });
-    await expect(partition.sequencer.take(PARTITION, all)).rejects.toThrow("too many accounts wait");
+    await expect(partition.sequencer.addValuations(PARTITION, all)).rejects.toThrow("too many accounts wait");
     partition.unavailable = false;
     await eventually(async () => {
-      const { commitOffset } = await partition.sequencer.take(PARTITION, all);
+      const { commitOffset } = await partition.sequencer.addValuations(PARTITION, all);
       expect(commitOffset()).toBe(BigInt(all.length));
     });
     expect(partition.accepted.map(({ sequence }) => sequence)).toEqual(all.map(() => 1));

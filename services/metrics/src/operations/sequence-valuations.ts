@@ -16,9 +16,9 @@ import type { SequencerContext, SequencerOptions } from "./sequencer-context.ts"
  */
 const MAX_SENDS_IN_FLIGHT = 5_000;
 
-const taken = counter(
+const readValuations = counter(
   "metrics.valuations.taken",
-  "Valuations that were read, those rejected among them",
+  "Valuations that were read, including rejected ones",
   "{valuation}",
 );
 const sequenced = counter("metrics.samples.sequenced", "Samples that were numbered and sent to the log", "{sample}");
@@ -85,17 +85,17 @@ export class Sequencer implements SampleListener {
    * @throws RetryableError until the partition may be written, or while too many accounts are
    * parked.
    */
-  async take(number: number, messages: readonly RawValuation[]): Promise<{ commitOffset: () => bigint }> {
+  async addValuations(number: number, messages: readonly RawValuation[]): Promise<{ commitOffset: () => bigint }> {
     const partition = this.#partitions.get(number);
     if (partition === undefined) throw new RetryableError(`partition ${number} is not assigned`);
     await retryable("the end of the samples was not reached", () => partition.prepare());
     for (const message of messages) {
       if (!this.#context.hasRoom()) await this.#roomForMore();
-      const rejection = this.#takeOne(partition, message);
+      const rejection = this.#addOne(partition, message);
       if (rejection !== null) this.#context.rejections.reject(number, message, rejection);
     }
     this.counts.valuations += messages.length;
-    taken.add(messages.length);
+    readValuations.add(messages.length);
     const next = Number(messages.at(-1)?.offset ?? -1n) + 1;
     return { commitOffset: () => BigInt(partition.commitOffset(next)) };
   }
@@ -122,12 +122,12 @@ export class Sequencer implements SampleListener {
     for (const partition of this.#partitions.values()) partition.removed(key);
   }
 
-  #takeOne(partition: PartitionSequencer, message: RawValuation): Rejection | null {
+  #addOne(partition: PartitionSequencer, message: RawValuation): Rejection | null {
     const found = decodeValuation(message.key, message.value, Number(message.offset));
     if ("fault" in found) return found;
     return (
       this.#admit(partition, message.key, found) ??
-      partition.take(message.key, found.valuation, this.#context.clock.nowMs())
+      partition.addValuation(message.key, found.valuation, this.#context.clock.nowMs())
     );
   }
 

@@ -17,7 +17,7 @@ const firstMs = Date.parse("2026-03-01T10:00:00.000Z");
 const MINUTE_MS = 60_000;
 const measured = measurements();
 
-/** The sample of a sequence, at offset 10 times its sequence, written when it was measured. */
+/** The record of a sample, at offset 10 times its sequence, written when it was measured. */
 function record(sequence: number, seconds: number): SampleRecord {
   const range = { sequence, from: sequence - 2, to: sequence - 1 };
   const atMs = firstMs + seconds * 1_000;
@@ -35,10 +35,10 @@ function start(stored: AggregatorState | null, clock = new TestClock(firstMs)) {
   const store: SnapshotStore = {
     states: () => Promise.resolve(new Map(stored === null ? [] : [[key, stored]])),
     write: (minutes) => Promise.resolve(void written.push(...minutes)),
-    keepDays: () => Promise.resolve(),
+    createDays: () => Promise.resolve(),
     dropDaysBefore: () => Promise.resolve(0),
-    takeStatuses: () => Promise.resolve(),
-    forget: () => Promise.resolve(),
+    upsertStatuses: () => Promise.resolve(),
+    deleteAccount: () => Promise.resolve(),
     deleted: async function* deleted() {},
   };
   const windows = new SampleWindows({ maxSamples: 10, maxAgeMs: 300_000, budgetBytes: 1 << 20, slabBytes: 1 << 16 });
@@ -55,22 +55,22 @@ function start(stored: AggregatorState | null, clock = new TestClock(firstMs)) {
 
 const shown = (written: readonly ClosedMinute[]) => written.map(({ snapshot }) => snapshot.sequence);
 
-test("a log that is read late gives the snapshots that it would have given in time", async () => {
+test("a log that is read late gives the same snapshots as one read in time", async () => {
   const { snapshots, written, clock, ends } = start(null, new TestClock(firstMs + 60 * MINUTE_MS));
   ends.set(0, 51n);
-  await snapshots.take(0, [record(1, 1), record(2, 2)]);
+  await snapshots.addRecords(0, [record(1, 1), record(2, 2)]);
   await snapshots.write();
   expect(shown(written)).toEqual([]);
-  await snapshots.take(0, [record(3, 3), record(4, 61), record(5, 62)]);
+  await snapshots.addRecords(0, [record(3, 3), record(4, 61), record(5, 62)]);
   await snapshots.write();
   expect(shown(written)).toEqual([3, 5]);
   expect(clock.nowMs()).toBe(firstMs + 60 * MINUTE_MS);
 });
 
-test("a minute is over some time after its end, so that its last samples are in its snapshot", async () => {
+test("a minute is closed some time after its end, so that its snapshot includes its last samples", async () => {
   const { snapshots, written, clock, ends } = start(null);
   ends.set(0, 11n);
-  await snapshots.take(0, [record(1, 1)]);
+  await snapshots.addRecords(0, [record(1, 1)]);
   clock.advance(MINUTE_MS + MINUTE_GRACE_MS - 1);
   await snapshots.write();
   expect(shown(written)).toEqual([]);
@@ -79,31 +79,31 @@ test("a minute is over some time after its end, so that its last samples are in 
   expect(shown(written)).toEqual([1]);
 });
 
-test("offsets are committed below what is not stored", async () => {
+test("offsets are committed only below samples that are not stored", async () => {
   const { snapshots, clock, ends } = start(null);
-  expect(await snapshots.take(0, [record(1, 1)])).toBe(10n);
+  expect(await snapshots.addRecords(0, [record(1, 1)])).toBe(10n);
   clock.advance(2 * MINUTE_MS);
   ends.set(0, 11n);
   await snapshots.write();
-  expect(await snapshots.take(0, [])).toBe(11n);
+  expect(await snapshots.addRecords(0, [])).toBe(11n);
 });
 
-test("an account whose stored state does not reach up to the log goes on from the first sample known to count", async () => {
+test("an account whose stored state ends before the log starts continues from the first accepted sample", async () => {
   const drawdown = { equityMinor: 1, dayMs: firstMs, dayStartMinor: 1, dayLowMinor: 1, peakMinor: 1, lowMinor: 1 };
   const { snapshots, log, written, clock, ends } = start({ log: { sequence: 1, to: 0 }, drawdown });
   log.apply(0, [record(1, 1), record(2, 2), record(3, 3), record(4, 4)]);
   const refused = { ...record(3, 3), offset: 25n };
-  await snapshots.take(0, [refused, record(3, 3), record(4, 4)]);
+  await snapshots.addRecords(0, [refused, record(3, 3), record(4, 4)]);
   clock.advance(10 * MINUTE_MS);
   ends.set(0, 41n);
   await snapshots.write();
   expect(written).toMatchObject([{ snapshot: { sequence: 4 }, fromOffset: 30 }]);
 });
 
-test("a sample that cannot be decoded is accepted, reported a few times a minute, and the next one goes on", async () => {
+test("a sample that cannot be decoded is skipped and reported a few times a minute, and the next one is stored", async () => {
   const { snapshots, written, warnings, clock, ends } = start(null);
   const damaged = Array.from({ length: 30 }, (_, index) => ({ ...record(index + 1, 1), value: Buffer.from("{") }));
-  await snapshots.take(0, [...damaged, record(31, 2)]);
+  await snapshots.addRecords(0, [...damaged, record(31, 2)]);
   clock.advance(10 * MINUTE_MS);
   ends.set(0, 311n);
   await snapshots.write();

@@ -80,7 +80,7 @@ export class Snapshots implements SampleListener {
    * stored.
    * @throws RetryableError while the database is unavailable or too slow.
    */
-  async take(number: number, records: readonly SampleRecord[]): Promise<bigint> {
+  async addRecords(number: number, records: readonly SampleRecord[]): Promise<bigint> {
     const partition = this.#partitions.get(number);
     if (partition === undefined) throw new RetryableError(`partition ${number} is not assigned`);
     if (this.#unwritten() > MAX_UNWRITTEN) throw new RetryableError("snapshots wait for the database");
@@ -111,7 +111,7 @@ export class Snapshots implements SampleListener {
   async keepDays(): Promise<void> {
     const { store, clock, logger } = this.#options;
     const today = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS;
-    await store.keepDays(today - DAY_MS, today + DAYS_AHEAD * DAY_MS);
+    await store.createDays(today - DAY_MS, today + DAYS_AHEAD * DAY_MS);
     const dropped = await store.dropDaysBefore(today - KEPT_DAYS * DAY_MS);
     if (dropped > 0) logger.info({ dropped }, "days of snapshots were dropped");
     this.#keptUntilMs = today + (DAYS_AHEAD + 1) * DAY_MS;
@@ -146,10 +146,10 @@ export class Snapshots implements SampleListener {
     const content = decodeLiveFrame(record.value);
     if ("fault" in content) {
       this.#options.unreadable.report("sample", record.key, content);
-      aggregator.skip(sample);
+      aggregator.skipSample(sample);
       return;
     }
-    const closed = aggregator.take(sample, content);
+    const closed = aggregator.addSample(sample, content);
     if (closed !== null) partition.closed.push(closed);
   }
 
@@ -172,7 +172,7 @@ export class Snapshots implements SampleListener {
       }
       const closed = [...partition.closed];
       const firstMs = todayMs - KEPT_DAYS * DAY_MS;
-      for (const day of oldDays(closed, firstMs, todayMs - DAY_MS)) await store.keepDays(day, day);
+      for (const day of oldDays(closed, firstMs, todayMs - DAY_MS)) await store.createDays(day, day);
       await store.write(closed, { firstMs, beforeMs: this.#keptUntilMs });
       partition.closed = partition.closed.slice(closed.length);
       minutesStored.add(closed.length);

@@ -8,7 +8,7 @@ type Ids = Record<WatchedTopic, string | null>;
 const FIRST: Ids = { valuations: "v1", samples: "s1", latest: "l1" };
 const WAIT_MS = 5_000;
 
-/** A watch that began with `FIRST`, then gets the answers of `ids`. */
+/** A watch that starts with `FIRST`, then gets the answers of `ids`. */
 async function start(ids: () => Promise<Ids>) {
   const changes: Error[] = [];
   let asked = 0;
@@ -37,7 +37,7 @@ it("ends the process once, and not before all topics exist again", async () => {
   ]);
 });
 
-it("waits before the process ends for a topic that is deleted at that moment, and then tells all", async () => {
+it("waits for a deleted topic before the process ends, and then returns all recreated topics", async () => {
   const answers: Ids[] = [{ ...FIRST, latest: null }];
   const { watch } = await start(async () => answers.shift() ?? { ...FIRST, latest: "l2" });
   expect(await watch.recreated(WAIT_MS)).toEqual(["latest"]);
@@ -45,7 +45,7 @@ it("waits before the process ends for a topic that is deleted at that moment, an
   expect(await never.watch.recreated(1)).toEqual([]);
 });
 
-it("asks one question at a time, and answers a call with a question that began after it", async () => {
+it("sends one request at a time, and answers a call with a request that started after it", async () => {
   const answers = [deferred<Ids>(), deferred<Ids>()];
   let asked = 0;
   const { watch } = await start(() => answers[asked++]?.promise ?? Promise.reject(new Error("asked too often")));
@@ -57,11 +57,11 @@ it("asks one question at a time, and answers a call with a question that began a
   answers[0]?.resolve(FIRST);
   await early;
   answers[1]?.resolve({ ...FIRST, samples: "s2" });
-  await expect(late).rejects.toThrow("metrics.samples was deleted and made again");
+  await expect(late).rejects.toThrow("metrics.samples was deleted and recreated");
   expect(asked).toBe(2);
 });
 
-it("a reader that stopped ends the process with its own error where no topic was made again", async () => {
+it("ends the process with a reader's own error if no topic was recreated", async () => {
   const errors: Error[] = [];
   const { watch, changes } = await start(async () => FIRST);
   await watch.fail(new Error("broken"), (error) => void errors.push(error));

@@ -84,7 +84,7 @@ export class TopicWatch {
       ids[topic] = topicId;
       positions[topic] = firstPosition(generation);
       if (generation === 0 || ageMs >= SETTLE_MS) continue;
-      options.logger.warn({ topic: name, topicId, generation }, "the topic was deleted and made again");
+      options.logger.warn({ topic: name, topicId, generation }, "the topic was deleted and recreated");
       settleMs = SETTLE_MS;
     }
     await delay(settleMs);
@@ -114,7 +114,10 @@ export class TopicWatch {
         backOff: { firstMs: RECREATED_POLL_MS },
         signal: over.signal,
         onFailure: (error) =>
-          this.#options.logger.warn({ err: error }, "it is not known yet whether a topic was made again"),
+          this.#options.logger.warn(
+            { err: error },
+            "it is not known yet whether a topic was recreated; checking again",
+          ),
       });
       return await Promise.race([answer, late]);
     } finally {
@@ -133,13 +136,16 @@ export class TopicWatch {
         await this.check();
         return fatal(error);
       } catch (failure) {
-        this.#options.logger.info({ err: failure }, "it is not known yet whether a topic was made again");
+        this.#options.logger.info(
+          { err: failure },
+          "it is not known yet whether a topic was recreated; checking again",
+        );
         await delay(TOPIC_CHECK_INTERVAL_MS);
       }
     }
   }
 
-  /** @throws where a topic does not exist now: it may be one that is being made again. */
+  /** @throws if a topic does not exist now: it may be about to be recreated. */
   async #recreated(): Promise<readonly WatchedTopic[]> {
     const now = await this.#options.ids();
     const missing = WATCHED_TOPICS.filter((topic) => now[topic] === null);
@@ -150,7 +156,7 @@ export class TopicWatch {
   #change(topics: readonly WatchedTopic[]): Error {
     if (this.#changed !== null) return this.#changed;
     this.#changed = new Error(
-      `Kafka topic ${this.#namesOf(topics)} was deleted and made again: this process ends, and its next start goes on ` +
+      `Kafka topic ${this.#namesOf(topics)} was deleted and recreated: this process ends; restart it to continue ` +
         "with the new topic",
     );
     this.#options.changed(this.#changed);

@@ -4,7 +4,7 @@ import { counter, type Logger } from "@kapi/runtime";
 import type { DecodeFailure } from "../domain/codec/fields.ts";
 import { ReportLimit } from "./report-limit.ts";
 
-/** Reports of each record and reason that go to the log; the others are only accepted. */
+/** Maximum number of log lines per record and reason in a minute; all records are counted. */
 const REPORTS_PER_MINUTE = 10;
 
 const unreadable = counter(
@@ -14,8 +14,8 @@ const unreadable = counter(
 );
 
 /**
- * Counts records of the service's own topics that it cannot decode, and reports a few. What then
- * happens is the caller's.
+ * Counts records of the service's own topics that it cannot decode, and logs a few. The caller
+ * decides how to continue.
  */
 export class UnreadableRecords {
   readonly #limit: ReportLimit;

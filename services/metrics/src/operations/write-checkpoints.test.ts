@@ -11,13 +11,13 @@ import { Checkpoints } from "./write-checkpoints.ts";
 const KEY = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f/10000001";
 const PARTITION = 0;
 
-/** The sample of a sequence, at the offset of the same number. */
+/** The record of a sample; its offset equals its sequence. */
 function record(sequence: number): SampleRecord {
   const headers = encodeSampleHeaders({ sequence, from: sequence - 2, to: sequence - 1 });
   return { key: KEY, value: Buffer.from("{}"), headers, offset: BigInt(sequence), timestampMs: 0 };
 }
 
-/** A partition of `metrics.latest`, whose records stand in the order they were written. */
+/** A partition of `metrics.latest`, with its records in the order of their writing. */
 function start() {
   const limits = { maxSamples: 300, maxAgeMs: 300_000, budgetBytes: 1 << 20, slabBytes: 1 << 16 };
   const log = new SampleLog({ windows: new SampleWindows(limits), clock: { nowMs: () => 0 } });
@@ -41,7 +41,7 @@ function start() {
   return { log, latest, checkpoints, readBack };
 }
 
-it("writes over a stale checkpoint that it reads back, and says in the marker how far it had read before", async () => {
+it("replaces a stale checkpoint that it reads back; the marker has the offset read back before", async () => {
   const { log, latest, checkpoints, readBack } = start();
   log.apply(PARTITION, [record(1)]);
   await checkpoints.write();
@@ -50,7 +50,7 @@ it("writes over a stale checkpoint that it reads back, and says in the marker ho
   log.apply(PARTITION, [record(2)]);
   await checkpoints.write();
   expect(latest.map(({ key }) => key)).toEqual([KEY, markerKey(PARTITION), KEY, markerKey(PARTITION)]);
-  // Read back so far were the first two, and what comes later may be another's.
+  // Two records were read back before. Later ones may be another writer's.
   expect(PartitionCheckpoint.parse(JSON.parse(latest[3]?.value ?? ""))).toEqual({ samplesOffset: 3, latestOffset: 2 });
 
   if (stale !== undefined) latest.push(stale);
@@ -64,10 +64,10 @@ it("writes over a stale checkpoint that it reads back, and says in the marker ho
   ]);
 });
 
-it("writes none for what is read again after a restart, and one for what comes after it", async () => {
+it("writes no checkpoint for samples that are read again after a restart, and one for later samples", async () => {
   const { log, latest, checkpoints } = start();
   const window = { sequence: 1, from: -1, offset: 1 };
-  const point = { state: { sequence: 0, to: -1 }, acceptFrom: 1, takeFrame: false };
+  const point = { state: { sequence: 0, to: -1 }, acceptFrom: 1, restoreFrame: false };
   log.restore(PARTITION, KEY, { sequence: 2, to: 1, offset: 2, window, frame: "{}" }, point);
   log.apply(PARTITION, [record(1), record(2)]);
   await checkpoints.write();
@@ -77,7 +77,7 @@ it("writes none for what is read again after a restart, and one for what comes a
   expect(latest.slice(1).map(({ key }) => key)).toEqual([KEY, markerKey(PARTITION)]);
 });
 
-it("leaves the checkpoints of every partition where a topic was made again, and of its own ones otherwise", async () => {
+it("writes the last checkpoints of all partitions after a recreated topic, otherwise of its own", async () => {
   const other = PARTITION + 1;
   const { log, latest, checkpoints } = start();
   log.apply(other, [record(1)]);

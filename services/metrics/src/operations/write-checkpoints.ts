@@ -8,7 +8,7 @@ import { markerKey } from "../domain/restore.ts";
 import type { SampleListener, SampleLog } from "./sample-log.ts";
 
 /** Maximum number of concurrent checkpoint writes. */
-const MAX_WRITES_AT_ONCE = 1_000;
+const MAX_CONCURRENT_WRITES = 1_000;
 /** The value in `metrics.latest` for a deleted account. */
 const TOMBSTONE = "";
 
@@ -110,8 +110,7 @@ export class Checkpoints implements SampleListener {
     for (const partition of owned) await this.#writePartition(partition);
     // Another process marks its own partitions. Forget the mark, in case one comes back here.
     for (const partition of this.#changed.keys()) if (!owned.has(partition)) this.#marked.delete(partition);
-    // A deletion writes over the checkpoint itself, so that the partition's owner dependencies not know
-    // what is collected here.
+    // deleteTradingAccountMetrics writes the tombstone too, so these deletions can be dropped.
     for (const partition of this.#deleted.keys()) if (!owned.has(partition)) this.#deleted.delete(partition);
   }
 
@@ -130,7 +129,7 @@ export class Checkpoints implements SampleListener {
       for (const stream of changed.values()) {
         if (log.find(stream.key) !== stream) continue;
         batch.push(sink.write(partition, stream.key, encodeCheckpoint(this.#checkpointOf(stream))));
-        if (batch.length < MAX_WRITES_AT_ONCE) continue;
+        if (batch.length < MAX_CONCURRENT_WRITES) continue;
         await Promise.all(batch);
         batch = [];
       }

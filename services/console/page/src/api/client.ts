@@ -62,7 +62,7 @@ export function streamAddress(path: string): string {
   return BASE + path;
 }
 
-/** A query string of what is there, with its question mark; empty for nothing. */
+/** A query string of the given fields, with its question mark; empty if there are none. */
 export function queryOf(values: Readonly<Record<string, string | number | null | undefined>>): string {
   const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== "");
   const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));

@@ -116,7 +116,7 @@ export class ConsoleApi {
     await this.#client.request(`/keys/${encodeURIComponent(keyId)}`, { method: "DELETE" });
   }
 
-  /** `before`: the entry behind which the page begins. */
+  /** `before`: the last entry of the page before. */
   audit(before: string | undefined, limit: number, signal: AbortSignal): Promise<AuditAnswer> {
     return this.#client.request(`/audit${queryOf({ limit, before })}`, { signal });
   }
@@ -144,7 +144,7 @@ export class ConsoleApi {
     return answer.account;
   }
 
-  /** Where the samples of an account are streamed. */
+  /** URL of the sample stream of an account. */
   liveAddress(serverId: string, accountNumber: string): string {
     return streamAddress(`${account(serverId, accountNumber)}/live`);
   }
@@ -194,7 +194,7 @@ export class ConsoleApi {
     await this.#client.request(`${webhook(endpointId)}/test`, { method: "POST" });
   }
 
-  /** How many events are sent again. */
+  /** Replays events; returns their number. */
   async replayWebhook(endpointId: string, since: string): Promise<number> {
     const options = { method: "POST", body: { since } } as const;
     return (await this.#client.request<{ events: number }>(`${webhook(endpointId)}/replay`, options)).events;

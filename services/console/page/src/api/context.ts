@@ -4,7 +4,7 @@ import { useContext } from "preact/hooks";
 import type { ConsoleApi } from "./console-api.ts";
 import type { ConsoleSession } from "./shapes.ts";
 
-/** What every page below the sign-in has. */
+/** The context of every page after the sign-in. */
 export interface SignedIn {
   readonly api: ConsoleApi;
   readonly session: ConsoleSession;
@@ -12,7 +12,7 @@ export interface SignedIn {
 
 export const SignedInContext = createContext<SignedIn | null>(null);
 
-/** Who is signed in. */
+/** The signed-in user and their organization. */
 export function useSession(): ConsoleSession {
   return useSignedIn().session;
 }
@@ -24,6 +24,6 @@ export function useApi(): ConsoleApi {
 
 function useSignedIn(): SignedIn {
   const context = useContext(SignedInContext);
-  if (context === null) throw new Error("a page was drawn without a session");
+  if (context === null) throw new Error("a page was rendered without a session");
   return context;
 }

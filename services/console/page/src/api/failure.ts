@@ -2,7 +2,7 @@ import type { ErrorBody, Issue } from "./shapes.ts";
 
 const UNREACHABLE = "The console cannot reach its server. Check your connection and try again.";
 const TOO_SLOW = "The server did not answer in time. Try again.";
-const BROKEN = "The server could not do this just now. Try again in a moment.";
+const BROKEN = "Something went wrong on our side. Try again in a moment.";
 const OUT_OF_DATE = "You signed in again in another tab, so this page is out of date. Reload it and try again.";
 /** Code of a rejected CSRF token. */
 const WRONG_TOKEN = "CROSS_SITE_REQUEST";
@@ -10,7 +10,7 @@ const FIRST_SERVER_ERROR = 500;
 export const UNAUTHORIZED = 401;
 const TOO_MANY_REQUESTS = 429;
 
-/** Why a request failed, as text for a person. */
+/** Why a request failed, as text for the user. */
 export class Failure extends Error {
   override readonly name = "Failure";
   /** Null: no answer. */

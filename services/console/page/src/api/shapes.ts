@@ -1,4 +1,4 @@
-/** The wire shapes that the console speaks, as types only: no schema travels to the browser. */
+/** The wire shapes of the console, as types only: the browser loads no schemas. */
 import type { WebhookDelivery, WebhookEndpoint } from "@kapi/contracts";
 
 export type {
@@ -33,7 +33,7 @@ export type {
   WebhookKind,
 } from "@kapi/contracts";
 
-/** What a person sets of a webhook endpoint; a change can also be of its status. */
+/** The settings of a webhook endpoint. */
 export type WebhookSettings = Pick<WebhookEndpoint, "url" | "description" | "kinds" | "serverIds">;
 /** The answer that shows a secret, once. */
 export interface WebhookSecret {

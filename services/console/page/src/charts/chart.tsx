@@ -2,21 +2,21 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
-/** The colour that a custom property of the style sheet has now. */
+/** Returns the current colour of a custom property of the style sheet. */
 export type Colour = (property: string) => string;
 
 interface ChartProps {
-  /** Says in words what the chart shows. */
+  /** Text alternative of the chart. */
   readonly label: string;
   readonly heightPx: number;
   readonly data: uPlot.AlignedData;
-  /** What the chart looks like; made anew when `key` changes or the colours do. */
+  /** Options of the chart; recreated when `key` or the colours change. */
   readonly look: (colour: Colour) => Omit<uPlot.Options, "width" | "height">;
-  /** Names the look: a chart is kept, and only its data changed, while this stays. */
+  /** Identity of the options: while it is equal, only the data is replaced. */
   readonly lookKey: string;
 }
 
-/** Whether dark colours are asked for; the component is drawn again when that changes. */
+/** Whether the browser prefers dark colours; a change renders the component again. */
 function useDark(): boolean {
   const [query] = useState(() => matchMedia("(prefers-color-scheme: dark)"));
   const [dark, setDark] = useState(query.matches);
@@ -28,14 +28,14 @@ function useDark(): boolean {
   return dark;
 }
 
-/** A chart as wide as its place, in the colours of the style sheet. */
+/** A chart as wide as its container, in the colours of the style sheet. */
 export function Chart({ label, heightPx, data, look, lookKey }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const latest = useRef({ data, look });
   latest.current = { data, look };
   const dark = useDark();
-  // Before the next frame: a chart is never seen in the colours of the other scheme.
+  // Before the next frame, so that a chart is never shown in the other scheme's colours.
   useLayoutEffect(() => {
     const host = place.current;
     if (host === null) return undefined;
@@ -59,7 +59,7 @@ export function Chart({ label, heightPx, data, look, lookKey }: ChartProps) {
 
 const AXIS_FONT = "12px system-ui, sans-serif";
 
-/** An axis in the colours of the style sheet; `size` is the room for its labels, in pixels. */
+/** An axis in the colours of the style sheet; `size` is the space for its labels, in pixels. */
 export function axis(colour: Colour, more: uPlot.Axis): uPlot.Axis {
   const line = colour("--line");
   return {

@@ -1,6 +1,5 @@
 /**
- * What an account is worth, as it changes: the stream of its samples, a chart of them, and the
- * newest in numbers.
+ * Live equity of an account: the stream of its samples, a chart, and the newest values.
  */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type uPlot from "uplot";
@@ -15,12 +14,12 @@ import { amountsShown, keptWith, linesOf, NO_SAMPLES, type Samples } from "./sam
 const HEIGHT_PX = 280;
 const NUMBERS_PX = 72;
 const TIMES_PX = 32;
-/** How long after a refused stream the next one is asked for. */
+/** Delay before a rejected stream is opened again. */
 const AGAIN_MS = 5_000;
-/** How often the lines go on while nothing changes. */
+/** Interval in which unchanged lines are extended. */
 const TICK_MS = 1_000;
 
-/** What may lie between two times that the chart names. */
+/** Allowed distances between two labels of the time axis. */
 const TIME_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600];
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
@@ -28,7 +27,7 @@ type Connection = "connecting" | "live" | "lost" | "deleted";
 const WORDS: Readonly<Record<Connection, string>> = {
   connecting: "Connecting…",
   live: "Live",
-  lost: "The connection was lost. Trying again…",
+  lost: "Connection lost. Reconnecting…",
   deleted: "This account was deleted.",
 };
 
@@ -52,7 +51,7 @@ export function LiveEquity({ serverId, accountNumber, currency }: LiveProps) {
       </p>
       <Newest sample={newest} currency={currency} />
       {newest === undefined ? (
-        <p class="quiet">Waiting for the first sample. An account that never traded has none.</p>
+        <p class="quiet">Waiting for the first sample. An account that has never traded has none.</p>
       ) : (
         <>
           <Chart
@@ -79,7 +78,7 @@ export function LiveEquity({ serverId, accountNumber, currency }: LiveProps) {
   );
 }
 
-/** The time, in milliseconds; the component is drawn again every second while it is `running`. */
+/** The time, in milliseconds; renders the component every second while `running`. */
 function useNow(running: boolean): number {
   const [nowMs, setNowMs] = useState(() => Date.now());
   useEffect(() => {
@@ -90,7 +89,7 @@ function useNow(running: boolean): number {
   return nowMs;
 }
 
-/** The samples of an account from now on. */
+/** Streams the samples of an account from now on. */
 function useSamples(
   serverId: string,
   accountNumber: string,
@@ -124,8 +123,7 @@ function useSamples(
         if (reason === "signed_out") api.checkSession();
       });
       source.addEventListener("error", () => {
-        // The browser tries again by itself after a lost connection, but not after an answer that
-        // refuses.
+        // The browser reconnects after a lost connection, but not after an error response.
         if (source.readyState !== EventSource.CLOSED) {
           setConnection("lost");
           return;
@@ -151,7 +149,7 @@ interface NewestProps {
 function Newest({ sample, currency }: NewestProps) {
   const inCurrency = (amount: number | undefined) =>
     amount === undefined ? <Nothing /> : <span class="number">{money(amount, currency)}</span>;
-  // 0 says that no margin is in use, and then there is no level of it.
+  // 0: no margin is used, so there is no margin level.
   const level = sample === undefined || sample.marginLevel === 0 ? null : sample.marginLevel;
   return (
     <DetailList>
@@ -196,7 +194,7 @@ function clockTime(seconds: number): string {
   return CLOCK.format(new Date(seconds * 1000));
 }
 
-/** Labels of steps below a thousand in full, so that neighbours differ; others in short. */
+/** Labels in full for steps below a thousand, so that neighbours differ; otherwise compact. */
 function labelled(step: number): (amount: number) => string {
   const decimals = step < 1 ? 2 : 0;
   if (step >= 1_000) return short;

@@ -26,7 +26,7 @@ function sample(sequence: number, equity = 1_000): AccountMetricsFrame {
 }
 
 describe("the samples of a chart", () => {
-  it("come once each, also when the stream was opened again and begins with one that is known", () => {
+  it("appear once each, also if a reopened stream starts with a known sample", () => {
     const samples = [1, 2, 2, 1, 3].reduce(
       (before, sequence) => keptWith(before, sample(sequence), sequence),
       NO_SAMPLES,
@@ -35,14 +35,14 @@ describe("the samples of a chart", () => {
     expect(samples.cameMs).toBe(3);
   });
 
-  it("are as many as ten minutes have, whatever comes", () => {
+  it("are at most those of ten minutes", () => {
     let samples = NO_SAMPLES;
     for (let sequence = 1; sequence <= MAX_SAMPLES + 5; sequence += 1) samples = keptWith(samples, sample(sequence), 0);
     expect(samples.list).toHaveLength(MAX_SAMPLES);
     expect(samples.list.at(-1)?.sequence).toBe(MAX_SAMPLES + 5);
   });
 
-  it("draw lines that go on as they are until now, counted from the arrival of the newest", () => {
+  it("draw lines that continue unchanged until now, counted from the arrival of the newest", () => {
     const came = 5_000_000;
     const samples = keptWith(keptWith(NO_SAMPLES, sample(1), 0), sample(2, 1_010), came);
     const [times, equity, balance] = linesOf(samples, came + 3_000);
@@ -52,7 +52,7 @@ describe("the samples of a chart", () => {
     expect(linesOf(NO_SAMPLES, came)).toEqual([[], [], []]);
   });
 
-  it("leave some room above and below, also where nothing changes", () => {
+  it("leave some space above and below, also for flat lines", () => {
     expect(amountsShown(100, 200)).toEqual([92, 208]);
     expect(amountsShown(2_000, 2_000)).toEqual([1_999, 2_001]);
     expect(amountsShown(0, 0)).toEqual([-0.05, 0.05]);

@@ -3,11 +3,11 @@ import type { AccountMetricsFrame } from "../api/shapes.ts";
 /** Maximum number of samples of a chart: about ten minutes at one a second. */
 export const MAX_SAMPLES = 600;
 
-/** What a chart has of an account. */
+/** The samples of a chart. */
 export interface Samples {
   /** In order, the newest last. */
   readonly list: readonly AccountMetricsFrame[];
-  /** When the newest came, by this browser's own clock, in milliseconds. */
+  /** Arrival of the newest sample, by the browser's clock, in milliseconds. */
   readonly cameMs: number;
 }
 
@@ -16,7 +16,7 @@ export const NO_SAMPLES: Samples = { list: [], cameMs: 0 };
 /** Appends a sample unless it is known; drops the oldest above the limit. */
 export function keptWith({ list, cameMs }: Samples, sample: AccountMetricsFrame, nowMs: number): Samples {
   const last = list.at(-1);
-  // A reopened stream begins with the newest sample, which may be known.
+  // A reopened stream starts with the newest sample, which may be known.
   if (last !== undefined && sample.sequence <= last.sequence) return { list, cameMs };
   return { list: [...list.slice(Math.max(0, list.length + 1 - MAX_SAMPLES)), sample], cameMs: nowMs };
 }

@@ -7,8 +7,8 @@ function day(date: string, used: Readonly<Record<string, number>>): DayOfUse {
   return { day: date, operations };
 }
 
-describe("the layers of the chart of use", () => {
-  it("stand on one another, the largest at the bottom, and their top is what was used that day", () => {
+describe("the layers of the usage chart", () => {
+  it("are stacked, the largest at the bottom, and their top is the usage of that day", () => {
     const layers = stack([
       day("2026-11-20", { read: 5, create: 10 }),
       day("2026-11-21", { read: 20 }),
@@ -20,14 +20,14 @@ describe("the layers of the chart of use", () => {
     ]);
   });
 
-  it("show at most as many operations as can be distinguished; the rest is combined and nothing is left out", () => {
+  it("show a limited number of operations; the rest is combined", () => {
     const used = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`operation-${index}`, index + 1]));
     const layers = stack([day("2026-11-20", used)]);
     expect(layers).toHaveLength(MAX_LAYERS);
     expect(layers.at(-1)).toMatchObject({ name: "other operations", tops: [78] });
   });
 
-  it("are never below nothing on a day on which more was given back than used", () => {
+  it("are never negative on a day with more refunds than usage", () => {
     expect(stack([day("2026-11-20", { create: 10 }), day("2026-11-21", { create: -10 })])).toEqual([
       { name: "create", credits: [10, 0], tops: [10, 0] },
     ]);

@@ -1,4 +1,4 @@
-/** What was used in one day, by operation, in credits. */
+/** Usage of one day by operation, in credits. */
 export interface DayOfUse {
   /** In UTC: `2026-11-21`. */
   readonly day: string;

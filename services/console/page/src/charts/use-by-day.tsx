@@ -6,9 +6,9 @@ import { axis, Chart, type Colour } from "./chart.tsx";
 import { type DayOfUse, type Layer, stack } from "./stack.ts";
 
 const HEIGHT_PX = 240;
-/** Of the room of a day, how much its bar takes, and its width in pixels at most. */
+/** Share of a day's space that its bar fills, and the bar's maximum width in pixels. */
 const BAR: [number, number] = [0.7, 36];
-/** Room for one label of a day, in pixels. */
+/** Space for one day label, in pixels. */
 const LABEL_PX = 64;
 const NUMBERS_PX = 52;
 const DAYS_PX = 32;
@@ -20,8 +20,7 @@ export function UseByDay({ days }: { readonly days: readonly DayOfUse[] }) {
   const layers = stack(days);
   if (layers.length === 0) return <p class="quiet">No credits were used in these {days.length} days.</p>;
   const total = layers.reduce((sum, layer) => sum + layer.credits.reduce((a, b) => a + b, 0), 0);
-  // The highest edges are drawn first, so that each lower layer covers all but its own part of
-  // them.
+  // The highest edges are drawn first; each lower layer covers the part below its own edge.
   const behind = layers.toReversed();
   const data: uPlot.AlignedData = [days.map((_, index) => index), ...behind.map(({ tops }) => tops)];
   const key = [days.length, days[0]?.day, ...layers.map(({ name }) => name)].join(" ");
@@ -38,7 +37,7 @@ export function UseByDay({ days }: { readonly days: readonly DayOfUse[] }) {
         <Legend layers={layers} />
       </figcaption>
       <details>
-        <summary>The same as a table</summary>
+        <summary>Show as table</summary>
         <div class="scrolls" tabIndex={0} role="region" aria-label="Credits used by day and operation">
           <Table caption="Credits used by day and operation" columns={COLUMNS} rows={rowsOf(days)} keyOf={keyOf} />
         </div>

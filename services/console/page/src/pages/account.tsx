@@ -13,7 +13,7 @@ interface AccountProps {
   readonly accountNumber: string;
 }
 
-/** One account: what it is, and what it is worth as that changes. */
+/** One account: its details and its live equity. */
 export function AccountPage({ serverId, accountNumber }: AccountProps) {
   const api = useApi();
   const account = useData("account", (signal) => api.account(serverId, accountNumber, signal));
@@ -72,7 +72,7 @@ function Details({ account }: { readonly account: TradingAccount }) {
       <Amount name="Unrealized profit" amount={account.unrealizedProfit} account={account} />
       <Detail name="Open positions">{whole(account.openPositionCount)}</Detail>
       <Time name="Measured" at={account.metricsMeasuredAt} />
-      <Time name="Made" at={account.createdAt} />
+      <Time name="Created" at={account.createdAt} />
       <Time name="Active since" at={account.activatedAt} />
       <Time name="Changed" at={account.updatedAt} />
       <Time name="Disabled" at={account.disabledAt} />

@@ -120,5 +120,5 @@ const COLUMNS: readonly Column<TradingAccount>[] = [
   { head: "Equity", numeric: true, cell: ({ equity, currency }) => money(equity, currency) },
   { head: "Open positions", numeric: true, cell: ({ openPositionCount }) => whole(openPositionCount) },
   { head: "Leverage", numeric: true, cell: ({ leverage }) => `1:${leverage}` },
-  { head: "Made", cell: ({ createdAt }) => <Moment at={createdAt} /> },
+  { head: "Created", cell: ({ createdAt }) => <Moment at={createdAt} /> },
 ];

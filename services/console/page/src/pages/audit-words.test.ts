@@ -4,11 +4,11 @@ import { describe, expect, it } from "vitest";
 import { actionInWords, actorInWords, detailsInWords } from "./audit-words.ts";
 
 describe("an entry of the audit log", () => {
-  it.each(AUDIT_ACTIONS)("says %s in words", (action) => {
+  it.each(AUDIT_ACTIONS)("describes %s", (action) => {
     expect(actionInWords(action)).not.toBe(action);
   });
 
-  it("of a later release says what it is called", () => {
+  it("of a later release shows the name of its action", () => {
     expect(actionInWords("risk.changed")).toBe("risk.changed");
   });
 
@@ -22,7 +22,7 @@ describe("an entry of the audit log", () => {
     expect(actorInWords(actor)).toBe(words);
   });
 
-  it("lists its details, without those that say nothing", () => {
+  it("lists its details, without empty ones", () => {
     expect(
       detailsInWords({ name: "Backend", scopes: ["accounts:read", "metrics:read"], servers: null, failures: 3 }),
     ).toEqual(["name: Backend", "scopes: accounts:read, metrics:read", "failures: 3"]);

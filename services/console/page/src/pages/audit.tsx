@@ -14,7 +14,7 @@ const ENTRIES_A_PAGE = 25;
 /** Who did what in the organization, newest first. */
 export function AuditPage() {
   const api = useApi();
-  /** Behind which entries the pages so far began; the first page begins behind none. */
+  /** The entry before each page so far; the first page has none. */
   const [trail, setTrail] = useState<readonly string[]>([]);
   const before = trail.at(-1);
   const audit = useData(`audit ${before ?? ""}`, (signal) => api.audit(before, ENTRIES_A_PAGE, signal));
@@ -27,7 +27,7 @@ export function AuditPage() {
         </button>
       }
     >
-      <p>Sign-ins, changes of keys, people, servers and webhooks, and password resets. Entries cannot be changed.</p>
+      <p>Sign-ins, password resets, and changes to keys, users, servers and webhooks. Entries cannot be changed.</p>
       <section class="card">
         <Loaded data={audit} what="the audit log">
           {({ entries, next }) => (

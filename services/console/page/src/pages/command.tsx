@@ -9,7 +9,7 @@ import { useData } from "../parts/use-data.ts";
 import { Block, Detail, DetailList, Moment, Nothing, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
 
-/** How often a command that is not final is read again. */
+/** Poll interval of a command that is not final. */
 const AGAIN_MS = 2_000;
 
 interface CommandProps {
@@ -17,7 +17,7 @@ interface CommandProps {
   readonly commandId: string;
 }
 
-/** One command: its state, what was asked for and what came of it. */
+/** One command: its state, payload and result. */
 export function CommandPage({ serverId, commandId }: CommandProps) {
   const api = useApi();
   const command = useData("command", (signal) => api.command(serverId, commandId, signal));
@@ -62,7 +62,7 @@ function CommandView({ command }: { readonly command: Command }) {
             )}
           </Detail>
           <Detail name="Attempts">{whole(command.attempts)}</Detail>
-          <Detail name="Asked for by">{command.createdBy ? <Actor of={command.createdBy} /> : <Nothing />}</Detail>
+          <Detail name="Requested by">{command.createdBy ? <Actor of={command.createdBy} /> : <Nothing />}</Detail>
           <Detail name="Accepted">
             <Moment at={command.createdAt} />
           </Detail>

@@ -17,12 +17,12 @@ const COMMANDS_A_PAGE = 20;
 /** Every state, with its name in the filter. */
 const STATES: Readonly<Record<CommandStatus, string>> = {
   queued: "Queued",
-  leased: "Leased (under way)",
+  leased: "Leased (in progress)",
   succeeded: "Succeeded",
   failed: "Failed",
   expired: "Expired",
 };
-/** Every operation; the values only see to it that none is forgotten. */
+/** Every operation; the type ensures that none is missing. */
 const OPERATIONS: Readonly<Record<CommandOperation, true>> = {
   "account.create": true,
   "account.update": true,
@@ -74,7 +74,7 @@ function Commands({ server, query }: QueryProps & { readonly server: ConsoleServ
               <p class="quiet">
                 {filtered
                   ? "No command matches."
-                  : "This server had no commands yet. Each change that is asked for becomes one."}
+                  : "This server has no commands yet. Each requested change becomes a command."}
               </p>
             ) : (
               <>

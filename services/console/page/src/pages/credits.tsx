@@ -16,10 +16,10 @@ const LINES_A_PAGE = 20;
 /** Days that the chart can show. */
 const SPANS = [7, 30, 90] as const;
 const FIRST_SPAN = 30;
-/** As the service demands it (contracts, `LowBalanceThresholdBody`). */
+/** The service's limit (contracts, `LowBalanceThresholdBody`). */
 const HIGHEST_THRESHOLD = 1_000_000_000_000;
 
-/** The wallet, what was used by day, and each billed request. */
+/** The wallet, the usage by day, and each billed request. */
 export function CreditsPage() {
   const api = useApi();
   const [span, setSpan] = useState<number>(FIRST_SPAN);
@@ -42,10 +42,10 @@ export function CreditsPage() {
       </Loaded>
       <section class="card">
         <div class="section-head">
-          <h2>Use by day</h2>
+          <h2>Usage by day</h2>
           <Spans span={span} choose={setSpan} />
         </div>
-        <Loaded data={byDay} what="the use by day">
+        <Loaded data={byDay} what="the usage by day">
           {({ days }) => <UseByDay days={days} />}
         </Loaded>
       </section>
@@ -68,14 +68,14 @@ function Balance({ wallet, set }: BalanceProps) {
     <section class="card" aria-label="Balance">
       {wallet.lowBalance ? (
         <Notice kind="warning">
-          The balance is low: {credits(availableCredits)} credits are left, and the threshold is{" "}
+          The balance is low: {credits(availableCredits)} credits are left. The threshold is{" "}
           {credits(wallet.lowBalanceThreshold)}.
         </Notice>
       ) : null}
       <dl class="figures">
-        <Figure name="Available" amount={availableCredits} note="can be used now" />
-        <Figure name="Reserved" amount={reservedCredits} note="for commands that are not final" />
-        <Figure name="Consumed" amount={lifetimeConsumed} note="since the beginning" />
+        <Figure name="Available" amount={availableCredits} note="ready to use" />
+        <Figure name="Reserved" amount={reservedCredits} note="for commands in progress" />
+        <Figure name="Consumed" amount={lifetimeConsumed} note="in total" />
         <Figure name="Purchased" amount={lifetimePurchased} note="available + reserved + consumed" />
       </dl>
       <Threshold wallet={wallet} set={set} />
@@ -112,7 +112,7 @@ function Threshold({ wallet, set }: BalanceProps) {
     <form class="inline threshold" onSubmit={submit}>
       <Field
         label="Low-balance threshold"
-        hint="The balance counts as low when this many credits, or fewer, are available."
+        hint="The balance is low when available credits are at or below this number."
         error={save.failure?.of("lowBalanceThreshold") ?? null}
       >
         {(tied) => (
@@ -159,7 +159,7 @@ function Lines({ lines, go }: { readonly lines: LinesOfUse; readonly go: (page: 
     <Loaded data={lines} what="the billed requests">
       {({ usage, pagination }) =>
         pagination.total === 0 ? (
-          <p class="quiet">Nothing was billed yet. Each request to the API that costs credits becomes one line here.</p>
+          <p class="quiet">No billed requests yet. Each API request that costs credits appears here.</p>
         ) : (
           <>
             <Table caption="Billed requests, newest first" columns={LINES} rows={usage} keyOf={keyOfLine} />
@@ -179,8 +179,8 @@ const LINES: readonly Column<CreditUsage>[] = [
   { head: "Credits", numeric: true, cell: (line) => credits(line.credits) },
 ];
 
-// Lines have no id of their own: a bulk has several with the same request, operation and time, but
-// not the same command.
+// Lines have no id: a bulk has several with the same request, operation and time, but different
+// commands.
 function keyOfLine(line: CreditUsage): string {
   return [line.at, line.xRequestId, line.operation, line.commandId, line.credits].join(" ");
 }

@@ -10,7 +10,7 @@ import { useAction, useData } from "../parts/use-data.ts";
 
 const DAY_MS = 86_400_000;
 const NAME_CHARACTERS = 100;
-/** How long a key may last, by the value of its choice. */
+/** Lifetimes of a key, by the value of the option. */
 const LIVES: Readonly<Record<string, { readonly title: string; readonly days: number | null }>> = {
   "90": { title: "90 days", days: 90 },
   "30": { title: "30 days", days: 30 },
@@ -25,7 +25,7 @@ interface CreateKeyProps {
   readonly onClose: () => void;
 }
 
-/** Makes a management key. */
+/** Dialog that creates a management key. */
 export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
   const api = useApi();
   const known = useData("scopes", (signal) => api.scopes(signal));
@@ -43,11 +43,11 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
     create.run();
   };
   return (
-    <Dialog title="Make a management key" onClose={onClose}>
+    <Dialog title="Create a management key" onClose={onClose}>
       <form onSubmit={submit}>
         <Field
           label="Name"
-          hint="What it is for, as you will recognize it later"
+          hint="A name that helps you recognize this key later"
           error={create.failure?.of("name") ?? null}
         >
           {(tied) => (
@@ -72,7 +72,7 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
             />
           )}
         </Loaded>
-        <Field label="It ends" error={create.failure?.of("expiresAt") ?? null}>
+        <Field label="Expires" error={create.failure?.of("expiresAt") ?? null}>
           {(tied) => (
             <select {...tied} value={life} onChange={({ currentTarget }) => setLife(currentTarget.value)}>
               {Object.entries(LIVES).map(([value, { title, days }]) => (
@@ -80,12 +80,12 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
                   {days === null ? title : `In ${title}`}
                 </option>
               ))}
-              <option value={ON_A_DATE}>At a time of your choice</option>
+              <option value={ON_A_DATE}>Custom date</option>
             </select>
           )}
         </Field>
         {life === ON_A_DATE ? (
-          <Field label="Time, in your zone">
+          <Field label="Expiration date, in your time zone">
             {(tied) => (
               <input
                 {...tied}
@@ -100,7 +100,7 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
         <Problem failure={create.failure} fields={["name", "scopes", "expiresAt"]} />
         <div class="buttons">
           <button type="submit" class="primary" disabled={create.busy}>
-            {create.busy ? "Making it…" : "Make the key"}
+            {create.busy ? "Creating…" : "Create key"}
           </button>
           <button type="button" onClick={onClose}>
             Cancel
@@ -111,7 +111,7 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
   );
 }
 
-/** When a key made now ends; null for never. */
+/** Expiry of a key created now; null for never. */
 function endOf(life: string, date: string): string | null {
   if (life === ON_A_DATE) return new Date(date).toISOString();
   const days = LIVES[life]?.days ?? null;

@@ -6,11 +6,11 @@ import { Block, Copy } from "../parts/values.tsx";
 
 interface NewKeyProps {
   readonly created: CreatedConsoleKeyAnswer;
-  /** The person has kept it. */
+  /** The user has stored the key. */
   readonly onDone: () => void;
 }
 
-/** A new key: it is shown only once, until it is confirmed or the page is left. */
+/** A new key, shown once: until it is confirmed or the page is left. */
 export function NewKey({ created, onDone }: NewKeyProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   const { apiUrl } = useSession();
@@ -23,7 +23,8 @@ export function NewKey({ created, onDone }: NewKeyProps) {
         Your new key “{key.name}”
       </h2>
       <p>
-        <strong>It is shown only now.</strong> Keep it where your backend finds it, before you leave this page.
+        <strong>You won't be able to see this key again.</strong> Store it in your backend's secrets before you leave
+        this page.
       </p>
       <Block text={managementKey} label="The new key" wraps />
       <Copy text={managementKey} what="the key" />
@@ -32,14 +33,14 @@ export function NewKey({ created, onDone }: NewKeyProps) {
       <Copy text={line.command} what="the command" />
       <div class="buttons">
         <button type="button" class="primary" onClick={onDone}>
-          I have kept the key
+          I have stored the key
         </button>
       </div>
     </section>
   );
 }
 
-/** A request that the scopes allow and that needs nothing to be known but the key. */
+/** An example request that needs only the key. */
 function curlLine(
   apiUrl: string,
   managementKey: string,
@@ -47,7 +48,7 @@ function curlLine(
 ): { readonly title: string; readonly command: string } {
   const call = `curl -s ${apiUrl}/api/v1/management/credits/balance -H 'Authorization: Management ${managementKey}'`;
   const title = scopes.includes("credits:read")
-    ? "Try it in a terminal: this reads the balance, for the price of a read."
-    : "Try it in a terminal: this names the scope that is missing to read the balance, and so shows that the key is known.";
+    ? "Try it in a terminal. This request reads the balance, and costs one read."
+    : "Try it in a terminal. The key works if the response names the missing scope credits:read.";
   return { title, command: call };
 }

@@ -11,7 +11,7 @@ import { Moment, Nothing, State } from "../parts/values.tsx";
 import { CreateKey } from "./keys-create.tsx";
 import { NewKey } from "./keys-new.tsx";
 
-/** The management keys: make, look at, revoke. */
+/** The management keys: create, list, revoke. */
 export function KeysPage() {
   const api = useApi();
   const { apiUrl } = useSession();
@@ -33,20 +33,20 @@ export function KeysPage() {
       title="Management keys"
       actions={
         <button type="button" class="primary" onClick={() => setCreating(true)}>
-          Make a key
+          Create a key
         </button>
       }
     >
       <p>
-        With a management key your backend calls the API at <code>{apiUrl}</code>. A key made here reaches all servers
-        of the organization, within its scopes. Keep keys on trusted servers only.
+        Your backend uses a management key to call the API at <code>{apiUrl}</code>. A key created here can access all
+        servers of the organization, within its scopes. Keep keys on trusted servers only.
       </p>
       {created === null ? null : <NewKey created={created} onDone={() => setCreated(null)} />}
       <section class="card">
         <Loaded data={keys} what="the keys">
           {(list) =>
             list.length === 0 ? (
-              <p class="quiet">There are no keys yet. Make one to call the API.</p>
+              <p class="quiet">No keys yet. Create one to call the API.</p>
             ) : (
               <Table
                 caption="Management keys"
@@ -62,14 +62,14 @@ export function KeysPage() {
       {revoking === null ? null : (
         <Confirm
           title="Revoke this key?"
-          confirm="Revoke the key"
+          confirm="Revoke key"
           dangerous
           work={() => revoke(revoking.keyId)}
           onClose={() => setRevoking(null)}
         >
           <p>
-            <strong>{revoking.name}</strong> (<code>{revoking.keyId}</code>) will be refused everywhere within two
-            seconds, and its live connections are closed. A revoked key cannot be used again.
+            Requests with <strong>{revoking.name}</strong> (<code>{revoking.keyId}</code>) fail within two seconds, and
+            its live connections are closed. This cannot be undone.
           </p>
         </Confirm>
       )}
@@ -91,7 +91,7 @@ function columns(revoke: (key: ConsoleKey) => void): readonly Column<ConsoleKey>
     { head: "Scopes", cell: ({ scopes }) => <Scopes scopes={scopes} /> },
     { head: "Servers", cell: ({ serverIds }) => (serverIds === null ? "all" : String(serverIds.length)) },
     { head: "State", cell: ({ status }) => <State of={status} /> },
-    { head: "Made", cell: ({ createdAt }) => <Moment at={createdAt} /> },
+    { head: "Created", cell: ({ createdAt }) => <Moment at={createdAt} /> },
     {
       head: "Ends",
       cell: ({ expiresAt, revokedAt }) =>

@@ -8,11 +8,11 @@ const MOST = 100;
  */
 export function leveragesOf(text: string): readonly number[] | string {
   const parts = text.split(/[\s,;]+/).filter((part) => part !== "");
-  if (parts.length === 0) return "Give at least one leverage.";
-  if (parts.length > MOST) return `Give ${MOST} leverages at most.`;
+  if (parts.length === 0) return "Enter at least one leverage.";
+  if (parts.length > MOST) return `Enter at most ${MOST} leverages.`;
   const wrong = parts.find((part) => !/^\d{1,5}$/.test(part) || Number(part) < LOWEST || Number(part) > HIGHEST);
-  if (wrong !== undefined) return `“${wrong}” is no whole number from ${LOWEST} to ${HIGHEST}.`;
+  if (wrong !== undefined) return `“${wrong}” is not a whole number from ${LOWEST} to ${HIGHEST}.`;
   const numbers = parts.map(Number);
   const repeated = numbers.find((number, index) => numbers.indexOf(number) !== index);
-  return repeated === undefined ? numbers : `${repeated} is there twice.`;
+  return repeated === undefined ? numbers : `${repeated} is listed twice.`;
 }

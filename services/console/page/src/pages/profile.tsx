@@ -8,13 +8,13 @@ import { Page } from "../parts/page.tsx";
 import { useAction } from "../parts/use-data.ts";
 import { Detail, DetailList } from "../parts/values.tsx";
 
-/** As the service demands it (contracts, `UserPassword`). */
+/** The service's limit (contracts, `UserPassword`). */
 const FEWEST_CHARACTERS = 12;
 const MOST_CHARACTERS = 200;
 
 /**
- * Who is signed in, and their password. `onNewSession` takes the session that a change of the
- * password begins.
+ * The signed-in user, and a form for their password. `onNewSession` gets the session that a change
+ * of the password starts.
  */
 export function ProfilePage({ onNewSession }: { readonly onNewSession: (session: ConsoleSession) => void }) {
   const { user, organization } = useSession();
@@ -54,7 +54,7 @@ function PasswordForm({ onNewSession }: { readonly onNewSession: (session: Conso
   };
   return (
     <form onSubmit={submit}>
-      <p>Everywhere else where you are signed in, you will have to sign in again.</p>
+      <p>Changing your password signs you out on all other devices.</p>
       <input type="hidden" name="username" autoComplete="username" value={user.email} />
       <Field label="Current password" error={change.failure?.of("currentPassword") ?? null}>
         {(tied) => (
@@ -89,7 +89,7 @@ function PasswordForm({ onNewSession }: { readonly onNewSession: (session: Conso
       <Problem failure={change.failure} fields={["currentPassword", "newPassword"]} />
       {changed ? <Notice kind="good">Your password was changed.</Notice> : null}
       <button type="submit" class="primary" disabled={change.busy}>
-        {change.busy ? "Changing…" : "Change the password"}
+        {change.busy ? "Changing…" : "Change password"}
       </button>
     </form>
   );

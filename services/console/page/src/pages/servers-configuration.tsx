@@ -9,7 +9,7 @@ import { Problem } from "../parts/notice.tsx";
 import { useAction } from "../parts/use-data.ts";
 import { leveragesOf } from "./leverages.ts";
 
-/** What an organization may choose, with its name. */
+/** The currencies that an organization can choose, with their names. */
 const CURRENCIES: Readonly<Record<ConsoleServer["configuration"]["currency"], string>> = {
   USD: "US dollar ($)",
   NGN: "Nigerian naira (₦)",
@@ -35,7 +35,7 @@ export function EditConfiguration({ server, onSaved, onClose }: EditProps) {
     if (typeof leverages === "string") {
       throw new Failure(leverages, null, [{ path: ["supportedLeverage"], code: "custom", message: leverages }]);
     }
-    // The choice is empty too when the list does not hold the former default any more.
+    // The choice is also empty if the list no longer has the former default.
     const defaultLeverage = leverages.find((leverage) => String(leverage) === byDefault) ?? null;
     await api.changeServer(server.serverId, { supportedLeverage: [...leverages], defaultLeverage, currency });
     onSaved();
@@ -49,7 +49,7 @@ export function EditConfiguration({ server, onSaved, onClose }: EditProps) {
       <form onSubmit={submit}>
         <Field
           label="Supported leverage"
-          hint="Whole numbers from 1 to 10000, with commas between them"
+          hint="Whole numbers from 1 to 10000, separated by commas"
           error={save.failure?.of("supportedLeverage") ?? null}
         >
           {(tied) => (
@@ -74,11 +74,7 @@ export function EditConfiguration({ server, onSaved, onClose }: EditProps) {
             </select>
           )}
         </Field>
-        <Field
-          label="Currency"
-          hint="A change concerns new accounts only."
-          error={save.failure?.of("currency") ?? null}
-        >
+        <Field label="Currency" hint="Applies to new accounts only." error={save.failure?.of("currency") ?? null}>
           {(tied) => (
             <select
               {...tied}

@@ -26,9 +26,7 @@ export function ServersPage() {
       <Loaded data={servers} what="the servers">
         {(list) =>
           list.length === 0 ? (
-            <p class="quiet">
-              The organization has no trading server yet. The operator of this service registers them.
-            </p>
+            <p class="quiet">This organization has no trading servers yet. Contact your provider to add one.</p>
           ) : (
             <div class="cards">
               {list.map((server) => (
@@ -85,8 +83,8 @@ function ServerCard({ server, onSwitch, onEdit }: ServerCardProps) {
         </Detail>
       </DetailList>
       <div class="buttons">
-        <button type="button" onClick={onEdit} aria-label={`Edit the configuration of ${serverName}`}>
-          Edit the configuration
+        <button type="button" onClick={onEdit} aria-label={`Edit configuration of ${serverName}`}>
+          Edit configuration
         </button>
         <button
           type="button"
@@ -118,20 +116,20 @@ function SwitchServer({ server, onSwitched, onClose }: SwitchProps) {
   return (
     <Confirm
       title={disable ? "Disable this server?" : "Enable this server?"}
-      confirm={disable ? "Disable the server" : "Enable the server"}
+      confirm={disable ? "Disable server" : "Enable server"}
       dangerous={disable}
       work={work}
       onClose={onClose}
     >
       {disable ? (
         <p>
-          On <strong>{serverName}</strong> no account can be created any more, and commands fail with{" "}
-          <code>SERVER_DISABLED</code>, those that wait included. Reading, the configuration and immediate deletion go
-          on working.
+          New accounts cannot be created on <strong>{serverName}</strong>, and commands fail with{" "}
+          <code>SERVER_DISABLED</code>, including queued ones. Reads, the configuration and immediate deletion still
+          work.
         </p>
       ) : (
         <p>
-          <strong>{serverName}</strong> takes new accounts and commands again.
+          <strong>{serverName}</strong> accepts new accounts and commands again.
         </p>
       )}
     </Confirm>

@@ -9,13 +9,13 @@ import { useAction } from "../parts/use-data.ts";
 
 interface SignInProps {
   readonly api: ConsoleApi;
-  /** There was a session, and it is over. */
+  /** A session has ended. */
   readonly ended: boolean;
   readonly onSignedIn: (session: ConsoleSession) => void;
 }
 
 /**
- * The sign-in. It stands at whatever address was asked for, which is shown as soon as it succeeds.
+ * The sign-in form, shown at the requested address. That page appears after the sign-in.
  */
 export function SignInPage({ api, ended, onSignedIn }: SignInProps) {
   const [email, setEmail] = useState("");
@@ -29,7 +29,7 @@ export function SignInPage({ api, ended, onSignedIn }: SignInProps) {
     <main class="alone">
       <p class="brand">kapi console</p>
       <Page title="Sign in">
-        {ended ? <Notice kind="warning">Your session has ended. Sign in again to go on where you were.</Notice> : null}
+        {ended ? <Notice kind="warning">Your session has ended. Sign in again to continue.</Notice> : null}
         <form class="card" onSubmit={submit}>
           <Field label="E-mail">
             {(tied) => (

@@ -7,18 +7,18 @@ import { Block, Detail, DetailList, Moment, State } from "../parts/values.tsx";
 
 interface AttemptsProps {
   readonly delivery: WebhookDelivery;
-  /** It is being sent again. */
+  /** The delivery is being sent again. */
   readonly busy: boolean;
-  /** Sends it again; null where nothing can be sent. */
+  /** Sends the delivery again; null if it cannot be sent. */
   readonly redeliver: (() => void) | null;
   readonly onClose: () => void;
-  /** Why that failed. */
+  /** Why the redelivery failed. */
   readonly children: ComponentChildren;
 }
 
 /**
- * One delivery with its attempts, the newest first. What the receiver replied is text, whatever it
- * looks like.
+ * One delivery with its attempts, newest first. Replies of the receiver are shown as text, never as
+ * markup.
  */
 export function Attempts({ delivery, busy, redeliver, onClose, children }: AttemptsProps) {
   const { type, status, eventId, attempts, createdAt, completedAt, nextAttemptAt } = delivery;
@@ -29,7 +29,7 @@ export function Attempts({ delivery, busy, redeliver, onClose, children }: Attem
         <Detail name="State">
           <State of={status} />
         </Detail>
-        <Detail name="Made">
+        <Detail name="Created">
           <Moment at={createdAt} />
         </Detail>
         <Detail name={status === "pending" ? "Next attempt" : "Final"}>
@@ -39,7 +39,7 @@ export function Attempts({ delivery, busy, redeliver, onClose, children }: Attem
           <code>{eventId}</code>
         </Detail>
       </DetailList>
-      {attempts.length === 0 ? <p class="quiet">It was not sent yet.</p> : null}
+      {attempts.length === 0 ? <p class="quiet">No attempts yet.</p> : null}
       <ol class="attempts">
         {attempts.toReversed().map((attempt) => (
           <Attempt key={attempt.number} attempt={attempt} />
@@ -49,7 +49,7 @@ export function Attempts({ delivery, busy, redeliver, onClose, children }: Attem
       <div class="buttons">
         {redeliver === null ? null : (
           <button type="button" class="primary" disabled={busy || isUnderWay} onClick={redeliver}>
-            {busy ? "Sending…" : "Send it again"}
+            {busy ? "Sending…" : "Resend"}
           </button>
         )}
         <button type="button" onClick={onClose}>
@@ -75,7 +75,7 @@ function Attempt({ attempt }: { readonly attempt: WebhookAttempt }) {
   );
 }
 
-/** How an attempt ended, in words. */
+/** Describes the outcome of an attempt. */
 export function outcomeOf({ status, error }: WebhookAttempt): string {
   if (error === null) return `answered ${status ?? ""}`;
   return error;

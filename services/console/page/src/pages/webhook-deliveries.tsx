@@ -14,13 +14,13 @@ import { Attempts, outcomeOf } from "./webhook-attempts.tsx";
 import { ALL_KINDS } from "./webhook-kinds.ts";
 
 const DELIVERIES_A_PAGE = 20;
-/** How often the list is read again while something on it is about to be sent. */
+/** Poll interval of the list while a delivery on it is about to be sent. */
 const AGAIN_MS = 2_000;
-/** What is sent within this time is waited for. */
+/** A delivery due within this time is polled for. */
 const SOON_MS = 10_000;
 /** Every state, with its name in the filter. */
 const STATES: Readonly<Record<DeliveryStatus, string>> = {
-  pending: "Pending (will be sent)",
+  pending: "Pending",
   delivering: "Delivering",
   succeeded: "Succeeded",
   failed: "Failed",
@@ -30,11 +30,11 @@ const STATES: Readonly<Record<DeliveryStatus, string>> = {
 interface DeliveriesProps {
   readonly endpoint: WebhookEndpoint;
   readonly query: URLSearchParams;
-  /** Changes when something was sent: the list is read again. */
+  /** Changes when something was sent, so that the list is reloaded. */
   readonly round: number;
 }
 
-/** What was sent to an endpoint, newest first. */
+/** The deliveries of an endpoint, newest first. */
 export function Deliveries({ endpoint, query, round }: DeliveriesProps) {
   const api = useApi();
   const path = `/webhooks/${part(endpoint.id)}`;
@@ -70,7 +70,7 @@ export function Deliveries({ endpoint, query, round }: DeliveriesProps) {
           pagination.total === 0 ? (
             <p class="quiet">
               {filter.status === "" && filter.type === ""
-                ? "Nothing was sent to this endpoint yet. Send a test to try it."
+                ? "No deliveries yet. Send a test event to try this endpoint."
                 : "No delivery matches."}
             </p>
           ) : (
@@ -147,7 +147,7 @@ function columns(show: (deliveryId: string) => void): readonly Column<WebhookDel
         return last === undefined ? <Nothing /> : outcomeOf(last);
       },
     },
-    { head: "Made", cell: ({ createdAt }) => <Moment at={createdAt} /> },
+    { head: "Created", cell: ({ createdAt }) => <Moment at={createdAt} /> },
     { head: "Next attempt", cell: ({ nextAttemptAt }) => <Moment at={nextAttemptAt} /> },
     {
       head: "Actions",

@@ -16,15 +16,15 @@ const FIELDS = ["url", "description", "kinds", "serverIds"] as const;
 
 interface FormProps {
   readonly title: string;
-  /** What is done, on the button. */
+  /** Label of the submit button. */
   readonly confirm: string;
-  /** What it is now; null for a new one. */
+  /** The present endpoint; null for a new one. */
   readonly endpoint: WebhookEndpoint | null;
   readonly save: (settings: WebhookSettings) => Promise<void>;
   readonly onClose: () => void;
 }
 
-/** What is sent where: for a new endpoint and for a change. */
+/** Form of a new or changed endpoint: its address, kinds and servers. */
 export function EndpointForm({ title, confirm, endpoint, save, onClose }: FormProps) {
   const api = useApi();
   const servers = useData("servers", (signal) => api.servers(signal));
@@ -33,7 +33,7 @@ export function EndpointForm({ title, confirm, endpoint, save, onClose }: FormPr
   const [kinds, setKinds] = useState(endpoint?.kinds ?? null);
   const [serverIds, setServerIds] = useState(endpoint?.serverIds ?? null);
   const saving = useAction(async () => {
-    if (kinds?.length === 0) throw lacking("kinds", "Choose at least one kind.");
+    if (kinds?.length === 0) throw lacking("kinds", "Choose at least one event type.");
     if (serverIds?.length === 0) throw lacking("serverIds", "Choose at least one server.");
     await save({ url, description, kinds, serverIds });
   });
@@ -44,11 +44,7 @@ export function EndpointForm({ title, confirm, endpoint, save, onClose }: FormPr
   return (
     <Dialog title={title} onClose={onClose}>
       <form onSubmit={submit}>
-        <Field
-          label="Address"
-          hint="Where your program receives events: https, reachable from outside"
-          error={saving.failure?.of("url") ?? null}
-        >
+        <Field label="Address" hint="A public https URL that receives events" error={saving.failure?.of("url") ?? null}>
           {(tied) => (
             <input
               {...tied}
@@ -104,7 +100,7 @@ function lacking(field: string, message: string): Failure {
 }
 
 interface KindChoiceProps {
-  /** Null: all but the ends of commands, also kinds that there will be. */
+  /** Null: all except final states of commands, including kinds added later. */
   readonly chosen: readonly WebhookKind[] | null;
   readonly choose: (kinds: WebhookKind[] | null) => void;
   readonly error: string | null;
@@ -112,15 +108,15 @@ interface KindChoiceProps {
 
 function KindChoice({ chosen, choose, error }: KindChoiceProps) {
   return (
-    <Choice legend="Kinds of events" error={error}>
+    <Choice legend="Event types" error={error}>
       <label class="check">
         <input
           type="checkbox"
           checked={chosen === null}
           onChange={() => choose(chosen === null ? [...DEFAULT_KINDS] : null)}
         />
-        <span>All but the ends of commands</span>
-        <span class="hint">Also kinds that are added later</span>
+        <span>All except completed commands</span>
+        <span class="hint">Includes types added later</span>
       </label>
       {chosen === null
         ? null
@@ -145,7 +141,7 @@ function KindChoice({ chosen, choose, error }: KindChoiceProps) {
 
 interface ServerChoiceProps {
   readonly servers: readonly ConsoleServer[];
-  /** Null: all, also those that there will be. */
+  /** Null: all, including servers added later. */
   readonly chosen: readonly string[] | null;
   readonly choose: (serverIds: string[] | null) => void;
   readonly error: string | null;
@@ -158,7 +154,7 @@ function ServerChoice({ servers, chosen, choose, error }: ServerChoiceProps) {
       <label class="check">
         <input type="checkbox" checked={chosen === null} onChange={() => choose(chosen === null ? all : null)} />
         <span>All servers</span>
-        <span class="hint">Also servers that are added later</span>
+        <span class="hint">Includes servers added later</span>
       </label>
       {chosen === null
         ? null

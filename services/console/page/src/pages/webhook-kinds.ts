@@ -1,9 +1,9 @@
 import type { WebhookKind } from "../api/shapes.ts";
 
-/** Tests are sent on request only: nobody selects this kind. */
+/** Test events are sent only on request, so this kind cannot be selected. */
 type ChosenKind = Exclude<WebhookKind, "webhook.test">;
 
-const COMMANDS = "Ends of commands";
+const COMMANDS = "Completed commands";
 
 /** Topic of each kind; the type ensures that none is missing. */
 const SUBJECTS: Readonly<Record<ChosenKind, string>> = {
@@ -29,7 +29,7 @@ const SUBJECTS: Readonly<Record<ChosenKind, string>> = {
   "command.expired": COMMANDS,
 };
 
-/** Kinds that belong together, under what they are about. */
+/** Kinds of one topic. */
 export interface KindGroup {
   readonly subject: string;
   readonly kinds: readonly WebhookKind[];
@@ -37,14 +37,14 @@ export interface KindGroup {
 
 const CHOSEN_KINDS = Object.keys(SUBJECTS) as ChosenKind[];
 
-/** All kinds that can be chosen, by what they are about. */
+/** All kinds that can be chosen, by topic. */
 export const KIND_GROUPS: readonly KindGroup[] = [...new Set(Object.values(SUBJECTS))].map((subject) => ({
   subject,
   kinds: CHOSEN_KINDS.filter((kind) => SUBJECTS[kind] === subject),
 }));
 
-/** Kinds of an endpoint that names none: all but final states of commands. */
+/** Kinds of an endpoint without a choice: all except final states of commands. */
 export const DEFAULT_KINDS: readonly WebhookKind[] = CHOSEN_KINDS.filter((kind) => SUBJECTS[kind] !== COMMANDS);
 
-/** Every kind that a delivery can be of. */
+/** Every kind of a delivery. */
 export const ALL_KINDS: readonly WebhookKind[] = [...CHOSEN_KINDS, "webhook.test"];

@@ -9,23 +9,23 @@ import { useAction } from "../parts/use-data.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** Characters of `2026-11-21T10:15`, which is what the field holds. */
+/** Length of `2026-11-21T10:15`, the format of the field. */
 const TO_THE_MINUTE = 16;
 
 interface ReplayProps {
   readonly endpointId: string;
-  /** Called with a text about what is sent again. */
+  /** Called with a text about the replay. */
   readonly onReplayed: (message: string) => void;
   readonly onClose: () => void;
 }
 
-/** Sends the events of a time to the endpoint again. */
+/** Dialog that replays events to the endpoint. */
 export function Replay({ endpointId, onReplayed, onClose }: ReplayProps) {
   const api = useApi();
   const [since, setSince] = useState(() => inOwnZone(Date.now() - HOUR_MS));
   const replay = useAction(async () => {
     const events = await api.replayWebhook(endpointId, new Date(since).toISOString());
-    onReplayed(events === 0 ? "There was no event in that time." : `${whole(events)} events are on their way again.`);
+    onReplayed(events === 0 ? "There are no events since that time." : `Replaying ${whole(events)} events.`);
     onClose();
   });
   const submit = (event: SubmitEvent): void => {
@@ -36,10 +36,10 @@ export function Replay({ endpointId, onReplayed, onClose }: ReplayProps) {
     <Dialog title="Replay" onClose={onClose}>
       <form onSubmit={submit}>
         <p>
-          Every event since that time that this endpoint takes is sent to it, also those that it was sent before, under
-          the same <code>webhook-id</code>. Events are kept for 30 days.
+          Sends this endpoint every matching event since the chosen time, including events that were already delivered.
+          Each keeps its <code>webhook-id</code>. Events are kept for 30 days.
         </p>
-        <Field label="Since, in your zone" error={replay.failure?.of("since") ?? null}>
+        <Field label="Since, in your time zone" error={replay.failure?.of("since") ?? null}>
           {(tied) => (
             <input
               {...tied}
@@ -53,7 +53,7 @@ export function Replay({ endpointId, onReplayed, onClose }: ReplayProps) {
         <Problem failure={replay.failure} fields={["since"]} />
         <div class="buttons">
           <button type="submit" class="primary" disabled={replay.busy}>
-            {replay.busy ? "Sending…" : "Send them again"}
+            {replay.busy ? "Sending…" : "Replay events"}
           </button>
           <button type="button" onClick={onClose}>
             Cancel
@@ -64,7 +64,7 @@ export function Replay({ endpointId, onReplayed, onClose }: ReplayProps) {
   );
 }
 
-/** A time as a field of the viewer's zone holds it. */
+/** Formats a time for an input field, in the viewer's time zone. */
 function inOwnZone(ms: number): string {
   const offsetMs = new Date(ms).getTimezoneOffset() * MINUTE_MS;
   return new Date(ms - offsetMs).toISOString().slice(0, TO_THE_MINUTE);

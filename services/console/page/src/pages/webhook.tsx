@@ -15,11 +15,12 @@ import { NewSecret } from "./webhook-secret.tsx";
 
 const LIST = "/webhooks";
 
-/** Why nothing is sent, in words. */
+/** Why an endpoint is disabled. */
 const REASONS: Readonly<Record<WebhookDisabledReason, string>> = {
-  owner: "It was disabled here or over the API. Nothing is sent to it until it is enabled.",
-  gone: "The receiver answered 410 (gone), so nothing is sent to it any more. Enable it when the receiver is back.",
-  failing: "Every attempt of five days failed, so nothing is sent to it any more. Enable it when the receiver is back.",
+  owner: "This endpoint was disabled here or through the API. It gets no events until you enable it.",
+  gone: "This endpoint was disabled because it responded with 410 Gone. Enable it when it is ready to receive events.",
+  failing:
+    "This endpoint was disabled because all attempts failed for five days. Enable it when it is ready to receive events.",
 };
 
 type Opened = "change" | "switch" | "rotate" | "replay" | "delete" | null;
@@ -29,7 +30,7 @@ interface WebhookProps {
   readonly query: URLSearchParams;
 }
 
-/** One endpoint: what it is, what can be done with it, and what was sent to it. */
+/** One endpoint: its details, actions and deliveries. */
 export function WebhookPage({ endpointId, query }: WebhookProps) {
   const api = useApi();
   const endpoint = useData("webhook", (signal) => api.webhook(endpointId, signal));
@@ -55,17 +56,17 @@ function EndpointView({ endpoint, query, onChanged }: ViewProps) {
   const api = useApi();
   const [opened, open] = useState<Opened>(null);
   const [secret, setSecret] = useState<WebhookSecret | null>(null);
-  /** How often something was sent from here: what is listed is read again. */
+  /** Number of sends from this page; a change reloads the list. */
   const [sent, setSent] = useState(0);
   const [message, setMessage] = useState("");
-  const tell = (text: string): void => {
+  const showMessage = (text: string): void => {
     setMessage(text);
     setSent(sent + 1);
   };
   const test = useAction(async () => {
     setMessage("");
     await api.testWebhook(endpoint.id);
-    tell("A test is on its way. It is the newest one below.");
+    showMessage("Test event sent. See the newest delivery below.");
   });
   const disabled = endpoint.status === "disabled";
   return (
@@ -76,16 +77,16 @@ function EndpointView({ endpoint, query, onChanged }: ViewProps) {
         <EndpointDetails endpoint={endpoint} />
         <div class="buttons">
           <button type="button" class="primary" disabled={disabled || test.busy} onClick={test.run}>
-            {test.busy ? "Sending…" : "Send a test"}
+            {test.busy ? "Sending…" : "Send test event"}
           </button>
           <button type="button" disabled={disabled} onClick={() => open("replay")}>
             Replay
           </button>
           <button type="button" onClick={() => open("change")}>
-            Change
+            Edit
           </button>
           <button type="button" onClick={() => open("rotate")}>
-            Rotate the secret
+            Rotate secret
           </button>
           <button type="button" onClick={() => open("switch")}>
             {disabled ? "Enable" : "Disable"}
@@ -106,21 +107,21 @@ function EndpointView({ endpoint, query, onChanged }: ViewProps) {
         onClose={() => open(null)}
         onChanged={onChanged}
         onRotated={setSecret}
-        onReplayed={tell}
+        onReplayed={showMessage}
       />
     </>
   );
 }
 
-/** What its owner has to do something about. */
+/** A problem that the endpoint's owner must solve. */
 function Trouble({ endpoint: { disabledReason, failingSince } }: Pick<ViewProps, "endpoint">) {
   if (disabledReason !== null) return <Notice kind="warning">{REASONS[disabledReason]}</Notice>;
-  // Also where a service of the release before answered, which does not tell it.
+  // Undefined from a service of the previous release.
   if (!failingSince) return null;
   return (
     <Notice kind="warning">
-      Every attempt since <Moment at={failingSince} /> has failed; the deliveries below show how. After five days of
-      that the endpoint is disabled.
+      All attempts since <Moment at={failingSince} /> have failed. See the deliveries below. The endpoint is disabled
+      after five days of failures.
     </Notice>
   );
 }
@@ -140,7 +141,7 @@ function EndpointDetails({ endpoint }: Pick<ViewProps, "endpoint">) {
         <State of={status} />
       </Detail>
       <Detail name="Description">{description === "" ? <Nothing /> : description}</Detail>
-      <Detail name="Kinds">{kinds === null ? "All but the ends of commands" : <Chips of={kinds} />}</Detail>
+      <Detail name="Event types">{kinds === null ? "All except completed commands" : <Chips of={kinds} />}</Detail>
       <Detail name="Servers">{serverIds === null ? "All" : <Chips of={serverIds.map(nameOf)} />}</Detail>
       <Detail name="Added">
         <Moment at={endpoint.createdAt} />
@@ -182,23 +183,21 @@ function Dialogs({ endpoint, opened, onClose, onChanged, onRotated, onReplayed }
     onClose();
   };
   if (opened === "change") {
-    return (
-      <EndpointForm title="Change the endpoint" confirm="Save" endpoint={endpoint} save={change} onClose={onClose} />
-    );
+    return <EndpointForm title="Edit endpoint" confirm="Save" endpoint={endpoint} save={change} onClose={onClose} />;
   }
   if (opened === "replay") return <Replay endpointId={id} onReplayed={onReplayed} onClose={onClose} />;
   if (opened === "switch") return <Switch endpoint={endpoint} onChanged={onChanged} onClose={onClose} />;
   if (opened === "rotate") {
     return (
       <Confirm
-        title="Rotate the secret?"
-        confirm="Rotate the secret"
+        title="Rotate this secret?"
+        confirm="Rotate secret"
         work={async () => onRotated(await api.rotateWebhookSecret(id))}
         onClose={onClose}
       >
         <p>
-          A new secret is made and shown once. For 24 hours each event is signed with both, so that your receiver can
-          change over; after that the present one counts no more.
+          Creates a new secret and shows it once. For 24 hours each event is signed with both secrets, so that you can
+          update your receiver. After that the present secret stops working.
         </p>
       </Confirm>
     );
@@ -207,7 +206,7 @@ function Dialogs({ endpoint, opened, onClose, onChanged, onRotated, onReplayed }
     return (
       <Confirm
         title="Delete this endpoint?"
-        confirm="Delete the endpoint"
+        confirm="Delete endpoint"
         dangerous
         work={async () => {
           await api.deleteWebhook(id);
@@ -216,8 +215,8 @@ function Dialogs({ endpoint, opened, onClose, onChanged, onRotated, onReplayed }
         onClose={onClose}
       >
         <p>
-          Nothing is sent to <code>{url}</code> any more, also what still waits, and its deliveries are no longer shown.
-          This cannot be undone.
+          <code>{url}</code> gets no more events, including pending ones, and its deliveries are no longer shown. This
+          cannot be undone.
         </p>
       </Confirm>
     );
@@ -231,15 +230,15 @@ function Switch({ endpoint, onChanged, onClose }: Pick<DialogsProps, "endpoint" 
   return (
     <Confirm
       title={disable ? "Disable this endpoint?" : "Enable this endpoint?"}
-      confirm={disable ? "Disable the endpoint" : "Enable the endpoint"}
+      confirm={disable ? "Disable endpoint" : "Enable endpoint"}
       dangerous={disable}
       work={async () => onChanged(await api.changeWebhook(endpoint.id, { status: disable ? "disabled" : "enabled" }))}
       onClose={onClose}
     >
       <p>
         {disable
-          ? "Nothing is sent to it until it is enabled, and what waits now is given up. A replay sends later what was missed."
-          : "Events are sent to it from now on. A replay sends what was missed."}
+          ? "It gets no events until you enable it again, and pending deliveries are cancelled. Use a replay later to send missed events."
+          : "It gets events from now on. Use a replay to send missed events."}
       </p>
     </Confirm>
   );

@@ -32,15 +32,15 @@ export function WebhooksPage() {
       }
     >
       <p>
-        An endpoint is an address of yours to which each event is sent, signed, as soon as it has happened: a position
-        that was closed, a deposit, an account that was disabled. What does not arrive is sent again, for three days.
+        A webhook endpoint is a URL of your backend. It gets a signed request for each event, such as a closed position,
+        a deposit or a disabled account. Failed deliveries are retried for three days.
       </p>
       {added === null ? null : <NewSecret given={added} rotated={false} onDone={() => setAdded(null)} />}
       <section class="card">
         <Loaded data={endpoints} what="the endpoints">
           {(list) =>
             list.length === 0 ? (
-              <p class="quiet">There are no endpoints yet. Add one to receive events.</p>
+              <p class="quiet">No endpoints yet. Add one to receive events.</p>
             ) : (
               <Table caption="Webhook endpoints" columns={COLUMNS} rows={list} keyOf={({ id }) => id} />
             )
@@ -50,7 +50,7 @@ export function WebhooksPage() {
       {adding ? (
         <EndpointForm
           title="Add a webhook endpoint"
-          confirm="Add the endpoint"
+          confirm="Add endpoint"
           endpoint={null}
           save={add}
           onClose={() => setAdding(false)}
@@ -83,7 +83,7 @@ const COLUMNS: readonly Column<WebhookEndpoint>[] = [
       </>
     ),
   },
-  { head: "Kinds", cell: ({ kinds }) => (kinds === null ? "all but commands" : String(kinds.length)) },
+  { head: "Event types", cell: ({ kinds }) => (kinds === null ? "all except commands" : String(kinds.length)) },
   { head: "Servers", cell: ({ serverIds }) => (serverIds === null ? "all" : String(serverIds.length)) },
   { head: "Added", cell: ({ createdAt }) => <Moment at={createdAt} /> },
 ];

@@ -3,15 +3,15 @@ import { filterBy } from "./filter.ts";
 
 interface ChoiceProps {
   readonly label: string;
-  /** The path and query of the list, and the query's field that is chosen. */
+  /** The path and query of the list, and the field of the query. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly field: string;
-  /** What can be chosen beside "All": each value with its name. */
+  /** The options besides "All": each value with its name. */
   readonly options: readonly (readonly [value: string, name: string])[];
 }
 
-/** Chooses which part of a list is shown, by one field of its query. */
+/** Filters a list by one field of its query. */
 export function Choice({ label, path, query, field, options }: ChoiceProps) {
   return (
     <Field label={label}>

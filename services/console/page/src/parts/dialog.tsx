@@ -11,7 +11,7 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** A native modal dialog, open while it is drawn. Whatever had the focus before gets it back. */
+/** A native modal dialog, open while it is rendered. Afterwards the focus returns. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const isGone = useRef(false);
@@ -22,18 +22,18 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     element?.showModal();
     return () => {
       isGone.current = true;
-      // While it is open, nothing behind it can have the focus.
+      // While it is open, no element behind it can have the focus.
       element?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);
-  // Escape closes the dialog here, not in the browser: the browser gives the focus back at once and
-  // reports `close` later, and a button pressed between the two would open nothing.
+  // Escape closes the dialog here, not in the browser: the browser returns the focus at once and
+  // reports `close` later. A button pressed between the two would not open its dialog.
   const closeByEscape = (event: Event): void => {
     event.preventDefault();
     onClose();
   };
-  // The browser may close the dialog all the same. It reports `close` late: another may be open.
+  // The browser may still close the dialog. It reports `close` late: another one may be open.
   const closed = (): void => {
     if (!isGone.current) onClose();
   };
@@ -48,14 +48,14 @@ export function Dialog({ title, onClose, children }: DialogProps) {
 interface ConfirmProps {
   readonly title: string;
   readonly children: ComponentChildren;
-  /** What is done, on the button: "Revoke the key". */
+  /** Label of the confirm button: "Revoke key". */
   readonly confirm: string;
   readonly dangerous?: boolean;
   readonly work: () => Promise<void>;
   readonly onClose: () => void;
 }
 
-/** Asks before something that matters is done, and tells where it failed. */
+/** Asks before an important action, and shows its failure. */
 export function Confirm({ title, children, confirm, dangerous, work, onClose }: ConfirmProps) {
   const action = useAction(async () => {
     await work();

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 
-/** What ties a control to its label, hint and error. */
+/** Attributes that connect a control with its label, hint and error. */
 export interface Tied {
   readonly id: string;
   readonly "aria-describedby": string | undefined;
@@ -15,7 +15,7 @@ interface FieldProps {
   readonly children: (tied: Tied) => ComponentChildren;
 }
 
-/** A control with its label, what to know about it, and what is wrong with it. */
+/** A control with its label, hint and error. */
 export function Field({ label, hint, error = null, children }: FieldProps) {
   const id = useId();
   const described = [hint === undefined ? null : `${id}-hint`, error === null ? null : `${id}-error`];

@@ -8,7 +8,7 @@ interface NoticeProps {
   readonly children: ComponentChildren;
 }
 
-/** A short text that matters now; a problem is read out at once. */
+/** A short important text; screen readers announce a problem at once. */
 export function Notice({ kind, children }: NoticeProps) {
   return (
     <div class={`notice ${kind}`} role={kind === "problem" ? "alert" : "status"}>
@@ -41,12 +41,12 @@ export function Problem({ failure, fields = NO_FIELDS }: ProblemProps) {
 
 interface LoadedProps<T> {
   readonly data: Data<T>;
-  /** What is being read, as it stands in a sentence: "the servers". */
+  /** What is being loaded, within a sentence: "the servers". */
   readonly what: string;
   readonly children: (value: T) => ComponentChildren;
 }
 
-/** What was read; until then, or where it cannot be had, that is said. */
+/** Shows loaded data, or that it is loading or failed. */
 export function Loaded<T>({ data, what, children }: LoadedProps<T>) {
   const { value, failure, loading, reload } = data;
   return (

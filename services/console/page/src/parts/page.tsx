@@ -11,8 +11,8 @@ interface PageProps {
 }
 
 /**
- * A page: its heading takes the focus when the person comes from another one, so that it is read
- * out and Tab goes on from it.
+ * A page. Its heading gets the focus after a navigation, so that screen readers announce it and Tab
+ * continues from it.
  */
 export function Page({ title, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);

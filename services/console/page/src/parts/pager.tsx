@@ -3,12 +3,12 @@ import { credits as whole } from "../format.ts";
 
 interface PagerProps {
   readonly pagination: Pagination;
-  /** What is listed, as one and as many: "account", "accounts". */
+  /** The listed items, singular and plural: "account", "accounts". */
   readonly what: readonly [one: string, many: string];
   readonly go: (page: number) => void;
 }
 
-/** Which page of a list is shown, and the way to its neighbours, if it has any. */
+/** The page number of a list, and buttons for the pages before and after. */
 export function Pager({ pagination, what, go }: PagerProps) {
   const { page, total, totalPages } = pagination;
   const [one, many] = what;

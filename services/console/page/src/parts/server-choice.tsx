@@ -13,7 +13,7 @@ interface WithServerProps {
   readonly children: (server: ConsoleServer) => ComponentChildren;
 }
 
-/** What is shown of one server, and the choice of it where there are several. */
+/** Content for one server, with a choice if there are several. */
 export function WithServer({ serverId, choose, children }: WithServerProps) {
   const api = useApi();
   const servers = useData("servers", (signal) => api.servers(signal));
@@ -22,18 +22,18 @@ export function WithServer({ serverId, choose, children }: WithServerProps) {
       {(list) => {
         const server = serverId === null ? list[0] : list.find((known) => known.serverId === serverId);
         if (list.length === 0) {
-          return (
-            <p class="quiet">
-              The organization has no trading server yet. The operator of this service registers them.
-            </p>
-          );
+          return <p class="quiet">This organization has no trading servers yet. Contact your provider to add one.</p>;
         }
         return (
           <>
             {list.length > 1 || server === undefined ? (
               <Choice servers={list} serverId={server?.serverId ?? ""} choose={choose} />
             ) : null}
-            {server === undefined ? <p>This organization has no such server. Choose another one.</p> : children(server)}
+            {server === undefined ? (
+              <p>This server does not exist in your organization. Choose another one.</p>
+            ) : (
+              children(server)
+            )}
           </>
         );
       }}

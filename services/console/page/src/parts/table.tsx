@@ -3,14 +3,14 @@ import type { ComponentChildren } from "preact";
 /** One column of a table. */
 export interface Column<Row> {
   readonly head: string;
-  /** The head is only read out: of a column of buttons. */
+  /** The head is only for screen readers, as for a column of buttons. */
   readonly hiddenHead?: boolean;
   readonly numeric?: boolean;
   readonly cell: (row: Row) => ComponentChildren;
 }
 
 interface TableProps<Row> {
-  /** What the table lists; read out, not shown. */
+  /** Caption for screen readers, not shown. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];

@@ -7,9 +7,9 @@ export interface Data<T> {
   readonly value: T | null;
   readonly failure: Failure | null;
   readonly loading: boolean;
-  /** Reads it again. */
+  /** Loads the data again. */
   readonly reload: () => void;
-  /** Puts in its place what a change has answered. */
+  /** Replaces the data by the answer of a change. */
   readonly set: (value: T) => void;
 }
 
@@ -41,11 +41,11 @@ export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T
   return { ...state, reload, set };
 }
 
-/** A change that a person asks for: whether it is under way, and why it failed. */
+/** A user's change: whether it is running, and why it failed. */
 export interface Action {
   readonly busy: boolean;
   readonly failure: Failure | null;
-  /** Does it, unless it is under way already. */
+  /** Runs the change, unless it is already running. */
   readonly run: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** Small things that pages show: moments, states, identifiers to copy. */
+/** Small elements of pages: times, states, identifiers to copy. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
@@ -6,7 +6,7 @@ import { moment, momentInUtc } from "../format.ts";
 
 const COPIED_SHOWN_MS = 2_500;
 
-/** A moment in the viewer's zone, with the same in UTC in its title; a dash for none. */
+/** A time in the viewer's time zone, with UTC in its title; a dash for none. */
 export function Moment({ at }: { readonly at: string | null | undefined }) {
   if (at === null || at === undefined) return <Nothing />;
   return (
@@ -16,7 +16,7 @@ export function Moment({ at }: { readonly at: string | null | undefined }) {
   );
 }
 
-/** A value that is not there. */
+/** Placeholder of a missing value. */
 export function Nothing() {
   return <span class="quiet nothing">–</span>;
 }
@@ -34,18 +34,18 @@ const TONES: Readonly<Record<string, string>> = {
   expired: "bad",
 };
 
-/** The state of a key, server, account or command, as its word. */
+/** The state of a key, server, account or command. */
 export function State({ of: state }: { readonly of: string }) {
   return <span class={`state ${TONES[state] ?? "neutral"}`}>{state}</span>;
 }
 
 interface CopyProps {
   readonly text: string;
-  /** What is copied: "the key". */
+  /** Name of the copied text: "the key". */
   readonly what: string;
 }
 
-/** A button that puts a text into the clipboard and says so. */
+/** A button that copies a text to the clipboard, and confirms it. */
 export function Copy({ text, what }: CopyProps) {
   const [message, setMessage] = useState("");
   useEffect(() => {
@@ -54,13 +54,12 @@ export function Copy({ text, what }: CopyProps) {
     return () => clearTimeout(timer);
   }, [message]);
   const copy = (): void => {
-    // Browsers offer the clipboard only over https and on the machine itself; its type does not say
-    // so.
+    // Browsers have a clipboard only over https and on localhost; its type does not show that.
     const clipboard = navigator.clipboard as Clipboard | undefined;
     const done = clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
     done.then(
       () => setMessage("Copied"),
-      () => setMessage("Select the text and copy it"),
+      () => setMessage("Copying failed. Select the text and copy it."),
     );
   };
   return (
@@ -105,7 +104,7 @@ interface BlockProps {
   readonly wraps?: boolean;
 }
 
-/** Text to read or copy as it stands. */
+/** Preformatted text to read or copy. */
 export function Block({ text, label, wraps = false }: BlockProps) {
   return (
     <pre class={wraps ? "block wraps" : "block"} tabIndex={0} role="region" aria-label={label}>

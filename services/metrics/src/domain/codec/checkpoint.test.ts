@@ -13,11 +13,11 @@ const whole: SampleCheckpoint = {
   window: { sequence: 3, from: 30, offset: 550 },
   frame: '{"type":"account.metrics"}',
 };
-/** What the release before this codec wrote. */
+/** Bytes written by the release before this codec. */
 const RECORDED =
   '{"sequence":9,"to":90,"offset":650,"window":{"sequence":3,"from":30,"offset":550},"frame":"{\\"type\\":\\"account.metrics\\"}"}';
 
-/** `whole` with one value, at any depth, taken away or replaced. */
+/** `whole` with one value, at any depth, removed or replaced. */
 const damaged = fc
   .tuple(
     fc.constantFrom("sequence", "to", "offset", "window", "frame"),
@@ -36,13 +36,13 @@ const damaged = fc
   });
 
 describe("a checkpoint", () => {
-  it("has the recorded bytes, and is decoded from them", () => {
+  it("encodes to the recorded bytes, and decodes from them", () => {
     expect(encodeCheckpoint(whole)).toBe(RECORDED);
     expect(decodeCheckpoint(RECORDED)).toEqual(whole);
     expect(sequenceOfCheckpoint(RECORDED)).toBe(9);
   });
 
-  it("is decoded if and only if it is of the contract's shape", () => {
+  it("decodes if and only if it has the contract's shape", () => {
     fc.assert(
       fc.property(damaged, (value) => {
         const text = JSON.stringify(value);
@@ -61,7 +61,7 @@ describe("a checkpoint", () => {
 });
 
 describe("a marker", () => {
-  it("has the recorded bytes, and is decoded from them", () => {
+  it("encodes to the recorded bytes, and decodes from them", () => {
     const marker = { samplesOffset: 700, latestOffset: 50 };
     expect(encodeMarker(marker)).toBe('{"samplesOffset":700,"latestOffset":50}');
     expect(decodeMarker(encodeMarker(marker))).toEqual(marker);

@@ -46,7 +46,7 @@ const EXTREMES: Sample = {
   minimum: { equityMinor: 1, measuredAt: "2026-02-28T00:00:00Z" },
 };
 
-/** What the release before this codec wrote to the log and to sockets. */
+/** Frames written to the log and to sockets by the release before this codec. */
 const RECORDED: readonly (readonly [string, Sample, string])[] = [
   [
     "1000",
@@ -65,15 +65,15 @@ const RECORDED: readonly (readonly [string, Sample, string])[] = [
   ],
 ];
 
-describe("the frame of a sample", () => {
-  it.each(RECORDED)("of account %s has the recorded bytes", (accountNumber, sample, bytes) => {
+describe("encodeLiveFrame", () => {
+  it.each(RECORDED)("encodes the sample of account %s to the recorded bytes", (accountNumber, sample, bytes) => {
     const frame = encodeLiveFrame({ serverId: SERVER, accountNumber }, sample).toString("utf8");
     expect(frame).toBe(bytes);
     expect(JSON.stringify(AccountMetricsFrame.parse(JSON.parse(frame)))).toBe(frame);
   });
 });
 
-it("shows amounts as JSON does", () => {
+it("writes amounts as JSON.stringify does", () => {
   const few = fc.integer({ min: -1_000, max: 1_000 });
   fc.assert(
     fc.property(fc.oneof(few, fc.integer({ min: -1e15, max: 1e15 }), fc.maxSafeInteger()), (equityMinor) => {
@@ -83,7 +83,7 @@ it("shows amounts as JSON does", () => {
   );
 });
 
-/** The frame with its values changed. */
+/** The frame with some values changed. */
 function frameWith(values: Partial<Sample["values"]>, minimumMinor = WHOLE.minimum.equityMinor): Buffer {
   const minimum = { ...WHOLE.minimum, equityMinor: minimumMinor };
   const sample = { ...WHOLE, values: { ...WHOLE.values, ...values }, minimum };
@@ -96,8 +96,8 @@ function turned(frame: Buffer): Buffer {
   return Buffer.from(JSON.stringify(Object.fromEntries(fields.toReversed())));
 }
 
-describe("what is decoded from a frame", () => {
-  it.each(RECORDED.slice(0, 2))("of account %s is the sample", (_accountNumber, sample, bytes) => {
+describe("decodeLiveFrame", () => {
+  it.each(RECORDED.slice(0, 2))("returns the sample of account %s", (_accountNumber, sample, bytes) => {
     const { values, measuredAt, minimum } = sample;
     const shown = { ...values, freeMarginMinor: values.freeMarginMinor + 0 };
     const content = {
@@ -108,7 +108,7 @@ describe("what is decoded from a frame", () => {
     expect(decodeLiveFrame(turned(Buffer.from(bytes)))).toEqual(content);
   });
 
-  it("is what the valuation said, for every amount that money can be, in whatever form the frame is", () => {
+  it("returns the valuation's values for every valid amount, in both field orders", () => {
     const cents = fc.integer({ min: -1e15, max: 1e15 });
     fc.assert(
       fc.property(cents, cents, cents, fc.double({ noNaN: true }), (equityMinor, balanceMinor, minimumMinor, level) => {
@@ -124,7 +124,7 @@ describe("what is decoded from a frame", () => {
     );
   });
 
-  it("is nothing where a frame is damaged, in whatever form it is", () => {
+  it("returns a failure for a damaged frame, in both field orders", () => {
     const valid = frameWith({}).toString();
     const content = valid.indexOf('"measuredAt"');
     const character = fc.constantFrom(...'0123456789-+.eTZ"{}[],: aZé\\\u0000'.split(""));
@@ -137,7 +137,7 @@ describe("what is decoded from a frame", () => {
           const damaged = valid.slice(0, at) + added + valid.slice(at + removed);
           const usual = decodeLiveFrame(Buffer.from(damaged));
           const spaced = decodeLiveFrame(Buffer.from(damaged.replaceAll(',"', ', "')));
-          // The words of a failure tell the place in the text.
+          // The failure's text contains the position of the fault.
           expect("fault" in usual ? usual.reason : usual).toEqual("fault" in spaced ? spaced.reason : spaced);
         },
       ),
@@ -145,7 +145,7 @@ describe("what is decoded from a frame", () => {
     );
   });
 
-  it("is not known where an amount is no whole number of cents: too large for that, or written by somebody else", () => {
+  it("returns a failure for an amount that is too large or not a whole number of cents", () => {
     const forged = frameWith({ equityMinor: 12_345 }).toString().replace('"equity":123.45', '"equity":123.456');
     expect(decodeLiveFrame(Buffer.from(forged))).toMatchObject({ reason: "not_cents" });
     expect(decodeLiveFrame(Buffer.from("{"))).toMatchObject({ reason: "not_json" });

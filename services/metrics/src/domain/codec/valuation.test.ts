@@ -15,7 +15,7 @@ function read(change: object): ReturnType<typeof decodeValuation> {
   return decodeValuation(`${SERVER}/${LONGEST}`, Buffer.from(JSON.stringify(value)), 7);
 }
 
-/** The sample that `change` comes to, as a frame. */
+/** The frame of a sample with `change`. */
 function frame(change: object): Buffer {
   const found = read(change);
   if ("fault" in found) throw new Error(found.fault);
@@ -25,8 +25,8 @@ function frame(change: object): Buffer {
   return encodeLiveFrame(found, { range, values: valuation, measuredAt: valuation.measuredAt, minimum });
 }
 
-describe("a valuation that is taken in", () => {
-  it("never becomes a frame so large that it would not count", () => {
+describe("an accepted valuation", () => {
+  it("never becomes a frame above MAX_FRAME_BYTES", () => {
     const most = Number.MIN_SAFE_INTEGER;
     const amounts = { balanceMinor: most, equityMinor: most, marginMinor: most, freeMarginMinor: most };
     const change = { ...amounts, marginLevel: -Number.MAX_VALUE, openPositionCount: Number.MAX_SAFE_INTEGER };
@@ -38,18 +38,18 @@ describe("a valuation that is taken in", () => {
   });
 });
 
-/** The same valuation with a space behind every comma, which is read the long way. */
+/** The same valuation with a space after every comma, which is decoded by the schema. */
 function spaced(text: string): string {
   return text.replaceAll(',"', ', "');
 }
 
-/** A record that the trading-server simulator of the release before this codec wrote. */
+/** A record written by the trading-server simulator of the release before this codec. */
 const RECORDED =
   '{"serverId":"5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f","accountNumber":"10000001","measuredAt":"2026-03-01T10:00:00.123Z"' +
   ',"balanceMinor":1000000,"equityMinor":-1012345,"marginMinor":20050,"freeMarginMinor":0,"marginLevel":-5049.1' +
   ',"unrealizedProfitMinor":-2012345,"openPositionCount":3}';
 
-describe("a valuation in the form that trading servers write", () => {
+describe("a valuation in the usual field order", () => {
   it("has the fields of the contract", () => {
     expect(JSON.stringify(Valuation.parse(JSON.parse(RECORDED)))).toBe(RECORDED);
     const measuredAt = "2026-03-01T10:00:00.123Z";
@@ -78,7 +78,7 @@ describe("a valuation in the form that trading servers write", () => {
     valuation({ serverId: SERVER, accountNumber: LONGEST, marginMinor: 300, equityMinor: 7 }),
   );
 
-  it("is read as one in any other form is", () => {
+  it("decodes to the same values as the schema does", () => {
     const minor = fc.maxSafeInteger();
     const moment = fc.date({ min: new Date("0000-01-01"), max: new Date("9999-12-31"), noInvalidDate: true });
     fc.assert(
@@ -90,7 +90,7 @@ describe("a valuation in the form that trading servers write", () => {
     );
   });
 
-  it("is refused where any other form of it is", () => {
+  it("is rejected if the schema rejects it", () => {
     const [usual, other] = both(valid);
     expect(usual).toHaveProperty("valuation");
     expect(usual).toEqual(other);

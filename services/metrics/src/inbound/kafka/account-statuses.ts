@@ -41,17 +41,17 @@ export function consumeAccountStatuses(options: {
           if ((newest.get(key)?.version ?? 0) < version) newest.set(key, { account, version, status });
         }
       }
-      await takeIn(store, [...newest.values()]);
+      await storeStatuses(store, [...newest.values()]);
       return { deadLetters };
     },
   });
 }
 
-async function takeIn(store: SnapshotStore, statuses: readonly AccountStatusAt[]): Promise<void> {
+async function storeStatuses(store: SnapshotStore, statuses: readonly AccountStatusAt[]): Promise<void> {
   try {
     const kept = statuses.filter(({ status }) => status !== DELETED);
-    if (kept.length > 0) await store.takeStatuses(kept);
-    for (const { account, status } of statuses) if (status === DELETED) await store.forget(account);
+    if (kept.length > 0) await store.upsertStatuses(kept);
+    for (const { account, status } of statuses) if (status === DELETED) await store.deleteAccount(account);
   } catch (error) {
     throw isTransient(error) ? new RetryableError("the statuses cannot be stored", { cause: error }) : error;
   }

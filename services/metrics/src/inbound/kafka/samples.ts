@@ -118,7 +118,7 @@ async function readCheckpoints(options: SamplesOptions): Promise<Restoration> {
       from: "beginning",
       onBatch: (partition, records) => {
         const placed = records.map(({ key, value, offset }) => ({ key, value, offset: offset + first }));
-        if (!restored) restoration.take(partition, placed);
+        if (!restored) restoration.addRecords(partition, placed);
         else
           for (const record of placed)
             if (record.key !== markerKey(partition)) readBack(options, record.key, record.value);

@@ -37,7 +37,7 @@ export function consumeSamples(options: {
     },
     onBatch: async ({ partition, messages }) => {
       const records = messages.map((message) => sampleRecord(message, first));
-      return { commitOffset: (await snapshots.take(partition, records)) - first };
+      return { commitOffset: (await snapshots.addRecords(partition, records)) - first };
     },
   });
 }

@@ -47,7 +47,7 @@ export function consumeValuations(options: {
       await setImmediate();
       // An offset is lower than the last one only if the topic was recreated.
       if ((messages[0]?.offset ?? 0n) < (reached.get(partition) ?? MAX_OFFSET)) await checked(watch);
-      const { commitOffset } = await sequencer.take(
+      const { commitOffset } = await sequencer.addValuations(
         partition,
         messages.map(({ key, value, offset }) => ({ key, value, offset: offset + first })),
       );

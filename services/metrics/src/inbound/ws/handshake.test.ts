@@ -18,7 +18,7 @@ const HEADERS = {
   "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
 };
 
-/** The refunds that a handshake asks for whose admission fails with `error`. */
+/** The refunds of a handshake whose admission fails with `error`. */
 async function refundsAfter(error: ApiError): Promise<{ refunds: RefundRequest[]; chargeIds: string[] }> {
   const refunds: RefundRequest[] = [];
   const chargeIds: string[] = [];
@@ -33,8 +33,8 @@ async function refundsAfter(error: ApiError): Promise<{ refunds: RefundRequest[]
     },
     refunds: { add: (request: RefundRequest) => void refunds.push(request) },
     clock: systemClock,
-    seen: () => undefined,
-    checkRoom: () => undefined,
+    organizationKnown: () => undefined,
+    acquireSlot: () => undefined,
   };
   const asked = { method: "GET", url: LIVE_METRICS_PATH, headers: HEADERS, socket: { remoteAddress: ADDRESS } };
   const request = asked as unknown as IncomingMessage;
@@ -42,7 +42,7 @@ async function refundsAfter(error: ApiError): Promise<{ refunds: RefundRequest[]
   return { refunds, chargeIds };
 }
 
-it("a handshake whose charge nobody knows of has it given back; one that was refused has not", async () => {
+it("refunds a handshake whose charge is unknown, but not a rejected one", async () => {
   const unknown = await refundsAfter(new ChargeUnknown(new Error("the reply is lost")));
   const [chargeId] = unknown.chargeIds;
   expect(unknown.refunds).toEqual([{ key: entry, operation: "liveMetrics", requestId: "request", chargeId }]);

@@ -27,9 +27,9 @@ export interface HandshakeContext {
   readonly refunds: RepeatedRefunds;
   readonly clock: Clock;
   /** Called with the key's organization, before the key is checked. */
-  readonly seen: (organizationId: string) => void;
+  readonly organizationKnown: (organizationId: string) => void;
   /** Throws ApiError TOO_MANY_CONNECTIONS if the organization has reached its limit. */
-  readonly checkRoom: (organizationId: string) => void;
+  readonly acquireSlot: (organizationId: string) => void;
 }
 
 /** An admitted client and the headers of its response. */
@@ -58,9 +58,9 @@ export async function admitHandshake(
   const [path] = (request.url ?? "").split("?", 1);
   if (path !== LIVE_METRICS_PATH) throw new ApiError("NOT_FOUND");
   const key = authenticate(directory, clock, request.headers.authorization);
-  context.seen(key.organizationId);
+  context.organizationKnown(key.organizationId);
   authorize(key, LIVE_METRICS_SCOPE, directory);
-  context.checkRoom(key.organizationId);
+  context.acquireSlot(key.organizationId);
   if (!isHandshake(request)) throw notAHandshake();
   const address = addressOf({ ip: request.socket.remoteAddress ?? "" });
   const { charged, remaining } = await charge(context, key, requestId, address);
@@ -98,7 +98,7 @@ async function charge(
  * Sends the error response of a failed handshake and closes the socket. `remaining`: the
  * organization's credits, or null if unknown (decisions, 1.6). Returns the status.
  */
-export function refuseHandshake(socket: Duplex, error: unknown, requestId: string, remaining: number | null): number {
+export function rejectHandshake(socket: Duplex, error: unknown, requestId: string, remaining: number | null): number {
   const answer = toApiError(error);
   const body = JSON.stringify(answer.body());
   const lines = [

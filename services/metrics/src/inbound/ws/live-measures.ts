@@ -4,7 +4,7 @@ import { counter, observed } from "@kapi/runtime";
 const handshakes = counter("metrics.live.handshakes", "Live handshakes that were answered, by `status`", "{handshake}");
 const closes = counter(
   "metrics.live.closes",
-  "Live sockets that were closed by this process, by `code`; 1006: given up, as no ping was answered",
+  "Live sockets that this process closed, by `code`; 1006: terminated after unanswered pings",
   "{socket}",
 );
 
@@ -45,7 +45,7 @@ export function measureLiveLoad(load: () => LiveLoad | null): void {
   );
   observed(
     "metrics.live.sockets.stalled",
-    "Live sockets that are sent nothing until their network has drained",
+    "Live sockets that get no samples until their unsent bytes have drained",
     "{socket}",
     gaugeOf(({ stalled }) => stalled),
   );
@@ -57,7 +57,7 @@ export function measureLiveLoad(load: () => LiveLoad | null): void {
   );
   observed(
     "metrics.live.buffered",
-    "Bytes that wait in this process for the networks of its live sockets",
+    "Unsent bytes of this process's live sockets",
     "By",
     gaugeOf(({ bufferedBytes }) => bufferedBytes),
   );

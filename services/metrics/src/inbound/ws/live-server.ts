@@ -9,7 +9,7 @@ import { delay, monotonicClock } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
 import { type ServerOptions, WebSocket, WebSocketServer } from "ws";
 
-import { type Admittance, admitHandshake, refuseHandshake, requestIdOf } from "./handshake.ts";
+import { type Admittance, admitHandshake, rejectHandshake, requestIdOf } from "./handshake.ts";
 import { countHandshake, type LiveLoad } from "./live-measures.ts";
 import { type LiveContext, LiveSocket } from "./live-socket.ts";
 import { SocketWriter } from "./socket-writer.ts";
@@ -40,7 +40,7 @@ const MESSAGE_TOO_BIG = 1009;
 const SWITCHING_PROTOCOLS = 101;
 
 export interface LiveServerOptions extends Omit<LiveContext, "limits"> {
-  /** The HTTP server whose upgrades are handled. */
+  /** The HTTP server keyOrganizationId upgrades are handled. */
   readonly server: Server;
   readonly admission: Admission;
   readonly refunds: RepeatedRefunds;
@@ -87,7 +87,7 @@ class LiveConnections implements LiveServer {
   readonly #sockets = new Set<LiveSocket>();
   readonly #byKey = new Map<string, Set<LiveSocket>>();
   /** Number of connections, open or being admitted, by organization. */
-  readonly #taken = new Map<string, number>();
+  readonly #connections = new Map<string, number>();
   readonly #headers = new WeakMap<IncomingMessage, readonly string[]>();
   readonly #timers: NodeJS.Timeout[];
   readonly #stopWatching: () => void;
@@ -126,7 +126,7 @@ class LiveConnections implements LiveServer {
     const { server } = this.#options;
     this.#stopping = true;
     server.off("upgrade", this.#onUpgrade);
-    server.on("upgrade", (request: IncomingMessage, socket: Duplex) => this.#refuseStopping(request, socket));
+    server.on("upgrade", (request: IncomingMessage, socket: Duplex) => this.#rejectStopping(request, socket));
     await this.#closeSpread();
     this.#stopWatching();
     for (const timer of this.#timers) clearInterval(timer);
@@ -151,10 +151,10 @@ class LiveConnections implements LiveServer {
     }
   }
 
-  #refuseStopping(request: IncomingMessage, socket: Duplex): void {
+  #rejectStopping(request: IncomingMessage, socket: Duplex): void {
     socket.on("error", () => socket.destroy());
     const error = new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { [HEADERS.retryAfter]: RETRY_AFTER_S } });
-    refuseHandshake(socket, error, requestIdOf(request, this.#options.clock), null);
+    rejectHandshake(socket, error, requestIdOf(request, this.#options.clock), null);
   }
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
@@ -162,14 +162,14 @@ class LiveConnections implements LiveServer {
     socket.on("error", destroy);
     const requestId = requestIdOf(request, this.#options.clock);
     let organizationId: string | null = null;
-    let whose: string | null = null;
+    let keyOrganizationId: string | null = null;
     const context = {
       ...this.#options,
-      seen: (id: string): void => {
-        whose = id;
+      organizationKnown: (id: string): void => {
+        keyOrganizationId = id;
       },
-      checkRoom: (id: string): void => {
-        this.#take(id);
+      acquireSlot: (id: string): void => {
+        this.#acquireSlot(id);
         organizationId = id;
       },
     };
@@ -178,14 +178,15 @@ class LiveConnections implements LiveServer {
       socket.off("error", destroy);
       this.#open(request, socket, head, admitted);
     } catch (error) {
-      if (organizationId !== null) this.#give(organizationId);
+      if (organizationId !== null) this.#releaseSlot(organizationId);
       if (!(error instanceof ApiError) || error.status >= 500) {
         this.#options.logger.warn({ err: error, requestId }, "a live handshake failed");
       }
       // A key that was just revoked is answered like an unknown one (decisions, 12).
       const isUnknown = error instanceof ApiError && error.code === "AUTHENTICATION_REQUIRED";
-      const remaining = whose === null || isUnknown ? null : await this.#options.availableCredits(whose);
-      countHandshake(refuseHandshake(socket, error, requestId, remaining));
+      const remaining =
+        keyOrganizationId === null || isUnknown ? null : await this.#options.availableCredits(keyOrganizationId);
+      countHandshake(rejectHandshake(socket, error, requestId, remaining));
     }
   }
 
@@ -193,7 +194,7 @@ class LiveConnections implements LiveServer {
    * The connection counts for its organization from its admission until the raw socket closes.
    */
   #open(request: IncomingMessage, socket: Duplex, head: Buffer, { key, headers }: Admittance): void {
-    const release = (): void => this.#give(key.organizationId);
+    const release = (): void => this.#releaseSlot(key.organizationId);
     if (socket.destroyed) return release();
     socket.once("close", release);
     this.#headers.set(request, headers);
@@ -225,16 +226,16 @@ class LiveConnections implements LiveServer {
     if (ofKey?.delete(live) === true && ofKey.size === 0) this.#byKey.delete(live.keyId);
   }
 
-  #take(organizationId: string): void {
-    const taken = this.#taken.get(organizationId) ?? 0;
-    if (taken >= this.#options.limits.maxSocketsPerOrganization) throw new ApiError("TOO_MANY_CONNECTIONS");
-    this.#taken.set(organizationId, taken + 1);
+  #acquireSlot(organizationId: string): void {
+    const connections = this.#connections.get(organizationId) ?? 0;
+    if (connections >= this.#options.limits.maxSocketsPerOrganization) throw new ApiError("TOO_MANY_CONNECTIONS");
+    this.#connections.set(organizationId, connections + 1);
   }
 
-  #give(organizationId: string): void {
-    const taken = (this.#taken.get(organizationId) ?? 1) - 1;
-    if (taken === 0) this.#taken.delete(organizationId);
-    else this.#taken.set(organizationId, taken);
+  #releaseSlot(organizationId: string): void {
+    const connections = (this.#connections.get(organizationId) ?? 1) - 1;
+    if (connections === 0) this.#connections.delete(organizationId);
+    else this.#connections.set(organizationId, connections);
   }
 
   #changed(entry: DirectoryEntry): void {

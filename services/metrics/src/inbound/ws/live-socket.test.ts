@@ -18,7 +18,7 @@ const ACCOUNTS = ["10000001", "10000002", "10000003"];
 const MAX_BUFFERED_BYTES = 200;
 const SAMPLES_A_TURN = 5;
 
-/** A network that takes what was written only when told to. */
+/** A network that completes writes only on request. */
 class SlowNetwork extends Writable {
   readonly texts: string[] = [];
   #release: (() => void)[] = [];
@@ -41,7 +41,7 @@ class SlowNetwork extends Writable {
   }
 }
 
-/** As much of a `ws` socket as a client that only subscribes dependencies. */
+/** The parts of a `ws` socket that a client that only subscribes uses. */
 class SilentSocket extends EventEmitter {
   readonly isPaused = false;
   pause(): void {}
@@ -58,7 +58,7 @@ function newLog(clock: TestClock): SampleLog {
   return new SampleLog({ windows: new SampleWindows(limits), clock });
 }
 
-it("a client whose network never takes everything gets something of every account", async () => {
+it("serves all accounts of a client in turn, if its network never accepts everything", async () => {
   const clock = new TestClock(0);
   const log = newLog(clock);
   const hub = new SubscriptionHub({ log, clock });

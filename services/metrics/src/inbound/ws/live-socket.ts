@@ -22,7 +22,7 @@ import { errorFrame, messageFromWire, PONG } from "./client-messages.ts";
 import type { SubscriptionHub, Subscription } from "./subscription-hub.ts";
 import { countClose } from "./live-measures.ts";
 import type { SocketWriter } from "./socket-writer.ts";
-import { ReadRate } from "./read-rate.ts";
+import { ReadRateLimiter } from "./read-rate-limiter.ts";
 
 /** Number of unanswered pings after which the connection is terminated. */
 const MAX_UNANSWERED_PINGS = 3;
@@ -56,7 +56,7 @@ export class LiveSocket {
   readonly #context: LiveContext;
   readonly #ws: WebSocket;
   readonly #writer: SocketWriter;
-  readonly #rate: ReadRate;
+  readonly #rate: ReadRateLimiter;
   readonly #subscriptions = new Map<string, Subscription>();
   /** Messages that wait until it is known whether their account exists, by account. */
   readonly #waiting = new Map<string, ClientMessage[]>();
@@ -79,7 +79,7 @@ export class LiveSocket {
     this.#key = options.key;
     this.keyId = options.key.keyId;
     this.organizationId = options.key.organizationId;
-    this.#rate = new ReadRate(this.#context.limits.maxMessagesPerSecond, monotonicClock);
+    this.#rate = new ReadRateLimiter(this.#context.limits.maxMessagesPerSecond, monotonicClock);
     const connected: ConnectedFrame = { type: "connected", sessionId: options.sessionId };
     this.#writer.push(textFrame(JSON.stringify(connected)));
     this.#ws.on("message", (data, isBinary) => this.#receive(data, isBinary));
@@ -148,7 +148,7 @@ export class LiveSocket {
   /** Ends the subscriptions that the key no longer reaches. */
   accessChanged(): void {
     for (const subscription of this.#subscriptions.values()) {
-      if (!this.#refuseAccess(subscription.account)) continue;
+      if (!this.#rejectAccess(subscription.account)) continue;
       this.#subscriptions.delete(subscription.key);
       this.#context.hub.remove(subscription);
     }
@@ -190,7 +190,7 @@ export class LiveSocket {
     if (read.kind === "ping") this.#writer.push(PONG);
     else if (read.kind === "invalid") this.#error(read.frame);
     else this.#handle(read.message);
-    this.#paceReading(this.#rate.take());
+    this.#paceReading(this.#rate.countMessage());
   }
 
   /**
@@ -200,7 +200,7 @@ export class LiveSocket {
     if (this.#closed.signal.aborted) return;
     this.#unansweredPings = 0;
     this.#writer.push(pongFrame(payload));
-    this.#paceReading(this.#rate.take());
+    this.#paceReading(this.#rate.countMessage());
   }
 
   /**
@@ -232,7 +232,7 @@ export class LiveSocket {
   }
 
   #mayAdd(message: SubscribeMessage, key: string): boolean {
-    if (this.#refuseAccess(message)) return false;
+    if (this.#rejectAccess(message)) return false;
     if (this.#subscriptions.has(key) || this.#subscriptions.size < this.#context.limits.maxSubscriptions) return true;
     this.#error({
       type: "error",
@@ -307,7 +307,7 @@ export class LiveSocket {
     this.#context.hub.remove(subscription);
   }
 
-  #refuseAccess(account: { readonly serverId: string; readonly accountNumber: string }): boolean {
+  #rejectAccess(account: { readonly serverId: string; readonly accountNumber: string }): boolean {
     try {
       authorize(this.#key, LIVE_METRICS_SCOPE, this.#context.directory, account.serverId);
       return false;

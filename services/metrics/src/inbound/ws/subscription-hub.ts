@@ -3,7 +3,7 @@ import type { Clock } from "@kapi/kernel";
 import { counter } from "@kapi/runtime";
 
 import type { AccountStream } from "../../domain/account-stream.ts";
-import { type Kept, openCursor, replayText, resumeCursor } from "../../domain/cursor.ts";
+import { type KeptRange, openCursor, replayText, resumeCursor } from "../../domain/cursor.ts";
 import { textFrame } from "../../domain/websocket-frame.ts";
 import type { AccountId } from "../../domain/sample.ts";
 import type { SampleListener, SampleLog } from "../../operations/sample-log.ts";
@@ -11,7 +11,7 @@ import type { SocketWriter } from "./socket-writer.ts";
 
 const truncations = counter(
   "metrics.replays.truncated",
-  "Subscribers that were told of samples that they missed",
+  "Subscribers that got a replay notice with missed samples",
   "{replay}",
 );
 
@@ -28,7 +28,7 @@ const MAX_UNSENT = 100;
  * next piece.
  */
 const MAX_PIECE_BYTES = 64 * 1_024;
-const NOTHING_KEPT: Kept = { first: 1, last: 0 };
+const NOTHING_KEPT: KeptRange = { first: 1, last: 0 };
 
 const NO_BYTES = Buffer.alloc(0);
 

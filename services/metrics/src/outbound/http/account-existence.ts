@@ -5,10 +5,10 @@ import { callRoute, DependencyError, type InternalClient } from "@kapi/http";
 import type { AccountExistence } from "../../domain/ports.ts";
 import { accountOfKey } from "../../domain/sample.ts";
 
-/** About 120 bytes each. */
+/** Maximum number of cached accounts, of about 120 bytes each. */
 const MAX_REMEMBERED = 500_000;
 
-/** Whether accounts exist, as the account service says; remembered once it said yes. */
+/** Asks the account service whether accounts exist; caches only existing ones. */
 export function createAccountExistence(account: InternalClient): AccountExistence {
   const known = createKnownAccounts({
     maxEntries: MAX_REMEMBERED,

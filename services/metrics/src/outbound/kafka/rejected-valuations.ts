@@ -6,8 +6,8 @@ import type { RejectedValuationSink } from "../../domain/ports.ts";
 const MAX_REASON_CHARACTERS = 1_000;
 
 /**
- * Rejected valuations as records of `dead-letter`, with the value where it is known: a valuation
- * holds no secret.
+ * Writes rejected valuations to `dead-letter`, with the value if it is known: a valuation contains
+ * no secret.
  */
 export function createRejectedValuationSink(producer: Producer, group: string): RejectedValuationSink {
   const topic = TOPICS.tradingValuations.name;

@@ -5,7 +5,7 @@ import { assertDefined } from "@kapi/kernel";
 import { DELETION_HEADERS, encodeSampleHeaders } from "../../domain/codec/sample-headers.ts";
 import type { CheckpointSink, DeletionSink, SampleSink } from "../../domain/ports.ts";
 
-/** Samples as records of `metrics.samples`, on the partition number of their valuations. */
+/** Writes samples to `metrics.samples`, on the partition number of their valuations. */
 export function createSampleSink(kafka: KafkaConnection, producer: Producer): SampleSink {
   return {
     write: async (partition, key, range, frame) => {
@@ -19,7 +19,7 @@ export function createSampleSink(kafka: KafkaConnection, producer: Producer): Sa
 }
 
 /**
- * Deletions as records of `metrics.samples`, on the partition of the account's valuations, behind
+ * Writes deletions to `metrics.samples`, on the partition number of the account's valuations, after
  * all its samples so far.
  */
 export function createDeletionSink(producer: Producer): DeletionSink {
@@ -33,7 +33,7 @@ export function createDeletionSink(producer: Producer): DeletionSink {
   };
 }
 
-/** Checkpoints as records of `metrics.latest`, on the partition number of what they speak of. */
+/** Writes checkpoints to `metrics.latest`, on the partition number of the account's samples. */
 export function createCheckpointSink(producer: Producer): CheckpointSink {
   return {
     write: async (partition, key, value) => {

@@ -6,12 +6,12 @@ import type { AggregatorState, ClosedMinute, Snapshot } from "../../domain/minut
 import type { SnapshotStore } from "../../domain/ports.ts";
 import type { AccountId } from "../../domain/sample.ts";
 
-/** Rows of one transaction. */
+/** Maximum number of rows of one transaction. */
 const MAX_ROWS = 2_000;
 const DAY_MS = 86_400_000;
 
-// Writers of snapshots share it, a deletion takes it alone: what is written after it sees the
-// deletion, what was written before it is deleted with the rest.
+// Writers of snapshots share this lock; a deletion holds it exclusively. A later write sees the
+// deletion; an earlier write is deleted with the other rows.
 const LOCK = `hashtext(current_schema() || ' snapshots')`;
 const shareLock = statement<Record<string, never>>(
   "snapshots_share_lock",
@@ -36,7 +36,7 @@ const insertSnapshots = statement<Record<string, never>>(
    on conflict (server_id, account_number, measured_at) do nothing`,
 );
 
-// A process that has lost the partition cannot take an account back.
+// A process that has lost the partition cannot replace a newer state.
 const upsertStates = statement<Record<string, never>>(
   "snapshots_upsert_states",
   `insert into account_states as kept (server_id, account_number, sequence, valuations_to, equity_minor, day,
@@ -81,7 +81,7 @@ const dropDays = statement<{ dropped: number }>(
   `select drop_snapshot_days($1::date) as dropped`,
 );
 
-// The higher version counts, in whatever order they come.
+// The highest version wins, in any order of arrival.
 const upsertStatuses = statement<Record<string, never>>(
   "snapshots_upsert_statuses",
   `insert into account_statuses as kept (server_id, account_number, version, status)
@@ -114,9 +114,9 @@ const selectDeleted = statement<{ server_id: string; account_number: string; del
   "snapshots_select_deleted",
   `select server_id, account_number, deleted_at from deleted_accounts order by server_id, account_number`,
 );
-const DELETED_ROWS_AT_ONCE = 10_000;
+const DELETED_ROWS_PER_FETCH = 10_000;
 
-/** Snapshots, and what they are reckoned from, in PostgreSQL. */
+/** The snapshots, aggregation states and deleted accounts in PostgreSQL. */
 export function createSnapshotStore(database: Database): SnapshotStore {
   return {
     states: (accounts) => readStates(database, accounts),
@@ -125,11 +125,11 @@ export function createSnapshotStore(database: Database): SnapshotStore {
         await write(database, minutes.slice(start, start + MAX_ROWS), kept);
       }
     },
-    keepDays: async (firstMs, lastMs) => {
+    createDays: async (firstMs, lastMs) => {
       for (let day = firstMs; day <= lastMs; day += DAY_MS) await database.query(keepDay, [dateOf(day)]);
     },
     dropDaysBefore: async (firstKeptMs) => (await database.query(dropDays, [dateOf(firstKeptMs)]))[0]?.dropped ?? 0,
-    takeStatuses: async (statuses) => {
+    upsertStatuses: async (statuses) => {
       await database.query(upsertStatuses, [
         statuses.map(({ account }) => account.serverId),
         statuses.map(({ account }) => account.accountNumber),
@@ -137,7 +137,7 @@ export function createSnapshotStore(database: Database): SnapshotStore {
         statuses.map(({ status }) => status),
       ]);
     },
-    forget: ({ serverId, accountNumber }) =>
+    deleteAccount: ({ serverId, accountNumber }) =>
       database.transaction((tx) => {
         tx.execute(takeLock, []);
         for (const step of [insertDeleted, deleteSnapshots, deleteState, deleteStatus]) {
@@ -179,7 +179,7 @@ async function write(
 }
 
 async function* readDeleted(database: Database): AsyncGenerator<(AccountId & { deletedAtMs: number })[]> {
-  for await (const rows of database.stream(selectDeleted, [], DELETED_ROWS_AT_ONCE)) {
+  for await (const rows of database.stream(selectDeleted, [], DELETED_ROWS_PER_FETCH)) {
     yield rows.map((row) => ({
       serverId: row.server_id,
       accountNumber: row.account_number,

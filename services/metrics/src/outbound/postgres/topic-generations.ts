@@ -4,7 +4,7 @@ import type { TopicGeneration, TopicGenerationStore } from "../../domain/ports.t
 
 const MAX_TRIES = 5;
 
-// Where another process registers at the same moment, one of the two gets the number.
+// If another process registers at the same time, one of the two gets the number; the other retries.
 const insert = statement(
   "topic_generations_insert",
   `insert into topic_generations (topic, topic_id, generation)

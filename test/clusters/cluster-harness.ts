@@ -59,27 +59,27 @@ export interface Organization extends ReadyOrganization {
 }
 
 /**
- * What the oracle works with: organizations over many shards of Redis, accounts, a receiver of
- * webhooks and live sockets.
+ * The test objects of the oracle: organizations over many wallet shards, accounts, a webhook
+ * receiver and live sockets.
  */
-export interface World {
+export interface ClusterHarness {
   readonly organizations: readonly Organization[];
   readonly accounts: readonly Account[];
   readonly receiver: WebhookReceiver;
   readonly checkers: readonly OrganizationChecker[];
-  /** Nothing moves on the trading server by itself from here on. */
+  /** Stops automatic trading on the trading server. */
   endTrading(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Opens it; `recovery` gets live samples and deliveries as they come. */
-export async function openWorld(
+/** Opens the harness; `recovery` gets live samples and deliveries as they arrive. */
+export async function openClusterHarness(
   stack: TestStack,
   settings: Settings,
   random: RandomSource,
   violations: Violations,
   recovery: Recovery,
-): Promise<World> {
+): Promise<ClusterHarness> {
   const receiver = await WebhookReceiver.start(({ path, event }) => {
     recovery.delivered(Number(path.replace(HOOKS, "")), Date.parse(event.timestamp));
   });

@@ -38,20 +38,20 @@ const CLIENT_PROCESSES = 2;
 /** A metrics process. */
 export interface MetricsProcess {
   readonly pid: number;
-  /** Of the live stream. */
+  /** The port of the live stream. */
   readonly port: number;
-  /** From its start until it was ready. */
+  /** Time from its start until it was ready. */
   readonly readyMs: number;
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
 
-/** The processes full of clients, as one. */
+/** The client processes, used as one. */
 export interface Clients {
   readonly workers: readonly Worker<ClientMethods>[];
   open(order: ClientOrder): Promise<void>;
 }
 
-export class LiveWorld {
+export class LiveHarness {
   readonly scope = new Scope();
   readonly environment: TestEnvironment;
   readonly kafka: KafkaConnection;
@@ -69,14 +69,14 @@ export class LiveWorld {
     this.authorization = `Management ${this.#key.managementKey}`;
   }
 
-  static async start(): Promise<LiveWorld> {
+  static async start(): Promise<LiveHarness> {
     const environment = await createTestEnvironment({ partitions: PARTITIONS });
-    const world = new LiveWorld(environment);
-    await world.scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
-    await world.#fillDirectory();
-    await world.#fillWallet();
-    await world.scope.start("account service", () => world.#standIn());
-    return world;
+    const harness = new LiveHarness(environment);
+    await harness.scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
+    await harness.#fillDirectory();
+    await harness.#fillWallet();
+    await harness.scope.start("account service", () => harness.#standIn());
+    return harness;
   }
 
   stop(): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * A running kapi with everything that the contract's tests need: organizations, keys, servers and
- * an account with history.
+ * Runs kapi with the organizations, keys, servers and the account with history that the contract
+ * tests need.
  */
 import { randomUUID } from "node:crypto";
 
@@ -19,25 +19,25 @@ const CREDITS = 1_000_000;
 const VISIBLE_MS = 20_000;
 const BALANCE = "/api/v1/management/credits/balance";
 
-export interface World {
+export interface ContractHarness {
   readonly stack: TestStack;
   /** All scopes, all servers, many credits. */
   readonly owner: Caller;
-  /** Where its requests go: its server, and an account with orders, positions and deals. */
+  /** The server of `owner`, and an account with orders, positions and deals. */
   readonly target: Target;
-  /** All scopes, another organization, which has no credits. */
+  /** All scopes; of another organization, without credits. */
   readonly poor: Caller;
   readonly poorTarget: Target;
   /** Keys of the owner's organization with exactly one scope each. */
   readonly single: ReadonlyMap<Scope, Caller>;
   readonly withoutScope: Caller;
-  /** All scopes, but not on the target's server: on the other one. */
+  /** All scopes, only on the other server, not on the target's. */
   readonly limited: Caller;
-  /** All scopes, on the target's server alone. */
+  /** All scopes, only on the target's server. */
   readonly within: Caller;
-  /** All scopes, one request in a long while. */
+  /** All scopes, with a rate limit of one request in a long time. */
   readonly slow: Caller;
-  /** All scopes of an organization that was never given a wallet. */
+  /** All scopes; of an organization without a wallet. */
   readonly walletless: Caller;
   /** Servers of the owner. */
   readonly removedServerId: string;
@@ -48,8 +48,8 @@ export interface World {
   stop(): Promise<void>;
 }
 
-/** Starts the services and makes all of it. */
-export async function startWorld(env: Readonly<Record<string, string>> = {}): Promise<World> {
+/** Starts the services, and creates organizations, keys, servers and accounts. */
+export async function startContractHarness(env: Readonly<Record<string, string>> = {}): Promise<ContractHarness> {
   const stack = await startTestStack({
     env: {
       all: { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "", ...env },
@@ -69,7 +69,7 @@ export async function startWorld(env: Readonly<Record<string, string>> = {}): Pr
   }
 }
 
-async function furnish(stack: TestStack, directory: Producer): Promise<Omit<World, "stop">> {
+async function furnish(stack: TestStack, directory: Producer): Promise<Omit<ContractHarness, "stop">> {
   const [rich, poor] = await Promise.all([
     createOrganization(stack, { name: "Contract", credits: CREDITS }),
     createOrganization(stack, { name: "Poor", credits: 0 }),

@@ -6,7 +6,7 @@ const SECOND_MS = 1_000;
  * Limits how fast one socket is read (decisions, 10.5). Above its rate it is paused for as long as
  * the excess messages would have taken. No message is dropped.
  */
-export class ReadRate {
+export class ReadRateLimiter {
   readonly #perSecond: number;
   readonly #clock: Clock;
   #credit: number;
@@ -20,7 +20,7 @@ export class ReadRate {
   }
 
   /** Counts one message; returns for how many milliseconds to pause reading. */
-  take(): number {
+  countMessage(): number {
     const nowMs = this.#clock.nowMs();
     this.#credit = Math.min(this.#perSecond, this.#credit + ((nowMs - this.#atMs) * this.#perSecond) / SECOND_MS) - 1;
     this.#atMs = nowMs;

@@ -13,18 +13,18 @@ import { type Dispatcher, Pool } from "undici";
 /** Calls under way at once. */
 export const CONCURRENCY = 64;
 export const ACCOUNTS = 256;
-/** An account's balance holds this many deposits of one cent and far more. */
+/** The limit of a balance is far above this plus all deposits of one cent. */
 const INITIAL_BALANCE = 1_000;
 const CREDITS = 1_000_000_000;
 /**
- * What is answered 500 is sent again as the interface asks of callers, with the same key: a disk
- * that stalls for a second is not the end of a bench.
+ * A request that returns 500 is retried with the same key, as callers must: a disk that stalls for
+ * a second does not end a bench.
  */
 const MAX_TRIES = 5;
 const RETRY_AFTER_MS = 1_000;
 
-/** Servers and services of its own, and a caller. */
-export interface World {
+/** Its own servers and services, and a caller. */
+export interface AcceptHarness {
   readonly stack: Stack;
   readonly demo: Demo;
   readonly api: Pool;
@@ -34,10 +34,13 @@ export interface World {
 }
 
 /**
- * Starts everything with nothing in it, every service with `environment` besides; what a killed run
- * left behind is ended first.
+ * Starts empty servers and all services with `environment`. First stops the processes of a killed
+ * run.
  */
-export async function openWorld(stateDir: string, environment: Readonly<Record<string, string>>): Promise<World> {
+export async function startAcceptHarness(
+  stateDir: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<AcceptHarness> {
   await stopRecorded(stateDir);
   rmSync(stateDir, { recursive: true, force: true });
   const stack = await startStack({ stateDir, report: printedReport(), env: { all: environment } });
@@ -56,7 +59,7 @@ export async function openWorld(stateDir: string, environment: Readonly<Record<s
   }
 }
 
-/** A POST whose answer is a 2xx. */
+/** Sends a POST; throws unless the response is a 2xx. */
 export async function post<T>(pool: Pool, path: string, headers: Record<string, string>, body: object): Promise<T> {
   const { status, text } = await send(pool, {
     method: "POST",
@@ -68,9 +71,9 @@ export async function post<T>(pool: Pool, path: string, headers: Record<string, 
   return JSON.parse(text) as T;
 }
 
-async function get<T>(world: World, path: string): Promise<T> {
-  const headers = { authorization: world.authorization };
-  const { status, text } = await send(world.api, { method: "GET", path: `/api/v1/management${path}`, headers });
+async function get<T>(harness: AcceptHarness, path: string): Promise<T> {
+  const headers = { authorization: harness.authorization };
+  const { status, text } = await send(harness.api, { method: "GET", path: `/api/v1/management${path}`, headers });
   if (status !== 200) throw new Error(`${path} answered ${status} ${text}`);
   return JSON.parse(text) as T;
 }
@@ -114,11 +117,11 @@ function sendOnce(pool: Pool, options: Dispatcher.DispatchOptions): Promise<{ st
 }
 
 /** A deposit of one cent on any account; the id of its command. */
-export async function deposit(world: World): Promise<string> {
-  const account = world.accounts[Math.floor(Math.random() * world.accounts.length)] ?? "";
-  const path = `/api/v1/management/servers/${world.demo.serverId}/accounts/${account}/finance/deposits`;
-  const headers = { authorization: world.authorization, "idempotency-key": randomUUID() };
-  const { command } = await post<{ command: { id: string } }>(world.api, path, headers, {
+export async function deposit(harness: AcceptHarness): Promise<string> {
+  const account = harness.accounts[Math.floor(Math.random() * harness.accounts.length)] ?? "";
+  const path = `/api/v1/management/servers/${harness.demo.serverId}/accounts/${account}/finance/deposits`;
+  const headers = { authorization: harness.authorization, "idempotency-key": randomUUID() };
+  const { command } = await post<{ command: { id: string } }>(harness.api, path, headers, {
     amount: 0.01,
     requestId: "bench",
   });
@@ -126,8 +129,8 @@ export async function deposit(world: World): Promise<string> {
 }
 
 /** What the command is now. */
-export async function statusOf(world: World, commandId: string): Promise<string> {
-  return (await get<{ command: { status: string } }>(world, `/commands/${commandId}`)).command.status;
+export async function statusOf(harness: AcceptHarness, commandId: string): Promise<string> {
+  return (await get<{ command: { status: string } }>(harness, `/commands/${commandId}`)).command.status;
 }
 
 async function openAccounts(demo: Demo, api: Pool): Promise<string[]> {
