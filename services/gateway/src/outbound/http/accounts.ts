@@ -7,10 +7,10 @@ import {
   callRouteRaw,
   type CallOptions,
   type InternalClient,
-  issuesOfRefusal,
+  issuesFromResponse,
   streamRoute,
   tooManyConcurrentRequests,
-  unexpected,
+  unexpectedStatus,
 } from "@kapi/http";
 
 import { type Accounts, UNKNOWN_ID } from "../../domain/ports.ts";
@@ -46,9 +46,9 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
       const options = { ...ofServer(serverId), headers: callerHeaders(caller) };
       const response = await callRouteRaw(client, updateServerConfiguration, asked, options);
       if (response.status === OK) return { body: response.body };
-      const issues = issuesOfRefusal(response);
+      const issues = issuesFromResponse(response);
       if (issues !== null) return { issues };
-      throw unexpected(pathOf(updateServerConfiguration, asked), response.status);
+      throw unexpectedStatus(pathOf(updateServerConfiguration, asked), response.status);
     },
     accountBytes: (serverId, accountNumber) =>
       bodyOf(client, ACCOUNT_ROUTES.getTradingAccount, { params: { serverId, accountNumber } }, ofServer(serverId)),
@@ -60,7 +60,7 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
       if (status === OK) return body;
       if (body instanceof Readable) body.destroy();
       if (status === TOO_MANY_REQUESTS) throw tooManyConcurrentRequests();
-      throw unexpected(pathOf(listTradingAccounts, asked), status);
+      throw unexpectedStatus(pathOf(listTradingAccounts, asked), status);
     },
     ids: async (accounts) => {
       const asking = { ...checking, repeatable: true };

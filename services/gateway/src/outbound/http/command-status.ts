@@ -1,5 +1,12 @@
 import { COMMAND_STATUS_ROUTES, LATER, pathOf } from "@kapi/contracts";
-import { callRoute, callRouteRaw, DependencyError, type InternalClient, streamRoute, unexpected } from "@kapi/http";
+import {
+  callRoute,
+  callRouteRaw,
+  DependencyError,
+  type InternalClient,
+  streamRoute,
+  unexpectedStatus,
+} from "@kapi/http";
 import { batcher, monotonicClock } from "@kapi/kernel";
 
 import type { CommandStatus, KnownCommand } from "../../domain/ports.ts";
@@ -75,7 +82,7 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
       if (status === OK) return body;
       if (status === NOT_FOUND) return null;
       if (status === TOO_MANY_REQUESTS) return "no room";
-      throw unexpected(waitForCommand.path, status);
+      throw unexpectedStatus(waitForCommand.path, status);
     },
     lookUp: (commandId) => retryWhileLater(() => lookUp(commandId)),
     list: async (organizationId, serverId, query) => {
@@ -83,14 +90,14 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
       const { status, body } = await callRouteRaw(client, listCommands, asked, { organizationId });
       if (status === OK) return body;
       if (status === CONTENT_TOO_LARGE) return null;
-      throw unexpected(pathOf(listCommands, asked), status);
+      throw unexpectedStatus(pathOf(listCommands, asked), status);
     },
     stream: async (organizationId, serverId, query) => {
       const asked = { params: { serverId }, query: { organizationId, ...query } };
       const { status, body } = await streamRoute(client, streamCommands, asked);
       if (status === OK) return body;
       body.destroy();
-      throw unexpected(pathOf(streamCommands, asked), status);
+      throw unexpectedStatus(pathOf(streamCommands, asked), status);
     },
   };
 }
@@ -108,8 +115,10 @@ async function retryWhileLater<V>(load: () => Promise<V | typeof LATER>): Promis
   }
 }
 
-/** Splits a body into `count` lines, without copying; an empty line is null.
- * @throws DependencyError if the body has fewer lines. */
+/**
+ * Splits a body into `count` lines, without copying; an empty line is null.
+ * @throws DependencyError if the body has fewer lines.
+ */
 export function linesOf(body: Buffer, count: number): (Buffer | null | typeof LATER)[] {
   const lines: (Buffer | null | typeof LATER)[] = [];
   let start = 0;

@@ -1,5 +1,5 @@
 import { type InternalRoute, pathOf, type RouteRequest } from "@kapi/contracts";
-import { callRouteRaw, type CallOptions, type InternalClient, unexpected } from "@kapi/http";
+import { callRouteRaw, type CallOptions, type InternalClient, unexpectedStatus } from "@kapi/http";
 
 const OK = 200;
 const NOT_FOUND = 404;
@@ -17,7 +17,7 @@ export async function bodyOf<R extends InternalRoute>(
   const { status, body } = await callRouteRaw(client, route, asked, options);
   if (status === OK) return body;
   if (status === NOT_FOUND) return null;
-  throw unexpected(pathOf(route, asked), status);
+  throw unexpectedStatus(pathOf(route, asked), status);
 }
 
 /** The same, from an owner that has no 404 for it. */
@@ -28,6 +28,6 @@ export async function foundBodyOf<R extends InternalRoute>(
   options?: CallOptions,
 ): Promise<Buffer> {
   const body = await bodyOf(client, route, asked, options);
-  if (body === null) throw unexpected(pathOf(route, asked), NOT_FOUND);
+  if (body === null) throw unexpectedStatus(pathOf(route, asked), NOT_FOUND);
   return body;
 }

@@ -1,5 +1,5 @@
 import { pathOf } from "@kapi/contracts";
-import { callerHeaders, callRouteRaw, type InternalClient, refusalOf } from "@kapi/http";
+import { callerHeaders, callRouteRaw, type InternalClient, errorFromResponse } from "@kapi/http";
 
 import type { Webhooks } from "../../domain/ports.ts";
 
@@ -12,6 +12,6 @@ export function createWebhooks(client: InternalClient): Webhooks {
     const options = { organizationId, headers: callerHeaders(caller) };
     const response = await callRouteRaw(client, route, asked, options);
     if (response.status < CLIENT_ERRORS_FROM) return { body: response.body };
-    return { refusal: refusalOf(pathOf(route, asked), response) };
+    return { refusal: errorFromResponse(pathOf(route, asked), response) };
   };
 }
