@@ -9,7 +9,7 @@ import type { MainContext } from "@kapi/runtime";
 import { type Config, OWNER_CONNECTIONS } from "./config.ts";
 import { UNKNOWN_ID } from "./domain/ports.ts";
 import { registerReference } from "./inbound/http/reference.ts";
-import { refuseOtherMethods } from "./inbound/http/refused-methods.ts";
+import { rejectOtherMethods } from "./inbound/http/other-methods.ts";
 import { registerRoutes } from "./inbound/http/routes.ts";
 import { followAccountDeletions } from "./inbound/kafka/account-deletions.ts";
 import { createOperations } from "./operations/operations.ts";
@@ -61,7 +61,7 @@ const MAX_KNOWN_ACCOUNTS = 500_000;
 
 /** What only tests set otherwise. */
 export interface ServiceSettings {
-  readonly claims?: AdmissionSettings;
+  readonly admission?: AdmissionSettings;
 }
 
 /** Starts the gateway; ready once the directory has been read to its end. */
@@ -154,7 +154,7 @@ export async function startService(
     redis,
     directory,
     clock,
-    settings: settings.claims ?? { ...ADMISSION_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
+    settings: settings.admission ?? { ...ADMISSION_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
   });
   const operations = createOperations({
     prices: directory.prices,
@@ -196,7 +196,7 @@ export async function startService(
   const isStopping = (): boolean => health.isStopping;
   const routeNeeds = { directory, admission, refunds, wallets, clock, logger, isStopping, maxStreamMs: MAX_STREAM_MS };
   registerRoutes(app, routeNeeds, operations);
-  refuseOtherMethods(app);
+  rejectOtherMethods(app);
   registerReference(app);
   return scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
 }

@@ -1,30 +1,32 @@
-/** What becomes of the claims of requests, counted once each. */
+/** Counts the outcomes of idempotency records, once for each record of a request. */
 import type { RecordOutcome } from "@kapi/admission";
 import { counter } from "@kapi/runtime";
 
-const claims = counter(
+const records = counter(
   "gateway.claims",
-  "Claims on idempotency keys that were decided, by `outcome` (claimed, taken_over: of an abandoned one, duplicate, mismatch, open, untouched), `late`: held, and no longer this request's to answer, and `unconfirmed`: answered with passwords, which Redis could not be reached to confirm",
+  "Idempotency records by `outcome`: claimed (created), taken_over (reclaimed), duplicate, mismatch, open, untouched (skipped), late (open for too long, so no 202 was sent), unconfirmed (passwords were sent, and Redis could not confirm it)",
   "{claim}",
 );
 
-/** Names that the metric has for outcomes, where they differ: dashboards and alerts go by them. */
+/**
+ * Labels of outcomes that differ from the names in code: dashboards and alerts use these labels.
+ */
 const LABELS: Partial<Record<RecordOutcome["kind"], string>> = {
   created: "claimed",
   reclaimed: "taken_over",
   skipped: "untouched",
 };
 
-export function countClaims(outcomes: readonly RecordOutcome[]): void {
-  for (const { kind } of outcomes) claims.add(1, { outcome: LABELS[kind] ?? kind });
+export function countRecordOutcomes(outcomes: readonly RecordOutcome[]): void {
+  for (const { kind } of outcomes) records.add(1, { outcome: LABELS[kind] ?? kind });
 }
 
-/** Claims whose passwords are being sent while Redis cannot be reached to confirm it. */
-export function countUnconfirmedClaims(count: number): void {
-  claims.add(count, { outcome: "unconfirmed" });
+/** Records whose passwords are sent although Redis could not confirm it. */
+export function countUnconfirmedRecords(count: number): void {
+  records.add(count, { outcome: "unconfirmed" });
 }
 
-/** Claims whose 202 would have come too late. */
-export function countLateClaims(count: number): void {
-  claims.add(count, { outcome: "late" });
+/** Records that were open for too long, so that no 202 was sent. */
+export function countLateRecords(count: number): void {
+  records.add(count, { outcome: "late" });
 }

@@ -77,8 +77,8 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
     read: (organizationId, commandId) => retryWhileLater(() => read({ organizationId, commandId })),
     wait: async (organizationId, commandId, { timeoutMs, signal }) => {
       const options = { timeoutMs: timeoutMs + WAIT_ANSWER_MS, repeatable: true, signal };
-      const asked = { body: { organizationId, commandId, timeoutMs } };
-      const { status, body } = await callRouteRaw(waitingClient, waitForCommand, asked, options);
+      const request = { body: { organizationId, commandId, timeoutMs } };
+      const { status, body } = await callRouteRaw(waitingClient, waitForCommand, request, options);
       if (status === OK) return body;
       if (status === NOT_FOUND) return null;
       if (status === TOO_MANY_REQUESTS) return "no room";
@@ -86,18 +86,18 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
     },
     lookUp: (commandId) => retryWhileLater(() => lookUp(commandId)),
     list: async (organizationId, serverId, query) => {
-      const asked = { params: { serverId }, query: { organizationId, ...query } };
-      const { status, body } = await callRouteRaw(client, listCommands, asked, { organizationId });
+      const request = { params: { serverId }, query: { organizationId, ...query } };
+      const { status, body } = await callRouteRaw(client, listCommands, request, { organizationId });
       if (status === OK) return body;
       if (status === CONTENT_TOO_LARGE) return null;
-      throw unexpectedStatus(pathOf(listCommands, asked), status);
+      throw unexpectedStatus(pathOf(listCommands, request), status);
     },
     stream: async (organizationId, serverId, query) => {
-      const asked = { params: { serverId }, query: { organizationId, ...query } };
-      const { status, body } = await streamRoute(client, streamCommands, asked);
+      const request = { params: { serverId }, query: { organizationId, ...query } };
+      const { status, body } = await streamRoute(client, streamCommands, request);
       if (status === OK) return body;
       body.destroy();
-      throw unexpectedStatus(pathOf(streamCommands, asked), status);
+      throw unexpectedStatus(pathOf(streamCommands, request), status);
     },
   };
 }

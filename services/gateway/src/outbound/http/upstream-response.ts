@@ -5,29 +5,29 @@ const OK = 200;
 const NOT_FOUND = 404;
 
 /**
- * The exact body of an owner's answer, or null where it answers 404. Every other status is a
- * DependencyError: what the gateway asks for was checked before.
+ * The exact body of an owner's response, or null for 404. Every other status is a DependencyError:
+ * the gateway has validated the request.
  */
-export async function bodyOf<R extends InternalRoute>(
+export async function optionalBodyOf<R extends InternalRoute>(
   client: InternalClient,
   route: R,
-  asked: RouteRequest<R>,
+  request: RouteRequest<R>,
   options?: CallOptions,
 ): Promise<Buffer | null> {
-  const { status, body } = await callRouteRaw(client, route, asked, options);
+  const { status, body } = await callRouteRaw(client, route, request, options);
   if (status === OK) return body;
   if (status === NOT_FOUND) return null;
-  throw unexpectedStatus(pathOf(route, asked), status);
+  throw unexpectedStatus(pathOf(route, request), status);
 }
 
-/** The same, from an owner that has no 404 for it. */
-export async function foundBodyOf<R extends InternalRoute>(
+/** The exact body of an owner's response, for a route without 404. */
+export async function requiredBodyOf<R extends InternalRoute>(
   client: InternalClient,
   route: R,
-  asked: RouteRequest<R>,
+  request: RouteRequest<R>,
   options?: CallOptions,
 ): Promise<Buffer> {
-  const body = await bodyOf(client, route, asked, options);
-  if (body === null) throw unexpectedStatus(pathOf(route, asked), NOT_FOUND);
+  const body = await optionalBodyOf(client, route, request, options);
+  if (body === null) throw unexpectedStatus(pathOf(route, request), NOT_FOUND);
   return body;
 }
