@@ -1,6 +1,6 @@
 import type { Admission } from "@kapi/admission";
 import { DEFAULT_PRICES, OPERATIONS, type Prices, queuedCommand } from "@kapi/contracts";
-import { systemClock } from "@kapi/kernel";
+import { OrganizationSlots, systemClock } from "@kapi/kernel";
 import { commandMessage, keyEntry } from "@kapi/testkit";
 import { expect, it, vi } from "vitest";
 
@@ -18,9 +18,10 @@ const admit = vi.fn(() => Promise.resolve({ charged: 1, remaining: 9 }));
 const operation = getCommand({
   commandStatus: { read, wait },
   admission: { recordedMessage: () => Promise.resolve(MESSAGE) },
-  clock: { nowMs: () => Date.now() },
+  clock: systemClock,
   isStopping: () => false,
-} as unknown as Parameters<typeof getCommand>[0]);
+  waits: new OrganizationSlots({ perOrganization: 1 }),
+});
 
 function callOf(serverIds: readonly string[] | null, query: object = {}): Call {
   const { entry: key } = keyEntry({

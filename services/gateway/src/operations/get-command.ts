@@ -21,7 +21,10 @@ const STATUS_MEMBER = Buffer.from('"status":"');
 /** First letters of the open states `queued` and `leased`; no final state begins with them. */
 const OPEN_STATES: ReadonlySet<number | undefined> = new Set(Buffer.from("ql"));
 
-type GetCommandDependencies = Pick<Dependencies, "admission" | "clock" | "commandStatus" | "isStopping" | "waits">;
+interface GetCommandDependencies extends Pick<Dependencies, "clock" | "isStopping" | "waits"> {
+  readonly admission: Pick<Dependencies["admission"], "recordedMessage">;
+  readonly commandStatus: Pick<Dependencies["commandStatus"], "read" | "wait">;
+}
 
 /**
  * GET a command: command-status's response, unchanged. A command that command-status does not have
@@ -45,7 +48,7 @@ export function getCommand(dependencies: GetCommandDependencies): Operation {
 }
 
 async function findCommand(
-  { commandStatus, admission }: Pick<Dependencies, "admission" | "commandStatus">,
+  { commandStatus, admission }: Pick<GetCommandDependencies, "admission" | "commandStatus">,
   organizationId: string,
   commandId: string,
 ): Promise<Buffer | null> {
@@ -90,7 +93,7 @@ async function waitUntilFinal(
 }
 
 async function waitInSlices(
-  { commandStatus, clock, isStopping }: GetCommandDependencies,
+  { commandStatus, clock, isStopping }: Pick<GetCommandDependencies, "clock" | "commandStatus" | "isStopping">,
   call: Call,
   commandId: string,
   found: Buffer,

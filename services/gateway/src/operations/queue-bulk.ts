@@ -126,7 +126,7 @@ function withCurrentTimes(outcome: RecordOutcome, nowMs: number): RecordOutcome 
  * current command.
  */
 async function answerAll(
-  dependencies: QueueDependencies,
+  dependencies: Pick<QueueDependencies, "admission" | "commandLog" | "commandStatus">,
   call: Call,
   items: readonly Item[],
   outcomes: readonly RecordOutcome[],
@@ -162,7 +162,7 @@ function isHeld(outcome: RecordOutcome): outcome is Held {
  * is final already.
  */
 async function publishHeld(
-  dependencies: QueueDependencies,
+  dependencies: Pick<QueueDependencies, "commandLog">,
   call: Call,
   { message, record }: Item,
   outcome: RecordOutcome,
@@ -175,7 +175,7 @@ async function publishHeld(
 
 /** The envelope of one item. It has the passwords only if this request holds the item. */
 async function envelopeOf(
-  dependencies: QueueDependencies,
+  dependencies: Pick<QueueDependencies, "commandStatus">,
   { request, message, known }: Item,
   outcome: RecordOutcome,
 ): Promise<Readonly<Record<string, unknown>>> {

@@ -126,7 +126,7 @@ export async function queueCommand(
 
 /** The command of a request. `contract` has its path and price. */
 export function proposedCommandOf(
-  dependencies: QueueDependencies,
+  dependencies: Pick<QueueDependencies, "clock" | "derivationKeys" | "fingerprintKey" | "prices" | "sealingKeys">,
   call: Call,
   request: QueueRequest,
   contract: Pick<OperationContract, "path" | "price">,
@@ -173,7 +173,7 @@ export interface EarlierRequest {
  * have changed since.
  */
 export async function findEarlierRequest(
-  dependencies: QueueDependencies,
+  dependencies: Pick<QueueDependencies, "admission" | "clock" | "commandStatus">,
   request: QueueRequest,
   proposed: ProposedCommand,
 ): Promise<EarlierRequest> {
@@ -301,7 +301,7 @@ export function reclaimedMessage(message: AnyCommandMessage, nowMs: number): Any
  * already.
  */
 async function reclaim(
-  dependencies: QueueDependencies,
+  dependencies: Pick<QueueDependencies, "admission" | "clock" | "commandLog" | "commandStatus">,
   call: Call,
   request: QueueRequest,
   message: AnyCommandMessage | null,
@@ -346,7 +346,7 @@ async function accepted(
  * @throws ApiError DEPENDENCY_UNAVAILABLE if one was open for too long, so that no 202 may be sent.
  */
 export async function completeRecords(
-  admission: Dependencies["admission"],
+  admission: Pick<Dependencies["admission"], "confirmCompleted" | "markCompleted">,
   call: Call,
   completed: CompletedRecords,
 ): Promise<void> {
