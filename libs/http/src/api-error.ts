@@ -1,26 +1,27 @@
 import { type ErrorBody, type ErrorCode, ERRORS, HEADERS, type Issue } from "@kapi/contracts";
 
-/** What Retry-After says where an organization has its share already, in seconds. */
+/** Retry-After of a request above its organization's share, in seconds. */
 const SHARE_RETRY_AFTER_SECONDS = "1";
 
 /** Details of an error besides the entry of the catalogue. */
 export interface ApiErrorOptions {
-  /** The public text, where the catalogue's has a `<…>` to fill in or the place knows better. */
+  /** The public text, if the catalogue's text has a `<…>` to fill in or is less exact. */
   readonly text?: string;
   /**
-   * Another status than the catalogue's: a reused key is 409 on create and bulk (decisions, 2.3).
+   * The status, if it differs from the catalogue: a reused key is 409 on create and bulk
+   * (decisions, 2.3).
    */
   readonly status?: number;
   readonly issues?: readonly Issue[];
-  /** Headers of the answer, such as Retry-After. */
+  /** Headers of the response, such as Retry-After. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Why, for the log only. */
+  /** The cause, for the log only. */
   readonly cause?: unknown;
 }
 
 /**
- * An answer that is an error: a code of the closed catalogue, which gives status and text
- * (decisions, 1.2).
+ * An error response: its code is in the closed catalogue, which gives status and text (decisions,
+ * 1.2).
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -39,7 +40,7 @@ export class ApiError extends Error {
   }
 
   /**
-   * The body of the answer: `error`, and `issues` when a schema refused the request; nothing else.
+   * The response body: `error`, and `issues` if a schema rejected the request.
    */
   body(): ErrorBody {
     return this.issues === undefined ? { error: this.message } : { error: this.message, issues: this.issues };
@@ -47,7 +48,7 @@ export class ApiError extends Error {
 }
 
 /**
- * The answer above an organization's share of something: 429, not billed, to be sent again
+ * The error of a request above its organization's share: 429 with Retry-After, not billed
  * (decisions, 1.7).
  */
 export function tooManyConcurrentRequests(cause?: unknown): ApiError {

@@ -5,11 +5,11 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 
 import { ApiError } from "./api-error.ts";
 
-/** Largest body that is read, in bytes (decisions, 1.4). */
+/** Maximum size of a request body, in bytes (decisions, 1.4). */
 export const MAX_BODY_BYTES = 1_048_576;
 /**
- * How much of a body that is too large is read and thrown away, in bytes, so that its sender gets
- * to read the answer; of a larger one the connection is closed after the answer.
+ * Maximum size of a too large body that is read and discarded, in bytes, so that its sender can
+ * read the response. Above it, the connection is closed after the response.
  */
 const MAX_DRAINED_BYTES = 16 * MAX_BODY_BYTES;
 
@@ -20,16 +20,16 @@ type Payload = Pick<IncomingMessage, "on" | "off" | "resume" | "pause" | "header
 type Done = (error: Error | null, body?: unknown) => void;
 
 /**
- * When a malformed body is rejected: `at-once`, before the handler; or `when-parsed`, by the
- * `parse` of the handler, because 401, 403, 429 and 402 come first (decisions, 1.1) and the answer
- * costs credits (decisions, 7.1).
+ * When a malformed body is rejected. `at-once`: before the handler. `when-parsed`: by the `parse`
+ * of the handler, because 401, 403, 429 and 402 come first (decisions, 1.1) and the response costs
+ * credits (decisions, 7.1).
  */
 export type BodyErrors = "at-once" | "when-parsed";
 
 /**
- * Takes the reading of bodies over from Fastify. `request.body` becomes undefined for an empty
- * body, the parsed JSON, or the ApiError that it deserves: a wrong content type, text that is no
- * JSON, more than {@link MAX_BODY_BYTES}.
+ * Replaces Fastify's body parsers. `request.body` is undefined for an empty body, else the parsed
+ * JSON, or an ApiError: for a wrong content type, malformed JSON, or more than {@link
+ * MAX_BODY_BYTES}.
  */
 export function installBodyParser(app: FastifyInstance, bodyErrors: BodyErrors): void {
   const parseJson = app.getDefaultJsonParser("remove", "remove");
@@ -57,8 +57,8 @@ export function installBodyParser(app: FastifyInstance, bodyErrors: BodyErrors):
 }
 
 /**
- * Leaves one of two content types in the request's headers, so that Fastify never refuses one
- * itself, in its own form and before the caller is known.
+ * Replaces the content type by one of two that have a parser. Else Fastify would reject the request
+ * in its own form, before the caller is known.
  */
 export function normalizeContentType(headers: IncomingMessage["headers"]): void {
   const given = headers["content-type"];
@@ -68,17 +68,17 @@ export function normalizeContentType(headers: IncomingMessage["headers"]): void 
 }
 
 /**
- * Reads a body whole: null when it is empty, an ApiError when it is too large or broke off. Calls
- * `done` once.
+ * Reads a whole body and calls `done` once: with null if it is empty, with an ApiError if it is too
+ * large or incomplete.
  */
 function readBody(payload: Payload, done: (body: Buffer | ApiError | null) => void): void {
   const chunks: Buffer[] = [];
   let length = 0;
   const finish = (body: Buffer | ApiError | null): void => {
-    payload.off("data", take).off("end", end).off("error", breakOff).off("close", breakOff);
+    payload.off("data", onData).off("end", onEnd).off("error", onAborted).off("close", onAborted);
     done(body);
   };
-  const take = (chunk: Buffer): void => {
+  const onData = (chunk: Buffer): void => {
     length += chunk.length;
     if (length <= MAX_BODY_BYTES) {
       chunks.push(chunk);
@@ -90,16 +90,17 @@ function readBody(payload: Payload, done: (body: Buffer | ApiError | null) => vo
       finish(new ApiError("BODY_TOO_LARGE", { headers: { connection: "close" } }));
     }
   };
-  const end = (): void => {
+  const onEnd = (): void => {
     if (length > MAX_BODY_BYTES) finish(new ApiError("BODY_TOO_LARGE"));
     else if (length === 0) finish(null);
     else finish(chunks.length === 1 ? (chunks[0] ?? null) : Buffer.concat(chunks, length));
   };
-  const breakOff = (): void => finish(new ApiError("INVALID_JSON", { cause: new Error("the body broke off") }));
+  const onAborted = (): void =>
+    finish(new ApiError("INVALID_JSON", { cause: new Error("the connection closed before the end of the body") }));
   if (Number(payload.headers["content-length"]) > MAX_DRAINED_BYTES) {
     finish(new ApiError("BODY_TOO_LARGE", { headers: { connection: "close" } }));
     return;
   }
-  payload.on("data", take).on("end", end).on("error", breakOff).on("close", breakOff);
+  payload.on("data", onData).on("end", onEnd).on("error", onAborted).on("close", onAborted);
   payload.resume();
 }

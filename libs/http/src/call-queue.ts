@@ -5,12 +5,13 @@ import { tooManyConcurrentRequests } from "./api-error.ts";
 import type { Call } from "./call.ts";
 
 export interface CallLimits {
-  /** Maximum number of calls under way at once. */
+  /** Maximum number of concurrent calls. */
   readonly maxRunning: number;
   /** Maximum number of calls that wait. */
   readonly maxWaiting: number;
-  /** The same of one organization's calls. */
+  /** Maximum number of concurrent calls of one organization. */
   readonly maxRunningPerOrganization: number;
+  /** Maximum number of calls of one organization that wait. */
   readonly maxWaitingPerOrganization: number;
 }
 
@@ -20,9 +21,9 @@ interface Waiting {
 }
 
 /**
- * Sends a limited number of calls at once. The others wait here, and organizations take turns. A
- * call whose deadline passed while it waited is never sent: undici's own queue would send it, and
- * close a connection to take it back.
+ * Limits the number of concurrent calls. Further calls wait, and organizations take turns. A call
+ * whose deadline passes while it waits is never sent. undici's own queue would send such a call,
+ * and close a connection to cancel it.
  */
 export class CallQueue {
   readonly #dispatcher: () => Dispatcher;
@@ -41,15 +42,15 @@ export class CallQueue {
   }
 
   /**
-   * Sends the call now or when its turn comes. The outcome is the call's `response`. A call too
-   * many fails at once, with TOO_MANY_CONCURRENT_REQUESTS where its organization alone has too
-   * many.
+   * Sends the call now, or when its turn comes. The result is in `call.response`. If the queue is
+   * full, the call fails at once; if only its organization's share is full, with
+   * TOO_MANY_CONCURRENT_REQUESTS.
    */
   send(options: Dispatcher.DispatchOptions, call: Call, organizationId: string): void {
-    // While a slot is free, every organization that waits has its share already.
+    // If a slot is free, every organization that waits already holds its share.
     const release = this.#slots.take(organizationId);
     if (release !== null) return this.#run({ options, call }, release);
-    // Deadlines pass in about the order of the calls.
+    // Deadlines pass in about the order of the calls: if the first call has not expired, none has.
     if (this.#isFull(organizationId) && this.#turns.firstOf(organizationId)?.call.settled === true) {
       this.#turns.remove(organizationId, (waiting) => waiting.call.settled);
     }

@@ -5,7 +5,7 @@ import type { Dispatcher } from "undici";
 import { ApiError } from "./api-error.ts";
 import { DependencyError } from "./dependency-error.ts";
 
-/** An answer as it came: its body is the bytes that were sent. */
+/** A response whose body is the bytes that were received. */
 export interface InternalResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -13,13 +13,12 @@ export interface InternalResponse {
 }
 
 /**
- * One call under one deadline that covers all of it: waiting for a connection, sending, and reading
- * the answer to its end. It speaks to undici's dispatcher directly: no stream and no
- * AbortController are made per call.
+ * One call. Its deadline covers waiting for a connection, sending, and reading the whole response.
+ * It uses undici's dispatcher directly, so a call needs neither a stream nor an AbortController.
  */
 export class Call implements Dispatcher.DispatchHandler {
   readonly response: Promise<InternalResponse>;
-  /** Called once, when the connection is free for another call. */
+  /** Called once, when the connection is free for the next call. */
   onFinished: (() => void) | null = null;
   readonly #what: string;
   readonly #maxBytes: number;
@@ -33,7 +32,7 @@ export class Call implements Dispatcher.DispatchHandler {
   #status = 0;
   #headers: IncomingHttpHeaders = {};
 
-  /** `onLate` is called when the deadline passes without an answer to a request that was sent. */
+  /** `onLate` is called if the deadline passes without a response to a request that was sent. */
   constructor(what: string, options: { timeoutMs: number; maxBytes: number; onLate?: () => void }) {
     this.#what = what;
     this.#maxBytes = options.maxBytes;
@@ -43,19 +42,19 @@ export class Call implements Dispatcher.DispatchHandler {
     this.#reject = reject;
     this.#timer = setTimeout(() => {
       this.fail(new Error(`no answer within ${options.timeoutMs} ms`));
-      // A call that never got a connection says nothing about those that there are.
+      // A call that never got a connection does not tell that a connection is dead.
       if (this.#controller !== null) options.onLate?.();
     }, options.timeoutMs);
   }
 
-  /** Whether the caller has its answer, or its error. */
+  /** Whether `response` is resolved or rejected. */
   get settled(): boolean {
     return this.#settled;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#settled) controller.abort(new Error(`${this.#what}: given up`));
+    if (this.#settled) controller.abort(new Error(`${this.#what}: the call was cancelled`));
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
@@ -84,8 +83,8 @@ export class Call implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Ends the call, at the other side too if it is under way: with `cause` where that is an
-   * ApiError, else with a DependencyError. A call that has ended stays as it is.
+   * Fails the call, and aborts it at the other side if it was sent. `response` rejects with `cause`
+   * if that is an ApiError, else with a DependencyError. Does nothing if the call is settled.
    */
   fail(cause: Error): void {
     if (this.#settled) return;
@@ -95,7 +94,7 @@ export class Call implements Dispatcher.DispatchHandler {
     this.#controller?.abort(cause);
   }
 
-  /** Tells that the connection is free; only the first time counts. */
+  /** Reports once that the connection is free. */
   finish(): void {
     const { onFinished } = this;
     this.onFinished = null;

@@ -8,11 +8,11 @@ it.each<Caller>([
   { actor, address: "203.0.113.7" },
   { actor: { type: "user", id: "0197a3c2-5b1e-7c44-9f0e-2a8d4be61f01" }, address: "2001:db8::7" },
   { actor, address: null },
-])("%j arrives as it was sent", (caller) => {
+])("callerOf reads what callerHeaders wrote: %j", (caller) => {
   expect(callerOf(callerHeaders(caller))).toEqual(caller);
 });
 
-it("is nobody where the headers name none, and from nowhere where the address is malformed", () => {
+it("callerOf returns null without a valid actor, and a null address if the address is malformed", () => {
   expect(callerOf({})).toBeNull();
   expect(callerOf({ "x-kapi-actor": "robot/1" })).toBeNull();
   expect(callerOf({ "x-kapi-actor": "key/a", "x-kapi-address": "<script>" })).toEqual({
@@ -21,7 +21,7 @@ it("is nobody where the headers name none, and from nowhere where the address is
   });
 });
 
-it("has an IPv6 address without its zone, which has any length", () => {
+it("an IPv6 address is returned without its zone, which may have any length", () => {
   const zone = `%${"a".repeat(100)}`;
   expect(callerOf({ "x-kapi-actor": "key/a", "x-kapi-address": `fe80::1${zone}` })?.address).toBe("fe80::1");
   expect(addressOf({ ip: `fe80::1${zone}` })).toBe("fe80::1");
@@ -33,6 +33,6 @@ it.each([
   ["203.0.113.7", "203.0.113.7"],
   ["2001:db8::7", "2001:db8::7"],
   ["unknown", null],
-])("the address %s of a request is %s", (ip, address) => {
+])("addressOf a request from %s is %s", (ip, address) => {
   expect(addressOf({ ip })).toBe(address);
 });

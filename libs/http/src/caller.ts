@@ -3,22 +3,22 @@ import { isIP } from "node:net";
 
 import { type Actor, actorFromText, actorToText } from "@kapi/contracts";
 
-/** Who asks for a change, and from where: what a service that is asked by another one records. */
+/** Who requests a change, and from where: what the called service records. */
 export interface Caller {
   readonly actor: Actor;
-  /** The network address that the request came from; null where it is not known. */
+  /** The network address that the request came from; null if unknown. */
   readonly address: string | null;
 }
 
 /** Internal headers: the actor as `<type>/<id>`, and the caller's network address. */
 export const CALLER_HEADERS = { actor: "x-kapi-actor", address: "x-kapi-address" } as const;
 
-/** How a socket for both versions of IP writes an IPv4 address. */
+/** The prefix of an IPv4 address on a socket for both versions of IP. */
 const MAPPED_IPV4 = /^::ffff:(?=\d+\.)/i;
-/** After `%`: the interface that a link-local IPv6 address was met on. Its name has any length. */
+/** After `%`: the network interface of a link-local IPv6 address. Its name may have any length. */
 const ZONE = /%.*$/s;
 
-/** The headers that tell another service of the caller. */
+/** The headers that name the caller to another service. */
 export function callerHeaders({ actor, address }: Caller): Record<string, string> {
   return {
     [CALLER_HEADERS.actor]: actorToText(actor) ?? "",
@@ -26,7 +26,7 @@ export function callerHeaders({ actor, address }: Caller): Record<string, string
   };
 }
 
-/** The caller of a request between services; null where a process of release 0.1.0 sent it. */
+/** The caller of a request between services; null if a process of release 0.1.0 sent it. */
 export function callerOf(headers: IncomingHttpHeaders): Caller | null {
   const named = headers[CALLER_HEADERS.actor];
   const actor = typeof named === "string" ? actorFromText(named) : null;
@@ -35,8 +35,9 @@ export function callerOf(headers: IncomingHttpHeaders): Caller | null {
 }
 
 /**
- * The network address of a request without a zone, an IPv4 address in its own form; null where it
- * is not known. Fastify has none for a caller who is gone, whatever its types say.
+ * The network address of a request, without zone and without the prefix of a mapped IPv4 address;
+ * null if unknown. `ip` is undefined if the caller has disconnected, although Fastify's types
+ * exclude it.
  */
 export function addressOf({ ip }: { readonly ip: string | undefined }): string | null {
   const address = (ip ?? "").replace(ZONE, "");

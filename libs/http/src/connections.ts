@@ -1,14 +1,13 @@
 /**
- * The connections to one service. A connection can be dead without having been closed, and its
- * neighbours with it: after a call that got no answer in time all of them are replaced, so that
- * only calls that were under way then wait in vain. Calls on the earlier connections that are slow,
- * and not dead, end as they would have.
+ * The connections to one service. Connections can be dead without being closed. So after a call
+ * without a response in time all of them are replaced: new calls use new connections. Calls on the
+ * earlier connections continue, and complete if those are only slow.
  */
 import type { SecureContext } from "node:tls";
 
 import { Pool } from "undici";
 
-/** How long calls under way may go on after the stop, in milliseconds. */
+/** How long running calls may continue after the stop, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 5_000;
 
 export interface ConnectionOptions {
@@ -17,8 +16,7 @@ export interface ConnectionOptions {
   readonly connectTimeoutMs: number;
   readonly keepAliveMs: number;
   /**
-   * Has the authorities that may have signed the certificate; those that Node knows where it is
-   * undefined.
+   * The certificate authorities that are trusted; undefined: those that Node trusts.
    */
   readonly secureContext: SecureContext | undefined;
 }
@@ -26,7 +24,7 @@ export interface ConnectionOptions {
 export class Connections {
   readonly #options: ConnectionOptions;
   #current: Pool;
-  /** Replaced ones with calls under way. */
+  /** Replaced pools with running calls. */
   readonly #replaced = new Set<Pool>();
 
   constructor(options: ConnectionOptions) {
@@ -34,12 +32,12 @@ export class Connections {
     this.#current = this.#open();
   }
 
-  /** Those for new calls. */
+  /** The pool for new calls. */
   get current(): Pool {
     return this.#current;
   }
 
-  /** A call that was sent over `pool` got no answer in time. */
+  /** Replaces `pool` after a call on it got no response in time. */
   replace(pool: Pool): void {
     if (pool !== this.#current) return;
     this.#replaced.add(pool);
@@ -48,7 +46,7 @@ export class Connections {
     this.#current = this.#open();
   }
 
-  /** Lets calls under way finish within {@link CLOSE_TIMEOUT_MS}, then ends them. */
+  /** Lets running calls finish within {@link CLOSE_TIMEOUT_MS}, then aborts them. */
   async close(): Promise<void> {
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);

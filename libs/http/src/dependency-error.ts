@@ -1,11 +1,10 @@
 /**
- * Something this process depends on could not do its part: it was not reached, took too long, or
- * failed. The caller may try again: answered as 500 DEPENDENCY_UNAVAILABLE with Retry-After
- * (decisions, 1.5).
+ * A dependency of this process was unreachable, too slow, or failed. The caller may retry: the
+ * response is 500 DEPENDENCY_UNAVAILABLE with Retry-After (decisions, 1.5).
  */
 export class DependencyError extends Error {
   override readonly name = "DependencyError";
-  /** The status it answered with, where it answered at all. */
+  /** The status of its response, if there was one. */
   readonly status: number | undefined;
 
   constructor(message: string, options: { status?: number; cause?: unknown } = {}) {

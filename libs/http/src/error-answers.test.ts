@@ -11,14 +11,14 @@ async function answerTo(code: string): Promise<string> {
   return Buffer.concat(await socket.toArray()).toString();
 }
 
-test("a request that did not arrive in time may be sent again: perhaps it was this process that stood still", async () => {
+test("a request that did not arrive in time is 500 with Retry-After: this process may have been paused", async () => {
   const answer = await answerTo("ERR_HTTP_REQUEST_TIMEOUT");
   expect(answer).toMatch(/^HTTP\/1\.1 500 Internal Server Error\r\n[^]*x-error-code: DEPENDENCY_UNAVAILABLE/);
   expect(answer).toMatch(/\r\nretry-after: 1\r\n/i);
   expect(answer).toMatch(/\r\nconnection: close\r\n/);
 });
 
-test("what is no HTTP is the caller's mistake", async () => {
+test("malformed HTTP is 400 VALIDATION_FAILED", async () => {
   expect(await answerTo("HPE_INVALID_METHOD")).toMatch(
     /^HTTP\/1\.1 400 Bad Request\r\n[^]*x-error-code: VALIDATION_FAILED/,
   );

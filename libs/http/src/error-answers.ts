@@ -9,22 +9,22 @@ import { ApiError } from "./api-error.ts";
 import { DependencyError } from "./dependency-error.ts";
 
 export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
-/** What Retry-After says when a dependency is down, in seconds (decisions, 1.5). */
+/** Retry-After while a dependency is down, in seconds (decisions, 1.5). */
 const RETRY_AFTER_SECONDS = "1";
 
-/** The one table from what was thrown to what is answered. */
+/** Maps every thrown error to the error response. */
 export function toApiError(error: unknown, isDependencyFailure: (error: unknown) => boolean): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof DependencyError || isDependencyFailure(error)) {
     const headers = { [HEADERS.retryAfter]: RETRY_AFTER_SECONDS };
     return new ApiError("DEPENDENCY_UNAVAILABLE", { headers, cause: error });
   }
-  return isRefusedByFastify(error)
+  return isFastifyClientError(error)
     ? new ApiError("VALIDATION_FAILED", { cause: error })
     : new ApiError("INTERNAL", { cause: error });
 }
 
-/** Answers with the error and logs what only we can fix: 5xx, with the cause. */
+/** Sends the error response. A 5xx is logged with its cause. */
 export function sendError(error: ApiError, request: FastifyRequest, reply: FastifyReply, logger: Logger): void {
   if (error.status >= 500) {
     const entry = {
@@ -41,14 +41,13 @@ export function sendError(error: ApiError, request: FastifyRequest, reply: Fasti
   reply.send(JSON.stringify(error.body()));
 }
 
-/** Answers what is not even HTTP, or came too slowly, and closes the connection. */
+/** Answers malformed HTTP, or a request that did not arrive in time, and closes the connection. */
 export function answerBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
     return;
   }
-  // Also where this process stood still meanwhile, and the request is whole: the caller may send it
-  // again.
+  // Not the caller's mistake if this process was paused meanwhile: the caller may retry.
   const isLate = error.code === "ERR_HTTP_REQUEST_TIMEOUT";
   const answer = isLate
     ? new ApiError("DEPENDENCY_UNAVAILABLE")
@@ -66,8 +65,8 @@ export function answerBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, r
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
-/** Errors of Fastify itself, such as a header that it cannot read: the caller's mistake. */
-function isRefusedByFastify(error: unknown): boolean {
+/** Whether Fastify itself rejected the request, for example for a malformed header. */
+function isFastifyClientError(error: unknown): boolean {
   if (!(error instanceof Error) || !("code" in error) || !("statusCode" in error)) return false;
   const { code, statusCode } = error;
   return typeof code === "string" && code.startsWith("FST_ERR_") && typeof statusCode === "number" && statusCode < 500;

@@ -5,7 +5,7 @@ export * from "./internal-auth.ts";
 export * from "./internal-client.ts";
 export * from "./internal-routes.ts";
 export * from "./listen.ts";
-export * from "./owner-answers.ts";
+export * from "./owner-responses.ts";
 export * from "./parse.ts";
 export * from "./server.ts";
 export * from "./service-callers.ts";

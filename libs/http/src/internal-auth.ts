@@ -5,7 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { ApiError } from "./api-error.ts";
 
 /**
- * The header by which trading servers know kapi, and by which services of 0.1.0 know each other.
+ * The header with the token of kapi at trading servers, and of services of release 0.1.0.
  */
 export const INTERNAL_TOKEN_HEADER = "x-internal-token";
 const INTERNAL_PREFIX = "/internal/";
@@ -16,9 +16,9 @@ export function tokenCredentials(token: string): Readonly<Record<string, string>
 }
 
 /**
- * Lets nobody into the routes under `prefix` (default /internal/) without the token in
- * `x-internal-token`; 401 else, before the body is read. What counts is the route that was found,
- * not the path as written, which may be encoded in many ways.
+ * Requires the token in `x-internal-token` for the routes under `prefix` (default /internal/).
+ * Without it the response is 401, before the body is read. The check uses the matched route, not
+ * the path of the request, which may be encoded in many ways.
  */
 export function requireInternalToken(app: FastifyInstance, token: string, prefix: string = INTERNAL_PREFIX): void {
   app.addHook("onRequest", (request, _reply, done) => {
@@ -33,7 +33,7 @@ export function isToken(given: string | string[] | undefined, token: string): bo
   return typeof given === "string" && timingSafeEqual(digest(given), digest(token));
 }
 
-/** Of equal length for every text, so that the comparison tells nothing, not even a length. */
+/** Digests have equal length, so the comparison does not reveal the length of the token. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

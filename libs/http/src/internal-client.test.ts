@@ -69,7 +69,7 @@ afterAll(async () => {
 });
 
 describe("a call to another service", () => {
-  it("gives the bytes as they were sent, and passes on a status below 500", async () => {
+  it("returns the bytes unchanged, and any status below 500", async () => {
     const { status, headers, body } = await client().request("GET", "/internal/number");
     expect({ status, type: headers["content-type"], text: body.toString() }).toEqual({
       status: 200,
@@ -79,7 +79,7 @@ describe("a call to another service", () => {
     expect((await client().request("GET", "/internal/missing")).status).toBe(404);
   });
 
-  it("sends bytes as they are and anything else as JSON", async () => {
+  it("sends a Buffer unchanged and any other body as JSON", async () => {
     const expected = { got: { a: [1] }, type: "application/json" };
     for (const body of [Buffer.from('{ "a": [1] }'), { a: [1] }]) {
       const response = await client().request("POST", "/internal/echo", body);
@@ -87,16 +87,18 @@ describe("a call to another service", () => {
     }
   });
 
-  it("puts the path of the base address before every path", async () => {
+  it("prefixes every path with the path of the base address", async () => {
     const { status } = await client({ baseUrl: `${url}/internal/` }).request("GET", "/number");
     expect(status).toBe(200);
   });
 
-  it("checks the shape of the answer where one is asked for", async () => {
+  it("parses the response by the schema", async () => {
     const Good = z.object({ number: z.number() });
     expect(await client().json("GET", "/internal/number", undefined, Good)).toEqual({ number: 7 });
     const Other = z.object({ text: z.string() });
-    await expect(client().json("GET", "/internal/number", undefined, Other)).rejects.toThrow("not the agreed shape");
+    await expect(client().json("GET", "/internal/number", undefined, Other)).rejects.toThrow(
+      "does not match the schema",
+    );
     await expect(client().json("GET", "/internal/missing", undefined, Good)).rejects.toThrow("answered 404");
   });
 
@@ -112,7 +114,7 @@ describe("a call to another service", () => {
     await expect(call).rejects.toBeInstanceOf(DependencyError);
   });
 
-  it("is never sent when its time is over before a connection is free", async () => {
+  it("is never sent if its deadline passes before a connection is free", async () => {
     const before = { ...seen };
     const narrow = client({ connections: 1 });
     const calls = [SHORT_MS, SHORT_MS / 2, SHORT_MS / 3].map((timeoutMs) =>
@@ -122,11 +124,11 @@ describe("a call to another service", () => {
     expect(outcomes.map((outcome) => outcome.status)).toEqual(["rejected", "rejected", "rejected"]);
     expect((await narrow.request("GET", "/internal/number", undefined, { timeoutMs: LONG_MS })).status).toBe(200);
     expect(seen.slow - before.slow).toBe(1);
-    // The first call's connection was closed to take it back; the others cost none.
+    // The first call's connection was closed to cancel it; the other calls used none.
     expect(seen.connections - before.connections).toBe(2);
   });
 
-  it("fails at once when too many are waiting already", async () => {
+  it("fails at once if the maximum number of calls is waiting", async () => {
     const narrow = client({ connections: 1, maxWaitingCalls: 1, timeoutMs: SHORT_MS });
     const calls = [1, 2, 3].map(() => narrow.request("GET", "/internal/silent"));
     const [first, second, third] = await Promise.allSettled(calls);
@@ -137,7 +139,7 @@ describe("a call to another service", () => {
     expect(third).toMatchObject({ reason: { message: expect.stringContaining("1 calls are waiting already") } });
   });
 
-  it("has no more than its organization's share; other organizations' calls go on", async () => {
+  it("is limited to its organization's share, without an effect on other organizations", async () => {
     const before = seen.slow;
     const shared = client({ connections: 3, organizationShare: { connections: 2, waitingCalls: 1 } });
     const ended = new AbortController();
@@ -156,7 +158,7 @@ describe("a call to another service", () => {
     expect(seen.slow - before).toBe(2);
   });
 
-  it("takes turns with the calls of other organizations, however many wait", async () => {
+  it("takes turns with the calls of other organizations", async () => {
     const shared = client({ connections: 1 });
     const order: string[] = [];
     const call = async (organizationId: string, name: string): Promise<void> => {
@@ -168,7 +170,7 @@ describe("a call to another service", () => {
     expect(order).toEqual(["a1", "a2", "b1", "c1", "a3", "b2"]);
   });
 
-  it("finds every connection free again after many calls at once", async () => {
+  it("finds every connection free after many concurrent calls", async () => {
     const narrow = client({ connections: 4 });
     const responses = await Promise.all(Array.from({ length: 200 }, () => narrow.request("GET", "/internal/number")));
     expect(responses.every(({ status }) => status === 200)).toBe(true);
@@ -177,7 +179,8 @@ describe("a call to another service", () => {
 
 describe("a call whose connection is lost", () => {
   /**
-   * A service that closes so many connections, each when a request has come, before it answers one.
+   * A service that closes the first `connections` connections when a request arrives, and answers
+   * the next one.
    */
   async function closing(connections: number): Promise<{ readonly url: string; readonly requests: () => number }> {
     let requests = 0;
@@ -200,35 +203,35 @@ describe("a call whose connection is lost", () => {
 
   it.each([
     ["a GET", "GET", {}],
-    ["what its caller calls repeatable", "POST", { repeatable: true }],
-  ])("is sent again where it is %s", async (_what, method, options) => {
+    ["a repeatable call", "POST", { repeatable: true }],
+  ])("is sent again if it is %s", async (_what, method, options) => {
     const service = await closing(2);
     const { status } = await client({ baseUrl: service.url }).request(method, "/", undefined, options);
     expect(status).toBe(200);
     expect(service.requests()).toBe(3);
   });
 
-  it("is sent three times at most", async () => {
+  it("is sent at most three times", async () => {
     const service = await closing(3);
     await expect(client({ baseUrl: service.url }).request("GET", "/")).rejects.toBeInstanceOf(DependencyError);
     expect(service.requests()).toBe(3);
   });
 
-  it("is never sent again where that could do harm", async () => {
+  it("is not sent again if it is not repeatable", async () => {
     const service = await closing(1);
     await expect(client({ baseUrl: service.url }).request("POST", "/", {})).rejects.toBeInstanceOf(DependencyError);
     expect(service.requests()).toBe(1);
   });
 
-  it("is opened again where it is a stream", async () => {
+  it("is sent again if it is a stream", async () => {
     const service = await closing(1);
     const { body } = await client({ baseUrl: service.url }).stream("GET", "/");
     expect(Buffer.concat(await body.toArray()).toString()).toBe("{}");
   });
 });
 
-describe("a call that nobody waits for any more", () => {
-  it("fails, and ends at the other side too; the next call goes on over a new connection", async () => {
+describe("an aborted call", () => {
+  it("fails, and ends at the other side too; the next call uses a new connection", async () => {
     seen.silentAsked = Promise.withResolvers();
     seen.silentClosed = Promise.withResolvers();
     const one = client({ connections: 1, maxWaitingCalls: 1 });
@@ -242,16 +245,18 @@ describe("a call that nobody waits for any more", () => {
     expect((await one.request("GET", "/internal/number")).status).toBe(200);
   });
 
-  it("is not sent where the signal was aborted before", async () => {
+  it("is not sent if the signal was aborted before", async () => {
     const before = seen.slow;
     const signal = AbortSignal.abort();
-    await expect(client().request("GET", "/internal/silent", undefined, { signal })).rejects.toThrow("nobody waits");
+    await expect(client().request("GET", "/internal/silent", undefined, { signal })).rejects.toThrow(
+      "aborted the call",
+    );
     expect(seen.slow).toBe(before);
   });
 });
 
 describe("a stream from another service", () => {
-  it("waits for no other: each has a connection of its own, however many are read slowly", async () => {
+  it("has a connection of its own: slow readers do not delay other streams", async () => {
     const upstream = client();
     const slow = Array.from({ length: 40 }, () => upstream.stream("GET", "/internal/halves"));
     const bodies = (await Promise.all(slow)).map(({ body }) => body);
@@ -259,13 +264,13 @@ describe("a stream from another service", () => {
     for (const body of bodies) body.destroy();
   });
 
-  it("gives the answer as it comes", async () => {
+  it("returns the chunks of the response", async () => {
     const { status, body } = await client().stream("GET", "/internal/pieces");
     expect(status).toBe(200);
     expect(Buffer.concat(await body.toArray()).toString()).toBe("abc");
   });
 
-  it("ends at the other side when the reader goes away", async () => {
+  it("ends at the other side when the reader disconnects", async () => {
     seen.streamClosed = Promise.withResolvers();
     const { body } = await client().stream("GET", "/internal/halves");
     await once(body, "readable");
@@ -273,7 +278,7 @@ describe("a stream from another service", () => {
     await seen.streamClosed.promise;
   });
 
-  it("ends at the other side when the client that it is passed on to goes away", async () => {
+  it("ends at the other side when the client of a proxied stream disconnects", async () => {
     seen.streamClosed = Promise.withResolvers();
     const upstream = client();
     const gateway = createHttpServer({ logger: createLogger({ service: "t", level: "silent" }), health: new Health() });
@@ -290,7 +295,7 @@ describe("a stream from another service", () => {
     await started.stop();
   });
 
-  it("fails when nothing comes within the deadline, at the head or between two pieces", async () => {
+  it("fails if the head, or a chunk, does not arrive within the deadline", async () => {
     const hasty = client({ timeoutMs: SHORT_MS });
     await expect(hasty.stream("GET", "/internal/silent")).rejects.toThrow(`no answer within ${SHORT_MS} ms`);
     const { body } = await hasty.stream("GET", "/internal/halves");

@@ -24,60 +24,59 @@ import { DependencyError } from "./dependency-error.ts";
 
 export type { InternalResponse } from "./call.ts";
 
-/** Connections to one service from one process, by default. */
+/** Default number of connections to one service from one process. */
 const DEFAULT_CONNECTIONS = 64;
-/** Calls that wait for a connection, by default; one more fails at once. */
+/** Default maximum number of calls that wait for a connection; a further call fails at once. */
 const DEFAULT_MAX_WAITING_CALLS = 10_000;
-/** In place of an organization's id: calls that are made for none, or for several together. */
+/** Stands for the organization id of calls for no organization, or for several organizations. */
 const NO_ORGANIZATION = "";
 /**
- * Streams open at once; one more fails at once. Each has a connection of its own, beside those for
- * calls: a slow reader holds up neither a short call nor another stream.
+ * Maximum number of open streams; a further stream fails at once. Each stream has a connection of
+ * its own, so a slow reader delays neither a call nor another stream.
  */
 const MAX_STREAMS = 256;
 /**
- * How long a connection is kept idle, in milliseconds; shorter than the server keeps it, so that
- * none is used as it closes.
+ * How long an idle connection is kept, in milliseconds. Shorter than at the server, so that no call
+ * is sent on a connection that the server closes.
  */
 const CLIENT_KEEP_ALIVE_MS = 30_000;
-/** Largest answer that is kept in memory, in bytes; larger ones are streamed. */
+/** Maximum size of a response in memory, in bytes; larger responses need `stream`. */
 const MAX_RESPONSE_BYTES = 64 * 1_048_576;
 const UNAUTHORIZED = 401;
 const SERVER_ERRORS_FROM = 500;
 
 /**
- * How often a call is sent again whose connection was lost: to the next process behind the address,
- * and to the one after it.
+ * How often a call is sent again after a lost connection. Each time, another process behind the
+ * address may answer.
  */
 const MAX_RESENDS = 2;
 /**
- * No answer can come any more: refused, reset, or closed by the other side, as when its process
- * ends.
+ * Errors after which no response can come: the connection was refused, reset or closed, for example
+ * because the process ended.
  */
 const LOST_CONNECTIONS: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
 export interface CallOptions {
-  /** The deadline of this call alone, in milliseconds. */
+  /** The deadline of this call, in milliseconds. */
   readonly timeoutMs?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * Whether the call is idempotent; then it is sent again when its connection was lost. Default:
-   * only GET.
+   * Whether the call is idempotent: it is then sent again after a lost connection. Default: only
+   * GET.
    */
   readonly repeatable?: boolean;
   /**
-   * The organization that the call of `request` is made for. Above its share of waiting calls it
-   * fails with ApiError TOO_MANY_CONCURRENT_REQUESTS.
+   * For `request`: the organization of the call. Above the organization's share of waiting calls,
+   * the call fails with ApiError TOO_MANY_CONCURRENT_REQUESTS.
    */
   readonly organizationId?: string | undefined;
   /**
-   * Ends the call of `request`, at the other side too, with a DependencyError: nobody waits for the
-   * answer any more.
+   * For `request`: aborts the call, at the other side too. The call fails with a DependencyError.
    */
   readonly signal?: AbortSignal;
 }
 
-/** An answer that is read as it comes. Destroying `body` ends the call at the other side too. */
+/** A streamed response. Destroying `body` ends the call at the other side too. */
 export interface InternalStream {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -85,59 +84,58 @@ export interface InternalStream {
 }
 
 /**
- * Calls another service. Every method throws DependencyError when it is not reached, takes too
- * long, answers 5xx, or does not know us (401: a wrong token is our mistake, never the caller's).
+ * Calls another service. Every method throws DependencyError if the service is unreachable, too
+ * slow, or responds with 5xx or 401 (a wrong token is our mistake, never the caller's).
  */
 export interface InternalClient {
   /**
-   * The answer's bytes, whatever its status below 500. A Buffer is sent as it is; any other body as
-   * JSON.
+   * Returns the response with any other status. A Buffer is sent unchanged, any other body as JSON.
    */
   request(method: string, path: string, body?: unknown, options?: CallOptions): Promise<InternalResponse>;
   /**
-   * The answer checked by `schema`; any status but 2xx and any other shape is a DependencyError.
+   * Returns the response body, parsed by `schema`. A status other than 2xx, or another shape, is a
+   * DependencyError.
    */
   json<T>(method: string, path: string, body: unknown, schema: z.ZodType<T>, options?: CallOptions): Promise<T>;
   /**
-   * The answer as a stream: `timeoutMs` to its head, then at most `timeoutMs` between two pieces
-   * that the reader waits for.
+   * Returns the response as a stream. `timeoutMs` is the deadline of its head, and then of each
+   * chunk that the reader waits for.
    */
   stream(method: string, path: string, options?: CallOptions): Promise<InternalStream>;
 }
 
 export interface InternalClientOptions {
   /**
-   * The service's address, such as http://127.0.0.1:4001; a path in it is put before every path.
+   * The service's address, such as http://127.0.0.1:4001. A path in it is the prefix of every path.
    */
   readonly baseUrl: string;
   /**
-   * Headers of every call that prove who calls: `serviceCredentials`, or `tokenCredentials` for a
-   * trading server.
+   * Headers that authenticate every call: `serviceCredentials`, or `tokenCredentials` for a trading
+   * server.
    */
   readonly credentials: Readonly<Record<string, string>>;
-  /** The deadline of a call, in milliseconds, unless the call gives its own. */
+  /** The deadline of a call, in milliseconds, unless the call has its own. */
   readonly timeoutMs: number;
   /**
-   * Has the authorities that may have signed the service's certificate; without it those that Node
-   * knows.
+   * The certificate authorities that are trusted; without it, those that Node trusts.
    */
   readonly secureContext?: SecureContext | undefined;
-  /** Maximum number of calls at once, and so most connections. */
+  /** Maximum number of concurrent calls, and so of connections. */
   readonly connections?: number;
   /** Maximum number of calls that wait for a connection. */
   readonly maxWaitingCalls?: number;
-  /** What one organization has of both at most; without it an organization may have them all. */
+  /** Maximum of both for one organization; without it, an organization may use all of them. */
   readonly organizationShare?: OrganizationShare;
 }
 
-/** The share of an organization. Calls for no organization have the same share together. */
+/** The share of an organization. All calls for no organization together have one share. */
 export interface OrganizationShare {
   readonly connections: number;
   readonly waitingCalls: number;
 }
 
 /**
- * Makes a client over connections that are kept open. Nothing is connected before the first call.
+ * Creates a client that keeps its connections open. It connects at the first call.
  */
 export function createInternalClient(options: InternalClientOptions): Started<InternalClient> {
   const { origin } = new URL(options.baseUrl);
@@ -181,7 +179,7 @@ class PooledClient implements InternalClient {
     const span = this.#startSpan(method, path);
     if (span === null) return this.#request(method, path, body, options);
     return spanned(span, async () => {
-      const response = await this.#request(method, path, body, traced(options, span));
+      const response = await this.#request(method, path, body, withTraceHeaders(options, span));
       span.set({ [ATTRIBUTE.httpStatus]: response.status });
       return response;
     });
@@ -191,15 +189,15 @@ class PooledClient implements InternalClient {
     const what = this.#what(method, path);
     const dispatchOptions = this.#dispatchOptions(method, path, body, options);
     const endMs = performance.now() + (options.timeoutMs ?? this.#options.timeoutMs);
-    const response = await whileLost(isRepeatable(method, options), () => {
+    const response = await resendWhileLost(isRepeatable(method, options), () => {
       const timeoutMs = Math.max(0, Math.ceil(endMs - performance.now()));
       const { current } = this.#calls;
       const onLate = (): void => this.#calls.replace(current);
       const call = new Call(what, { timeoutMs, maxBytes: MAX_RESPONSE_BYTES, onLate });
       this.#queue.send(dispatchOptions, call, options.organizationId ?? NO_ORGANIZATION);
-      return options.signal === undefined ? call.response : endedBy(options.signal, call);
+      return options.signal === undefined ? call.response : abortedBy(options.signal, call);
     });
-    refuseFailure(what, response.status);
+    throwIfFailed(what, response.status);
     return response;
   }
 
@@ -217,7 +215,7 @@ class PooledClient implements InternalClient {
     }
     const parsed = schema.safeParse(jsonOf(what, response.body));
     if (parsed.success) return parsed.data;
-    throw new DependencyError(`${what}: not the agreed shape: ${z.prettifyError(parsed.error)}`, {
+    throw new DependencyError(`${what}: the response does not match the schema: ${z.prettifyError(parsed.error)}`, {
       status: response.status,
     });
   }
@@ -229,7 +227,9 @@ class PooledClient implements InternalClient {
     try {
       const span = this.#startSpan(method, path);
       const stream = await spanned(span, () =>
-        whileLost(isRepeatable(method, options), () => this.#openStream(method, path, traced(options, span))),
+        resendWhileLost(isRepeatable(method, options), () =>
+          this.#openStream(method, path, withTraceHeaders(options, span)),
+        ),
       );
       stream.body.once("close", () => {
         this.#openStreams -= 1;
@@ -261,24 +261,26 @@ class PooledClient implements InternalClient {
         bodyTimeout: timeoutMs,
         signal: abort.signal,
       });
-      // A reader that destroys the stream makes it emit an error; without this listener that would
-      // end the process.
+      // A stream that its reader destroys emits an error; without a listener the error would end
+      // the process.
       body.on("error", () => undefined);
       if (isFailure(status)) body.destroy();
-      refuseFailure(this.#what(method, path), status);
+      throwIfFailed(this.#what(method, path), status);
       return { status, headers, body };
     } finally {
       clearTimeout(timer);
     }
   }
 
-  /** The span of a call, of a stream until its head; beneath what the call is made for. */
+  /**
+   * Starts the span of a call as a child of the active span. The span of a stream ends at its head.
+   */
   #startSpan(method: string, path: string): Span | null {
     if (!isRecording()) return null;
     const { hostname, port } = new URL(this.#options.baseUrl);
     const attributes = {
       [ATTRIBUTE.httpMethod]: method,
-      // Without the query, which may hold what somebody searched for.
+      // Without the query, which may contain a search text.
       [ATTRIBUTE.urlPath]: this.#pathPrefix + path.replace(/\?.*$/, ""),
       [ATTRIBUTE.serverAddress]: hostname,
       [ATTRIBUTE.serverPort]: Number(port),
@@ -299,7 +301,7 @@ class PooledClient implements InternalClient {
       path: this.#pathPrefix + path,
       headers,
       body: body === undefined ? null : Buffer.isBuffer(body) ? body : JSON.stringify(body),
-      // The deadline is the call's own; undici's two timers beside it would only cost.
+      // The call has its own deadline; undici's timers would be redundant.
       headersTimeout: 0,
       bodyTimeout: 0,
     };
@@ -307,19 +309,19 @@ class PooledClient implements InternalClient {
 }
 
 /**
- * The call's span goes along; without one the other side records nothing: only requests from
- * outside begin a trace.
+ * Adds the `traceparent` of the call's span. Without one, the other side records nothing: only
+ * requests from outside start a trace.
  */
-function traced(options: CallOptions, span: Span | null): CallOptions {
+function withTraceHeaders(options: CallOptions, span: Span | null): CallOptions {
   if (span === null) return options;
   const requestId = activeRequestId();
   const named = requestId === undefined ? {} : { [HEADERS.requestId]: requestId };
   return { ...options, headers: { ...named, ...options.headers, [TRACEPARENT_HEADER]: span.traceparent } };
 }
 
-/** The response of the call, which fails once `signal` is aborted. */
-async function endedBy(signal: AbortSignal, call: Call): Promise<InternalResponse> {
-  const end = (): void => call.fail(new Error("nobody waits for the answer any more"));
+/** The response of the call; the call fails once `signal` is aborted. */
+async function abortedBy(signal: AbortSignal, call: Call): Promise<InternalResponse> {
+  const end = (): void => call.fail(new Error("the caller has aborted the call"));
   signal.addEventListener("abort", end, { once: true });
   try {
     if (signal.aborted) end();
@@ -333,8 +335,8 @@ function isRepeatable(method: string, { repeatable = method === "GET" }: CallOpt
   return repeatable;
 }
 
-/** Sends; where the connection is lost and the call may be repeated, again over another one. */
-async function whileLost<T>(repeatable: boolean, send: () => Promise<T>): Promise<T> {
+/** Sends the call; if it is repeatable, again after a lost connection. */
+async function resendWhileLost<T>(repeatable: boolean, send: () => Promise<T>): Promise<T> {
   for (let resends = repeatable ? MAX_RESENDS : 0; ; resends -= 1) {
     try {
       return await send();
@@ -353,7 +355,7 @@ function isFailure(status: number): boolean {
   return status >= SERVER_ERRORS_FROM || status === UNAUTHORIZED;
 }
 
-function refuseFailure(what: string, status: number): void {
+function throwIfFailed(what: string, status: number): void {
   if (isFailure(status)) throw new DependencyError(`${what}: answered ${status}`, { status });
 }
 
@@ -361,6 +363,6 @@ function jsonOf(what: string, body: Buffer): unknown {
   try {
     return JSON.parse(body.toString("utf8"));
   } catch (cause) {
-    throw new DependencyError(`${what}: the answer is no JSON`, { cause });
+    throw new DependencyError(`${what}: the response is not valid JSON`, { cause });
   }
 }

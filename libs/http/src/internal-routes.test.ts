@@ -36,12 +36,12 @@ function served() {
 }
 
 describe("a served route", () => {
-  it("hands the parsed parts of the request to its handler, and answers what that returns", async () => {
+  it("passes the parsed parts of the request to its handler, and sends the result", async () => {
     const list = await served().inject(`/internal/servers/${SERVER_ID.toUpperCase()}/things?limit=7`);
     expect([list.statusCode, list.json()]).toEqual([200, { serverId: SERVER_ID, limit: 7 }]);
   });
 
-  it("has the status of its declaration, but not where it is refused", async () => {
+  it("has the declared status, unless the request is rejected", async () => {
     const app = served();
     const created = await app.inject({ method: "POST", url: "/internal/things", payload: { names: ["a", "b"] } });
     expect([created.statusCode, created.json()]).toEqual([201, { count: 2 }]);
@@ -50,14 +50,14 @@ describe("a served route", () => {
     expect(refused.json()).toMatchObject({ issues: [{ path: ["names"] }] });
   });
 
-  it("is 400 with the issues of its first part that does not match", async () => {
+  it("is 400 with the issues of the first part that does not match", async () => {
     const { statusCode, body } = await served().inject("/internal/servers/none/things?limit=99");
     expect(statusCode).toBe(400);
     expect(body).toContain("serverId");
     expect(body).not.toContain("limit");
   });
 
-  it("may send its answer itself", async () => {
+  it("may send its response itself", async () => {
     const { headers, body } = await served().inject("/internal/lines");
     expect([headers["content-type"], body]).toEqual(["text/plain", "a\nb"]);
   });
@@ -72,7 +72,7 @@ describe("a call to a route", () => {
   };
   const client: InternalClient = { request: record, json: record, stream: record };
 
-  it("has method, path and body of the declaration, and the caller's options", async () => {
+  it("has the method, path and body of the declaration, and the caller's options", async () => {
     const asked = { params: { serverId: SERVER_ID }, query: { limit: 7 } };
     await callRoute(client, ROUTES.create, { body: { names: ["a"] } }, options);
     await callRouteRaw(client, ROUTES.list, asked);

@@ -19,9 +19,8 @@ import { parse } from "./parse.ts";
 type Answer<R extends InternalRoute> = DeepReadonly<z.input<R["answer"]>>;
 
 /**
- * Serves a route: parses path, query and body in this order, and answers what `handle` returns,
- * with the status that the route declares. The first part that does not match the route is answered
- * 400 with its issues.
+ * Serves a route: parses path, query and body in this order, and sends the result of `handle` with
+ * the declared status. The first part that does not match the route is 400 with its issues.
  */
 export function serve<R extends InternalRoute>(
   app: FastifyInstance,
@@ -32,8 +31,8 @@ export function serve<R extends InternalRoute>(
 }
 
 /**
- * Serves a route whose handler sends the answer itself: rendered text, a stream, or a status of its
- * own.
+ * Serves a route whose handler sends the response itself: rendered text, a stream, or another
+ * status.
  */
 export function serveRaw<R extends InternalRoute>(
   app: FastifyInstance,
@@ -57,7 +56,10 @@ export function serveRaw<R extends InternalRoute>(
   });
 }
 
-/** Calls a route and parses its answer. Throws DependencyError for every status but 2xx. */
+/**
+ * Calls a route and parses its response.
+ * @throws DependencyError for a status other than 2xx.
+ */
 export function callRoute<R extends InternalRoute>(
   client: InternalClient,
   route: R,
@@ -69,7 +71,8 @@ export function callRoute<R extends InternalRoute>(
 }
 
 /**
- * Calls a route and returns status and bytes, for an answer that is passed on or handled by status.
+ * Calls a route and returns status and bytes, for a response that is passed on or handled by
+ * status.
  */
 export function callRouteRaw<R extends InternalRoute>(
   client: InternalClient,
@@ -80,7 +83,7 @@ export function callRouteRaw<R extends InternalRoute>(
   return client.request(route.method, pathOf(route, request), request.body, options);
 }
 
-/** Calls a route and returns its answer as a stream. */
+/** Calls a route and returns its response as a stream. */
 export function streamRoute<R extends InternalRoute>(
   client: InternalClient,
   route: R,

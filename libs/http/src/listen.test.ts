@@ -32,7 +32,7 @@ async function start(drainTimeoutMs?: number): Promise<Running> {
 }
 
 describe("stopping a server", () => {
-  it("has its clients go elsewhere from the stop signal on: its answers close their connections", async () => {
+  it("closes connections with each response after the stop signal, so that clients connect to another process", async () => {
     const { listening, health, stop } = await start();
     const connection = async (): Promise<string | null> =>
       (await fetch(`${listening.url}/livez`)).headers.get("connection");
@@ -42,7 +42,7 @@ describe("stopping a server", () => {
     await stop();
   });
 
-  it("lets a request under way finish, with readiness off and no new connection taken", async () => {
+  it("lets a running request finish; it is not ready and accepts no new connection", async () => {
     const { listening, health, begun, finish, stop } = await start();
     const answer = fetch(`${listening.url}/slow`);
     await begun;
@@ -54,7 +54,7 @@ describe("stopping a server", () => {
     await stopped;
   });
 
-  it("still answers a request that comes on an open connection, then closes it", async () => {
+  it("answers a request on an open connection, then closes the connection", async () => {
     const { listening, begun, finish, stop } = await start();
     const socket = connect(listening.port, "127.0.0.1");
     socket.write("GET /slow HTTP/1.1\r\nhost: x\r\n\r\n");
@@ -72,7 +72,7 @@ describe("stopping a server", () => {
     await stopped;
   });
 
-  it("does not wait for connections that lie idle", async () => {
+  it("does not wait for idle connections", async () => {
     const { listening, stop } = await start(60_000);
     const idle = connect(listening.port, "127.0.0.1");
     const closed = once(idle, "close");
@@ -82,7 +82,7 @@ describe("stopping a server", () => {
     await closed;
   });
 
-  it("cuts what is still under way after the limit", async () => {
+  it("closes the connections of running requests after the limit", async () => {
     const { listening, begun, stop } = await start(30);
     const cut = expect(fetch(`${listening.url}/slow`)).rejects.toThrow("fetch failed");
     await begun;
@@ -90,7 +90,7 @@ describe("stopping a server", () => {
     await cut;
   });
 
-  it("fails to start where the address is taken", async () => {
+  it("fails to start if the address is in use", async () => {
     const { listening, stop } = await start();
     const logger = createLogger({ service: "test", level: "silent" });
     const second = createHttpServer({ logger, health: new Health() });

@@ -5,23 +5,24 @@ import type { Started } from "@kapi/runtime";
 import type { FastifyInstance } from "fastify";
 
 /**
- * How long requests under way may go on after the stop began, in milliseconds; then their
- * connections are cut.
+ * How long running requests may continue after the stop began, in milliseconds; then their
+ * connections are closed.
  */
 export const DRAIN_TIMEOUT_MS = 8_000;
-/** How often connections that have become idle are closed while draining, in milliseconds. */
+/** How often idle connections are closed while draining, in milliseconds. */
 const IDLE_SWEEP_MS = 25;
 
-/** Where the server listens. */
+/** The address on which the server listens. */
 export interface Listening {
   readonly url: string;
   readonly port: number;
 }
 
 /**
- * Starts to listen; port 0 takes a free one. `stop` turns readiness off, takes no new connections,
- * lets requests under way finish within `drainTimeoutMs`, and closes the rest.
- * @throws the system's error (such as EADDRINUSE) when the address cannot be had.
+ * Starts to listen; port 0 selects a free port. `stop` turns readiness off, accepts no new
+ * connections, lets running requests finish within `drainTimeoutMs`, and closes the remaining
+ * connections.
+ * @throws the system's error (such as EADDRINUSE) if the address cannot be used.
  */
 export async function listen(
   app: FastifyInstance,

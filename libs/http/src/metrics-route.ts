@@ -4,8 +4,8 @@ import type { FastifyInstance } from "fastify";
 const PROMETHEUS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /**
- * /metrics for Prometheus, where this process keeps any (METRICS=on) and has no port of their own
- * for them (METRICS_PORT); like the probes it needs no key.
+ * Serves /metrics for Prometheus, without a key, if this process has metrics (METRICS=on) and no
+ * separate port for them (METRICS_PORT).
  */
 export function installMetricsRoute(app: FastifyInstance): void {
   const text = metricsText();

@@ -4,17 +4,19 @@ import type { z } from "zod";
 import { ApiError } from "./api-error.ts";
 
 /**
- * Maximum number of issues in one answer: a body of 1 MiB can hold some hundred thousand mistakes.
+ * Maximum number of issues in one response: a body of 1 MiB can have some hundred thousand
+ * violations.
  */
 export const MAX_ISSUES = 100;
 
 type Path = readonly (string | number)[];
 
 /**
- * Checks a value that a caller gave and returns what the schema makes of it.
- * @param path where the value stands, put before the path of each issue; empty for a body.
- * @throws ApiError VALIDATION_FAILED with the issues; or the body's own error, where the server
- * keeps those for this moment (`bodyErrors: "when-parsed"`).
+ * Parses a value of a caller by the schema.
+ * @param path prefix of the path of each issue, such as the name of a path parameter; empty for a
+ * body.
+ * @throws ApiError VALIDATION_FAILED with the issues; or the error of the body itself (`bodyErrors:
+ * "when-parsed"`).
  */
 export function parse<S extends z.ZodType>(schema: S, value: unknown, path: Path = []): z.output<S> {
   if (value instanceof ApiError) throw value;
@@ -24,8 +26,8 @@ export function parse<S extends z.ZodType>(schema: S, value: unknown, path: Path
 }
 
 /**
- * The issues of a schema in the form of the answer, {@link MAX_ISSUES} at most; never a value of
- * the caller's.
+ * The issues of a schema in the form of the response, at most {@link MAX_ISSUES}; without the
+ * caller's values.
  */
 export function issuesOf(error: z.ZodError, prefix: Path = []): Issue[] {
   return error.issues.slice(0, MAX_ISSUES).map((issue) => ({

@@ -2,15 +2,14 @@ import { HEADERS } from "@kapi/contracts";
 import { type Clock, randomBase32 } from "@kapi/kernel";
 import type { RawRequestDefaultExpression } from "fastify";
 
-/** 1 to 200 visible ASCII characters; anything else would be a hole in logs or headers. */
+/** 1 to 200 visible ASCII characters, so that the id is safe in logs and headers. */
 const ACCEPTED_REQUEST_ID = /^[\x21-\x7e]{1,200}$/;
-/** Random characters that tell one process's ids from another's: 80 bits. */
+/** Random characters that distinguish the ids of processes: 80 bits. */
 const PROCESS_CHARACTERS = 16;
 
 /**
- * Makes the function that names each request: the caller's X-Request-Id where it is acceptable,
- * else a new one of time, process and count, which is unique without asking the system for
- * randomness per request.
+ * Returns a function that gives each request its id: the caller's X-Request-Id if it is acceptable,
+ * else a new id of time, process and count. Such an id is unique without random bytes per request.
  */
 export function createRequestIds(clock: Clock): (request: Pick<RawRequestDefaultExpression, "headers">) => string {
   const processPart = randomBase32(PROCESS_CHARACTERS);

@@ -23,8 +23,7 @@ afterEach(async () => {
 });
 
 /**
- * A server that works in a span of its own on each request, and tells the `traceparent` that it was
- * given.
+ * A server that starts a span for each request, and returns the `traceparent` of the request.
  */
 async function serve(
   sampled = true,
@@ -43,7 +42,7 @@ async function serve(
 }
 
 describe("the trace of a request", () => {
-  it("holds what the handler does, also where the body comes long after the head", async () => {
+  it("includes the spans of the handler, also if the body arrives long after the head", async () => {
     const { url, spans, arrived } = await serve();
     const headers = { "content-type": "application/json", traceparent: `00-${TRACE_ID}-${SPAN_ID}-01` };
     const call = request(`${url}/work/7`, { method: "POST", headers });
@@ -58,7 +57,7 @@ describe("the trace of a request", () => {
     expect(work).toMatchObject({ name: "work", parentId: server?.spanId });
   });
 
-  it("is sampled whatever a caller from outside asks for; a recorded request is a child of the caller's span", async () => {
+  it("is sampled independently of a caller from outside; a recorded request is a child of the caller's span", async () => {
     const recorded = await serve(true, "world");
     const traceparent = (flags: string): string => `00-${TRACE_ID}-${SPAN_ID}-${flags}`;
     await fetch(`${recorded.url}/work/1`, { method: "POST", headers: { traceparent: traceparent("00") } });
@@ -72,7 +71,7 @@ describe("the trace of a request", () => {
     expect(unrecorded.spans).toEqual([]);
   });
 
-  it("is not begun by a probe", async () => {
+  it("is not started by a probe", async () => {
     const { url, spans } = await serve();
     await fetch(`${url}/livez`);
     expect(spans).toEqual([]);
@@ -80,7 +79,7 @@ describe("the trace of a request", () => {
 });
 
 describe("a call of another service", () => {
-  /** Makes the call inside of a request of this process; what the other side was given. */
+  /** Calls within a request of this process; returns what the other side received. */
   async function call(url: string): Promise<unknown> {
     const { value: client, stop } = createInternalClient({
       baseUrl: url,
@@ -94,24 +93,24 @@ describe("a call of another service", () => {
     return JSON.parse(body.toString());
   }
 
-  it("is a span under the one that makes it, and the other side's stands under that", async () => {
+  it("is a child span of its caller, and the parent of the other side's span", async () => {
     const { url, spans } = await serve();
     await call(url);
     const [outer, client, server] = spans;
     expect(client).toMatchObject({ name: "POST", parentId: outer?.spanId, ended: true });
     expect(client?.attributes).toMatchObject({ "url.path": "/work/1", "http.response.status_code": 200 });
     expect(server).toMatchObject({ name: "POST /work/:id", traceId: outer?.traceId, parentId: client?.spanId });
-    // By the same id of the request, which is in both processes' lines of the log then.
+    // The same request id, so the log lines of both processes have it.
     expect(server?.attributes).toMatchObject({ "kapi.request.id": "r-1" });
   });
 
-  it("has the other side record nothing where nothing is recorded here", async () => {
+  it("records nothing at the other side if nothing is recorded here", async () => {
     const { url, spans } = await serve(false);
     expect(await call(url)).toEqual({ given: null });
     expect(spans).toEqual([]);
   });
 
-  it("begins no trace at the other side, where a request from outside would", async () => {
+  it("starts no trace at the other side; a request from outside does", async () => {
     const { url, spans } = await serve();
     const { value: client, stop } = createInternalClient({
       baseUrl: url,

@@ -12,23 +12,25 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { INTERNAL_TOKEN_HEADER } from "./internal-auth.ts";
 import { SERVICE_TOKEN_HEADER } from "./service-callers.ts";
 
-/** What probes and collectors ask for is no work of anybody's. */
+/** Routes of probes and collectors, which are neither traced nor measured. */
 const UNOBSERVED: ReadonlySet<string> = new Set(["/livez", "/readyz", "/metrics"]);
 const SERVER_ERRORS_FROM = 500;
 const MS_PER_SECOND = 1_000;
-/** What a request is called that no route takes: a path would be a name that its caller chooses. */
+/**
+ * Route name of requests without a route: with the path, callers could create any number of names.
+ */
 const NO_ROUTE = "(none)";
 
 /**
- * Who sends the requests of a server. Of other services the decision to record a trace is kept. The
- * `traceparent` of callers from outside decides nothing: one could have every request recorded, or
+ * Who sends the requests of a server. `services`: the caller's decision to record a trace is kept.
+ * `world`: the `traceparent` does not decide, else a caller could have every request recorded, or
  * none.
  */
 export type Callers = "services" | "world";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** The operation of the interface that the route serves, for its spans and metrics. */
+    /** The operation id of the interface, for spans and metrics. */
     operation?: string;
   }
 }
@@ -39,20 +41,22 @@ const duration = histogram(
   "s",
 );
 
-/** What there is to say of the requests of one method on one route; made at the first of them. */
+/**
+ * Span name and attributes of the requests of one method on one route; created at the first
+ * request.
+ */
 interface Described {
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
-  /** The attributes of an answer, by its status. */
+  /** The attributes of a response, by status. */
   readonly answers: Map<number, Readonly<Record<string, string | number>>>;
 }
 
-/** Null for a route that is not observed; by the route's `config`, of which each has its own. */
+/** By the `config` object of the route, which is unique; null for a route that is not observed. */
 type DescribedRoutes = WeakMap<object, Map<string, Described> | null>;
 
 /**
- * Traces and measures the requests of `app`, as far as this process does so at all; else not a
- * single hook is added.
+ * Traces and measures the requests of `app`. Adds no hook if this process does neither.
  */
 export function installRequestTelemetry(app: FastifyInstance, callers: Callers): void {
   const tracing = isTracing();
@@ -65,7 +69,7 @@ export function installRequestTelemetry(app: FastifyInstance, callers: Callers):
     const span = tracing ? startSpanOf(request, described, callers) : null;
     if (measuring || span !== null) {
       const startedMs = performance.now();
-      // Fires for every end, a broken connection too; Fastify's own hook for it costs several times
+      // Emitted at every end, also of a broken connection; Fastify's own hook costs several times
       // as much.
       reply.raw.once("close", () => {
         const { statusCode } = reply;
@@ -74,15 +78,15 @@ export function installRequestTelemetry(app: FastifyInstance, callers: Callers):
           duration.record((performance.now() - startedMs) / MS_PER_SECOND, answered(described, statusCode));
       });
     }
-    // Fastify itself brings the handler back here after it has read the body.
+    // Fastify runs the handler in this context after it has read the body.
     if (span === null) done();
     else span.run(done);
   });
 }
 
 /**
- * Null where nothing is recorded of the request. What another service asks for without naming a
- * trace belongs to none.
+ * Null if the request is not recorded. A request of another service without `traceparent` belongs
+ * to no trace.
  */
 function startSpanOf(request: FastifyRequest, { name, attributes }: Described, callers: Callers): RequestSpan | null {
   const given = request.headers[TRACEPARENT_HEADER];
@@ -99,8 +103,7 @@ function isOfService({ headers }: FastifyRequest): boolean {
 }
 
 /**
- * Fastify puts its `routeOptions` together anew each time that they are asked for, so they are
- * asked for once.
+ * Reads `routeOptions` once: Fastify builds them at each access.
  */
 function describe(routes: DescribedRoutes, request: FastifyRequest): Described | null {
   const { config, url = NO_ROUTE } = request.routeOptions;

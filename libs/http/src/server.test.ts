@@ -53,20 +53,20 @@ beforeAll(async () => {
 });
 afterAll(() => stop());
 
-/** How long nothing may move on the connection of a request, looked at as the answer is made. */
+/** The idle timeout of the request's connection while the response is sent. */
 function* idleTimeoutOf({ socket }: IncomingMessage): Generator<string> {
   yield JSON.stringify(socket.timeout);
 }
 
 describe("a request that takes too long to arrive", () => {
   const ARRIVAL_TIMEOUT_MS = 2_000;
-  /** What a busy machine adds, in milliseconds. */
+  /** Additional time on a busy machine, in milliseconds. */
   const SLACK_MS = 1_500;
 
   it.each([
     ["the head", "POST /echo HTTP/1.1\r\nhost: kapi\r\nx-slow: "],
     ["the body", "POST /echo HTTP/1.1\r\nhost: kapi\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n"],
-  ])("with %s byte by byte is answered 500 and cut off at its time", async (_part, beginning) => {
+  ])("is 500 and closed at its deadline, if %s arrives byte by byte", async (_part, beginning) => {
     const logger = createLogger({ service: "test", level: "silent" });
     const slow = createHttpServer({ logger, health: new Health(), arrivalTimeoutMs: ARRIVAL_TIMEOUT_MS });
     slow.post("/echo", () => ({}));
@@ -111,7 +111,7 @@ describe("errors", () => {
     expect(answer.headers.get("content-type")).toContain("application/json");
   });
 
-  it("of an unknown kind tell the caller nothing and the log everything", async () => {
+  it("of an unknown kind are hidden from the caller and logged", async () => {
     const answer = await ask("/unknown-error");
     expect(answer).toMatchObject({ status: 500, code: "INTERNAL", body: { error: "Internal server error" } });
     expect(JSON.stringify(answer.body)).not.toContain("secret");
@@ -120,7 +120,7 @@ describe("errors", () => {
     expect(line).toContain(answer.headers.get("x-request-id"));
   });
 
-  it("of a dependency invite the caller to try again", async () => {
+  it("of a dependency have Retry-After", async () => {
     const answer = await ask("/dependency");
     expect(answer).toMatchObject({
       status: 500,
@@ -131,31 +131,31 @@ describe("errors", () => {
   });
 
   it.each(["/nowhere", "/items", "/%zz", "/bytes/"])(
-    "answer 404 in the same form at the unknown route %s",
+    "are 404 in the same form at the unknown route %s",
     async (path) => {
       expect(await ask(path)).toMatchObject({ status: 404, code: "NOT_FOUND", body: { error: "Not found" } });
     },
   );
 
-  it("answer 404, not 400, at an unknown route with a broken body", async () => {
+  it("are 404, not 400, at an unknown route with a malformed body", async () => {
     expect((await post("/nowhere", "{")).status).toBe(404);
   });
 });
 
 describe("X-Request-Id", () => {
-  it("is echoed when the caller gives an acceptable one, on errors too", async () => {
+  it("is the caller's if that is acceptable, on errors too", async () => {
     for (const path of ["/bytes", "/nowhere", "/refused", "/%zz"]) {
       const response = await fetch(url + path, { headers: { "x-request-id": "order-17/b" } });
       expect(response.headers.get("x-request-id")).toBe("order-17/b");
     }
   });
 
-  it.each(["has space", "x".repeat(201), "caf\u00e9", ""])("is replaced when it is %j", async (given) => {
+  it.each(["has space", "x".repeat(201), "caf\u00e9", ""])("is replaced if it is %j", async (given) => {
     const response = await fetch(`${url}/bytes`, { headers: { "x-request-id": given } });
     expect(response.headers.get("x-request-id")).toMatch(/^[a-z0-9]+-[a-z2-7]{16}-[a-z0-9]+$/);
   });
 
-  it("is unique and known to the handler", async () => {
+  it("is unique, and the handler has it", async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => post("/echo", "{}")));
     const ids = answers.map((answer) => answer.headers.get("x-request-id"));
     expect(new Set(ids).size).toBe(50);
@@ -165,8 +165,8 @@ describe("X-Request-Id", () => {
 
 describe("bodies", () => {
   it.each([
-    ["text that is no JSON", "{", JSON_HEADERS, "INVALID_JSON"],
-    ["bytes that are no UTF-8", Buffer.from([0x22, 0xff, 0x22]), JSON_HEADERS, "INVALID_JSON"],
+    ["malformed JSON", "{", JSON_HEADERS, "INVALID_JSON"],
+    ["malformed UTF-8", Buffer.from([0x22, 0xff, 0x22]), JSON_HEADERS, "INVALID_JSON"],
     [
       "another content type",
       "a=1",
@@ -176,40 +176,40 @@ describe("bodies", () => {
     ["a malformed content type", "{}", { "content-type": "json" }, "UNSUPPORTED_CONTENT_TYPE"],
     ["a body over 1 MiB", `"${"x".repeat(1_048_575)}"`, JSON_HEADERS, "BODY_TOO_LARGE"],
     ["a body far over 1 MiB", `"${"x".repeat(20_000_000)}"`, JSON_HEADERS, "BODY_TOO_LARGE"],
-  ] as const)("answer 400 to %s", async (_what, body, headers, code) => {
+  ] as const)("are 400 for %s", async (_what, body, headers, code) => {
     const answer = await post("/echo", body, headers);
     expect(answer).toMatchObject({ status: 400, code, body: { error: ERRORS[code].text } });
   });
 
-  it("are accepted up to 1 MiB exactly, and with any writing of the content type", async () => {
+  it("are accepted up to exactly 1 MiB, and with any case of the content type", async () => {
     const text = `"${"x".repeat(1_048_574)}"`;
     const answer = await post("/echo", text, { "content-type": "Application/JSON; charset=utf-8" });
     expect(answer.status).toBe(200);
   });
 
-  it("are cut off when they go on without end", async () => {
+  it("are cut off if they never end", async () => {
     await endlessUpload();
     expect((await ask("/livez")).status).toBe(200);
   });
 
-  it("may nest 10,000 deep without harm", async () => {
+  it("may be nested 10,000 deep", async () => {
     const deep = "[".repeat(10_000) + "]".repeat(10_000);
     expect((await post("/shape", deep)).status).toBe(400);
     expect((await post("/shape", `{"name":"n","extra":${deep}}`)).body).toEqual({ name: "n" });
   });
 
-  it("cannot change what objects are", async () => {
+  it("cannot change prototypes", async () => {
     const answer = await post("/echo", '{"a":1,"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}}}');
     expect(answer.body).toMatchObject({ body: { a: 1 } });
     expect(JSON.stringify(answer.body)).not.toContain("admin");
   });
 
-  it("may be absent under a JSON content type at GET and DELETE", async () => {
+  it("may be missing with a JSON content type at GET and DELETE", async () => {
     expect((await ask("/bytes", { headers: JSON_HEADERS })).status).toBe(200);
     expect(await ask("/item", { method: "DELETE", headers: JSON_HEADERS })).toMatchObject({ body: { deleted: true } });
   });
 
-  it("that are absent are refused by the schema, with issues", async () => {
+  it("that are missing are rejected by the schema, with issues", async () => {
     const answer = await post("/shape", "");
     expect(answer).toMatchObject({
       status: 400,
@@ -219,8 +219,8 @@ describe("bodies", () => {
   });
 });
 
-describe("a server whose handlers check the caller first", () => {
-  it("tells of a broken body only when the handler parses it", async () => {
+describe("a server with bodyErrors: when-parsed", () => {
+  it("rejects a malformed body only when the handler parses it", async () => {
     const logger = createLogger({ service: "test", level: "silent" });
     const app = createHttpServer({ logger, health: new Health(), bodyErrors: "when-parsed" });
     app.post("/guarded", (request) => {
@@ -240,8 +240,8 @@ describe("a server whose handlers check the caller first", () => {
   });
 });
 
-describe("answers", () => {
-  it("pass bytes on unchanged, whole or as a stream", async () => {
+describe("responses", () => {
+  it("pass bytes on unchanged, as a Buffer or as a stream", async () => {
     for (const path of ["/bytes", "/stream"]) {
       const response = await fetch(url + path);
       expect(response.headers.get("content-type")).toContain("application/json");
@@ -249,18 +249,18 @@ describe("answers", () => {
     }
   });
 
-  it("as a stream wait for a slow reader beyond the gateway's deadline; no other answer does", async () => {
+  it("of sendStream have an idle timeout above the gateway's deadline; other responses do not", async () => {
     expect((await ask("/idle-timeout/stream")).body).toBe(STREAM_IDLE_TIMEOUT_MS);
     expect(STREAM_IDLE_TIMEOUT_MS).toBeGreaterThan(120_000);
     expect((await ask("/idle-timeout/whole")).body).toEqual(["60000"]);
   });
 
-  it("reach the handler with long path parameters, whose schema is to refuse them", async () => {
+  it("reach the handler with long path parameters, so that its schema rejects them", async () => {
     const name = "x".repeat(4_000);
     expect((await ask(`/items/${name}`)).body).toEqual({ name });
   });
 
-  it("to what is no HTTP are 400 in the same form", async () => {
+  it("to malformed HTTP are 400 in the same form", async () => {
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
     socket.end("NONSENSE\r\n\r\n");
     const chunks: Buffer[] = await socket.toArray();
@@ -271,7 +271,7 @@ describe("answers", () => {
 });
 
 describe("internal routes", () => {
-  it("answer only to the internal token, however the path is written", async () => {
+  it("require the internal token, with any encoding of the path", async () => {
     const withToken = { headers: { "x-internal-token": "the internal token" } };
     expect((await ask("/internal/thing", withToken)).body).toEqual({ inside: true });
     for (const path of ["/internal/thing", "/%69nternal/thing", "/internal/%74hing", "/internal/thing?x=1"]) {
@@ -283,7 +283,7 @@ describe("internal routes", () => {
 });
 
 describe("probes", () => {
-  it("tell of each check that failed with 503", async () => {
+  it("are 503 with each failed check", async () => {
     expect(await ask("/livez")).toMatchObject({ status: 200, body: { status: "ok" } });
     expect(await ask("/readyz")).toMatchObject({ status: 200, body: { status: "ok" } });
     health.readiness("kafka", () => "no connection");
@@ -297,8 +297,7 @@ describe("probes", () => {
 });
 
 /**
- * Uploads in pieces without a length until the server closes the connection; an answer may get lost
- * on the way.
+ * Uploads chunks without a length until the server closes the connection; the response may be lost.
  */
 async function endlessUpload(): Promise<void> {
   const upload = httpRequest(`${url}/echo`, { method: "POST", headers: JSON_HEADERS });
@@ -309,8 +308,8 @@ async function endlessUpload(): Promise<void> {
     });
   };
   upload.on("error", () => upload.destroy()).on("response", () => upload.destroy());
-  // Not `once` of node:events: that rejects at an error, and the server may cut the connection in
-  // the middle of a write.
+  // `once` of node:events rejects at an error, and the server may close the connection during a
+  // write.
   const closed = new Promise((resolve) => upload.once("close", resolve));
   push();
   await closed;

@@ -11,23 +11,22 @@ import { installMetricsRoute } from "./metrics-route.ts";
 import { createRequestIds } from "./request-id.ts";
 import { type Callers, installRequestTelemetry } from "./request-telemetry.ts";
 
-/** How long a request may take to arrive whole, head and body, in milliseconds. */
+/** Maximum time in which a whole request, head and body, must arrive, in milliseconds. */
 const REQUEST_ARRIVAL_TIMEOUT_MS = 30_000;
-/** How often connections are checked for requests that take longer, in milliseconds. */
+/** How often connections are checked for late requests, in milliseconds. */
 const ARRIVAL_CHECK_INTERVAL_MS = 1_000;
 /**
- * How long a connection may lie idle between requests, in milliseconds; longer than our own client
- * keeps one.
+ * How long an idle connection is kept, in milliseconds; longer than at our own client.
  */
 export const SERVER_KEEP_ALIVE_MS = 75_000;
 /**
- * How long nothing may move on a connection while a request is under way, in milliseconds: a reader
- * that went away.
+ * Idle timeout of a connection with a running request, in milliseconds: its reader may be
+ * unreachable.
  */
 const SOCKET_IDLE_TIMEOUT_MS = 60_000;
 /**
- * Longest path parameter, in characters; the schemas' own limits are stricter and answer 400 with
- * issues.
+ * Maximum length of a path parameter, in characters. The limits of the schemas are stricter: they
+ * are 400 with issues.
  */
 const MAX_PATH_PARAMETER_CHARACTERS = 8_192;
 
@@ -37,32 +36,32 @@ export interface HttpServerOptions {
   readonly clock?: Clock;
   /** When a malformed body is rejected; `at-once` unless the handler's own checks come first. */
   readonly bodyErrors?: BodyErrors;
-  /** Which of /livez and /readyz are answered; both by default. */
+  /** Which of /livez and /readyz are served; both by default. */
   readonly probes?: "both" | "liveness";
   /**
-   * Addresses or networks of proxies whose X-Forwarded-… headers are believed; nobody's by default.
+   * Addresses or networks of proxies whose X-Forwarded-… headers are trusted; none by default.
    */
   readonly trustedProxies?: readonly string[];
   /**
-   * How long a request may take to arrive whole, in milliseconds, more than 1,000; 30 s by default.
+   * Maximum time in which a whole request must arrive, in milliseconds, above 1,000; 30 s by
+   * default.
    */
   readonly arrivalTimeoutMs?: number;
   /**
-   * Who sends requests; by default `services`. The `traceparent` of callers from outside does not
+   * Who sends requests; `services` by default. The `traceparent` of callers from outside does not
    * decide what is recorded.
    */
   readonly callers?: Callers;
   /**
-   * Which errors beside DependencyError mean that a dependency is down and the caller may try
-   * again.
+   * Whether an error other than DependencyError means that a dependency is down.
    */
   readonly isDependencyFailure?: (error: unknown) => boolean;
 }
 
 /**
- * Fastify made ours: every error in the interface's form, X-Request-Id on every answer, bodies read
- * by our rules, /livez, /readyz and (where they are asked for) /metrics. Nothing is done per
- * request that its answer does not need: no schema compilers, no logger of Fastify's.
+ * Creates a Fastify instance with errors in the interface's form, X-Request-Id on every response,
+ * the body parser of this library, /livez, /readyz, and /metrics if this process has metrics.
+ * Fastify's schema compilers and logger are off: they would cost time per request.
  */
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { logger, health } = options;
@@ -78,13 +77,12 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     http: arrival,
     keepAliveTimeout: SERVER_KEEP_ALIVE_MS,
     connectionTimeout: SOCKET_IDLE_TIMEOUT_MS,
-    // While stopping, requests on open connections are still answered: 503 is no status of the
-    // interface.
+    // While stopping, requests on open connections are still served: the interface has no 503.
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PATH_PARAMETER_CHARACTERS },
     exposeHeadRoutes: false,
     clientErrorHandler: (error, socket) => answerBrokenHttp(error, socket, requestIdOf({ headers: {} })),
-    // A path that cannot be decoded names no route.
+    // A path that cannot be decoded matches no route.
     frameworkErrors: (error, request, reply) => {
       reply.header(HEADERS.requestId, request.id);
       sendError(new ApiError("NOT_FOUND", { cause: error }), request, reply, logger);
@@ -94,7 +92,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   if (options.probes !== "liveness") installMetricsRoute(app);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header(HEADERS.requestId, request.id);
-    // Whoever sends the next request connects anew, and so comes to a process that stays.
+    // The next request needs a new connection, which leads to a process that is not stopping.
     if (health.isStopping) reply.header("connection", "close");
     normalizeContentType(request.raw.headers);
     done();
@@ -114,8 +112,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
 }
 
 /**
- * What Node's `createServer` needs so that a request that has not arrived within `timeoutMs` is cut
- * off by then.
+ * Options of Node's `createServer` that close a connection whose request has not arrived within
+ * `timeoutMs`.
  */
 export function arrivalLimits(timeoutMs = REQUEST_ARRIVAL_TIMEOUT_MS): {
   readonly requestTimeout: number;

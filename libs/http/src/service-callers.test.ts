@@ -32,7 +32,7 @@ const as = (token: string): Record<string, string> => ({ "x-service-token": toke
 const usageOf = USAGE.replace(":organizationId", "o1");
 
 describe("an internal operation", () => {
-  it("lets in the callers that the table names for it, and no other one", async () => {
+  it("allows exactly the callers in the table", async () => {
     const { ask } = serverWith();
     expect((await ask(LIST, as(tokenOf("operator")))).status).toBe(200);
     expect((await ask(usageOf, as(tokenOf("gateway")))).status).toBe(200);
@@ -48,7 +48,7 @@ describe("an internal operation", () => {
     }
   });
 
-  it("knows a caller by its own token alone, whatever name is put before another one", async () => {
+  it("authenticates a caller by its own token only: another name before a token is 401", async () => {
     const { ask } = serverWith();
     const secret = tokenOf("gateway").slice("gateway".length);
     for (const token of [
@@ -65,7 +65,7 @@ describe("an internal operation", () => {
     expect((await ask("/open", {})).status).toBe(200);
   });
 
-  it("takes both tokens of a caller while one follows the other", async () => {
+  it("accepts both tokens of a caller during a rotation", async () => {
     const fresh = "operator.fresh-0123456789-0123456789-0123456789";
     const both = new Map([["operator", [digestOf(tokenOf("operator")), digestOf(fresh)]]]);
     const { ask } = serverWith({ SERVICE_TOKEN_DIGESTS: both });
@@ -73,7 +73,7 @@ describe("an internal operation", () => {
     expect((await ask(LIST, as(fresh))).status).toBe(200);
   });
 
-  it("takes the token that services of 0.1.0 share only where it is given one, and never in place of a wrong one", async () => {
+  it("accepts the shared token of release 0.1.0 only if it is configured, and never together with a wrong own token", async () => {
     const shared = { "x-internal-token": SHARED };
     expect((await serverWith().ask(LIST, shared)).status).toBe(401);
     const { ask } = serverWith({ SERVICE_TOKEN_DIGESTS: DIGESTS, INTERNAL_TOKEN: SHARED });
@@ -83,14 +83,14 @@ describe("an internal operation", () => {
     expect((await ask(LIST, { ...shared, ...as("operator.wrong") })).status).toBe(401);
   });
 
-  it("that is not in the table is refused when the service starts", () => {
+  it("that is not in the table is an error when the service starts", () => {
     const { app } = serverWith();
     expect(() => app.get("/internal/forgotten", () => ({}))).toThrow("GET /internal/forgotten of organization");
   });
 });
 
 describe("a caller's credentials", () => {
-  it("are its own token and, while there are services of 0.1.0, the one that those share", () => {
+  it("are its own token and, while services of 0.1.0 run, their shared token", () => {
     const own = tokenOf("gateway");
     expect(serviceCredentials({ SERVICE_TOKEN: own })).toEqual({ "x-service-token": own });
     expect(serviceCredentials({ SERVICE_TOKEN: own, INTERNAL_TOKEN: SHARED })).toEqual({

@@ -1,7 +1,7 @@
 /**
- * How services know each other. A caller has a token of its own, which begins with its name; a
- * service knows the digests of its callers' tokens, and so cannot call another service in their
- * name. What each caller may call is one table, INTERNAL_CALLS.
+ * Authentication between services. Each caller has its own token, which begins with its name. A
+ * service has only the digests of its callers' tokens, so it cannot impersonate a caller. The table
+ * INTERNAL_CALLS says what each caller may call.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 
@@ -12,21 +12,21 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ApiError } from "./api-error.ts";
 import { INTERNAL_TOKEN_HEADER, isToken } from "./internal-auth.ts";
 
-/** The header by which services, and the operator, say and prove who they are. */
+/** The header with the token of a service, or of the operator. */
 export const SERVICE_TOKEN_HEADER = "x-service-token";
 const INTERNAL_PREFIX = "/internal/";
 
-/** What a service proves itself with, by the names of its settings. */
+/** Secrets with which a service authenticates itself, by the names of its settings. */
 export interface OwnSecrets {
   readonly SERVICE_TOKEN: string;
-  /** What services of 0.1.0 know each other by; only while such services run. */
+  /** The shared token of services of 0.1.0; only while such services run. */
   readonly INTERNAL_TOKEN?: string | undefined;
 }
 
-/** What a service knows its callers by, by the names of its settings. */
+/** Secrets with which a service authenticates its callers, by the names of its settings. */
 export interface CallerSecrets {
   readonly SERVICE_TOKEN_DIGESTS: ServiceTokenDigests;
-  /** What callers of 0.1.0 show; they may call everything. Only while such callers run. */
+  /** The shared token of callers of 0.1.0, who may call everything. Only while such callers run. */
   readonly INTERNAL_TOKEN?: string | undefined;
 }
 
@@ -37,9 +37,9 @@ export function serviceCredentials(secrets: OwnSecrets): Readonly<Record<string,
 }
 
 /**
- * Lets into each route of `app` under /internal/ the callers that INTERNAL_CALLS names for it; 401
- * else, before the body is read. What counts is the route that was found, not the path as written.
- * A route that the table does not have throws when it is added.
+ * Allows each route of `app` under /internal/ only for its callers in INTERNAL_CALLS. Other callers
+ * get 401, before the body is read. The check uses the matched route, not the path of the request.
+ * Adding a route that the table does not have throws an Error.
  */
 export function admitCallers(app: FastifyInstance, owner: InternalOwner, secrets: CallerSecrets): void {
   app.addHook("onRoute", ({ method, url }) => {
@@ -61,17 +61,17 @@ export function admitCallers(app: FastifyInstance, owner: InternalOwner, secrets
   });
 }
 
-/** A service of 0.1.0, which does not say which one it is. Goes in the release after the next. */
+/** A service of 0.1.0, which does not name itself. To be removed in the release after the next. */
 const EVERY_SERVICE = Symbol("a service of 0.1.0");
 
-/** Whether 0.1.0 does not know the route: what concerns the audit log, and the move of people. */
+/** Whether release 0.1.0 does not have the route: those of the audit log and of former users. */
 function isNew(route: string): boolean {
   return ["audit", "former-users"].some((name) => route.startsWith(`${INTERNAL_PREFIX}${name}`));
 }
 
 /**
- * The name of the caller; null for nobody that is known. A token that is shown must be right,
- * whatever else is shown.
+ * The name of the caller; null if it is unknown. A wrong own token is never replaced by the shared
+ * token.
  */
 function callerOf(request: FastifyRequest, secrets: CallerSecrets): string | typeof EVERY_SERVICE | null {
   const { [SERVICE_TOKEN_HEADER]: own, [INTERNAL_TOKEN_HEADER]: shared } = request.headers;

@@ -1,5 +1,5 @@
 /**
- * Raised where this program breaks a promise of its own; never the answer to a caller's mistake.
+ * An invariant of this program does not hold. Never used for a caller's mistake.
  */
 export class AssertionError extends Error {
   override readonly name = "AssertionError";
@@ -16,7 +16,7 @@ export function assertDefined<T>(value: T | null | undefined, what: string): T {
   return value;
 }
 
-/** Marks a branch that the types say cannot be reached. */
+/** Marks a branch that is unreachable by its types. */
 export function unreachable(value: never): never {
   throw new AssertionError(`unreachable: ${JSON.stringify(value)}`);
 }

@@ -1,24 +1,27 @@
 /** Pauses between attempts: 1-2-4-8-16 s (decisions, 3.1). */
 export const FIRST_RETRY_MS = 1_000;
 export const MAX_RETRY_MS = 16_000;
-/** Share of a pause that chance may take away, so that many do not come back at one moment. */
+/**
+ * Maximum share by which a pause is shortened at random, so that callers do not retry at the same
+ * moment.
+ */
 const JITTER = 0.25;
 
 /**
- * The pauses between attempts, in milliseconds: `firstMs`, doubled after each further failure, up
- * to `maxMs`.
+ * Pauses between attempts, in milliseconds: the first is `firstMs`, each further one is twice as
+ * long, up to `maxMs`.
  */
 export interface BackOff {
   readonly firstMs: number;
-  /** Absent: every pause is `firstMs`. */
+  /** Without it, every pause is `firstMs`. */
   readonly maxMs?: number;
 }
 
 const DEFAULT_BACK_OFF: BackOff = { firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS };
 
 /**
- * Pause after the `failures`-th failure in a row, in milliseconds, less up to a quarter by chance.
- * Without a `backOff`: 1-2-4-8-16 s (decisions, 3.1).
+ * Pause after the `failures`-th consecutive failure, in milliseconds, shortened at random by up to
+ * a quarter. The default `backOff` is 1-2-4-8-16 s (decisions, 3.1).
  */
 export function backOffMs(
   failures: number,

@@ -2,28 +2,28 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { batcher } from "./batcher.ts";
 
-const PATIENCE_MS = 25;
+const MAX_BATCH_DELAY_MS = 25;
 
-/** A batcher whose loads end by a call. */
+/** A batcher whose loads complete when the test calls `complete`. */
 function setUp() {
-  const loads: { keys: readonly number[]; end: () => void }[] = [];
+  const loads: { keys: readonly number[]; complete: () => void }[] = [];
   const ask = batcher<number, string>({
     load: (keys) =>
       new Promise((resolve) => {
-        loads.push({ keys, end: () => resolve(keys.map((key) => `value of ${key}`)) });
+        loads.push({ keys, complete: () => resolve(keys.map((key) => `value of ${key}`)) });
       }),
     maxBatchSize: 3,
     maxConcurrentBatches: 2,
-    patienceMs: PATIENCE_MS,
+    maxBatchDelayMs: MAX_BATCH_DELAY_MS,
   });
-  const end = async (index: number): Promise<void> => {
-    loads[index]?.end();
+  const complete = async (index: number): Promise<void> => {
+    loads[index]?.complete();
     await vi.advanceTimersByTimeAsync(0);
   };
-  return { ask, end, keys: () => loads.map((load) => load.keys) };
+  return { ask, complete, keys: () => loads.map((load) => load.keys) };
 }
 
-describe("a batcher with patience", () => {
+describe("a batcher with a maximum batch delay", () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
   });
@@ -31,45 +31,45 @@ describe("a batcher with patience", () => {
     vi.useRealTimers();
   });
 
-  it("asks at once while nothing is under way, and gives everybody the value of their own key", async () => {
-    const { ask, end, keys } = setUp();
+  it("starts at once when no batch is running, and returns to each call the value of its key", async () => {
+    const { ask, complete, keys } = setUp();
     const answers = Promise.all([ask(1), ask(2)]);
     await vi.advanceTimersByTimeAsync(0);
     expect(keys()).toEqual([[1, 2]]);
-    await end(0);
+    await complete(0);
     expect(await answers).toEqual(["value of 1", "value of 2"]);
   });
 
-  it("lets what comes meanwhile share the batch after the one under way", async () => {
-    const { ask, end, keys } = setUp();
+  it("puts calls that arrive during a batch into the next batch", async () => {
+    const { ask, complete, keys } = setUp();
     void ask(1);
     await vi.advanceTimersByTimeAsync(1);
     void ask(2);
-    await vi.advanceTimersByTimeAsync(PATIENCE_MS - 2);
+    await vi.advanceTimersByTimeAsync(MAX_BATCH_DELAY_MS - 2);
     void ask(3);
-    await end(0);
+    await complete(0);
     expect(keys()).toEqual([[1], [2, 3]]);
   });
 
-  it("waits for the batch under way no longer than that", async () => {
+  it("waits for a running batch for the maximum delay only", async () => {
     const { ask, keys } = setUp();
     void ask(1);
     await vi.advanceTimersByTimeAsync(1);
     void ask(2);
-    await vi.advanceTimersByTimeAsync(PATIENCE_MS - 2);
+    await vi.advanceTimersByTimeAsync(MAX_BATCH_DELAY_MS - 2);
     expect(keys()).toEqual([[1]]);
     await vi.advanceTimersByTimeAsync(2);
     expect(keys()).toEqual([[1], [2]]);
   });
 
-  it("does not wait with a full batch, and never has more under way than it may", async () => {
+  it("starts a full batch at once, and never exceeds the maximum number of concurrent batches", async () => {
     const { ask, keys } = setUp();
     void ask(1);
     await vi.advanceTimersByTimeAsync(1);
     for (const key of [2, 3, 4, 5, 6, 7, 8]) void ask(key);
     await vi.advanceTimersByTimeAsync(1);
     expect(keys()).toEqual([[1], [2, 3, 4]]);
-    await vi.advanceTimersByTimeAsync(10 * PATIENCE_MS);
+    await vi.advanceTimersByTimeAsync(10 * MAX_BATCH_DELAY_MS);
     expect(keys()).toHaveLength(2);
   });
 });

@@ -1,46 +1,46 @@
 import { assert } from "./assert.ts";
 import { type Deferred, deferred } from "./deferred.ts";
 
-/** What {@link batcher} needs. */
+/** Options of {@link batcher}. */
 export interface BatcherOptions<K, V> {
-  /** Answers a batch: one value per key, in the order of the keys. */
+  /** Loads a batch: returns one value per key, in the order of the keys. */
   readonly load: (keys: readonly K[]) => Promise<readonly V[]>;
-  /** Most keys handed to one `load`. */
+  /** Maximum number of keys in one `load`. */
   readonly maxBatchSize: number;
-  /** Most batches under way at once; what comes meanwhile waits and makes larger batches. */
+  /** Maximum number of concurrent batches. Further calls wait, and make the next batches larger. */
   readonly maxConcurrentBatches: number;
   /**
-   * Least time from one batch to a further one beside it, in milliseconds: what comes meanwhile
-   * shares the next one, which begins at the end of the one under way if that is sooner. A full one
-   * does not wait. Default 0.
+   * Maximum time that a call waits for a running batch, in milliseconds from the start of that
+   * batch. Calls that wait share the next batch, which starts when the running batch ends or when
+   * this time is over. A full batch starts at once. Default 0.
    */
-  readonly patienceMs?: number;
+  readonly maxBatchDelayMs?: number;
 }
 
 /**
- * Returns a function that asks for one key, and gathers the calls of one turn of the event loop
- * (and those that come while `maxConcurrentBatches` are under way, or within the patience) into one
- * `load`. A `load` that fails rejects the calls of its batch.
+ * Returns a function that loads one key. Calls of one turn of the event loop share one `load`. So
+ * do calls that wait for a running batch: for `maxBatchDelayMs`, or while `maxConcurrentBatches`
+ * are running. A `load` that fails rejects every call of its batch.
  */
 export function batcher<K, V>(options: BatcherOptions<K, V>): (key: K) => Promise<V> {
   const waiting: { key: K; answer: Deferred<V> }[] = [];
   let running = 0;
   let scheduled = false;
-  let begunMs = Number.NEGATIVE_INFINITY;
-  let patience: NodeJS.Timeout | null = null;
+  let lastStartMs = Number.NEGATIVE_INFINITY;
+  let delayTimer: NodeJS.Timeout | null = null;
 
-  const isPatient = (): boolean => {
+  const delaysBatch = (): boolean => {
     if (running === 0 || waiting.length >= options.maxBatchSize) return false;
-    const leftMs = begunMs + (options.patienceMs ?? 0) - performance.now();
+    const leftMs = lastStartMs + (options.maxBatchDelayMs ?? 0) - performance.now();
     if (leftMs <= 0) return false;
-    patience ??= setTimeout(() => {
-      patience = null;
+    delayTimer ??= setTimeout(() => {
+      delayTimer = null;
       schedule();
     }, leftMs);
     return true;
   };
   const schedule = (): void => {
-    if (scheduled || waiting.length === 0 || running >= options.maxConcurrentBatches || isPatient()) return;
+    if (scheduled || waiting.length === 0 || running >= options.maxConcurrentBatches || delaysBatch()) return;
     scheduled = true;
     setImmediate(() => {
       scheduled = false;
@@ -51,12 +51,12 @@ export function batcher<K, V>(options: BatcherOptions<K, V>): (key: K) => Promis
   const runOne = async (): Promise<void> => {
     const batch = waiting.splice(0, options.maxBatchSize);
     running += 1;
-    begunMs = performance.now();
-    if (patience !== null) clearTimeout(patience);
-    patience = null;
+    lastStartMs = performance.now();
+    if (delayTimer !== null) clearTimeout(delayTimer);
+    delayTimer = null;
     try {
       const values = await options.load(batch.map((call) => call.key));
-      assert(values.length === batch.length, "a batch is answered with one value per key");
+      assert(values.length === batch.length, "load returns one value per key");
       for (const [index, call] of batch.entries()) call.answer.resolve(values[index] as V);
     } catch (error) {
       const reason = error instanceof Error ? error : new Error(String(error));

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { Breaker, BREAKER_FAILURES } from "./breaker.ts";
 
-it("lets a probe go out after a pause, and at once where the clock was set back meanwhile", () => {
+it("allows a probe after the pause, and at once if the clock was set back", () => {
   let nowMs = Date.UTC(2026, 0, 1);
   const clock = { nowMs: () => nowMs };
   const breaker = new Breaker(clock, () => 0);

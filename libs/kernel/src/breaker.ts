@@ -1,13 +1,13 @@
 import { backOffMs, MAX_RETRY_MS } from "./back-off.ts";
 import type { Clock } from "./clock.ts";
 
-/** Unanswered calls in a row that open a server's breaker. */
+/** Number of consecutive unanswered calls that open a server's breaker. */
 export const BREAKER_FAILURES = 3;
 
 /**
- * The breaker of one server, such as a trading server: after some unanswered calls in a row it is
- * asked nothing, and after a pause one call at a time probes whether it is back. Other servers
- * never notice.
+ * The breaker of one server, such as a trading server. After {@link BREAKER_FAILURES} consecutive
+ * unanswered calls it allows no call. After a pause it allows one call at a time, as a probe. Each
+ * server has a breaker of its own.
  */
 export class Breaker {
   readonly #clock: Clock;
@@ -26,7 +26,7 @@ export class Breaker {
     return this.#failures >= BREAKER_FAILURES;
   }
 
-  /** Whether a probe is under way. */
+  /** Whether a probe is running. */
   get probing(): boolean {
     return this.#probing;
   }
@@ -37,14 +37,14 @@ export class Breaker {
     return this.#probing || this.waitMs() > 0 ? 0 : 1;
   }
 
-  /** Milliseconds until a probe is allowed; 0 where nothing has to be waited for. */
+  /** Milliseconds until a probe is allowed; 0 if one is allowed now. */
   waitMs(): number {
     const leftMs = this.open ? Math.max(0, this.#openUntilMs - this.#clock.nowMs()) : 0;
-    // More than a pause can be is left where the clock was set back.
+    // A wait above the longest pause means that the clock was set back.
     return leftMs > MAX_RETRY_MS ? 0 : leftMs;
   }
 
-  /** A call goes out. */
+  /** A call is sent. */
   sent(): void {
     if (this.open) this.#probing = true;
   }
@@ -56,11 +56,11 @@ export class Breaker {
     this.#probing = false;
   }
 
-  /** The server gave no clear answer. Returns true where this opened the breaker. */
+  /** The server did not answer. Returns whether this failure opened the breaker. */
   failed(): boolean {
     const wasOpen = this.open;
     this.#failures += 1;
-    // A call that was under way when the breaker opened says nothing new.
+    // A call that was sent before the breaker opened adds no information.
     if (!this.open || (wasOpen && !this.#probing)) return false;
     this.#probing = false;
     this.#openings += 1;
@@ -68,7 +68,7 @@ export class Breaker {
     return !wasOpen;
   }
 
-  /** The call ended without having asked the server. */
+  /** The call ended without reaching the server. */
   unused(): void {
     this.#probing = false;
   }

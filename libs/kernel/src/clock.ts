@@ -1,6 +1,5 @@
 /**
- * Where the time comes from. Domain code takes one as an argument and never reads the machine's
- * clock itself.
+ * A source of time. Domain code takes a clock as an argument and never reads the machine's clock.
  */
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
@@ -11,12 +10,13 @@ export interface Clock {
 export const systemClock: Clock = { nowMs: () => Date.now() };
 
 /**
- * For durations and deadlines within this process. Starts at the machine's time and is not affected
- * when the machine's clock is set. Times that several processes share come from a server's clock.
+ * For durations and deadlines within this process. Starts at the machine's time; later changes of
+ * the machine's clock have no effect. Times that several processes share come from a server's
+ * clock.
  */
 export const monotonicClock: Clock = { nowMs: () => Math.round(performance.timeOrigin + performance.now()) };
 
-/** The latest time of several clocks, so that one clock that is behind has no effect. */
+/** A clock with the latest time of several clocks: a clock that is behind has no effect. */
 export function latestOf(...clocks: readonly Clock[]): Clock {
   return { nowMs: () => Math.max(...clocks.map((clock) => clock.nowMs())) };
 }

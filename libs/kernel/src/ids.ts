@@ -4,24 +4,25 @@ import { assert } from "./assert.ts";
 
 const HEX_OF_UUID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 const NAMESPACE_BYTES = 16;
-/** The first digit of the fourth group, by the two bits of it that the variant leaves free. */
+/** First digit of the fourth group, by its two bits that the variant does not fix. */
 const VARIANTS = "89ab";
 const BASE32_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
 
-/** Hexadecimal digits of a UUIDv7 that tell its time, and where those after its version begin. */
+/** Number of hexadecimal digits of the time in a UUIDv7. */
 const TIME_DIGITS = 12;
+/** Index of the first character after the version in the text of a UUID. */
 const AFTER_VERSION = 15;
 
 /**
- * The namespace of the last call and its bytes: one is used for many names, and taking it apart
- * costs as much as the hash.
+ * Namespace of the last call, and its bytes. Callers use one namespace for many names, and parsing
+ * it costs as much as the hash.
  */
 let knownNamespace = "";
 const knownBytes = Buffer.alloc(NAMESPACE_BYTES);
 
 /**
- * Name-based UUID (RFC 9562, version 5) of `name` inside `namespace`, a UUID in text form. Lower
- * case.
+ * Name-based UUID (RFC 9562, version 5) of `name` in `namespace`, which is a UUID in text form. The
+ * result is in lower case.
  */
 export function uuidV5(namespace: string, name: string): string {
   if (namespace !== knownNamespace) {
@@ -32,7 +33,7 @@ export function uuidV5(namespace: string, name: string): string {
   const input = Buffer.allocUnsafe(NAMESPACE_BYTES + Buffer.byteLength(name));
   input.set(knownBytes);
   input.write(name, NAMESPACE_BYTES);
-  // In one call: an object for the hash would cost more than the hash.
+  // A hash object would cost more than the hash itself.
   const hex = hash("sha1", input, "hex");
   const variant = VARIANTS.charAt(Number.parseInt(hex.charAt(16), 16) & 3);
   return formatUuid(`${hex.slice(0, 12)}5${hex.slice(13, 16)}${variant}${hex.slice(17, 32)}`);
@@ -41,13 +42,12 @@ export function uuidV5(namespace: string, name: string): string {
 /** Time-ordered UUID (RFC 9562, version 7) for `nowMs`. */
 export function uuidV7(nowMs: number): string {
   const time = Math.trunc(nowMs).toString(16).padStart(TIME_DIGITS, "0");
-  // Random where this kind of UUID is. Node asks the system for the randomness of many such at
-  // once.
+  // A UUIDv4 has random bits in these places; Node buffers the randomness of many UUIDs.
   const random = randomUUID().slice(AFTER_VERSION);
   return `${time.slice(0, 8)}-${time.slice(8)}-7${random}`;
 }
 
-/** When a UUIDv7 was made, in milliseconds since 1970. */
+/** Creation time of a UUIDv7, in milliseconds since 1970. */
 export function uuidV7TimeMs(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }
@@ -57,12 +57,12 @@ export function isUuid(text: string): boolean {
   return text.length === 36 && HEX_OF_UUID.test(text);
 }
 
-/** The command that an organization's idempotency key names, in every store (decisions, 2.2). */
+/** The command id of an organization's idempotency key, in every store (decisions, 2.2). */
 export function commandIdOf(organizationId: string, idempotencyKey: string): string {
   return uuidV5(organizationId, idempotencyKey);
 }
 
-/** The account that a creation command makes (decisions, 2.2). */
+/** The id of the account that a creation command creates (decisions, 2.2). */
 export function managedAccountIdOf(commandId: string): string {
   return uuidV5(commandId, "account");
 }

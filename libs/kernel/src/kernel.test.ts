@@ -14,7 +14,7 @@ import {
   uuidV7,
 } from "./index.ts";
 
-it("the monotonic clock goes on evenly where the machine's clock is set", () => {
+it("the monotonic clock does not change when the machine's clock is set", () => {
   const beforeMs = monotonicClock.nowMs();
   expect(Math.abs(beforeMs - Date.now())).toBeLessThan(60_000);
   const machine = vi.spyOn(Date, "now").mockReturnValue(0);
@@ -23,14 +23,14 @@ it("the monotonic clock goes on evenly where the machine's clock is set", () => 
   machine.mockRestore();
 });
 
-it("of several clocks the one furthest ahead counts", () => {
+it("latestOf returns the time of the clock that is furthest ahead", () => {
   const [behind, ahead] = [{ nowMs: () => -1 }, { nowMs: () => 5 }];
   expect(latestOf(behind, ahead).nowMs()).toBe(5);
   expect(latestOf(ahead, behind).nowMs()).toBe(5);
 });
 
 describe("money", () => {
-  it("reads an amount within 1e-6 of a whole cent as that cent, and refuses any other", () => {
+  it("reads an amount within 1e-6 of a whole cent as that cent, and rejects any other amount", () => {
     expect(minorFromAmount(10.25)).toBe(1025);
     expect(minorFromAmount(0.1 + 0.2)).toBe(30);
     expect(minorFromAmount(10.2500005)).toBe(1025);
@@ -50,13 +50,13 @@ describe("money", () => {
 });
 
 describe("ids", () => {
-  it("makes the UUIDv5 of RFC 9562, appendix A.4", () => {
+  it("creates the UUIDv5 of RFC 9562, appendix A.4", () => {
     expect(uuidV5("6ba7b810-9dad-11d1-80b4-00c04fd430c8", "www.example.com")).toBe(
       "2ed6657d-e927-568b-95e1-2665a8aea6a2",
     );
   });
 
-  it("makes UUIDv7 that sort by time", () => {
+  it("creates UUIDv7 that sort by time", () => {
     const ids = [1, 2, 1_700_000_000_000].map(uuidV7);
     expect(ids.toSorted()).toEqual(ids);
     expect(ids.every(isUuid)).toBe(true);
@@ -64,13 +64,13 @@ describe("ids", () => {
 });
 
 describe("canonicalJson", () => {
-  it("gives equal text for equal values whatever the order of keys, and other text for others", () => {
+  it("returns equal text for equal values in any order of keys, and different text for different values", () => {
     expect(canonicalJson({ b: 1, a: [{ d: null, c: "x" }] })).toBe('{"a":[{"c":"x","d":null}],"b":1}');
     expect(canonicalJson({ a: 1, b: undefined })).toBe(canonicalJson({ a: 1 }));
     expect(canonicalJson({ a: "1" })).not.toBe(canonicalJson({ a: 1 }));
   });
 
-  it("sorts keys by their code units, as the example of RFC 8785, 3.2.3, does", () => {
+  it("sorts keys by code units, as in the example of RFC 8785, 3.2.3", () => {
     const keys = ["\u20ac", "\r", "\ufb33", "1", "\ud83d\ude00", "\u0080", "\u00f6"];
     const sorted = ["\r", "1", "\u0080", "\u00f6", "\u20ac", "\ud83d\ude00", "\ufb33"];
     const object = Object.fromEntries(keys.map((key) => [key, 0]));
@@ -89,7 +89,7 @@ describe("a generated password", () => {
     ]),
   };
 
-  it("is that of the key it is asked for with, whichever is in use; of a key that is gone there is none", () => {
+  it("depends on the key that is named, not on the current key; a key that was removed is an error", () => {
     const id = "0190f6d2-0000-5000-8000-00000000000a";
     const password = derivePassword(before, "older", id, "trading");
     expect(derivePassword(after, "older", id, "trading")).toBe(password);
@@ -100,7 +100,7 @@ describe("a generated password", () => {
 });
 
 describe("slots of organizations", () => {
-  it("each organization has its share at most, and a slot that is given back is free again", () => {
+  it("an organization gets at most its share, and a released slot is free again", () => {
     const slots = new OrganizationSlots({ perOrganization: 2 });
     const [first, second] = [slots.take("a"), slots.take("a")];
     expect(first).not.toBeNull();
@@ -113,7 +113,7 @@ describe("slots of organizations", () => {
     expect(slots.take("a")).toBeNull();
   });
 
-  it("all organizations together have the total at most", () => {
+  it("all organizations together get at most the total", () => {
     const slots = new OrganizationSlots({ perOrganization: 2, total: 3 });
     const release = slots.take("a");
     slots.take("a");

@@ -2,12 +2,12 @@ import { type Deferred, deferred } from "./deferred.ts";
 import { OrganizationSlots, type SlotLimits } from "./organization-slots.ts";
 import { OrganizationTurns } from "./organization-turns.ts";
 
-/** No slot was free for a job within its time. The job was not run. */
+/** No slot was free within the maximum wait of a job. The job was not run. */
 export class QueueTimeout extends Error {
   override readonly name = "QueueTimeout";
 }
 
-/** Gives a slot back. */
+/** Releases a slot. */
 type Release = () => void;
 
 /**
@@ -25,10 +25,10 @@ export class OrganizationQueue {
 
   /**
    * Runs `job` once a slot is free, and holds the slot until `job` has settled.
-   * @throws QueueTimeout where no slot is free within `maxWaitMs`
+   * @throws QueueTimeout if no slot is free within `maxWaitMs`
    */
   async run<T>(organizationId: string, maxWaitMs: number, job: () => Promise<T>): Promise<T> {
-    // While a slot is free, every organization that waits has its share already.
+    // If a slot is free, every organization that waits already holds its share.
     const release = this.#slots.take(organizationId) ?? (await this.#wait(organizationId, maxWaitMs));
     try {
       return await job();

@@ -1,13 +1,15 @@
 import { assert } from "./assert.ts";
 
 export interface SlotLimits {
-  /** Most slots that one organization has at once. */
+  /** Maximum number of slots that one organization holds at the same time. */
   readonly perOrganization: number;
-  /** Most slots of all organizations together; without it only their shares count. */
+  /** Maximum number of slots of all organizations together. Without it, only the shares limit. */
   readonly total?: number;
 }
 
-/** The slots of a resource that all organizations share: each has its share of them at most. */
+/**
+ * The slots of a resource that all organizations share. Each organization holds at most its share.
+ */
 export class OrganizationSlots {
   readonly #limits: SlotLimits;
   readonly #taken = new Map<string, number>();
@@ -19,8 +21,8 @@ export class OrganizationSlots {
   }
 
   /**
-   * Takes a slot. Returns the function that gives it back, of which only the first call counts;
-   * null where the organization has its share already, or where all slots are taken.
+   * Takes a slot. Returns the function that releases it; further calls of that function do nothing.
+   * Returns null if the organization already holds its share, or if no slot is free.
    */
   take(organizationId: string): (() => void) | null {
     const taken = this.#taken.get(organizationId) ?? 0;
@@ -36,7 +38,7 @@ export class OrganizationSlots {
     };
   }
 
-  /** An organization without a slot leaves nothing behind. */
+  /** Deletes the entry of an organization without slots, so that the map does not grow. */
   #set(organizationId: string, taken: number): void {
     if (taken === 0) this.#taken.delete(organizationId);
     else this.#taken.set(organizationId, taken);

@@ -1,12 +1,12 @@
 import type { OrganizationSlots } from "./organization-slots.ts";
 
 /**
- * What waits for a slot, by organization. Organizations take turns: a free slot goes to the one
- * that has waited longest since its last one, however much of another one waits.
+ * Items that wait for a slot, by organization. Organizations take turns: a free slot goes to the
+ * organization whose last slot is longest ago, however many items of another organization wait.
  */
 export class OrganizationTurns<Item> {
   readonly #slots: OrganizationSlots;
-  /** The organization that is next comes first. */
+  /** In the order of turns: the next organization comes first. */
   readonly #waiting = new Map<string, Item[]>();
   #size = 0;
 
@@ -14,17 +14,17 @@ export class OrganizationTurns<Item> {
     this.#slots = slots;
   }
 
-  /** How many items wait. */
+  /** Number of items that wait. */
   get size(): number {
     return this.#size;
   }
 
-  /** How many items of the organization wait. */
+  /** Number of the organization's items that wait. */
   sizeOf(organizationId: string): number {
     return this.#waiting.get(organizationId)?.length ?? 0;
   }
 
-  /** The item of the organization that is next. */
+  /** The next item of the organization. */
   firstOf(organizationId: string): Item | undefined {
     return this.#waiting.get(organizationId)?.[0];
   }
@@ -36,7 +36,7 @@ export class OrganizationTurns<Item> {
     this.#size += 1;
   }
 
-  /** Removes those items of the organization for which `isOver` is true. */
+  /** Removes the organization's items for which `isOver` returns true. */
   remove(organizationId: string, isOver: (item: Item) => boolean): void {
     const waiting = this.#waiting.get(organizationId) ?? [];
     const others = waiting.filter((item) => !isOver(item));
@@ -45,12 +45,15 @@ export class OrganizationTurns<Item> {
     else this.#waiting.delete(organizationId);
   }
 
-  /** Passes free slots to `give`, each with the next item and the function that gives it back. */
+  /**
+   * Takes each free slot and calls `give` with the next item and the function that releases the
+   * slot.
+   */
   offerSlots(give: (item: Item, release: () => void) => void): void {
     for (const [organizationId, waiting] of this.#waiting) {
       const release = this.#slots.take(organizationId);
       if (release === null) continue;
-      // An organization that gets a slot goes behind all others.
+      // An organization that gets a slot moves to the end of the order.
       this.#waiting.delete(organizationId);
       const [next] = waiting.splice(0, 1);
       if (waiting.length > 0) this.#waiting.set(organizationId, waiting);

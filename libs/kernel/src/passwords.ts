@@ -8,22 +8,21 @@ const DIGITS = "23456789";
 const SYMBOLS = "!#$%&*+-=?@_";
 const PASSWORD_LENGTH = 20;
 /**
- * Bytes of key material per character: two, so that the remainder's bias is below one in a
- * thousand.
+ * Bytes of key material per character: with two, the modulo bias is below one in a thousand.
  */
 const BYTES_PER_CHARACTER = 2;
 const GCM_IV_BYTES = 12;
 
 /**
- * Named 32-byte keys; the first is the one in use, the others only open what they closed, and
- * derive what they derived.
+ * 32-byte keys by id. The current key seals and derives new passwords. Other keys only open what
+ * they sealed and repeat what they derived.
  */
 export interface Keyring {
   readonly currentKeyId: string;
   readonly keys: ReadonlyMap<string, Buffer>;
 }
 
-/** What a generated password is for; part of its derivation (decisions, 5.2). */
+/** Purpose of a generated password; an input of its derivation (decisions, 5.2). */
 export type PasswordPurpose = "trading" | "investor";
 
 /** A password under AES-256-GCM, all parts base64url; the shape of `Sealed` in the contracts. */
@@ -37,8 +36,8 @@ export interface SealedPassword {
 /**
  * The generated password of a command: HKDF-SHA256 of the key `keyId` with the command id and
  * purpose, mapped to 20 characters with upper and lower case, digit and symbol (decisions, 5.2).
- * Stored nowhere; equal input, equal password, whichever key is in use now. Throws where the
- * keyring does not have the key (any more).
+ * It is stored nowhere: equal input gives an equal password, whichever key is current.
+ * @throws AssertionError if the keyring does not have the key `keyId`.
  */
 export function derivePassword(keyring: Keyring, keyId: string, commandId: string, purpose: PasswordPurpose): string {
   const key = keyOf(keyring, keyId);
@@ -53,8 +52,7 @@ export function derivePassword(keyring: Keyring, keyId: string, commandId: strin
 }
 
 /**
- * Seals a supplied password for one command: the command id is authenticated with it
- * (decisions, 5.2).
+ * Seals a supplied password for one command: the command id is authenticated data (decisions, 5.2).
  */
 export function sealPassword(keyring: Keyring, commandId: string, password: string): SealedPassword {
   const iv = randomBytes(GCM_IV_BYTES);
@@ -68,7 +66,10 @@ export function sealPassword(keyring: Keyring, commandId: string, password: stri
   };
 }
 
-/** Opens what {@link sealPassword} closed; throws where key, command or text are not the same. */
+/**
+ * Opens the password that {@link sealPassword} sealed.
+ * @throws Error if the key, the command id or the ciphertext differs.
+ */
 export function openPassword(keyring: Keyring, commandId: string, sealed: SealedPassword): string {
   const decipher = createDecipheriv("aes-256-gcm", keyOf(keyring, sealed.keyId), Buffer.from(sealed.iv, "base64url"))
     .setAAD(Buffer.from(commandId))
@@ -77,8 +78,8 @@ export function openPassword(keyring: Keyring, commandId: string, sealed: Sealed
 }
 
 /**
- * HMAC-SHA256 in hex, by which a supplied password enters a fingerprint without being guessable
- * from it (decisions, 2.3).
+ * HMAC-SHA256 of a supplied password, in hex, as an input of a fingerprint: without the key it does
+ * not help to guess the password (decisions, 2.3).
  */
 export function passwordFingerprint(key: Buffer, password: string): string {
   return createHmac("sha256", key).update(password).digest("hex");

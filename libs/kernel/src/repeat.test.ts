@@ -5,7 +5,7 @@ import { repeat, type RepeatOptions } from "./repeat.ts";
 
 const PAUSE_MS = 1_000;
 
-/** Rounds that do what `script` says, one after another; then there is nothing to do. */
+/** Rounds with the results of `script`, in order; further rounds find no work. */
 function setUp(script: readonly ("fail" | "more" | "done")[], options: Partial<RepeatOptions> = {}) {
   const beganMs = performance.now();
   const rounds: number[] = [];
@@ -34,14 +34,14 @@ describe("repeat", () => {
     vi.useRealTimers();
   });
 
-  it("pauses after a round that left nothing, and goes on at once while there is more", async () => {
+  it("pauses after a round that left no work, and starts the next round at once after a round with more work", async () => {
     const { rounds, stop } = setUp(["more", "more", "done"]);
     await vi.advanceTimersByTimeAsync(2 * PAUSE_MS);
     expect(rounds).toEqual([0, 0, 0, PAUSE_MS, 2 * PAUSE_MS]);
     await stop();
   });
 
-  it("pauses before the first round where its options say so", async () => {
+  it("pauses before the first round if `firstPauseMs` is set", async () => {
     const { rounds, stop } = setUp([], { firstPauseMs: 300 });
     await vi.advanceTimersByTimeAsync(299);
     expect(rounds).toEqual([]);
@@ -50,21 +50,21 @@ describe("repeat", () => {
     await stop();
   });
 
-  it("pauses longer and longer while rounds fail, up to 5 s, and begins anew after a success", async () => {
+  it("doubles the pause while rounds fail, up to 5 s, and starts again from `pauseMs` after a success", async () => {
     const { rounds, stop } = setUp(["fail", "fail", "fail", "fail", "fail", "done", "fail"]);
     await vi.advanceTimersByTimeAsync(19_000);
     expect(rounds).toEqual([0, 1_000, 3_000, 7_000, 12_000, 17_000, 18_000, 19_000]);
     await stop();
   });
 
-  it("pauses no longer than 5 s after a failure, however long its pauses are", async () => {
+  it("pauses at most 5 s after a failure, even if `pauseMs` is longer", async () => {
     const { rounds, stop } = setUp(["fail"], { pauseMs: 3_600_000 });
     await vi.advanceTimersByTimeAsync(10_000);
     expect(rounds).toEqual([0, 5_000]);
     await stop();
   });
 
-  it("pauses after failures as its options say", async () => {
+  it("pauses after failures by `backOff`", async () => {
     const { rounds, stop } = setUp(["fail", "fail", "fail"], { backOff: { firstMs: 20_000 } });
     await vi.advanceTimersByTimeAsync(60_000);
     expect(rounds).toEqual([0, 20_000, 40_000, 60_000]);
@@ -94,7 +94,7 @@ describe("repeat", () => {
     await stop();
   });
 
-  it("goes on at once when it was woken during a round", async () => {
+  it("starts the next round at once if it was woken during a round", async () => {
     const first = deferred<void>();
     let rounds = 0;
     const { value, stop } = setUp([], { round: () => ((rounds += 1) === 1 ? first.promise : Promise.resolve()) });
@@ -105,13 +105,13 @@ describe("repeat", () => {
     await stop();
   });
 
-  it("waits at a stop for the running round, whose signal is aborted, and makes no other", async () => {
-    const under = deferred<void>();
+  it("stop aborts the signal of the running round, waits for the round, and starts no further round", async () => {
+    const running = deferred<void>();
     const signals: AbortSignal[] = [];
     const { stop } = setUp([], {
       round: (signal) => {
         signals.push(signal);
-        return under.promise;
+        return running.promise;
       },
     });
     let isStopped = false;
@@ -119,13 +119,13 @@ describe("repeat", () => {
     await vi.advanceTimersByTimeAsync(PAUSE_MS);
     expect(isStopped).toBe(false);
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
-    under.resolve();
+    running.resolve();
     await stopping;
     expect(signals).toHaveLength(1);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("ends its pause at a stop", async () => {
+  it("stop ends the pause", async () => {
     const { rounds, stop } = setUp([]);
     await vi.advanceTimersByTimeAsync(300);
     await stop();

@@ -1,23 +1,23 @@
 import { type BackOff, backOffMs } from "./back-off.ts";
 import { delay } from "./clock.ts";
 
-/** Longest pause after a round that failed, in milliseconds. */
+/** Maximum pause after a failed round, in milliseconds. */
 const MAX_FAILURE_PAUSE_MS = 5_000;
 
 export interface RepeatOptions {
-  /** Names the work in the log and in {@link Repetition.failing}. */
+  /** Name of the work in the log and in {@link Repetition.failing}. */
   readonly name: string;
   /**
-   * One round; true: there is more, go on at once. It must be safe to repeat. `signal` is aborted
-   * when the repetition is stopped.
+   * One round. Returns true if more work is left: the next round then begins at once. It must be
+   * safe to repeat. `signal` is aborted by `stop`.
    */
   readonly round: (signal: AbortSignal) => Promise<boolean | void>;
-  /** Pause after a round that left nothing to do, in milliseconds. */
+  /** Pause after a round that left no work, in milliseconds. */
   readonly pauseMs: number;
-  /** Pause before the first round, in milliseconds. Absent: it begins at once. */
+  /** Pause before the first round, in milliseconds. Without it, the first round begins at once. */
   readonly firstPauseMs?: number;
   /**
-   * Pauses after rounds that failed. Absent: from `pauseMs` up to 5 s, and never longer than that.
+   * Pauses after failed rounds. Without it, from `pauseMs` up to 5 s.
    */
   readonly backOff?: BackOff;
   readonly logger: { readonly warn: (fields: object, text: string) => void };
@@ -25,21 +25,21 @@ export interface RepeatOptions {
 }
 
 export interface Repetition {
-  /** Why the last round failed, for a readiness check; null where it succeeded. */
+  /** Why the last round failed, for a readiness check; null if it succeeded. */
   readonly failing: () => string | null;
-  /** Ends the pause: the next round begins at once, or right after the one that is running. */
+  /** Ends the pause: the next round begins at once, or right after the running round. */
   readonly wake: () => void;
 }
 
-/** As `Scope.start` of `@kapi/runtime` takes it. */
+/** In the form that `Scope.start` of `@kapi/runtime` takes. */
 export interface StartedRepetition {
   readonly value: Repetition;
   readonly stop: () => Promise<void>;
 }
 
 /**
- * Repeats a round until `stop`, which waits for the running one. A round that fails is logged, and
- * repeated after a pause ({@link backOffMs}).
+ * Repeats a round until `stop` is called; `stop` waits for the running round. A failed round is
+ * logged and repeated after a pause ({@link backOffMs}).
  */
 export function repeat(options: RepeatOptions): StartedRepetition {
   const { name, pauseMs, firstPauseMs = 0, logger, random = Math.random } = options;
@@ -65,7 +65,7 @@ export function repeat(options: RepeatOptions): StartedRepetition {
   const run = async (): Promise<void> => {
     if (firstPauseMs > 0) await delay(firstPauseMs, pause.signal);
     while (!stopped.signal.aborted) {
-      // Made before the round: a wake-up during the round ends the pause after it.
+      // Created before the round, so that a wake-up during the round ends the pause after it.
       pause = new AbortController();
       const nextMs = await runOnce();
       if (nextMs > 0) await delay(nextMs, pause.signal);

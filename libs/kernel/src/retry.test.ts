@@ -5,7 +5,8 @@ import { retry, type RetryOptions } from "./retry.ts";
 const BACK_OFF = { firstMs: 100, maxMs: 400 };
 
 /**
- * An attempt that fails so often, with "failure 1", "failure 2" and so on; then it gives "done".
+ * An attempt that fails `times` times, with "failure 1", "failure 2" and so on; then it returns
+ * "done".
  */
 function failing(times: number) {
   const attempts: number[] = [];
@@ -27,7 +28,7 @@ describe("retry", () => {
     vi.useRealTimers();
   });
 
-  it("repeats with pauses that double up to the longest, and reports each failure", async () => {
+  it("doubles the pauses up to the maximum, and reports each failure", async () => {
     const { attempt, attempts } = failing(4);
     const onFailure = vi.fn();
     const beganMs = performance.now();
@@ -38,7 +39,7 @@ describe("retry", () => {
     expect(onFailure.mock.calls).toEqual([1, 2, 3, 4].map((count) => [new Error(`failure ${count}`), count]));
   });
 
-  it("pauses for the first time only, where no longest pause is given", async () => {
+  it("pauses for `firstMs` each time if no maximum is given", async () => {
     const { attempt, attempts } = failing(2);
     const beganMs = performance.now();
     void start(attempt, { backOff: { firstMs: 100 } });
@@ -46,7 +47,7 @@ describe("retry", () => {
     expect(attempts.map((ms) => ms - beganMs)).toEqual([0, 100, 200]);
   });
 
-  it("shortens pauses by chance, by a quarter at most", async () => {
+  it("shortens pauses at random by at most a quarter", async () => {
     const { attempt, attempts } = failing(1);
     const beganMs = performance.now();
     void start(attempt, { random: () => 1 });
@@ -72,7 +73,7 @@ describe("retry", () => {
     expect(attempts).toHaveLength(3);
   });
 
-  it("throws an error at once that no attempt can change", async () => {
+  it("throws at once an error that is not retryable", async () => {
     const { attempt, attempts } = failing(9);
     const isRetryable = (error: unknown): boolean => error instanceof Error && error.message === "failure 1";
     const result = start(attempt, { isRetryable });
@@ -92,7 +93,7 @@ describe("retry", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("makes no attempt where it was aborted before", async () => {
+  it("makes no attempt if the signal was aborted before", async () => {
     const { attempt, attempts } = failing(9);
     expect(await start(attempt, { signal: AbortSignal.abort(new Error("stopped")) })).toEqual(new Error("stopped"));
     expect(attempts).toHaveLength(0);

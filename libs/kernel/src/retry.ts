@@ -3,15 +3,16 @@ import { delay, monotonicClock } from "./clock.ts";
 
 export interface RetryOptions {
   readonly backOff: BackOff;
-  /** Whether a later attempt may succeed. Absent: after every error. */
+  /** Whether a further attempt may succeed after this error. Without it, after every error. */
   readonly isRetryable?: (error: unknown) => boolean;
-  /** Attempts in all. Absent: without a limit. */
+  /** Maximum number of attempts. Without it, unlimited. */
   readonly maxAttempts?: number;
   /**
-   * No attempt begins later than so many milliseconds after the first one. Absent: without a limit.
+   * No attempt begins later than this many milliseconds after the first attempt. Without it,
+   * unlimited.
    */
   readonly timeoutMs?: number;
-  /** Aborted: no further attempt begins, and a pause ends at once. */
+  /** When it is aborted, a pause ends at once and no further attempt begins. */
   readonly signal?: AbortSignal;
   /** Called after each failure that is followed by another attempt; `failures` counts from 1. */
   readonly onFailure?: (error: unknown, failures: number) => void;
@@ -20,9 +21,9 @@ export interface RetryOptions {
 
 /**
  * Calls `attempt` until it succeeds, with a pause after each failure ({@link backOffMs}). Every
- * attempt must be safe to repeat: a failed one may have been carried out.
- * @throws the error of the last attempt; the reason of `signal` where it was aborted before the
- * first one.
+ * attempt must be safe to repeat: a failed attempt may have taken effect.
+ * @throws the error of the last attempt; the reason of `signal` if it was aborted before the first
+ * attempt.
  */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { backOff, signal, maxAttempts = Number.POSITIVE_INFINITY, timeoutMs, random = Math.random } = options;

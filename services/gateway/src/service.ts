@@ -17,7 +17,7 @@ import {
 import { type Config, OWNER_CONNECTIONS } from "./config.ts";
 import { UNKNOWN_ID } from "./domain/ports.ts";
 import { registerReference } from "./inbound/http/reference.ts";
-import { refuseOtherMethods } from "./inbound/http/refused-methods.ts";
+import { rejectOtherMethods } from "./inbound/http/other-methods.ts";
 import { registerRoutes } from "./inbound/http/routes.ts";
 import { followAccountDeletions } from "./inbound/kafka/account-deletions.ts";
 import { createOperations } from "./operations/operations.ts";
@@ -69,7 +69,7 @@ const MAX_KNOWN_ACCOUNTS = 500_000;
 
 /** What only tests set otherwise. */
 export interface ServiceSettings {
-  readonly claims?: AdmissionSettings;
+  readonly admission?: AdmissionSettings;
 }
 
 /** Starts the gateway; ready once the directory has been read to its end. */
@@ -129,7 +129,7 @@ export async function startService(
     redis,
     directory,
     clock,
-    settings: settings.claims ?? { ...ADMISSION_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
+    settings: settings.admission ?? { ...ADMISSION_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
   });
   const operations = createOperations({
     prices: directory.prices,
@@ -168,7 +168,7 @@ export async function startService(
     register: (app) => {
       const routes = { directory, admission, refunds, wallets, clock, logger, isStopping, maxStreamMs: MAX_STREAM_MS };
       registerRoutes(app, routes, operations);
-      refuseOtherMethods(app);
+      rejectOtherMethods(app);
       registerReference(app);
     },
   });

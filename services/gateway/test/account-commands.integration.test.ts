@@ -12,7 +12,7 @@ import { type Organization, type Platform, startPlatform } from "./platform.ts";
 interface Queued {
   readonly operation: string;
   readonly method?: string;
-  /** Below the account. */
+  /** Path below the account. */
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
   readonly price: number;
@@ -35,7 +35,7 @@ const QUEUED: readonly Queued[] = [
   { operation: "finance.deposit", path: "/finance/deposits", body: { amount: 1 }, price: 5 },
   { operation: "finance.withdraw", path: "/finance/withdrawals", body: { amount: 1 }, price: 5 },
 ];
-/** Commands that services carry out which do not run here. */
+/** Commands of services that do not run in this test. */
 const NEEDS_MORE_SERVICES = new Set([
   "account.delete",
   "account.history_export",
@@ -48,9 +48,9 @@ const RESETS = QUEUED.filter(({ operation }) => operation.endsWith("password_res
 let platform: Platform;
 let organization: Organization;
 let accountNumber: string;
-/** The organization with another key of its own. */
+/** The organization with another key. */
 let colleague: Organization;
-/** The same, limited to a server that is not the organization's. */
+/** The organization with a key that is limited to a server of another organization. */
 let limited: Organization;
 
 beforeAll(async () => {
@@ -86,14 +86,14 @@ function ask(queued: Queued, asked: Asked = {}): Promise<Answer<CommandEnvelope 
   });
 }
 
-/** The account's own id, as its details show it. */
+/** The id in the details of an account. */
 async function idOf(account: string): Promise<string> {
   const path = `servers/${organization.server.serverId}/accounts/${account}`;
   return (await call<{ account: { id: string } }>(platform.url, organization, path)).body.account.id;
 }
 
-/** A command that only its claim holds: its request never published it. */
-async function claimedAlone(change: Partial<AnyCommandMessage>): Promise<AnyCommandMessage> {
+/** A command that only its idempotency record has: it was never published. */
+async function unpublishedRecord(change: Partial<AnyCommandMessage>): Promise<AnyCommandMessage> {
   const named = { organizationId: organization.id, serverId: organization.server.serverId };
   const message = commandMessage({ ...named, ...change });
   const { commandId, fingerprint, reservedCredits: credits } = message;
@@ -113,7 +113,7 @@ async function claimedAlone(change: Partial<AnyCommandMessage>): Promise<AnyComm
   return message;
 }
 
-/** How many commands were ever published. */
+/** Number of all published commands. */
 async function published(): Promise<number> {
   const topics = [TOPICS.commandsAccount, TOPICS.commandsFinance, TOPICS.commandsExport];
   const ends = await Promise.all(topics.map((topic) => endOffsets(platform.kafka, topic)));
@@ -123,8 +123,8 @@ async function published(): Promise<number> {
 }
 
 describe.each(QUEUED)("$operation", (queued) => {
-  it("is queued once under its key: 202, then 200 with the same command; without its one-time parts in either", async () => {
-    // An account of its own: what is done here must not come in the way of the others.
+  it("is queued once under its key: 202, then 200 with the same command, both without credentials", async () => {
+    // A separate account, so that this command does not affect other tests.
     const account = await createdAccount(platform.url, organization);
     const managedAccountId = await idOf(account);
     const key = randomUUID();
@@ -148,14 +148,14 @@ describe.each(QUEUED)("$operation", (queued) => {
     const read = await getCommand(platform.url, organization, command.id);
     expect(read.body.command).toMatchObject({ id: command.id, createdAt: command.createdAt, managedAccountId });
     expect(read.body.command.createdBy).toEqual(createdBy);
-    // The final state comes from the worker's event.
+    // The worker's event has the final state.
     if (!NEEDS_MORE_SERVICES.has(queued.operation)) {
       const final = await getCommand(platform.url, organization, command.id, 20);
       expect(final.body.command).toMatchObject({ status: "succeeded", managedAccountId });
     }
   });
 
-  it("asked many times at once is one command: one 202, the rest 200, one price", async () => {
+  it("sent many times concurrently is one command: one 202, the others 200, one price", async () => {
     const account = await createdAccount(platform.url, organization);
     const key = randomUUID();
     const before = await getWallet(platform.url, organization);
@@ -169,7 +169,7 @@ describe.each(QUEUED)("$operation", (queued) => {
     expect(before.availableCredits - after.availableCredits).toBe(queued.price + 19 + 1);
   });
 
-  it("under a key of another account is 400; of no account 404; without requestId 400; nothing is queued", async () => {
+  it("is 400 under a key of another account, 404 without an account, 400 without requestId; nothing is queued", async () => {
     const key = randomUUID();
     const other = await createdAccount(platform.url, organization);
     expect((await ask(queued, { key, account: other })).status).toBe(202);
@@ -186,8 +186,8 @@ describe.each(QUEUED)("$operation", (queued) => {
   });
 });
 
-describe.each(RESETS)("the answer to $operation", (queued) => {
-  it("has a new password, and that to its repeat the same one, long after it was done too", async () => {
+describe.each(RESETS)("the response to $operation", (queued) => {
+  it("has a new password, and its repeat the same password, also after the reset", async () => {
     const key = randomUUID();
     const first = await ask(queued, { key });
     expect(first.body.password).toMatch(/^(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])(?=.*[^A-Za-z0-9]).{20}$/);
@@ -197,7 +197,7 @@ describe.each(RESETS)("the answer to $operation", (queued) => {
     expect((await ask(queued)).body.password).not.toBe(first.body.password);
   });
 
-  it("has the supplied password, also at the repeat; another password under the key is another request", async () => {
+  it("has the supplied password, also for a repeat; another password under the key is a different request", async () => {
     const key = randomUUID();
     const body = { password: "correct horse battery" };
     const first = await ask(queued, { key, body });
@@ -213,7 +213,7 @@ describe.each(RESETS)("the answer to $operation", (queued) => {
 describe.each(RESETS)("$operation, repeated with another key of the organization", (queued) => {
   const refused = { status: 400, charged: 1, body: { error: ERRORS.IDEMPOTENCY_KEY_REUSED.text } };
 
-  it("is another request: at once, and when it is done; its own key still reads the password", async () => {
+  it("is a different request, before and after the reset; the first key still gets the password", async () => {
     for (const body of [{}, { password: "correct horse battery" }]) {
       const key = randomUUID();
       const first = await ask(queued, { key, body });
@@ -230,13 +230,13 @@ describe.each(RESETS)("$operation, repeated with another key of the organization
     }
   });
 
-  it("is the same request for a while where a process of release 0.1.0 took it up, answered or not", async () => {
+  it("is an equal request for a while if release 0.1.0 accepted it, completed or not", async () => {
     const path = `/api/v1/management/servers/${organization.server.serverId}/accounts/${accountNumber}${queued.path}`;
     const fingerprint = hash("sha256", `${queued.operation}\n${path}\n{}`, "hex");
     const derivationKeyId = "k1";
     const change = { operation: queued.operation as Command["operation"], accountNumber, fingerprint, derivationKeyId };
-    const message = await claimedAlone({ ...change, payload: {} });
-    // Its request died: the repeat takes it over, publishes it and shows the password.
+    const message = await unpublishedRecord({ ...change, payload: {} });
+    // Its request ended early: the repeat reclaims it, publishes it and shows the password.
     const first = await ask(queued, { key: message.idempotencyKey });
     expect(first).toMatchObject({ status: 202, body: { duplicate: false, command: { id: message.commandId } } });
     const { password } = first.body;
@@ -245,17 +245,21 @@ describe.each(RESETS)("$operation, repeated with another key of the organization
     await getCommand(platform.url, organization, message.commandId, 20);
     const done = await ask(queued, { key: message.idempotencyKey });
     expect(done).toMatchObject({ status: 200, body: { duplicate: true, password, command: { status: "succeeded" } } });
-    // A day later it is nobody's.
-    const old = await claimedAlone({ ...change, payload: {}, createdAt: new Date(Date.now() - DAY_MS).toISOString() });
+    // A day later it is a different request.
+    const old = await unpublishedRecord({
+      ...change,
+      payload: {},
+      createdAt: new Date(Date.now() - DAY_MS).toISOString(),
+    });
     expect(await ask(queued, { key: old.idempotencyKey })).toMatchObject(refused);
   });
 });
 
 describe("a key that is limited to another server", () => {
-  it("finds no command: neither in its claim alone nor published, nor with wait", async () => {
-    const claimed = await claimedAlone({ accountNumber });
+  it("finds no command: only recorded or published, with or without wait", async () => {
+    const recorded = await unpublishedRecord({ accountNumber });
     const queued = await ask({ operation: "account.enable", path: "/enable", body: {}, price: 5 });
-    for (const id of [claimed.commandId, queued.body.command.id]) {
+    for (const id of [recorded.commandId, queued.body.command.id]) {
       for (const wait of [0, 30]) {
         const answer = await getCommand(platform.url, limited, id, wait);
         expect(answer).toMatchObject({ status: 404, charged: 1, body: { error: ERRORS.COMMAND_NOT_FOUND.text } });
@@ -265,14 +269,14 @@ describe("a key that is limited to another server", () => {
   });
 });
 
-it("a generated password differs between the two resets, and from those of a creation", async () => {
+it("a generated password differs between the two resets", async () => {
   const passwords = await Promise.all(RESETS.map(async (queued) => (await ask(queued)).body.password));
   expect(new Set(passwords).size).toBe(2);
 });
 
-it("an update to a leverage that the server does not support is 400, before it is looked whether the account exists", async () => {
+it("an update to a leverage that the server does not support is 400, before the 404 of the account", async () => {
   const [update] = QUEUED;
-  if (update === undefined) throw new Error("an update");
+  if (update === undefined) throw new Error("no update in QUEUED");
   for (const account of [accountNumber, "99999999"]) {
     const answer = await ask(update, { account, body: { leverage: 7 } });
     expect(answer).toMatchObject({ status: 400, charged: 1 });
@@ -283,9 +287,9 @@ it("an update to a leverage that the server does not support is 400, before it i
 });
 
 describe("an export", () => {
-  it("from a time after its end is 400; times are told in UTC, the limit is 1,000 unless asked for less", async () => {
+  it("is 400 if `from` is after `to`; the payload has times in UTC and a default limit of 1,000", async () => {
     const queued = QUEUED.find(({ operation }) => operation === "account.history_export");
-    if (queued === undefined) throw new Error("an export");
+    if (queued === undefined) throw new Error("no export in QUEUED");
     const bad = await ask(queued, { body: { from: "2026-02-01T00:00:00Z", to: "2026-01-01T00:00:00Z" } });
     expect(bad).toMatchObject({ status: 400, charged: 1 });
     expect(bad.body.issues?.[0]?.path).toEqual(["from"]);
@@ -295,7 +299,7 @@ describe("an export", () => {
   });
 });
 
-it("on a disabled server commands are queued, and fail there; reads and configuration go on", async () => {
+it("on a disabled server commands are queued and fail; reads and configuration work", async () => {
   const owner = await platform.organization(10_000);
   const account = await createdAccount(platform.url, owner);
   await platform.publish({ ...owner.server, version: 2, status: "disabled" });
@@ -305,7 +309,7 @@ it("on a disabled server commands are queued, and fail there; reads and configur
   await expect.poll(configuration, { timeout: 5_000 }).toBe("disabled");
   expect((await call(platform.url, owner, `${path}/accounts/${account}`)).status).toBe(200);
   const disable = QUEUED.find(({ operation }) => operation === "account.disable");
-  if (disable === undefined) throw new Error("a disable");
+  if (disable === undefined) throw new Error("no disable in QUEUED");
   const queued = await ask(disable, { account, caller: owner });
   expect(queued.status).toBe(202);
   const final = await getCommand(platform.url, owner, queued.body.command.id, 20);

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-/** Sends text as it is: some of it no serializer would write. */
+/** Sends the text unchanged: no serializer writes some of these bodies. */
 function send(path: string, body: string, method = "POST"): Promise<Answer<CommandEnvelope & ErrorBody>> {
   const headers = { "idempotency-key": randomUUID() };
   return call(platform.url, organization, `servers/${organization.server.serverId}${path}`, { method, body, headers });
@@ -54,7 +54,7 @@ describe.each(BODIES)("%s %s", (method, path) => {
     ["no JSON", '{"requestId":', "INVALID_JSON"],
     ["nothing", "", "VALIDATION_FAILED"],
     ["2 MB", TWO_MEGABYTES, "BODY_TOO_LARGE"],
-  ])("with %s as its body is 400 for the read price", async (_what, body, code) => {
+  ])("is 400 for the read price, with %s as its body", async (_what, body, code) => {
     const answer = await send(at(), body, method);
     expect(answer).toMatchObject({ status: 400, charged: 1 });
     expect(answer.headers.get("x-error-code")).toBe(code);
@@ -64,7 +64,7 @@ describe.each(BODIES)("%s %s", (method, path) => {
 
 describe("a number", () => {
   it.each(["1e308", "-1e308", "1e999", "-0", "0", "0.001", "1000000000.01", "1.005", '"1"', "[1]", "null", "true"])(
-    "%s is 400 as an amount, and named",
+    "%s as an amount is 400 and named in the issue",
     async (amount) => {
       const answer = await send(`/accounts/${accountNumber}/finance/deposits`, `{"requestId":"r","amount":${amount}}`);
       expect(answer).toMatchObject({ status: 400, charged: 1 });
@@ -104,7 +104,7 @@ describe("text in a query", () => {
   });
 });
 
-it("nothing of it harms the process: it answers on, and every credit is accounted for", async () => {
+it("the process still answers, and every credit is accounted for", async () => {
   const wallet = await getWallet(platform.url, organization);
   expect(wallet.availableCredits + wallet.reservedCredits + wallet.lifetimeConsumed).toBe(wallet.lifetimePurchased);
 });

@@ -13,7 +13,7 @@ import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { accountBody, type Answer, call, create, getCommand, getWallet } from "./client.ts";
-import { backdateClaim, type Organization, type Platform, startPlatform } from "./platform.ts";
+import { backdateRecord, type Organization, type Platform, startPlatform } from "./platform.ts";
 
 interface Bulk {
   readonly results: CommandEnvelope[];
@@ -42,7 +42,7 @@ function bodies(count: number, change: Readonly<Record<string, unknown>> = {}): 
   return Array.from({ length: count }, (_, index) => accountBody({ accountName: `Ada ${index}`, ...change }));
 }
 
-/** How many command messages were ever published. */
+/** Number of all published command messages. */
 async function published(): Promise<number> {
   const ends = await endOffsets(platform.kafka, TOPICS.commandsAccount);
   return [...ends.values()].reduce((sum, end) => sum + Number(end), 0);
@@ -77,7 +77,7 @@ describe("a bulk of new accounts", () => {
     expect(new Set(passwords).size).toBe(6);
   });
 
-  it("takes 100 items and a key of 100 characters, and no more: 0 and 101 are 400 and queue nothing", async () => {
+  it("accepts 1 to 100 items and a key of at most 100 characters: else 400, and nothing is queued", async () => {
     const key = "k".repeat(100);
     const before = await published();
     expect(await bulk(key, bodies(101))).toMatchObject({ status: 400, charged: 1 });
@@ -90,7 +90,7 @@ describe("a bulk of new accounts", () => {
     expect(await published()).toBe(before + 100);
   });
 
-  it("with one bad item queues nothing, names it, uses no key up and costs the read price", async () => {
+  it("with one invalid item is 400 for the read price and names the item; nothing is queued and the key stays free", async () => {
     const key = randomUUID();
     const accounts = bodies(3);
     const before = await published();
@@ -101,7 +101,7 @@ describe("a bulk of new accounts", () => {
     expect(duplicates(await bulk(key, accounts))).toEqual([false, false, false]);
   });
 
-  it("with leverages that the server does not support names each item that has one, also beside other mistakes", async () => {
+  it("names each item with an unsupported leverage, also beside other issues", async () => {
     const key = randomUUID();
     const accounts = bodies(4);
     const unsupported = { leverage: 7 };
@@ -130,7 +130,7 @@ describe("a bulk of new accounts", () => {
       issueOf(1).path,
     ]);
     await create(platform.url, organization, `${key}:2`, accountBody({ accountName: "Eve" }));
-    // A refused bulk names a key that was used before as soon as command-status has its command.
+    // A rejected bulk names a reused key as soon as command-status has its command.
     await eventually(async () => {
       const reused = await bulk(key, [accounts[0], { ...accounts[1], ...unsupported }, accounts[2]]);
       expect(reused.headers.get("x-error-code")).toBe("LEVERAGE_NOT_SUPPORTED");
@@ -139,7 +139,7 @@ describe("a bulk of new accounts", () => {
     expect(await published()).toBe(before + 1);
   });
 
-  it("that cannot be paid whole is 402 and queues nothing", async () => {
+  it("that costs more than the available credits is 402 and queues nothing", async () => {
     const poor = await platform.organization(25);
     const before = await published();
     expect(await bulk(randomUUID(), bodies(3), poor)).toMatchObject({ status: 402, charged: 0, remaining: 25 });
@@ -149,7 +149,7 @@ describe("a bulk of new accounts", () => {
 });
 
 describe("a bulk whose keys were used before", () => {
-  it("by the same bulk is 202 again with every item a duplicate, as it is now and without credentials; the read price", async () => {
+  it("by an equal bulk is 202 for the read price: every item is a duplicate with the current command, without credentials", async () => {
     const key = randomUUID();
     const accounts = bodies(2);
     const first = await bulk(key, accounts);
@@ -164,14 +164,14 @@ describe("a bulk whose keys were used before", () => {
     }
   });
 
-  it("is answered again even where nothing is left to pay for it", async () => {
+  it("by an equal bulk is 202 also without credits", async () => {
     const poor = await platform.organization(20);
     const accounts = bodies(2);
     expect(await bulk("key", accounts, poor)).toMatchObject({ status: 202, charged: 20, remaining: 0 });
     expect(await bulk("key", accounts, poor)).toMatchObject({ status: 202, charged: 0, remaining: 0 });
   });
 
-  it("in part queues the others only, at their price: by a shorter bulk, or by a creation of its own", async () => {
+  it("in part, by a shorter bulk or a single creation, queues and charges only the new items", async () => {
     const key = randomUUID();
     const accounts = bodies(4);
     expect(duplicates(await bulk(key, accounts.slice(0, 2)))).toEqual([false, false]);
@@ -191,7 +191,7 @@ describe("a bulk whose keys were used before", () => {
     expect((await create(platform.url, organization, `${key}:2`, accounts[2])).status).toBe(200);
   });
 
-  it("one of them for another request is 409 as a whole and queues nothing, before and after it is long known", async () => {
+  it("one of them for a different request, is 409 and queues nothing, before and after that request is final", async () => {
     const key = randomUUID();
     const accounts = bodies(3);
     const other = await create(platform.url, organization, `${key}:1`, accountBody({ accountName: "Eve" }));
@@ -208,7 +208,7 @@ describe("a bulk whose keys were used before", () => {
     expect((await create(platform.url, organization, `${key}:0`, accounts[0])).status).toBe(202);
   });
 
-  it("by another organization are free", async () => {
+  it("by another organization queues its items", async () => {
     const stranger = await platform.organization(100);
     const key = randomUUID();
     await bulk(key, bodies(1));
@@ -217,7 +217,7 @@ describe("a bulk whose keys were used before", () => {
 });
 
 describe("equal bulks at the same time", () => {
-  it("make each account once: all are 202, one has the credentials, and one pays", async () => {
+  it("create each account once: all are 202, one has the credentials, and one is charged", async () => {
     const key = randomUUID();
     const accounts = bodies(10);
     const beforePublished = await published();
@@ -234,7 +234,7 @@ describe("equal bulks at the same time", () => {
     expect(before.availableCredits - after.availableCredits).toBe(100 + 19 + 1);
   });
 
-  it("but for one item are two requests under one key: one is queued whole, the other is 409 whole", async () => {
+  it("that differ in one item are different requests under one key: one is queued, the other is 409", async () => {
     const beforePublished = await published();
     for (let round = 0; round < 10; round += 1) {
       const key = randomUUID();
@@ -249,7 +249,7 @@ describe("equal bulks at the same time", () => {
     expect(await published()).toBe(beforePublished + 10 * 3);
   });
 
-  it("that overlap in part neither wait for each other for ever nor make an account twice", async () => {
+  it("that overlap in part do not deadlock and create each account once", async () => {
     const key = randomUUID();
     const accounts = bodies(12);
     const beforePublished = await published();
@@ -266,7 +266,7 @@ describe("equal bulks at the same time", () => {
 
 describe("a gateway killed in the middle of a bulk", () => {
   it.each(["gateway.claimed", "gateway.published", "gateway.answered"])(
-    "at %s loses nothing: the retry gets every command and its credentials",
+    "at %s: the retry gets every command and its credentials",
     async (point) => {
       const doomed = await platform.gatewayProcess({ FAULT_POINT: point });
       const key = randomUUID();
@@ -274,8 +274,7 @@ describe("a gateway killed in the middle of a bulk", () => {
       const before = await getWallet(platform.url, organization);
       await expect(bulk(key, accounts, organization, doomed.url)).rejects.toThrow("fetch failed");
       expect(await doomed.ended).toBe("SIGKILL");
-      // The retry asks for more than the first did: what is new in it is queued along with what was
-      // left behind.
+      // The retry has one more item: it is queued together with the items of the first request.
       const retry = await bulk(key, [...accounts, accountBody()]);
       expect(retry.status).toBe(202);
       expect(duplicates(retry)).toEqual([...accounts.map(() => false), false]);
@@ -285,20 +284,20 @@ describe("a gateway killed in the middle of a bulk", () => {
         expect(final.body.command).toMatchObject({ status: "succeeded", attempts: 1 });
       }
       const after = await getWallet(platform.url, organization);
-      // Six creations, six reads, and the second look at the wallet; the first bulk's five were
-      // reserved once.
+      // Six creations, six reads, and the second read of the wallet; the five items of the first
+      // bulk were reserved once.
       expect(before.availableCredits - after.availableCredits).toBe(60 + 6 + 1);
     },
   );
 
-  it("has its claims taken over by exactly one of many equal retries, and the time of the commands begins with that one", async () => {
+  it("has its records reclaimed by exactly one of many equal retries, and the commands have the times of that retry", async () => {
     const doomed = await platform.gatewayProcess({ FAULT_POINT: "gateway.claimed" });
     const key = randomUUID();
     const accounts = bodies(4);
     await expect(bulk(key, accounts, organization, doomed.url)).rejects.toThrow("fetch failed");
     for (const index of accounts.keys()) {
       const commandId = commandIdOf(organization.id, `${key}:${index}`);
-      await backdateClaim(platform, organization.id, commandId, 2 * COMMAND_DEADLINE_MS);
+      await backdateRecord(platform, organization.id, commandId, 2 * COMMAND_DEADLINE_MS);
     }
     const retries = await Promise.all(Array.from({ length: 8 }, () => bulk(key, accounts)));
     const taken = retries.filter((retry) => !duplicates(retry).includes(true));
@@ -313,7 +312,7 @@ describe("a gateway killed in the middle of a bulk", () => {
   });
 });
 
-it("a bulk on a disabled server is 409 for the read price; one accepted before is still answered", async () => {
+it("a bulk on a disabled server is 409 for the read price; a repeat of an earlier bulk is still 202", async () => {
   const owner = await platform.organization(1_000);
   const accounts = bodies(2);
   expect((await bulk("before", accounts, owner)).status).toBe(202);

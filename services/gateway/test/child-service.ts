@@ -9,7 +9,7 @@ import { eventually } from "@kapi/testkit";
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 12_000;
 
-/** A service as a process of its own. */
+/** A service in a child process. */
 export interface ChildService {
   readonly url: string;
   readonly process: ChildProcess;
@@ -19,8 +19,8 @@ export interface ChildService {
 }
 
 /**
- * Starts `services/<name>` on `port` and waits until it is ready. Its log goes to this process's
- * standard error.
+ * Starts `services/<name>` on `port` and waits until it is ready. Its log goes to standard error of
+ * this process.
  */
 export async function startChildService(
   name: string,
@@ -52,7 +52,7 @@ export async function startChildService(
   return { url, process: child, ended, stop };
 }
 
-/** A port that nobody listens on. */
+/** A free port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

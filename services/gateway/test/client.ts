@@ -4,7 +4,7 @@ import type { Command, CommandEnvelope, ErrorBody, Wallet } from "@kapi/contract
 
 import type { Organization } from "./platform.ts";
 
-/** An answer with what the tests look at. */
+/** A response with the parts that tests check. */
 export interface Answer<T> {
   readonly status: number;
   readonly body: T;
@@ -17,7 +17,7 @@ export interface Answer<T> {
 
 export interface CallOptions {
   readonly method?: string;
-  /** Sent as JSON, or as it is where it is text. */
+  /** Sent as JSON; text is sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly managementKey?: string | null;
@@ -53,7 +53,7 @@ export function accountBody(change: Readonly<Record<string, unknown>> = {}): Rec
   return { accountName: "Ada", initialBalance: 1_000, leverage: 100, requestId: randomUUID(), ...change };
 }
 
-/** Creates an account, or asks again under the same key. */
+/** Sends a creation under a key, or repeats it. */
 export function create(
   url: string,
   organization: Organization,
@@ -76,7 +76,7 @@ export function deposit(
   return call(url, organization, path, { body, headers: { "idempotency-key": key } });
 }
 
-/** Reads a command; with `wait` as soon as it is final, or after so many seconds. */
+/** Reads a command; with `wait` when it is final, or after this many seconds. */
 export function getCommand(
   url: string,
   organization: Organization,
@@ -91,7 +91,7 @@ export async function getWallet(url: string, organization: Organization): Promis
   return (await call<{ wallet: Wallet }>(url, organization, "credits/balance")).body.wallet;
 }
 
-/** The number of a new, active account. */
+/** Creates an account and returns its number. */
 export async function createdAccount(url: string, organization: Organization): Promise<string> {
   const { body } = await create(url, organization, randomUUID());
   const { command } = (await getCommand(url, organization, body.command.id, 20)).body;

@@ -11,9 +11,9 @@ import { eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
 import { accountBody, call, create, createdAccount, deposit, getCommand, getWallet } from "./client.ts";
-import { backdateClaim, CLAIM_OPEN_MS, type Organization, type Platform, startPlatform } from "./platform.ts";
+import { backdateRecord, TEST_RECORD_OPEN_MS, type Organization, type Platform, startPlatform } from "./platform.ts";
 
-/** Every answer comes within this time, whatever is down (decisions, 1.5). */
+/** Every response arrives within this time, also if a dependency is down (decisions, 1.5). */
 const ANSWER_WITHIN_MS = 5_000;
 /** Largest difference between the clocks of a gateway and of this machine. */
 const CLOCK_TOLERANCE_MS = 200;
@@ -35,7 +35,7 @@ afterEach(() => {
   }
 });
 
-/** A neighbour that misbehaves as told. */
+/** A stand-in for a service, with the given behaviour. */
 async function neighbour(behave: RequestListener): Promise<string> {
   const server = createServer(behave).listen(0, "127.0.0.1");
   servers.push(server);
@@ -46,20 +46,20 @@ async function neighbour(behave: RequestListener): Promise<string> {
 }
 
 /**
- * The ids of all commands in the log of account commands, one for each time they were published.
+ * The command ids of all messages in the topic of account commands.
  */
 async function publishedCreations(): Promise<string[]> {
   const messages = (await everythingIn(TOPICS.commandsAccount)) as { commandId: string }[];
   return messages.map(({ commandId }) => commandId);
 }
 
-/** How the reservation of a command ended, as its events tell. */
+/** The settlements in the events of a command. */
 async function settlements(commandId: string): Promise<unknown[]> {
   const events = (await everythingIn(TOPICS.commandEvents)) as { commandId: string; settlement: unknown }[];
   return events.flatMap((event) => (event.commandId === commandId && event.settlement ? [event.settlement] : []));
 }
 
-/** Every message of a topic. */
+/** Parses every message of a topic. */
 async function everythingIn(topic: TopicContract): Promise<unknown[]> {
   const values: unknown[] = [];
   const reader = await createLogReader(platform.kafka, {
@@ -80,7 +80,7 @@ async function everythingIn(topic: TopicContract): Promise<unknown[]> {
 
 describe("a gateway killed in the middle of a creation", () => {
   it.each(["gateway.claimed", "gateway.published", "gateway.answered"])(
-    "at %s loses nothing: the retry gets the command and its credentials; it happens once",
+    "at %s: the retry gets the command and its credentials; the command runs once",
     async (point) => {
       const doomed = await platform.gatewayProcess({ FAULT_POINT: point });
       const key = randomUUID();
@@ -91,7 +91,7 @@ describe("a gateway killed in the middle of a creation", () => {
 
       const beganAt = Date.now();
       const retry = await create(platform.url, organization, key, body);
-      expect(Date.now() - beganAt).toBeLessThan(CLAIM_OPEN_MS + 1_000);
+      expect(Date.now() - beganAt).toBeLessThan(TEST_RECORD_OPEN_MS + 1_000);
       expect(retry).toMatchObject({ status: 202, charged: 10, body: { duplicate: false } });
       expect(retry.body.credentials?.tradingPassword).toBe("supplied password");
       const again = await create(platform.url, organization, key, body);
@@ -101,24 +101,22 @@ describe("a gateway killed in the middle of a creation", () => {
       const final = await getCommand(platform.url, organization, commandId, 20);
       expect(final.body.command).toMatchObject({ status: "succeeded", attempts: 1 });
       const times = (await publishedCreations()).filter((id) => id === commandId).length;
-      // Published again only where it was published before its gateway died, and not if it was
-      // final by then.
+      // Published twice only if it was published before the kill and was not final at the retry.
       expect(times).toBeGreaterThanOrEqual(1);
       expect(times).toBeLessThanOrEqual(point === "gateway.claimed" ? 1 : 2);
       const after = await getWallet(platform.url, organization);
-      // The creation, the repeat, the read, and the second look at the wallet.
+      // The creation, the repeat, the read, and the second read of the wallet.
       expect(before.availableCredits - after.availableCredits).toBe(10 + 1 + 1 + 1);
     },
   );
 
-  it("whose reservation came back has its retry reserve again, under the charge id that its command is settled by", async () => {
+  it("after whose kill the reservation is released: the retry reserves again, and the command is settled under that charge id", async () => {
     const doomed = await platform.gatewayProcess({ FAULT_POINT: "gateway.claimed" });
     const key = randomUUID();
     const body = accountBody();
     await expect(create(doomed.url, organization, key, body)).rejects.toThrow("fetch failed");
     const commandId = commandIdOf(organization.id, key);
-    // As the organization service releases the reservation of a command that nobody heard of for
-    // long.
+    // As the organization service releases the reservation of an orphan.
     const release = { organizationId: organization.id, chargeId: commandId, credits: 10, action: "release" as const };
     expect(await settle(platform.redis, [{ ...release, epoch: 2 }])).toEqual(["done"]);
     const before = await getWallet(platform.url, organization);
@@ -132,12 +130,12 @@ describe("a gateway killed in the middle of a creation", () => {
     expect(chargeId).not.toBe(commandId);
   });
 
-  it("has its claim taken over by exactly one of many equal retries, and the command's time begins with that one", async () => {
+  it("has its record reclaimed by exactly one of many equal retries, and the command has the times of that retry", async () => {
     const doomed = await platform.gatewayProcess({ FAULT_POINT: "gateway.claimed" });
     const key = randomUUID();
     const body = accountBody();
     await expect(create(doomed.url, organization, key, body)).rejects.toThrow("fetch failed");
-    await backdateClaim(platform, organization.id, commandIdOf(organization.id, key), 2 * COMMAND_DEADLINE_MS);
+    await backdateRecord(platform, organization.id, commandIdOf(organization.id, key), 2 * COMMAND_DEADLINE_MS);
     const retriedAtMs = Date.now();
     const retries = await Promise.all(Array.from({ length: 10 }, () => create(platform.url, organization, key, body)));
     expect(retries.filter((retry) => retry.status === 200)).toHaveLength(9);
@@ -151,7 +149,7 @@ describe("a gateway killed in the middle of a creation", () => {
   });
 });
 
-it.each([-10, 10])("a gateway whose clock is %i minutes off gives commands the times of Redis", async (minutes) => {
+it.each([-10, 10])("a gateway with a clock %i minutes off creates commands with the time of Redis", async (minutes) => {
   const offMs = minutes * 60_000;
   const url = await platform.gateway({}, { nowMs: () => Date.now() + offMs });
   const begunAtMs = Date.now();
@@ -162,10 +160,10 @@ it.each([-10, 10])("a gateway whose clock is %i minutes off gives commands the t
   expect(Date.parse(deadlineAt ?? "") - Date.parse(createdAt)).toBe(COMMAND_DEADLINE_MS);
 });
 
-describe("a gateway that is told to stop", () => {
-  it("answers those who wait for the end of a command with the command as it is", async () => {
+describe("a gateway that is stopping", () => {
+  it("answers requests that wait for a final state with the current command", async () => {
     const accountNumber = await createdAccount(platform.url, organization);
-    // Nobody carries deposits out here.
+    // The service that executes deposits does not run here.
     const accepted = await deposit(platform.url, organization, accountNumber, randomUUID(), {
       amount: 1,
       requestId: "r",
@@ -174,7 +172,7 @@ describe("a gateway that is told to stop", () => {
     const before = await getWallet(platform.url, organization);
     let looks = 1;
     const answer = getCommand(stopping.url, organization, accepted.body.command.id, 30);
-    // The wait has begun once it was charged; that and the looks at the wallet.
+    // The wait has begun when it was charged: the wallet then shows more than the reads of itself.
     await eventually(async () => {
       const { availableCredits } = await getWallet(platform.url, organization);
       return before.availableCredits - availableCredits > looks++;
@@ -186,7 +184,7 @@ describe("a gateway that is told to stop", () => {
 });
 
 describe("a dependency that is down", () => {
-  it("that does not answer is 500 with Retry-After within 5 s and costs nothing: reads and mutations, each neighbour", async () => {
+  it("that does not answer is 500 with Retry-After within 5 s and free of charge, for reads and mutations", async () => {
     const accountNumber = await createdAccount(platform.url, organization);
     const silent = await neighbour(() => undefined);
     const deaf = await platform.gateway({ ACCOUNT_URL: silent, COMMAND_STATUS_URL: silent });
@@ -215,7 +213,7 @@ describe("a dependency that is down", () => {
     expect((await deposit(platform.url, organization, accountNumber, key, funds)).status).toBe(202);
   });
 
-  it("that breaks a list off in the middle breaks the answer off, and costs nothing", async () => {
+  it("that interrupts a streamed list interrupts the response, which is free of charge", async () => {
     const account = await neighbour((_request, response) => {
       response.writeHead(200, { "content-type": "application/json" });
       response.write('{"accounts":[', () => response.destroy());
@@ -236,8 +234,8 @@ describe("a dependency that is down", () => {
   });
 });
 
-describe("a list that is larger than memory should hold", () => {
-  it("is not read faster than its reader takes it", async () => {
+describe("a very large list", () => {
+  it("is read from the owner only as fast as the caller reads it", async () => {
     const chunk = Buffer.alloc(64 * 1024, " ");
     const chunks = 4_000;
     let sent = 0;
@@ -281,8 +279,8 @@ describe("a list that is larger than memory should hold", () => {
   });
 });
 
-// The last two: no organization of before has its wallet after them.
-it("an accepted command that Redis lost before command-status had it is never 404: 500 until it is known again", async () => {
+// The last two tests: they delete the wallets of all earlier organizations.
+it("an accepted command that Redis lost before command-status has it is 500, never 404", async () => {
   const own = await platform.organization(100);
   const { commandId, url } = await acceptedButLost(own);
   const answer = await getCommand(url, own, commandId);
@@ -292,8 +290,8 @@ it("an accepted command that Redis lost before command-status had it is never 40
 });
 
 /**
- * A gateway whose command-status has not taken the command in; Redis loses everything while it is
- * asked for the first time.
+ * A gateway whose command-status does not have the command yet. Redis loses all data during the
+ * first read.
  */
 async function acceptedButLost(own: Organization): Promise<{ commandId: string; url: string }> {
   const accepted = await create(platform.url, own, randomUUID());
@@ -313,7 +311,7 @@ async function availableNow({ id }: Organization): Promise<number> {
   return Number(await platform.redis.commands.hget(walletKey(shardOf(id), id), "available"));
 }
 
-it("Redis, gone and back without its data: 500 until the wallets are set up again, and no credit of it is spent", async () => {
+it("a Redis that restarts without data: 500 until the wallets are synced, and no credit is spent", async () => {
   const own = await platform.organization(100);
   await platform.environment.redis.crash();
   const beganAt = Date.now();

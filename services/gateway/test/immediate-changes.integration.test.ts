@@ -8,7 +8,7 @@ import { type Organization, type Platform, startPlatform } from "./platform.ts";
 
 let platform: Platform;
 let organization: Organization;
-/** A second gateway, which serves none of the changes. */
+/** A second gateway, which does not make the changes. */
 let other: string;
 
 beforeAll(async () => {
@@ -24,17 +24,17 @@ const remove = (accountNumber: string, url = platform.url): Promise<Answer<unkno
   call(url, organization, accountPath(accountNumber), { method: "DELETE" });
 
 describe("an account that is deleted immediately", () => {
-  it("is gone from every read at once and from every gateway; deleting it again is 200 again", async () => {
+  it("is 404 for every read at every gateway at once; deleting it again is 200", async () => {
     const accountNumber = await createdAccount(platform.url, organization);
     const funds = await deposit(platform.url, organization, accountNumber, randomUUID(), { amount: 5, requestId: "r" });
     await getCommand(platform.url, organization, funds.body.command.id, 20);
-    // Both gateways remember that it exists.
+    // Both gateways cache that it exists.
     for (const url of [platform.url, other]) {
       const answer = await call(url, organization, `${accountPath(accountNumber)}/transactions`);
       expect(answer).toMatchObject({ status: 200, body: { pagination: { total: 2 } } });
     }
-    const gone = { accountNumber, deleted: true };
-    expect(await remove(accountNumber)).toMatchObject({ status: 200, charged: 5, body: gone });
+    const deleted = { accountNumber, deleted: true };
+    expect(await remove(accountNumber)).toMatchObject({ status: 200, charged: 5, body: deleted });
     for (const url of [platform.url, other]) {
       for (const list of ["", "/transactions", "/orders", "/positions", "/positions?status=open", "/deals"]) {
         const answer = await call(url, organization, `${accountPath(accountNumber)}${list}`);
@@ -49,7 +49,7 @@ describe("an account that is deleted immediately", () => {
     await expect
       .poll(async () => (await deposit(other, organization, accountNumber, randomUUID(), body)).status)
       .toBe(404);
-    expect(await remove(accountNumber, other)).toMatchObject({ status: 200, body: gone });
+    expect(await remove(accountNumber, other)).toMatchObject({ status: 200, body: deleted });
     const list = await call<{ accounts: TradingAccount[] }>(platform.url, organization, `${serverPath()}/accounts`);
     expect(list.body.accounts.map((account) => account.accountNumber)).not.toContain(accountNumber);
   });
@@ -60,7 +60,7 @@ describe("an account that is deleted immediately", () => {
     expect(answer.headers.get("x-error-code")).toBe("ACCOUNT_NOT_FOUND");
   });
 
-  it("by a command is gone from the other gateway too", async () => {
+  it("by a command is 404 at the other gateway too", async () => {
     const accountNumber = await createdAccount(platform.url, organization);
     const body = { requestId: "r" };
     const headers = { "idempotency-key": randomUUID() };
@@ -82,7 +82,7 @@ describe("a change of the server's configuration", () => {
   const update = (body: unknown, caller: Organization): Promise<Answer<{ server: Server }>> =>
     call(platform.url, caller, `${serverPath(caller)}/configuration`, { method: "PATCH", body });
 
-  it("is in the answer, in the next read, and in the next creation at once", async () => {
+  it("applies to the response, the next read and the next creation", async () => {
     const caller = await platform.organization(1_000);
     expect((await create(platform.url, caller, randomUUID(), accountBody({ leverage: 100 }))).status).toBe(202);
     const answer = await update({ supportedLeverage: [500, 50], currency: "NGN" }, caller);
@@ -99,7 +99,7 @@ describe("a change of the server's configuration", () => {
     expect((await create(platform.url, caller, randomUUID(), accountBody({ leverage: 50 }))).status).toBe(202);
   });
 
-  it("to a default leverage that does not result is 400 and names it, for the read price; nothing is changed", async () => {
+  it("to an unsupported default leverage is 400 for the read price and changes nothing", async () => {
     const caller = await platform.organization(1_000);
     const answer = await call(platform.url, caller, `${serverPath(caller)}/configuration`, {
       method: "PATCH",

@@ -3,7 +3,7 @@ import net from "node:net";
 import { TcpProxy } from "@kapi/testkit";
 
 const HOST = "127.0.0.1";
-/** Every answer of a broker begins with its length. */
+/** Every response of a broker begins with its length, in this many bytes. */
 const LENGTH_BYTES = 4;
 
 /**
@@ -29,10 +29,10 @@ export async function proxyOfKafka(broker: string): Promise<{ proxy: TcpProxy; s
   });
   await new Promise<void>((resolve) => relay.listen(0, HOST, resolve));
   const proxy = await TcpProxy.open({ host: HOST, port: (relay.address() as net.AddressInfo).port });
-  const [told, instead] = [addressOf(host, Number(port)), addressOf(host, proxy.port)];
+  const [brokerAddress, proxyAddress] = [addressOf(host, Number(port)), addressOf(host, proxy.port)];
   const readdressed = (answer: Buffer): Buffer => {
-    const at = answer.indexOf(told);
-    if (at >= 0) instead.copy(answer, at);
+    const at = answer.indexOf(brokerAddress);
+    if (at >= 0) proxyAddress.copy(answer, at);
     return answer;
   };
   const stop = async (): Promise<void> => {
@@ -43,7 +43,7 @@ export async function proxyOfKafka(broker: string): Promise<{ proxy: TcpProxy; s
   return { proxy, stop };
 }
 
-/** An address as it stands in the answers of a broker. */
+/** An address in the encoding of a broker's responses. */
 function addressOf(host: string, port: number): Buffer {
   const address = Buffer.alloc(2 + host.length + 4);
   address.writeInt16BE(host.length);
@@ -52,7 +52,7 @@ function addressOf(host: string, port: number): Buffer {
   return address;
 }
 
-/** When one of two sockets is over, so is the other. */
+/** Closes each of two sockets when the other closes. */
 function join(near: net.Socket, far: net.Socket, sockets: Set<net.Socket>): void {
   for (const [socket, other] of [
     [near, far],

@@ -9,7 +9,7 @@ import { call, getCommand } from "./client.ts";
 import { type Organization, type Platform, startPlatform } from "./platform.ts";
 
 const RESULT_BYTES = 3_000_000;
-/** Together more than one internal call takes, which is 64 MiB. */
+/** Together larger than the maximum internal response, which is 64 MiB. */
 const EXPORTS = 24;
 
 let platform: Platform;
@@ -59,9 +59,8 @@ afterAll(() => platform.stop());
 const bytesOf = ({ result }: Command): number => String(result?.["records"]).length;
 
 describe("exports with large results", () => {
-  it("read together are all answered whole", async () => {
-    // Three callers each: the first few questions are calls of their own, all others share the next
-    // ones.
+  it("read concurrently are complete", async () => {
+    // Three reads of each: the first reads are separate calls, the others share the next calls.
     const asked = [...ids, ...ids, ...ids];
     const answers = await Promise.all(asked.map((id) => getCommand(platform.url, organization, id)));
     expect(answers.map(({ status }) => status)).toEqual(asked.map(() => 200));
@@ -69,7 +68,7 @@ describe("exports with large results", () => {
     expect(answers.map(({ body }) => bytesOf(body.command))).toEqual(asked.map(() => RESULT_BYTES));
   });
 
-  it("listed together are one right page, at the price of a read", async () => {
+  it("listed together are one complete page, for the read price", async () => {
     const path = `servers/${organization.server.serverId}/commands?limit=100`;
     const answer = await call(platform.url, organization, path);
     expect(answer).toMatchObject({ status: 200, charged: 1 });

@@ -37,7 +37,7 @@ export class LossyProxy {
     this.#left = count;
   }
 
-  /** Has `work` done before the next request that matches reaches Redis. */
+  /** Runs `work` before the next request that matches reaches Redis. */
   before(request: RegExp, work: () => Promise<void>): void {
     this.#next = { request, work };
   }

@@ -1,6 +1,6 @@
 /**
- * Redis loses everything while requests are under way; then every key is sent again. What Redis
- * kept was the fast path alone: nothing happens twice, and every answer is right.
+ * Redis loses all data during requests; then every request is repeated under its key. No command
+ * runs twice, and every response is correct: durable state is not in Redis.
  */
 import { randomUUID } from "node:crypto";
 
@@ -16,7 +16,10 @@ import { accountBody } from "./client.ts";
 
 const SERVICES = ["gateway", "account", "finance", "command-status", "organization", "trading-simulator", "metrics"];
 const RETRY_DELAY_MS = 200;
-/** Until the wallets are set from the ledger again, requests are told to come again. */
+/**
+ * How long requests are retried: until the wallets are synced from the ledger, they are 500 with
+ * Retry-After.
+ */
 const RETRIES_MS = 60_000;
 const CLOSED_TIMEOUT_MS = 20_000;
 const DEPOSITS = 120;
@@ -24,15 +27,15 @@ const DEPOSIT = 1.25;
 
 type Demo = Awaited<ReturnType<TestStack["makeDemo"]>>;
 
-/** One request of a caller's, which it may repeat. */
-interface Wish {
+/** A request that may be repeated under its key. */
+interface RepeatableRequest {
   readonly key: string;
-  /** Below the server. */
+  /** Path below the server. */
   readonly path: string;
   readonly body: unknown;
 }
 
-interface Given {
+interface TestResponse {
   readonly status: number;
   readonly body: CommandEnvelope & ErrorBody & { readonly results?: readonly CommandEnvelope[] };
 }
@@ -57,33 +60,35 @@ afterAll(async () => {
   await stack.stop();
 });
 
-async function call(method: string, path: string, wish?: Wish): Promise<Given> {
+async function call(method: string, path: string, request?: RepeatableRequest): Promise<TestResponse> {
   const answer = await fetch(`${demo.baseUrl}/api/v1/management/${path}`, {
     method,
     headers: {
       authorization: `Management ${demo.managementKey}`,
-      ...(wish === undefined ? {} : { "content-type": "application/json", "idempotency-key": wish.key }),
+      ...(request === undefined ? {} : { "content-type": "application/json", "idempotency-key": request.key }),
     },
-    body: wish === undefined ? null : JSON.stringify(wish.body),
+    body: request === undefined ? null : JSON.stringify(request.body),
   });
-  return { status: answer.status, body: (await answer.json()) as Given["body"] };
+  return { status: answer.status, body: (await answer.json()) as TestResponse["body"] };
 }
 
-/** Asks until the answer is not "come again", as a client should; the key makes it safe. */
-async function ask(wish: Wish): Promise<Given> {
+/**
+ * Sends the request, and retries it after a 500, as a client should; the key makes the retry safe.
+ */
+async function ask(request: RepeatableRequest): Promise<TestResponse> {
   const end = Date.now() + RETRIES_MS;
   for (;;) {
-    const given = await call("POST", `servers/${demo.serverId}/${wish.path}`, wish);
-    if (given.status < 500 || Date.now() > end) return given;
+    const response = await call("POST", `servers/${demo.serverId}/${request.path}`, request);
+    if (response.status < 500 || Date.now() > end) return response;
     await delay(RETRY_DELAY_MS);
   }
 }
 
-async function read(path: string): Promise<Given> {
+async function read(path: string): Promise<TestResponse> {
   const end = Date.now() + RETRIES_MS;
   for (;;) {
-    const given = await call("GET", path);
-    if (given.status < 500 || Date.now() > end) return given;
+    const response = await call("GET", path);
+    if (response.status < 500 || Date.now() > end) return response;
     await delay(RETRY_DELAY_MS);
   }
 }
@@ -92,16 +97,28 @@ async function finished(commandId: string): Promise<CommandEnvelope["command"]> 
   return (await read(`commands/${commandId}?wait=30`)).body.command;
 }
 
-const creation = (): Wish => ({ key: randomUUID(), path: "accounts", body: accountBody({ initialBalance: 0 }) });
+const creation = (): RepeatableRequest => ({
+  key: randomUUID(),
+  path: "accounts",
+  body: accountBody({ initialBalance: 0 }),
+});
 
 describe("when Redis loses everything", () => {
-  it("in the middle of requests, every key sent again gets its right answer, and nothing happens twice", async () => {
-    const bulk: Wish = { key: "bulk", path: "accounts/bulk", body: { accounts: [accountBody(), accountBody()] } };
+  it("during requests, every repeat gets the correct response, and no command runs twice", async () => {
+    const bulk: RepeatableRequest = {
+      key: "bulk",
+      path: "accounts/bulk",
+      body: { accounts: [accountBody(), accountBody()] },
+    };
     const single = creation();
     const created = await ask(single);
     const account = String((await finished(created.body.command.id)).result?.["accountNumber"]);
-    const reset: Wish = { key: "reset", path: `accounts/${account}/password-reset`, body: { requestId: "r" } };
-    const supplied: Wish = {
+    const reset: RepeatableRequest = {
+      key: "reset",
+      path: `accounts/${account}/password-reset`,
+      body: { requestId: "r" },
+    };
+    const supplied: RepeatableRequest = {
       key: "supplied",
       path: `accounts/${account}/investor-password-reset`,
       body: { requestId: "r", password: "correct horse battery" },
@@ -109,14 +126,14 @@ describe("when Redis loses everything", () => {
     const firstBulk = await ask(bulk);
     const firstReset = await ask(reset);
     await ask(supplied);
-    const deposits = Array.from({ length: DEPOSITS }, (_, index): Wish => {
+    const deposits = Array.from({ length: DEPOSITS }, (_, index): RepeatableRequest => {
       const body = { amount: DEPOSIT, requestId: `deposit-${index}` };
       return { key: `deposit-${index}`, path: `accounts/${account}/finance/deposits`, body };
     });
 
-    const underWay = deposits.map(async (wish, index) => {
+    const underWay = deposits.map(async (request, index) => {
       await delay(index * 10);
-      return ask(wish);
+      return ask(request);
     });
     await delay((DEPOSITS * 10) / 2);
     await redis.value.commands.flushall();
@@ -156,17 +173,17 @@ describe("when Redis loses everything", () => {
     expect((list.body as unknown as { accounts: unknown[] }).accounts).toHaveLength(3);
   });
 
-  it("a key that was used for another request is still refused, and one that was never used is still free", async () => {
-    const wish = creation();
-    const first = await ask(wish);
+  it("a key of a different request is still rejected, and an unused key is still free", async () => {
+    const request = creation();
+    const first = await ask(request);
     await finished(first.body.command.id);
     await redis.value.commands.flushall();
-    expect((await ask({ ...wish, body: accountBody({ accountName: "Eve" }) })).status).toBe(409);
-    const bulk: Wish = { key: "never used", path: "accounts/bulk", body: { accounts: [accountBody()] } };
+    expect((await ask({ ...request, body: accountBody({ accountName: "Eve" }) })).status).toBe(409);
+    const bulk: RepeatableRequest = { key: "never used", path: "accounts/bulk", body: { accounts: [accountBody()] } };
     expect((await ask(bulk)).body.results?.[0]?.duplicate).toBe(false);
   });
 
-  it("the wallet adds up: bought = available + reserved + consumed, and nothing stays reserved", async () => {
+  it("the wallet adds up: bought = available + reserved + consumed, with no reservation left", async () => {
     const wallet = async (): Promise<Record<string, number>> =>
       ((await read("credits/balance")).body as unknown as { wallet: Record<string, number> }).wallet;
     await expect.poll(async () => (await wallet())["reservedCredits"], { timeout: CLOSED_TIMEOUT_MS }).toBe(0);

@@ -1,5 +1,5 @@
 /**
- * Redis and Kafka that lose replies, refuse requests or are down: every request is answered, and no
+ * Redis and Kafka lose replies, reject requests or are down. Every request gets a response, and no
  * organization pays for a command that was not queued.
  */
 import { randomUUID } from "node:crypto";
@@ -16,14 +16,14 @@ import { LossyProxy } from "./lossy-proxy.ts";
 import { type Organization, type Platform, startPlatform } from "./platform.ts";
 
 const ADMISSION = /kapi_admit/;
-const MARKING = /kapi_mark/;
-const MARKING_AND_REFUND = /kapi_mark|kapi_give_back|kapi_refund/;
+const COMPLETION = /kapi_mark/;
+const COMPLETION_AND_REFUND = /kapi_mark|kapi_give_back|kapi_refund/;
 const REFUND_OF_READ = /kapi_give_back[^]*getCommand/;
 const REFUNDED_WITHIN_MS = 45_000;
-/** Every answer comes within this time, whatever is down (decisions, 1.5). */
+/** Every response arrives within this time, also if a dependency is down (decisions, 1.5). */
 const ANSWER_WITHIN_MS = 5_000;
-/** Longer than a client of Kafka tries by itself, about 10 s. */
-const KAFKA_AWAY_MS = 13_000;
+/** Longer than a Kafka client retries by itself, about 10 s. */
+const KAFKA_OUTAGE_MS = 13_000;
 const NOWHERE = "http://127.0.0.1:1";
 
 let platform: Platform;
@@ -54,13 +54,13 @@ afterAll(async () => {
   await stopKafkaProxy();
 });
 
-/** 500 for now, and nothing charged. */
+/** Whether the response is 500 DEPENDENCY_UNAVAILABLE with Retry-After, free of charge. */
 function isUnavailable({ status, charged, headers }: Answer<unknown>): boolean {
   const code = headers.get("x-error-code");
   return status === 500 && charged === 0 && headers.get("retry-after") === "1" && code === "DEPENDENCY_UNAVAILABLE";
 }
 
-/** How the wallet differs from before; the look itself costs 1. */
+/** The change of the wallet since `before`; this read itself costs 1. */
 async function changeOfWallet(before: Wallet): Promise<{ available: number; reserved: number; consumed: number }> {
   const now = await getWallet(platform.url, organization);
   return {
@@ -70,42 +70,44 @@ async function changeOfWallet(before: Wallet): Promise<{ available: number; rese
   };
 }
 
-/** Waits for the refund of a creation that may be published. An equal request then reclaims it. */
-async function untilGivenUp(key: string): Promise<void> {
-  const claim = recordKey(shardOf(organization.id), commandIdOf(organization.id, key));
-  await eventually(async () => expect(await platform.redis.commands.hget(claim, "at")).toBe("0"));
+/**
+ * Waits for the refund of a creation that may be published. An equal request can then reclaim it.
+ */
+async function untilReclaimable(key: string): Promise<void> {
+  const record = recordKey(shardOf(organization.id), commandIdOf(organization.id, key));
+  await eventually(async () => expect(await platform.redis.commands.hget(record, "at")).toBe("0"));
 }
 
-it("a creation whose marking was carried out is answered with its credentials, and reserved once", async () => {
+it("a creation whose completion lost its reply is 202 with its credentials, and reserved once", async () => {
   const before = await getWallet(platform.url, organization);
-  proxy.lose(MARKING, 1);
+  proxy.lose(COMPLETION, 1);
   const answer = await create(url, organization, randomUUID(), accountBody());
   expect(answer).toMatchObject({ status: 202, body: { duplicate: false } });
   expect(answer.body).toHaveProperty("credentials");
-  // The second look at the wallet is consumed.
+  // The second read of the wallet is consumed.
   expect(await changeOfWallet(before)).toEqual({ available: -10 - 1, reserved: 10, consumed: 1 });
 });
 
-it("a creation that is answered 500 although it was marked gives its credentials to the retry, and is reserved once", async () => {
+it("a creation that is 500 although it was completed returns its credentials to the retry, and is reserved once", async () => {
   const key = randomUUID();
   const body = accountBody();
   const before = await getWallet(platform.url, organization);
-  proxy.lose(MARKING_AND_REFUND, Number.POSITIVE_INFINITY);
+  proxy.lose(COMPLETION_AND_REFUND, Number.POSITIVE_INFINITY);
   const failed = await create(url, organization, key, body);
   expect(failed).toMatchObject({ status: 500, charged: 0 });
   proxy.heal();
-  await untilGivenUp(key);
-  // It is published: the end of the command settles what is reserved.
+  await untilReclaimable(key);
+  // It is published: the final state of the command settles the reservation.
   expect(await changeOfWallet(before)).toEqual({ available: -10 - 1, reserved: 10, consumed: 1 });
   const retry = await create(url, organization, key, body);
   expect(retry).toMatchObject({ status: 202, charged: 10, body: { duplicate: false } });
   expect(retry.body).toHaveProperty("credentials");
   expect(await create(url, organization, key, body)).toMatchObject({ status: 200, body: { duplicate: true } });
-  // Two looks at the wallet, and the last repeat.
+  // Two reads of the wallet, and the last repeat.
   expect(await changeOfWallet(before)).toEqual({ available: -10 - 3, reserved: 10, consumed: 3 });
 });
 
-it("a disk that is full when a read is refunded: it is refunded later; meanwhile requests are 500, and none is charged", async () => {
+it("if Redis' disk is full at the refund of a read, it is refunded later; meanwhile requests are 500 and free", async () => {
   const withoutStatus = await platform.gateway({ REDIS_URL: proxy.url, COMMAND_STATUS_URL: NOWHERE });
   const before = await getWallet(platform.url, organization);
   proxy.before(REFUND_OF_READ, () => platform.environment.redis.refuseWrites());
@@ -120,24 +122,24 @@ it("a disk that is full when a read is refunded: it is refunded later; meanwhile
   ]);
   for (const answer of refused) expect(answer).toSatisfy(isUnavailable);
   await platform.environment.redis.takeWrites();
-  let looks = 0;
+  let reads = 0;
   await eventually(
     async () => {
-      looks += 1;
-      expect(await changeOfWallet(before)).toEqual({ available: -looks, reserved: 0, consumed: looks });
+      reads += 1;
+      expect(await changeOfWallet(before)).toEqual({ available: -reads, reserved: 0, consumed: reads });
     },
     { timeoutMs: REFUNDED_WITHIN_MS, intervalMs: 250 },
   );
   expect(await create(url, organization, key, body)).toMatchObject({ status: 202, charged: 10 });
 });
 
-it("a disk that is full when a creation is marked: its retry gets the credentials, and it is reserved once", async () => {
+it("if Redis' disk is full at the completion of a creation, the retry gets the credentials, and it is reserved once", async () => {
   const [key, body] = [randomUUID(), accountBody()];
   const before = await getWallet(platform.url, organization);
-  proxy.before(MARKING, () => platform.environment.redis.refuseWrites());
+  proxy.before(COMPLETION, () => platform.environment.redis.refuseWrites());
   expect(await create(url, organization, key, body)).toMatchObject({ status: 500, charged: 0 });
   await platform.environment.redis.takeWrites();
-  await untilGivenUp(key);
+  await untilReclaimable(key);
   expect(await changeOfWallet(before)).toEqual({ available: -10 - 1, reserved: 10, consumed: 1 });
   const retry = await create(url, organization, key, body);
   expect(retry).toMatchObject({ status: 202, charged: 10, body: { duplicate: false } });
@@ -145,7 +147,7 @@ it("a disk that is full when a creation is marked: its retry gets the credential
   expect(await changeOfWallet(before)).toEqual({ available: -10 - 2, reserved: 10, consumed: 2 });
 });
 
-it("a request is not charged whose admission was carried out, and that was answered 500: reads and commands", async () => {
+it("a read or command whose admission lost its reply is 500 and not charged", async () => {
   const before = await getWallet(platform.url, organization);
   proxy.lose(ADMISSION, 2);
   const read = await getCommand(url, organization, randomUUID());
@@ -157,20 +159,20 @@ it("a request is not charged whose admission was carried out, and that was answe
     expect(failed.status).toBe(500);
     expect(failed.headers.get("x-error-code")).toBe("DEPENDENCY_UNAVAILABLE");
   });
-  let looks = 0;
+  let reads = 0;
   await eventually(
     async () => {
-      looks += 1;
+      reads += 1;
       const { reservedCredits, lifetimeConsumed } = await getWallet(platform.url, organization);
-      expect(lifetimeConsumed - before.lifetimeConsumed - looks).toBe(0);
+      expect(lifetimeConsumed - before.lifetimeConsumed - reads).toBe(0);
       expect(reservedCredits).toBeLessThanOrEqual(before.reservedCredits);
     },
     { timeoutMs: REFUNDED_WITHIN_MS, intervalMs: 250 },
   );
 });
 
-describe("Kafka that is away", () => {
-  it("and refuses connections: mutations are 500 within 5 s, and what was certainly not published is not reserved", async () => {
+describe("Kafka that is unavailable", () => {
+  it("and refuses connections: mutations are 500 within 5 s, and nothing stays reserved", async () => {
     const [key, body] = [randomUUID(), accountBody()];
     const before = await getWallet(platform.url, organization);
     await kafka.refuse();
@@ -186,16 +188,16 @@ describe("Kafka that is away", () => {
     for (const answer of answers) expect(answer).toSatisfy(isUnavailable);
     expect(await changeOfWallet(before)).toEqual({ available: -1, reserved: 0, consumed: 1 });
     await kafka.pass();
-    const retry = await acceptedInTheEnd(key, body);
+    const retry = await createUntilAccepted(key, body);
     expect(retry).toMatchObject({ charged: 10, body: { duplicate: false } });
     expect(retry.body).toHaveProperty("credentials");
     const final = await getCommand(platform.url, organization, retry.body.command.id, 20);
     expect(final.body.command.status).toBe("succeeded");
-    // Two looks at the wallet, and the read.
+    // Two reads of the wallet, and the read.
     expect(await changeOfWallet(before)).toEqual({ available: -10 - 3, reserved: 10, consumed: 3 });
   });
 
-  it("and loses its replies: what may be published stays reserved, and the retry answers for it", async () => {
+  it("and loses its replies: the reservation stays, and the retry gets the 202", async () => {
     const [key, body] = [randomUUID(), accountBody()];
     const before = await getWallet(platform.url, organization);
     await kafka.dropReplies();
@@ -204,29 +206,29 @@ describe("Kafka that is away", () => {
     expect(Date.now() - beganAt).toBeLessThan(ANSWER_WITHIN_MS);
     expect(await changeOfWallet(before)).toEqual({ available: -10 - 1, reserved: 10, consumed: 1 });
     await kafka.pass();
-    const retry = await acceptedInTheEnd(key, body);
+    const retry = await createUntilAccepted(key, body);
     expect(retry).toMatchObject({ charged: 10, body: { duplicate: false } });
     expect(retry.body).toHaveProperty("credentials");
     const final = await getCommand(platform.url, organization, retry.body.command.id, 20);
     expect(final.body.command).toMatchObject({ status: "succeeded", attempts: 1 });
-    // Two looks at the wallet, and the read.
+    // Two reads of the wallet, and the read.
     expect(await changeOfWallet(before)).toEqual({ available: -10 - 3, reserved: 10, consumed: 3 });
   });
 
-  // The last one: a gateway that does not start ends all of the platform's.
-  it("while a gateway starts: the gateway waits for it, and serves once it is there", async () => {
+  // The last test: a gateway that fails to start stops the platform.
+  it("while a gateway starts: the gateway waits, and serves when Kafka is available", async () => {
     await kafka.refuse();
     const starting = platform.gateway({ KAFKA_BROKERS: kafka.address });
     starting.catch(() => undefined);
-    expect(await Promise.race([starting, delay(KAFKA_AWAY_MS).then(() => "waits")])).toBe("waits");
+    expect(await Promise.race([starting, delay(KAFKA_OUTAGE_MS).then(() => "waits")])).toBe("waits");
     await kafka.pass();
     const accepted = await create(await starting, organization, randomUUID());
     expect(accepted.status).toBe(202);
   });
 });
 
-/** The 202 of a creation that is asked for until Kafka is found again. */
-function acceptedInTheEnd(key: string, body: unknown): ReturnType<typeof create> {
+/** Repeats a creation until Kafka is available, and returns its 202. */
+function createUntilAccepted(key: string, body: unknown): ReturnType<typeof create> {
   return eventually(async () => {
     const answer = await create(kafkaUrl, organization, key, body);
     expect(answer.status).toBe(202);

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-/** How many command messages were ever published. */
+/** Number of all published command messages. */
 async function published(): Promise<bigint> {
   const ends = await Promise.all(
     [TOPICS.commandsAccount, TOPICS.commandsFinance].map((topic) => endOffsets(platform.kafka, topic)),
@@ -30,7 +30,7 @@ async function published(): Promise<bigint> {
 }
 
 describe("a creation", () => {
-  it("is answered 202 once, with both passwords and the command; its repeat 200 without them, with the command as it is now", async () => {
+  it("is 202 once, with both passwords; its repeat is 200 with the current command, without passwords", async () => {
     const key = randomUUID();
     const body = accountBody({ nonsense: "ignored" });
     const first = await create(platform.url, organization, key, body);
@@ -61,7 +61,7 @@ describe("a creation", () => {
     expect(again.charged).toBe(1);
   });
 
-  it("asked many times at once through two gateways is one command: one 202 with the credentials, the rest 200 without", async () => {
+  it("sent many times concurrently to two gateways is one command: one 202 with the credentials, the others 200 without", async () => {
     const other = await platform.gateway({});
     const key = randomUUID();
     const body = accountBody();
@@ -86,7 +86,7 @@ describe("a creation", () => {
     expect(theirs.body.command.id).not.toBe(ours.body.command.id);
   });
 
-  it("keeps a supplied password: it is the trading password, in no command, and part of what makes requests equal", async () => {
+  it("uses a supplied password as the trading password; the password is in no command, and part of the fingerprint", async () => {
     const key = randomUUID();
     const body = accountBody({ password: "correct horse battery" });
     const first = await create(platform.url, organization, key, body);
@@ -98,7 +98,7 @@ describe("a creation", () => {
     expect(other.status).toBe(409);
   });
 
-  it("under a key that another request used is 409, queues nothing and costs the read price", async () => {
+  it("under a key of a different request is 409 for the read price, and queues nothing", async () => {
     const key = randomUUID();
     expect((await create(platform.url, organization, key)).status).toBe(202);
     const before = await published();
@@ -110,7 +110,7 @@ describe("a creation", () => {
 });
 
 describe("a deposit", () => {
-  it("is queued once however often it is sent at once: one 202, all others 200 with the same command", async () => {
+  it("sent many times concurrently is queued once: one 202, the others 200 with the same command", async () => {
     const body = { amount: 12.34, requestId: "r" };
     const key = randomUUID();
     const before = await getWallet(platform.url, organization);
@@ -122,12 +122,12 @@ describe("a deposit", () => {
     expect(new Set(answers.map((answer) => answer.body.command.id)).size).toBe(1);
     const after = await getWallet(platform.url, organization);
     const spent = before.availableCredits - after.availableCredits;
-    // The reservation, 39 repeats, and the second look at the wallet.
+    // The reservation, 39 repeats, and the second read of the wallet.
     expect(spent).toBe(5 + 39 + 1);
     expect(answers.reduce((sum, answer) => sum + answer.charged, 0)).toBe(spent - 1);
   });
 
-  it("under a key that another request used is 400, another amount or another account alike", async () => {
+  it("under a key of a different request is 400, for another amount or another operation", async () => {
     const key = randomUUID();
     const body = { amount: 5, requestId: "r" };
     expect((await deposit(platform.url, organization, accountNumber, key, body)).status).toBe(202);
@@ -147,7 +147,7 @@ describe("a deposit", () => {
     expect(wallet.availableCredits + wallet.reservedCredits + wallet.lifetimeConsumed).toBe(wallet.lifetimePurchased);
   });
 
-  it("refused for want of credits does not use its key up", async () => {
+  it("that is 402 leaves its key free", async () => {
     const poor = await platform.organization(12);
     const key = randomUUID();
     const first = await create(platform.url, poor, randomUUID());
@@ -156,7 +156,7 @@ describe("a deposit", () => {
     expect(await getWallet(platform.url, poor)).toMatchObject({ availableCredits: 1, reservedCredits: 10 });
   });
 
-  it("repeated is answered even where nothing is left to pay for the answer", async () => {
+  it("repeated is 200 also without credits", async () => {
     const poor = await platform.organization(10);
     const body = accountBody();
     const key = randomUUID();
@@ -176,13 +176,13 @@ describe("a read", () => {
     }
   });
 
-  it("that waits is answered as soon as the command is final, and costs the same", async () => {
+  it("with wait returns when the command is final, for the same price", async () => {
     const { body } = await create(platform.url, organization, randomUUID());
     const read = await getCommand(platform.url, organization, body.command.id, 20);
     expect(read).toMatchObject({ status: 200, charged: 1, body: { command: { status: "succeeded" } } });
   });
 
-  it("shows configuration, list and details as their owner has them", async () => {
+  it("returns configuration, list and details of their owner", async () => {
     const server = `servers/${organization.server.serverId}`;
     const configuration = await call<{ server: unknown }>(platform.url, organization, `${server}/configuration`);
     expect(configuration.body.server).toMatchObject({ serverId: organization.server.serverId, status: "active" });

@@ -10,9 +10,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type Answer, call, type CallOptions, createdAccount, deposit, getWallet } from "./client.ts";
 import { type Organization, type Platform, startPlatform } from "./platform.ts";
 
-/** Every answer comes within this time, whatever is down (decisions, 1.5). */
+/** Every response arrives within this time, also if a dependency is down (decisions, 1.5). */
 const ANSWER_WITHIN_MS = 5_000;
-/** No JSON that any serializer would write: what comes out is what the owner wrote. */
+/** No serializer writes this JSON, so it shows that the response is passed on unchanged. */
 const BYTES = '{ "whatever":\t"the owner wrote", "n": 1.50 }';
 
 let platform: Platform;
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-/** An owner that answers as told, and what it was asked. */
+/** An owner with a configurable response, and the requests that it received. */
 interface Owner {
   readonly url: string;
   readonly asked: string[];
@@ -42,8 +42,7 @@ beforeEach(async () => {
   const server = createServer((request, response) => {
     asked.push(`${request.method} ${request.url}`);
     request.resume();
-    // Whether it is there at all, before a deletion; and whether an account exists, before
-    // transactions.
+    // The gateway sends this before a deletion and before a read of transactions.
     if (request.url === "/internal/accounts/existing") {
       response.writeHead(200, { "content-type": "application/json" }).end('{"existing":[true]}');
     } else owner.answer(request, response);
@@ -77,7 +76,7 @@ function says(status: number, body: string): Owner["answer"] {
 const serverPath = (): string => `servers/${organization.server.serverId}`;
 const accountPath = (): string => `${serverPath()}/accounts/${accountNumber}`;
 
-/** Calls the gateway and gives the bytes of the answer. */
+/** Calls the gateway and returns the text of the response. */
 async function read(path: string): Promise<{ status: number; text: string; charged: string | null }> {
   const headers = { authorization: `Management ${organization.managementKey}` };
   const answer = await fetch(`${gateway}/api/v1/management/${path}`, { headers });
@@ -87,7 +86,7 @@ async function read(path: string): Promise<{ status: number; text: string; charg
 interface Read {
   readonly name: string;
   readonly path: () => string;
-  /** The last thing that its owner is asked. */
+  /** The last request that its owner receives. */
   readonly asks: () => string;
   readonly errors: readonly (400 | 404)[];
 }
@@ -141,12 +140,12 @@ const READS: readonly Read[] = [
 ];
 
 describe.each(READS)("$name", ({ path, asks, errors }) => {
-  it("gives the owner's bytes for the read price, and asks it for what was asked for", async () => {
+  it("passes on the upstream response for the read price, and sends the owner the parsed request", async () => {
     expect(await read(path())).toEqual({ status: 200, text: BYTES, charged: "1" });
     expect(owner.asked.at(-1)).toBe(asks());
   });
 
-  it("is 404 where the owner says so and the operation has it, else 500 like any other answer; free then", async () => {
+  it("is 404 if the owner responds 404 and the operation has that status; every other status is 500 and free", async () => {
     const [base = ""] = path().split("?");
     owner.answer = says(404, '{"error":"theirs"}');
     const missing = await call(gateway, organization, path());
@@ -175,7 +174,7 @@ describe.each(READS)("$name", ({ path, asks, errors }) => {
   });
 });
 
-it("prices are those in force, for the read price", async () => {
+it("returns the prices in force, for the read price", async () => {
   const answer = await call(gateway, organization, "credits/prices");
   const prices = { read: 1, mutation: 5, create: 10, bulkItem: 10, export: 20, liveConnection: 1 };
   expect(answer).toMatchObject({ status: 200, charged: 1, body: { prices } });
@@ -199,12 +198,12 @@ describe.each<{ name: string; change: Change }>([
     change: (options) => call(gateway, organization, accountPath(), { method: "DELETE", ...options }),
   },
 ])("$name", ({ change }) => {
-  it("is done by the owner within the request, for the price of a mutation", async () => {
+  it("is made by the owner within the request, for the price of a mutation", async () => {
     const answer = await change();
     expect(answer).toMatchObject({ status: 200, charged: 5, body: { whatever: "the owner wrote" } });
   });
 
-  it("that the owner fails is 500 with Retry-After, and costs nothing", async () => {
+  it("is 500 with Retry-After and free if the owner fails", async () => {
     const before = await getWallet(platform.url, organization);
     owner.answer = says(503, "{}");
     const answer = await change();
@@ -212,7 +211,7 @@ describe.each<{ name: string; change: Change }>([
     expect(answer.headers.get("retry-after")).toBe("1");
   });
 
-  it("of another organization's server, a removed one or without the scope is 403 and reaches no owner", async () => {
+  it("of another organization's server, or without the scope, is 403 and calls no owner", async () => {
     const limited = await platform.organization(10, { scopes: ["accounts:read"] });
     const headers = { authorization: `Management ${limited.managementKey}` };
     expect(await change({ managementKey: null, headers })).toMatchObject({ status: 403, charged: 0 });
@@ -235,14 +234,14 @@ describe("an update of the server's configuration", () => {
     [{ supportedLeverage: Array.from({ length: 101 }, (_, index) => index + 1) }, "supportedLeverage"],
     [{ defaultLeverage: 10_001 }, "defaultLeverage"],
     [{ currency: "EUR" }, "currency"],
-  ])("with %j is 400 for the read price, and reaches no owner", async (body, field) => {
+  ])("with %j is 400 for the read price, and calls no owner", async (body, field) => {
     const answer = await update(body);
     expect(answer).toMatchObject({ status: 400, charged: 1, body: { issues: [{}] } });
     expect((answer.body as { issues: { path: string[] }[] }).issues[0]?.path[0]).toBe(field);
     expect(owner.asked).toEqual([]);
   });
 
-  it("that the owner finds wrong is 400 with the owner's issues, for the read price, however little is left", async () => {
+  it("that the owner rejects is 400 with the owner's issues, for the read price", async () => {
     const issues = [{ path: ["defaultLeverage"], code: "custom", message: "must be supported" }];
     owner.answer = says(400, JSON.stringify({ error: "Invalid request", issues }));
     const before = await getWallet(platform.url, organization);
@@ -253,7 +252,7 @@ describe("an update of the server's configuration", () => {
     expect(wallet.availableCredits + wallet.reservedCredits + wallet.lifetimeConsumed).toBe(wallet.lifetimePurchased);
   });
 
-  it("counts once against the rate limit, also where its price is exchanged for the read price", async () => {
+  it("counts once for the rate limit, also if its price is replaced by the read price", async () => {
     const slow = await platform.organization(100);
     await platform.publish({ ...slow.key, version: 2, rateLimit: { perSecond: 0.01, burst: 2 } });
     await expect.poll(async () => (await call(gateway, slow, "nothing")).status, { timeout: 5_000 }).toBe(404);
@@ -294,7 +293,7 @@ describe("an immediate delete", () => {
     expect(answer.headers.get("x-error-code")).toBe("ACCOUNT_NOT_FOUND");
   });
 
-  it("may take longer than other requests: the account's running command has 5 s", async () => {
+  it("may take longer than other requests, because it waits 5 s for the account's running command", async () => {
     owner.answer = (_request, response) => {
       setTimeout(() => says(200, '{"accountNumber":"10000001","deleted":true}')(_request, response), 6_000);
     };
@@ -303,10 +302,10 @@ describe("an immediate delete", () => {
 });
 
 /**
- * A gateway whose account service tells this of accounts, and whose command-status knows no
- * command.
+ * A gateway with a stand-in account service that returns `existing`, and a command-status without
+ * commands.
  */
-async function gatewayTold(existing: () => object): Promise<string> {
+async function gatewayWithAccounts(existing: () => object): Promise<string> {
   const server = createServer((request, response) => {
     request.resume();
     const found = request.url === "/internal/accounts/existing" ? existing() : { commands: [null] };
@@ -324,17 +323,16 @@ const depositAt = (url: string, account: string): ReturnType<typeof deposit> =>
   deposit(url, organization, account, randomUUID(), { amount: 0.01, requestId: "r" });
 
 describe("the id of an account", () => {
-  it("is asked for again while the account service is of release 0.1.0, which tells none", async () => {
+  it("is not cached while the account service is of release 0.1.0, which returns no ids", async () => {
     const account = await createdAccount(platform.url, organization);
     const id = randomUUID();
-    let told: object = { existing: [true] };
-    const remembering = await gatewayTold(() => told);
-    const accepted = async (): Promise<unknown> =>
-      (await depositAt(remembering, account)).body.command.managedAccountId;
+    let response: object = { existing: [true] };
+    const caching = await gatewayWithAccounts(() => response);
+    const accepted = async (): Promise<unknown> => (await depositAt(caching, account)).body.command.managedAccountId;
     expect(await accepted()).toBeNull();
-    told = { existing: [true], ids: [id] };
+    response = { existing: [true], ids: [id] };
     expect(await accepted()).toBe(id);
-    told = { existing: [false], ids: [null] };
+    response = { existing: [false], ids: [null] };
     expect(await accepted()).toBe(id);
   });
 });
@@ -342,18 +340,18 @@ describe("the id of an account", () => {
 describe("an account that was deleted", () => {
   const missing = async (url: string, account: string): Promise<number> => (await depositAt(url, account)).status;
 
-  it("by another gateway or a command is known to be gone by every gateway", async () => {
+  it("by another gateway or a command is 404 at every gateway", async () => {
     const account = await createdAccount(platform.url, organization);
     let id: string | null = randomUUID();
-    const remembering = await gatewayTold(() => ({ existing: [id !== null], ids: [id] }));
-    expect(await missing(remembering, account)).toBe(202);
+    const caching = await gatewayWithAccounts(() => ({ existing: [id !== null], ids: [id] }));
+    expect(await missing(caching, account)).toBe(202);
     id = null;
-    expect(await missing(remembering, account)).toBe(202);
+    expect(await missing(caching, account)).toBe(202);
     const producer = await createProducer(platform.kafka);
     const { serverId } = organization.server;
-    const fact = { type: "account.deleted", serverId, accountNumber: account };
-    await producer.value.send(TOPICS.accountEvents, { key: `${serverId}/${account}`, value: JSON.stringify(fact) });
+    const event = { type: "account.deleted", serverId, accountNumber: account };
+    await producer.value.send(TOPICS.accountEvents, { key: `${serverId}/${account}`, value: JSON.stringify(event) });
     await producer.stop();
-    await expect.poll(() => missing(remembering, account), { timeout: 5_000 }).toBe(404);
+    await expect.poll(() => missing(caching, account), { timeout: 5_000 }).toBe(404);
   });
 });

@@ -27,32 +27,33 @@ import { ConfigSchema } from "../src/config.ts";
 import { startService } from "../src/service.ts";
 import { type ChildService, freePort, startChildService } from "./child-service.ts";
 
-/** How long a claim is open in these tests, instead of 5 s. */
-export const CLAIM_OPEN_MS = 1_500;
+/** How long an idempotency record is open in these tests, in milliseconds, instead of 5 s. */
+export const TEST_RECORD_OPEN_MS = 1_500;
 const NOWHERE = "http://127.0.0.1:1";
 const ALWAYS = ["command-status", "trading-simulator", "account"] as const;
 type Neighbour = (typeof ALWAYS)[number] | "finance" | "metrics" | "export";
 
 /**
- * A gateway before its real neighbours as processes: command-status, account, a trading server, and
- * others asked for.
+ * A gateway with real services as child processes: command-status, account, the trading simulator,
+ * and requested ones.
  */
 export interface Platform {
   readonly environment: TestEnvironment;
   readonly kafka: KafkaConnection;
   readonly redis: RedisConnection;
   readonly url: string;
-  /** Base address of a neighbour. */
+  /** Base URL of a service. */
   neighbour(name: Neighbour): string;
-  /** Puts entries into the directory and waits until the gateway goes by them. */
+  /** Publishes entries of the directory. */
   publish(...entries: DirectoryEntry[]): Promise<void>;
-  /** A key and a server of a new organization that has `credits`; with null it has no wallet. */
+  /** Creates an organization with a key, a server and `credits`; with null it has no wallet. */
   organization(credits: number | null, key?: Partial<KeyEntry>): Promise<Organization>;
   /**
-   * One more gateway in this process, with other variables, perhaps on a machine with another time.
+   * Starts another gateway in this process, with other variables, and optionally another clock.
+   * Returns its URL.
    */
   gateway(env: Readonly<Record<string, string>>, clock?: Clock): Promise<string>;
-  /** One more gateway as a process of its own, with other variables. */
+  /** Starts another gateway as a child process, with other variables. */
   gatewayProcess(env: Readonly<Record<string, string>>): Promise<ChildService>;
   stop(): Promise<void>;
 }
@@ -65,8 +66,8 @@ export interface Organization {
 }
 
 /**
- * Starts the gateway, the neighbours that every test needs, and `more`; `stop` ends it all.
- * `change` gives variables that the neighbours have otherwise than the gateway.
+ * Starts the gateway, the services that every test needs, and `more`; `stop` stops all. `change`
+ * returns variables that the services have instead of the gateway's.
  */
 export async function startPlatform(
   more: readonly Neighbour[] = [],
@@ -135,7 +136,8 @@ async function assemble(
       throw error;
     };
     const context = { config, scope, logger, health: new Health(), clock, fatal };
-    return (await startService(context, { claims: { ...ADMISSION_SETTINGS, recordOpenMs: CLAIM_OPEN_MS } })).url;
+    return (await startService(context, { admission: { ...ADMISSION_SETTINGS, recordOpenMs: TEST_RECORD_OPEN_MS } }))
+      .url;
   };
   const url = await gateway({});
   const publish = (...entries: DirectoryEntry[]): Promise<void> => publishEntries(producer, entries);
@@ -143,15 +145,14 @@ async function assemble(
     const id = randomUUID();
     const { entry, managementKey } = keyEntry({ organizationId: id, ...key });
     const server = serverEntry({ organizationId: id, tradingServerUrl: neighbour("trading-simulator") });
-    await openTagOf(redis, id);
+    await syncShardOf(redis, id);
     await publish(server, entry);
     await eventually(async () => {
       const path = `servers/${server.serverId}/configuration`;
       const headers = { authorization: `Management ${managementKey}` };
       const answer = await fetch(`${url}/api/v1/management/${path}`, { headers });
       const { error } = (await answer.json()) as { error: string };
-      // Without a wallet nothing is charged: 402, or 403 for a scope, once the gateway has key and
-      // server.
+      // 402, or 403 for a scope, shows that the gateway has key and server: there is no wallet yet.
       if (answer.status !== 402 && !error.startsWith("Missing API scope")) return false;
       const internal = { headers: { "x-service-token": environment.secrets.serviceTokens.gateway } };
       return (await fetch(`${neighbour("account")}/internal/${path}`, internal)).ok;
@@ -164,18 +165,20 @@ async function assemble(
   return { environment, kafka, redis, url, neighbour, publish, organization, gateway, gatewayProcess };
 }
 
-/** Changes the message that a claim holds as if the command had been claimed `byMs` earlier. */
-export async function backdateClaim(
+/**
+ * Changes the message of an idempotency record as if the command had been created `byMs` earlier.
+ */
+export async function backdateRecord(
   { redis }: Platform,
   organizationId: string,
   commandId: string,
   byMs: number,
 ): Promise<void> {
-  const claim = recordKey(shardOf(organizationId), commandId);
-  const message = AnyCommandMessage.parse(JSON.parse((await redis.commands.hget(claim, "message")) ?? "null"));
+  const key = recordKey(shardOf(organizationId), commandId);
+  const message = AnyCommandMessage.parse(JSON.parse((await redis.commands.hget(key, "message")) ?? "null"));
   const earlier = (time: string): string => toIso(Date.parse(time) - byMs);
   const backdated = { ...message, createdAt: earlier(message.createdAt), deadlineAt: earlier(message.deadlineAt) };
-  await redis.commands.hset(claim, "message", JSON.stringify(backdated));
+  await redis.commands.hset(key, "message", JSON.stringify(backdated));
 }
 
 async function publishEntries(producer: Producer, entries: readonly DirectoryEntry[]): Promise<void> {
@@ -186,9 +189,9 @@ async function publishEntries(producer: Producer, entries: readonly DirectoryEnt
   );
 }
 
-async function openTagOf(redis: RedisConnection, organizationId: string): Promise<void> {
-  const tag = shardOf(organizationId);
-  if ((await unsyncedShards(redis, [tag])).length > 0) await syncShard(redis, tag, 1, []);
+async function syncShardOf(redis: RedisConnection, organizationId: string): Promise<void> {
+  const shard = shardOf(organizationId);
+  if ((await unsyncedShards(redis, [shard])).length > 0) await syncShard(redis, shard, 1, []);
 }
 
 async function giveWallet(redis: RedisConnection, organizationId: string, credits: number): Promise<void> {

@@ -17,8 +17,7 @@ let organization: Organization;
 /** A gateway that was started with the new key. */
 let rotated: string;
 
-// What the first gateway accepts is carried out by an account service that was started with the new
-// key.
+// The account service, which executes the commands of both gateways, has the new key.
 beforeAll(async () => {
   platform = await startPlatform([], withNewer);
   organization = await platform.organization(100_000);
@@ -30,7 +29,7 @@ function withNewer(env: Readonly<Record<string, string>>): Readonly<Record<strin
   return { PASSWORD_DERIVATION_KEYS: `${NEWER},${env["PASSWORD_DERIVATION_KEYS"]}` };
 }
 
-/** What a login on the trading server gives: the access, or null. */
+/** Logs in on the trading server. Returns the access, or null if the password is wrong. */
 async function login(accountNumber: string, password: string | undefined): Promise<string | null> {
   const path = `control/v1/servers/${organization.server.serverId}/accounts/${accountNumber}/login`;
   const answer = await fetch(`${platform.neighbour("trading-simulator")}/${path}`, {
@@ -48,8 +47,8 @@ function reset(url: string, accountNumber: string, path: string, key: string): P
   });
 }
 
-describe("keys that are rotated", () => {
-  it("between the 202 of a creation and its execution change neither password", async () => {
+describe("a rotation of keys", () => {
+  it("between the 202 of a creation and its execution changes neither password", async () => {
     const { body } = await create(platform.url, organization, randomUUID());
     const { command } = (await getCommand(platform.url, organization, body.command.id, 20)).body;
     const accountNumber = String(command.result?.["accountNumber"]);
@@ -57,20 +56,20 @@ describe("keys that are rotated", () => {
     expect(await login(accountNumber, body.credentials?.investorPassword)).toBe("investor");
   });
 
-  it.each(RESETS)("before the repeat of a %s: it shows the password that was set", async (path, access) => {
+  it.each(RESETS)("before the repeat of a %s: the repeat shows the password that was set", async (path, access) => {
     const accountNumber = await createdAccount(platform.url, organization);
     const key = randomUUID();
     const first = await reset(platform.url, accountNumber, path, key);
     expect(first.status).toBe(202);
     const { password } = first.body;
-    // At once, from the claim; and when it is done, from command-status alone.
+    // First from the idempotency record; after the reset from command-status alone.
     expect(await reset(rotated, accountNumber, path, key)).toMatchObject({ status: 200, body: { password } });
     await getCommand(platform.url, organization, first.body.command.id, 20);
     expect(await reset(rotated, accountNumber, path, key)).toMatchObject({ status: 200, body: { password } });
     expect(await login(accountNumber, password)).toBe(access);
   });
 
-  it("are used for what is accepted from then on", async () => {
+  it("applies to later requests", async () => {
     const accountNumber = await createdAccount(rotated, organization);
     const { body } = await reset(rotated, accountNumber, "password-reset", randomUUID());
     await getCommand(rotated, organization, body.command.id, 20);

@@ -24,8 +24,8 @@ import { USAGE_STREAM_LIMIT } from "./usage-stream.ts";
  */
 export const RECORD_OPEN_MS = 5_000;
 /**
- * How long a record is kept while its command is not final: the log's retention is longer, a
- * retry's patience shorter.
+ * How long a record is kept while its command is not final: the log's retention is longer, and no
+ * client retries for so long.
  */
 export const RECORD_TTL_MS = 24 * 3_600_000;
 /**

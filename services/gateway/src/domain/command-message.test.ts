@@ -31,7 +31,7 @@ function draft(change: Partial<CommandDraft> = {}): CommandDraft {
 }
 
 describe("the message of a command", () => {
-  it("carries the body without requestId and password, and the password only sealed for this command", () => {
+  it("has the body without requestId and password; the password is sealed for this command", () => {
     const message = commandMessageOf(draft(), KEYS);
     expect(CommandMessage.parse(message)).toEqual(message);
     expect(message.payload).toEqual(CREATION);
@@ -42,17 +42,17 @@ describe("the message of a command", () => {
     expect(sealedPassword && openPassword(SEALING, message.commandId, sealedPassword)).toBe("correct horse");
   });
 
-  it("names the management key that asked for it", () => {
+  it("names the management key of the request", () => {
     expect(commandMessageOf(draft(), KEYS).createdBy).toEqual({ type: "key", id: "mfrggzdfmztwq2lk" });
   });
 
-  it("of a password reset alone says where it came from", () => {
+  it("has the caller's address only for a password reset", () => {
     const reset = draft({ operation: "account.investor_password_reset" });
     expect(commandMessageOf(reset, KEYS)).toMatchObject({ callerAddress: "203.0.113.7" });
     expect(commandMessageOf(draft(), KEYS)).not.toHaveProperty("callerAddress");
   });
 
-  it("names the account that a creation will make, and that only", () => {
+  it("has the managed account id only for a creation", () => {
     expect(commandMessageOf(draft(), KEYS).managedAccountId).toBe(managedAccountIdOf(draft().commandId));
     const deposit = draft({
       operation: "finance.deposit",
@@ -74,7 +74,7 @@ describe("the message of a command", () => {
     ["account.password_reset", { password: "correct horse" }, null],
     ["account.investor_password_reset", {}, "d2"],
     ["finance.deposit", { amount: 1 }, null],
-  ] as const)("of %s with %j is derived with the key %j", (operation, supplied, keyId) => {
+  ] as const)("of %s with %j names the derivation key %j", (operation, supplied, keyId) => {
     const message = commandMessageOf(draft({ operation, body: { requestId: "r", ...supplied } }), KEYS);
     expect(message.derivationKeyId).toBe(keyId);
   });
@@ -83,7 +83,7 @@ describe("the message of a command", () => {
     ["account.create", CREATION, 15],
     ["finance.withdraw", { amount: 1 }, 15],
     ["account.history_export", { limit: 10 }, 60],
-  ] as const)("gives %s with %j %i minutes", (operation, payload, minutes) => {
+  ] as const)("of %s with %j has a deadline after %i minutes", (operation, payload, minutes) => {
     const message = commandMessageOf(draft({ operation, body: { requestId: "r", ...payload } }), KEYS);
     expect(Date.parse(message.deadlineAt) - NOW_MS).toBe(minutes * MINUTE_MS);
   });

@@ -9,40 +9,41 @@ import {
 } from "@kapi/contracts";
 import { type Keyring, managedAccountIdOf, sealPassword, toIso } from "@kapi/kernel";
 
-/** A validated mutation, before it is a command. */
+/** A validated mutation that becomes a command. */
 export interface CommandDraft {
   readonly commandId: string;
   readonly organizationId: string;
-  /** The management key that asks for it. */
+  /** The management key of the request. */
   readonly keyId: string;
-  /** The network address of the request; null: not known. */
+  /** The network address of the request; null if unknown. */
   readonly address: string | null;
   readonly serverId: string;
   readonly accountNumber: string | null;
   readonly operation: CommandOperation;
   readonly idempotencyKey: string;
   readonly fingerprint: string;
-  /** As its schema gives it. */
+  /** As parsed by its schema. */
   readonly body: Readonly<Record<string, unknown>> & { readonly requestId: string; readonly password?: unknown };
   /** Credits to reserve. */
   readonly price: number;
   readonly nowMs: number;
 }
 
-/** The keys of passwords (decisions, 5.2). */
+/** Keys that seal supplied passwords and derive generated ones (decisions, 5.2). */
 export interface PasswordKeys {
   readonly sealingKeys: Keyring;
   readonly derivationKeys: Keyring;
 }
 
 /**
- * The message that names the command: the body without `requestId`, a supplied password sealed, and
- * the key that is in use now where a password is generated (decisions, 5.2).
+ * The message of the command. Its payload is the body without `requestId` and password. A supplied
+ * password is sealed; if a password is generated, the message names the current derivation key
+ * (decisions, 5.2).
  */
 export function commandMessageOf(draft: CommandDraft, keys: PasswordKeys): CommandMessage {
   const { requestId, password, ...payload } = draft.body;
   const supplied = typeof password === "string";
-  // The investor's password of a creation is always a generated one.
+  // A creation always generates the investor's password.
   const isReset = isPasswordReset(draft.operation);
   const isCreation = COMMANDS[draft.operation].password === "creation";
   const derives = isCreation || (isReset && !supplied);
@@ -66,13 +67,18 @@ export function commandMessageOf(draft: CommandDraft, keys: PasswordKeys): Comma
   };
 }
 
-/** What a command asks for, with its money in minor units: from here on they are what counts. */
+/**
+ * Operation and payload of a command, with the amount in minor units, which all services use from
+ * here on.
+ */
 function commandRequestOf(operation: CommandOperation, payload: Readonly<Record<string, unknown>>): CommandRequest {
   const amountMinor = moneyOf(operation, payload);
   return CommandRequest.parse({ operation, payload, ...(amountMinor === null ? {} : { amountMinor }) });
 }
 
-/** When a command that is queued now was made, and by when it must begin. */
+/**
+ * Creation time and deadline of a command that is queued now. It must begin before the deadline.
+ */
 export function commandTimes(
   operation: CommandOperation,
   nowMs: number,

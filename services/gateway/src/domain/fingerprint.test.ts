@@ -17,7 +17,7 @@ const of = (change: Partial<FingerprintInput> = {}, body: Record<string, unknown
   fingerprintOf({ ...REQUEST, ...change, body: { ...REQUEST.body, ...body } }, KEY);
 
 describe("the fingerprint of a request", () => {
-  it("is the same for the same request, whatever its requestId and the order of its fields", () => {
+  it("is the same for any requestId and any order of fields", () => {
     expect(of()).toMatch(/^[0-9a-f]{64}$/);
     expect(of({}, { requestId: "r-2" })).toBe(of());
     const body = Object.fromEntries(Object.entries(REQUEST.body).reverse());
@@ -33,7 +33,7 @@ describe("the fingerprint of a request", () => {
     expect(other).not.toBe(of());
   });
 
-  it("tells passwords apart without being their plain hash", () => {
+  it("differs between passwords, and depends on the key of the hash", () => {
     const one = of({}, { password: "correct horse" });
     expect(one).not.toBe(of({}, { password: "battery staple" }));
     const otherKey = fingerprintOf(
@@ -43,20 +43,20 @@ describe("the fingerprint of a request", () => {
     expect(otherKey).not.toBe(one);
   });
 
-  it.each(RESETS)("of %s differs between two management keys, whatever the password", (operation) => {
+  it.each(RESETS)("of %s differs between two management keys, with any password", (operation) => {
     for (const body of [{}, { password: "correct horse" }]) {
       expect(of({ operation, keyId: "b".repeat(16) }, body)).not.toBe(of({ operation }, body));
     }
     expect(of({ operation })).toBe(of({ operation }));
   });
 
-  it("of everything else is the same for every key of the organization", () => {
+  it("of other operations is the same for every key of the organization", () => {
     for (const { operation } of [REQUEST, { operation: "finance.deposit" as const }]) {
       expect(of({ operation, keyId: "b".repeat(16) })).toBe(of({ operation }));
     }
   });
 
-  it("was the same for every key in release 0.1.0: of a reset as it was then, of everything else as it is", () => {
+  it("in release 0.1.0 was the same for every key: earlierFingerprintOf returns it for resets, and null for other operations", () => {
     const earlier = (change: Partial<FingerprintInput>): string | null =>
       earlierFingerprintOf({ ...REQUEST, ...change }, KEY);
     expect(earlier({})).toBeNull();

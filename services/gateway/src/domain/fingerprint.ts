@@ -3,34 +3,35 @@ import { hash } from "node:crypto";
 import { type CommandOperation, isPasswordReset } from "@kapi/contracts";
 import { canonicalJson, passwordFingerprint } from "@kapi/kernel";
 
-/** What makes two requests the same request. */
+/** The parts of a request that are compared with an earlier request. */
 export interface FingerprintInput {
   readonly operation: CommandOperation;
-  /** The path as the interface writes it, with the values in place; ids in lower case. */
+  /** The path of the interface with its parameters replaced by values; ids in lower case. */
   readonly path: string;
-  /** The body as its schema gives it: unknown fields are gone. */
+  /** The body as parsed by its schema, without unknown fields. */
   readonly body: Readonly<Record<string, unknown>>;
   /** The management key of the caller. */
   readonly keyId: string;
 }
 
 /**
- * SHA-256, in hex, of operation, path and canonical body without `requestId`; a supplied password
- * enters as a keyed hash, so that the fingerprint does not help to guess it. Password resets by two
- * management keys are different requests (decisions, 2.3): a repeat shows the password.
+ * SHA-256, in hex, of operation, path and canonical body without `requestId`. A supplied password
+ * is replaced by a keyed hash, so that the fingerprint does not help to guess the password. The
+ * fingerprint of a password reset includes the management key (decisions, 2.3), because a repeat
+ * shows the password.
  */
 export function fingerprintOf(input: FingerprintInput, key: Buffer): string {
   const text = canonicalTextOf(input, key);
   return hash("sha256", isPasswordReset(input.operation) ? `${text}\n${input.keyId}` : text, "hex");
 }
 
-/** The fingerprint that release 0.1.0 gave the request; null where it is the same as today. */
+/** The fingerprint of the request in release 0.1.0; null if it is the same. */
 export function earlierFingerprintOf(input: FingerprintInput, key: Buffer): string | null {
   return isPasswordReset(input.operation) ? hash("sha256", canonicalTextOf(input, key), "hex") : null;
 }
 
 function canonicalTextOf({ operation, path, body }: FingerprintInput, key: Buffer): string {
   const { requestId: _correlationOnly, password, ...rest } = body;
-  const judged = typeof password === "string" ? { ...rest, password: passwordFingerprint(key, password) } : rest;
-  return `${operation}\n${path}\n${canonicalJson(judged)}`;
+  const compared = typeof password === "string" ? { ...rest, password: passwordFingerprint(key, password) } : rest;
+  return `${operation}\n${path}\n${canonicalJson(compared)}`;
 }

@@ -15,28 +15,28 @@ import type {
 } from "@kapi/contracts";
 import type { ApiError, Caller } from "@kapi/http";
 
-/** A command as command-status knows it. */
+/** A command that command-status has. */
 export interface KnownCommand {
   readonly fingerprint: string;
   readonly organizationId: string;
-  /** The key of its generated passwords; null where it has none. */
+  /** Id of the key that derives its generated passwords; null if it has none. */
   readonly derivationKeyId: string | null;
   readonly command: Command;
 }
 
 /**
- * The service that owns the states of commands. Every function throws DependencyError where it is
- * away.
+ * The service that owns the states of commands. Every function throws DependencyError if the
+ * service is unavailable.
  */
 export interface CommandStatus {
   /**
-   * The exact body of the answer to getCommand, or null where the command is not known there (yet).
+   * The exact response body of getCommand, or null if command-status does not have the command
+   * (yet).
    */
   readonly read: (organizationId: string, commandId: string) => Promise<Buffer | null>;
   /**
-   * The same once the command is final, or as it is after `timeoutMs` (a whole number); "no room"
-   * where too many requests wait there. Rejects when `signal` is aborted, and ends the wait there
-   * too.
+   * Like `read`, once the command is final, or after `timeoutMs` (an integer). Returns "no room" if
+   * too many requests wait at command-status. Aborting `signal` ends the wait there and rejects.
    */
   readonly wait: (
     organizationId: string,
@@ -44,69 +44,75 @@ export interface CommandStatus {
     options: { readonly timeoutMs: number; readonly signal: AbortSignal },
   ) => Promise<Buffer | null | "no room">;
   readonly lookUp: (commandId: string) => Promise<KnownCommand | null>;
-  /** The exact body of the answer to listCommands; null where it is too large to be given whole. */
+  /** The exact response body of listCommands; null if it is too large and must be streamed. */
   readonly list: (organizationId: string, serverId: string, query: ListCommandsQuery) => Promise<Buffer | null>;
-  /** The same body of any size, as it comes. */
+  /** The response body of listCommands as a stream, of any size. */
   readonly stream: (organizationId: string, serverId: string, query: ListCommandsQuery) => Promise<Readable>;
 }
 
 /**
- * Reads one page of an account's records: the exact body of the answer, or null where there is no
- * such account.
+ * Reads one page of an account's records: the exact response body, or null if the account does not
+ * exist.
  */
 export type ReadRecords<Q> = (serverId: string, accountNumber: string, query: Q) => Promise<Buffer | null>;
 
-/** Id of an account that exists, where the account service is of release 0.1.0 and tells no ids. */
+/**
+ * Stands for the id of an existing account if the account service of release 0.1.0, which returns
+ * no ids, answers.
+ */
 export const UNKNOWN_ID = "";
 
 /**
- * The service that owns servers and accounts. Every function throws DependencyError where it is
- * away.
+ * The service that owns servers and accounts. Every function throws DependencyError if the service
+ * is unavailable.
  */
 export interface Accounts {
-  /** The exact body of the answer to getServerConfiguration. */
-  readonly configurationBytes: (serverId: string) => Promise<Buffer>;
+  /** The exact response body of getServerConfiguration. */
+  readonly configurationResponse: (serverId: string) => Promise<Buffer>;
   readonly configuration: (serverId: string) => Promise<Server>;
   /**
-   * The exact body of the answer to updateServerConfiguration, or what the configuration that would
-   * result has wrong.
+   * The exact response body of updateServerConfiguration, or the issues of the resulting
+   * configuration.
    */
   readonly changeConfiguration: (
     serverId: string,
     change: UpdateServerConfigurationBody,
     caller: Caller,
   ) => Promise<{ readonly body: Buffer } | { readonly issues: readonly Issue[] }>;
-  /** The exact body of the answer to getTradingAccount, or null where there is no such account. */
-  readonly accountBytes: (serverId: string, accountNumber: string) => Promise<Buffer | null>;
+  /** The exact response body of getTradingAccount, or null if the account does not exist. */
+  readonly accountResponse: (serverId: string, accountNumber: string) => Promise<Buffer | null>;
   /**
-   * The exact body of the answer to listTradingAccounts: a page whole, all accounts as they come.
-   * Throws ApiError TOO_MANY_CONCURRENT_REQUESTS where the organization has its share there.
+   * The exact response body of listTradingAccounts: a Buffer for a page, a stream for all accounts.
+   * Throws ApiError TOO_MANY_CONCURRENT_REQUESTS if the organization uses its whole share at the
+   * account service.
    */
   readonly list: (serverId: string, query: ListTradingAccountsQuery) => Promise<Buffer | Readable>;
-  /** The id of each account, in order, or {@link UNKNOWN_ID}; null for no such account. */
+  /**
+   * The id of each account, in order, or {@link UNKNOWN_ID}; null if the account does not exist.
+   */
   readonly ids: (
     accounts: readonly { serverId: string; accountNumber: string }[],
   ) => Promise<readonly (string | null)[]>;
   readonly orders: ReadRecords<PageQuery>;
-  /** With `status=open` never stale: it fails where it cannot be fresh. */
+  /** With `status=open` never stale: throws DependencyError if positions cannot be read fresh. */
   readonly positions: ReadRecords<ListPositionsQuery>;
   readonly deals: ReadRecords<PageQuery>;
   /**
-   * Deletes the account with everything known of it; also where it was deleted before. The exact
-   * body of the answer, or null where it never existed. `caller`: who asks for it.
+   * Deletes the account and all its data; succeeds also if it was deleted before. The exact
+   * response body, or null if the account never existed. `caller` is recorded in the audit log.
    */
   readonly deleteNow: (serverId: string, accountNumber: string, caller: Caller) => Promise<Buffer | null>;
 }
 
 /**
- * The exact body of the answer to listTradingAccountTransactions. Null only for an account that was
- * deleted: one that finance has not heard of has an empty page. Throws DependencyError where
- * finance is down.
+ * The exact response body of listTradingAccountTransactions. Null only for a deleted account: an
+ * account that finance does not know has an empty page. Throws DependencyError if finance is
+ * unavailable.
  */
 export type ReadTransactions = ReadRecords<PageQuery>;
 
 /**
- * The exact body of the answer to listAccountMetrics. Throws DependencyError where metrics is down.
+ * The exact response body of listAccountMetrics. Throws DependencyError if metrics is unavailable.
  */
 export type ReadSnapshots = (
   organizationId: string,
@@ -115,32 +121,32 @@ export type ReadSnapshots = (
 ) => Promise<Buffer>;
 
 /**
- * The exact body of the answer to listCreditUsage. Throws DependencyError where organization is
- * down.
+ * The exact response body of listCreditUsage. Throws DependencyError if organization is
+ * unavailable.
  */
 export type ReadCreditUsage = (organizationId: string, query: PageQuery) => Promise<Buffer>;
 
 /** A request to the webhooks service for an organization. */
 export interface WebhooksRequest {
   readonly route: InternalRoute;
-  /** Parameters of the path beside the organization. */
+  /** Path parameters without the organization. */
   readonly params: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** Who asks. */
+  /** Recorded in the audit log. */
   readonly caller: Caller;
 }
 
 /**
- * The service that owns webhooks: the exact body of its answer, or what it refuses the request
- * with. Throws DependencyError where it is away.
+ * The service that owns webhooks: its exact response body, or its rejection of the request. Throws
+ * DependencyError if the service is unavailable.
  */
 export type Webhooks = (
   organizationId: string,
   request: WebhooksRequest,
-) => Promise<{ readonly body: Buffer } | { readonly refusal: ApiError }>;
+) => Promise<{ readonly body: Buffer } | { readonly rejection: ApiError }>;
 
-/** A message is certainly not in the log, and will not appear there. */
+/** A message is certainly not in the log, and will not appear in it later. */
 export class NotPublished extends Error {
   override readonly name = "NotPublished";
 }
@@ -148,17 +154,17 @@ export class NotPublished extends Error {
 /** The logs of commands. */
 export interface CommandLog {
   /**
-   * Publishes a message, as the text `value`, to the log of its operation. Where it was not
-   * acknowledged it throws {@link NotPublished} if it is certainly not in the log, else ApiError
-   * DEPENDENCY_UNAVAILABLE: nobody knows whether it is.
+   * Publishes a message, with the text `value`, to the log of its operation.
+   * @throws NotPublished if the message is certainly not in the log; ApiError
+   * DEPENDENCY_UNAVAILABLE if that is unknown.
    */
   readonly publish: (message: AnyCommandMessage, value: string) => Promise<void>;
 }
 
 /**
- * What an organization has available, in credits; for answers that no admission gave a number to.
+ * Available credits of an organization, for error responses of requests that were not admitted.
  */
 export interface Wallets {
-  /** 0 without a wallet; null where it cannot be known now. */
+  /** 0 without a wallet; null if Redis is unavailable. */
   readonly available: (organizationId: string) => Promise<number | null>;
 }

@@ -16,26 +16,30 @@ import { UNKNOWN_ID } from "../domain/ports.ts";
 import type { Operation, OperationTable } from "./call.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { generatedPassword } from "./generated-password.ts";
-import { firstFinding, queueCommand, type QueueDependencies } from "./queue-command.ts";
-import { Findings, removedServer } from "./validate.ts";
+import { firstRejection, queueCommand, type QueueDependencies } from "./queue-command.ts";
+import { RequestValidator, removedServer } from "./validate.ts";
 
 type AccountCommandDependencies = QueueDependencies & Pick<Dependencies, "configurations" | "knownAccounts">;
 
-/** A queued operation on an account that exists: what it has of its own. */
+/** The parts in which queued operations on an existing account differ. */
 interface AccountCommand<B extends CommandDraft["body"]> {
   readonly operation: CommandOperation;
   readonly body: z.ZodType<B>;
-  /** What the state of the server says against the body; the account is looked for anyway. */
-  readonly serverFinding?: (serverId: string, body: B) => Promise<ApiError | null>;
-  /** What every answer carries beside the command, that to a repeat too. */
-  readonly everyTime?: (
+  /**
+   * Why the state of the server rejects the body, or null. The account is looked up in parallel.
+   */
+  readonly serverRejection?: (serverId: string, body: B) => Promise<ApiError | null>;
+  /** Fields of every response beside the command, also of the response to a repeat. */
+  readonly everyAnswerFields?: (
     commandId: string,
     derivationKeyId: string | null,
     body: B,
   ) => Readonly<Record<string, unknown>>;
 }
 
-/** Changes of accounts that exist, and exports of their history: each queues one command. */
+/**
+ * Changes of existing accounts, and exports of their history. Each operation queues one command.
+ */
 export function accountCommands(
   dependencies: AccountCommandDependencies,
 ): OperationTable<
@@ -57,7 +61,7 @@ export function accountCommands(
       operation: "account.update",
       body: UpdateTradingAccountBody,
       // The server may not support the leverage (decisions, 4.6).
-      serverFinding: async (serverId, { leverage }) => {
+      serverRejection: async (serverId, { leverage }) => {
         const { supportsLeverage } = dependencies.configurations;
         if (leverage === undefined || (await supportsLeverage(serverId, leverage))) return null;
         return new ApiError("LEVERAGE_NOT_SUPPORTED");
@@ -76,10 +80,10 @@ export function accountCommands(
 }
 
 /**
- * Every answer carries the new password, that to a repeat too (decisions, 5.1). A generated one is
- * derived anew from the command id, with the key that the first request took. A supplied one is the
- * request's own, which the fingerprint has proved to be that of the first request. So it is kept
- * nowhere.
+ * Every response has the new password, also the response to a repeat (decisions, 5.1). A generated
+ * password is derived again from the command id, with the key of the first request. A supplied
+ * password is in the repeat itself: equal fingerprints prove that it is the same. So no password is
+ * stored.
  */
 function passwordReset(
   dependencies: Pick<Dependencies, "derivationKeys">,
@@ -89,26 +93,26 @@ function passwordReset(
   return {
     operation,
     body: ResetPasswordBody,
-    everyTime: (commandId, keyId, { password }) => ({
+    everyAnswerFields: (commandId, keyId, { password }) => ({
       password: password ?? generatedPassword(dependencies, commandId, keyId, purpose),
     }),
   };
 }
 
-/** What all queued operations on an account have in common: all but {@link AccountCommand}. */
+/** Validates a request, and queues its command on an existing account. */
 function queueAccountCommand<B extends CommandDraft["body"]>(
   dependencies: AccountCommandDependencies,
   command: AccountCommand<B>,
 ): Operation {
   return async (call) => {
-    const findings = new Findings();
-    const serverId = findings.serverId(call);
-    const accountNumber = findings.accountNumber(call);
-    const idempotencyKey = findings.idempotencyKey(call);
-    const body = findings.body(call, command.body);
-    const error = findings.error();
-    if (error !== null || body === null) return call.charge.refuse(error ?? new ApiError("VALIDATION_FAILED"));
-    const { serverFinding, everyTime } = command;
+    const validator = new RequestValidator();
+    const serverId = validator.serverId(call);
+    const accountNumber = validator.accountNumber(call);
+    const idempotencyKey = validator.idempotencyKey(call);
+    const body = validator.body(call, command.body);
+    const error = validator.error();
+    if (error !== null || body === null) return call.charge.reject(error ?? new ApiError("VALIDATION_FAILED"));
+    const { serverRejection, everyAnswerFields } = command;
     return queueCommand(dependencies, call, {
       operation: command.operation,
       serverId,
@@ -118,16 +122,21 @@ function queueAccountCommand<B extends CommandDraft["body"]>(
       reusedStatus: 400,
       state: async () => {
         const removed = removedServer(call);
-        // Of a removed server nothing else can be asked.
-        if (removed !== null) return { finding: removed, accountId: null };
-        const [ofServer, accountId] = await Promise.all([
-          serverFinding?.(serverId, body) ?? null,
+        // A removed server has no configuration and no accounts.
+        if (removed !== null) return { rejection: removed, accountId: null };
+        const [rejectedByServer, accountId] = await Promise.all([
+          serverRejection?.(serverId, body) ?? null,
           dependencies.knownAccounts.find(serverId, accountNumber),
         ]);
         const missing = accountId === null ? new ApiError("ACCOUNT_NOT_FOUND") : null;
-        return { finding: firstFinding([ofServer, missing]), accountId: accountId === UNKNOWN_ID ? null : accountId };
+        return {
+          rejection: firstRejection([rejectedByServer, missing]),
+          accountId: accountId === UNKNOWN_ID ? null : accountId,
+        };
       },
-      ...(everyTime === undefined ? {} : { everyTime: (commandId, keyId) => everyTime(commandId, keyId, body) }),
+      ...(everyAnswerFields === undefined
+        ? {}
+        : { everyAnswerFields: (commandId, keyId) => everyAnswerFields(commandId, keyId, body) }),
     });
   };
 }

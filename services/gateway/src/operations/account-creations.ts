@@ -7,9 +7,9 @@ import { type CreationDependencies, creationOf } from "./creation.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { queueBulk, unsupportedLeverage } from "./queue-bulk.ts";
 import { queueCommand, type QueueDependencies } from "./queue-command.ts";
-import { Findings } from "./validate.ts";
+import { RequestValidator } from "./validate.ts";
 
-/** Of a body that its schema refuses: the items whose leverage can be looked at all the same. */
+/** The leverages of a body that its schema rejects; null for items without a valid leverage. */
 const Leverages = z.object({
   accounts: z
     .array(z.object({ leverage: CreateTradingAccountBody.shape.leverage }).nullable().catch(null))
@@ -22,32 +22,31 @@ export function accountCreations(
 ): OperationTable<"createTradingAccount" | "bulkCreateTradingAccounts"> {
   return {
     /**
-     * Queues account.create; the passwords are in the answer that first accepts it, and nowhere
-     * else.
+     * Queues account.create. Only the response of the first accepted request has the passwords.
      */
     createTradingAccount: async (call) => {
-      const findings = new Findings();
-      const serverId = findings.serverId(call);
-      const idempotencyKey = findings.idempotencyKey(call);
-      const body = findings.body(call, CreateTradingAccountBody);
-      const error = findings.error();
-      if (error !== null || body === null) return call.charge.refuse(error ?? new ApiError("VALIDATION_FAILED"));
+      const validator = new RequestValidator();
+      const serverId = validator.serverId(call);
+      const idempotencyKey = validator.idempotencyKey(call);
+      const body = validator.body(call, CreateTradingAccountBody);
+      const error = validator.error();
+      if (error !== null || body === null) return call.charge.reject(error ?? new ApiError("VALIDATION_FAILED"));
       return queueCommand(dependencies, call, creationOf(dependencies, call, { serverId, idempotencyKey, body }));
     },
 
     /**
-     * Queues up to 100 creations, each under the key `<key>:<index>` (decisions, 2.1), all of them
-     * or none. Always 202; an item whose key was used for an equal creation is its duplicate.
+     * Queues all of up to 100 creations, or none, each under the key `<key>:<index>` (decisions,
+     * 2.1). Always 202; an item whose key was used for an equal creation is a duplicate.
      */
     bulkCreateTradingAccounts: async (call) => {
-      const findings = new Findings();
-      const serverId = findings.serverId(call);
-      const key = findings.idempotencyKey(call);
-      const body = findings.body(call, BulkCreateTradingAccountsBody);
-      const error = findings.error();
+      const validator = new RequestValidator();
+      const serverId = validator.serverId(call);
+      const key = validator.idempotencyKey(call);
+      const body = validator.body(call, BulkCreateTradingAccountsBody);
+      const error = validator.error();
       if (error !== null || body === null) {
-        const refusal = error ?? new ApiError("VALIDATION_FAILED");
-        return call.charge.refuse(await withLeverages(dependencies, call, refusal));
+        const rejection = error ?? new ApiError("VALIDATION_FAILED");
+        return call.charge.reject(await withLeverages(dependencies, call, rejection));
       }
       const creations = body.accounts.map((item, index) =>
         creationOf(dependencies, call, { serverId, idempotencyKey: `${key}:${index}`, body: item }),
@@ -58,26 +57,26 @@ export function accountCreations(
 }
 
 /**
- * Adds the leverages that the server does not support to what a schema found, so that all items'
- * findings are told.
+ * Adds an issue for each leverage that the server does not support to the issues of the schema, so
+ * that one response has the issues of all items.
  */
 async function withLeverages(
   { configurations }: Pick<Dependencies, "configurations">,
   call: Call,
-  refusal: ApiError,
+  rejection: ApiError,
 ): Promise<ApiError> {
   const { server } = call;
   const { data } = Leverages.safeParse(call.body);
-  if (refusal.issues === undefined || data === undefined || server === undefined || server.status === "removed") {
-    return refusal;
+  if (rejection.issues === undefined || data === undefined || server === undefined || server.status === "removed") {
+    return rejection;
   }
-  const found = await Promise.all(
+  const unsupported = await Promise.all(
     data.accounts.map(async (item, index) => {
       if (item === null) return [];
-      // An account service that is down does not make a 400 a 500.
+      // If the account service is down, the response stays a 400.
       const supported = await configurations.supportsLeverage(server.serverId, item.leverage).catch(() => true);
       return supported ? [] : [unsupportedLeverage(index)];
     }),
   );
-  return new ApiError(refusal.code, { issues: [...refusal.issues, ...found.flat()].slice(0, MAX_ISSUES) });
+  return new ApiError(rejection.code, { issues: [...rejection.issues, ...unsupported.flat()].slice(0, MAX_ISSUES) });
 }

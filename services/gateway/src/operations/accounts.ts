@@ -3,12 +3,12 @@ import { ApiError } from "@kapi/http";
 
 import { type Call, callerOf, type OperationTable } from "./call.ts";
 import type { Dependencies } from "./dependencies.ts";
-import { takeSlot, untilRead } from "./shares.ts";
-import { Findings, removedServer } from "./validate.ts";
+import { takeSlot, holdUntilRead } from "./shares.ts";
+import { RequestValidator, removedServer } from "./validate.ts";
 
 type Shares = Pick<Dependencies, "searches" | "streams">;
 
-/** Accounts that exist: reads, and the deletion that is made within the request. */
+/** Reads of existing accounts, and the immediate deletion. */
 export function accountOperations({
   accounts,
   knownAccounts,
@@ -18,66 +18,65 @@ export function accountOperations({
 > {
   return {
     /**
-     * A page is passed on whole. All accounts are streamed from the account service: in memory is
-     * only what the caller has yet to take.
+     * A page is passed on as a Buffer. A list of all accounts is streamed from the account service,
+     * as fast as the caller reads it.
      */
     listTradingAccounts: async (call) => {
-      const findings = new Findings();
-      const serverId = findings.serverId(call);
-      const query = findings.query(call, ListTradingAccountsQuery) ?? {};
-      const error = findings.error();
-      if (error !== null) return call.charge.refuse(error);
-      const body = await untilRead(slotOf(shares, call, query), async () => {
+      const validator = new RequestValidator();
+      const serverId = validator.serverId(call);
+      const query = validator.query(call, ListTradingAccountsQuery) ?? {};
+      const error = validator.error();
+      if (error !== null) return call.charge.reject(error);
+      const body = await holdUntilRead(slotOf(shares, call, query), async () => {
         await call.charge.read();
         return accounts.list(serverId, query);
       });
       return { status: 200, body };
     },
 
-    /** The account service's bytes. */
+    /** The account service's response, unchanged. */
     getTradingAccount: async (call) => {
-      const findings = new Findings();
-      const serverId = findings.serverId(call);
-      const accountNumber = findings.accountNumber(call);
-      const error = findings.error() ?? removedServer(call);
-      if (error !== null) return call.charge.refuse(error);
+      const validator = new RequestValidator();
+      const serverId = validator.serverId(call);
+      const accountNumber = validator.accountNumber(call);
+      const error = validator.error() ?? removedServer(call);
+      if (error !== null) return call.charge.reject(error);
       await call.charge.read();
-      const body = await accounts.accountBytes(serverId, accountNumber);
+      const body = await accounts.accountResponse(serverId, accountNumber);
       if (body === null) throw new ApiError("ACCOUNT_NOT_FOUND");
       return { status: 200, body };
     },
 
     /**
-     * Everywhere (decisions, 4.8): 200 also where it was deleted before, 400 where it never
-     * existed, 500 where a step failed; the caller's retry completes it.
+     * Deletes the account in all services (decisions, 4.8). 200 also if it was deleted before, 400
+     * if it never existed, 500 if a step failed: the caller's retry completes the deletion.
      */
     deleteTradingAccountImmediately: async (call) => {
-      const findings = new Findings();
-      const serverId = findings.serverId(call);
-      const accountNumber = findings.accountNumber(call);
-      const error = findings.error();
-      if (error !== null) return call.charge.refuse(error);
+      const validator = new RequestValidator();
+      const serverId = validator.serverId(call);
+      const accountNumber = validator.accountNumber(call);
+      const error = validator.error();
+      if (error !== null) return call.charge.reject(error);
       await call.charge.change();
-      // The deletion may take long; this question finds an owner that is down in time
+      // The deletion may take long. This call fails in time if the account service is down
       // (decisions, 1.5).
       await accounts.ids([{ serverId, accountNumber }]);
       let body: Buffer | null;
       try {
         body = await accounts.deleteNow(serverId, accountNumber, callerOf(call));
       } finally {
-        // Also after a failure: how far it came is not known then.
+        // Also after a failure: the account may be deleted already.
         knownAccounts.forget(serverId, accountNumber);
       }
       if (body !== null) return { status: 200, body };
-      // The operation lists no 404.
-      return call.charge.refuseChange(new ApiError("ACCOUNT_NOT_FOUND", { status: 400 }));
+      // The operation has no 404.
+      return call.charge.rejectChange(new ApiError("ACCOUNT_NOT_FOUND", { status: 400 }));
     },
   };
 }
 
 /**
- * The slot of a search, else of a list of all accounts. A page without a search is a short read
- * like others.
+ * Takes the slot of a search, or of a list of all accounts. A page without a search needs no slot.
  */
 function slotOf({ searches, streams }: Shares, { key }: Call, query: ListTradingAccountsQuery): () => void {
   if (query.search !== undefined) return takeSlot(searches, key.organizationId);

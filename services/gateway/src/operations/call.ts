@@ -5,65 +5,68 @@ import type { Caller } from "@kapi/http";
 
 import type { RequestCharge } from "./request-charge.ts";
 
-/** What tells whether the caller is still there. */
+/** The connection of the caller. */
 export interface CallerConnection {
-  /** Whether it is closed: the caller left, or has the answer. */
+  /** Whether it is closed: the caller disconnected, or has received the response. */
   readonly destroyed: boolean;
   once(event: "close", listener: () => void): unknown;
 }
 
-/** One request of a caller who is known and may use the operation (401 and 403 are behind it). */
+/** One request of an authenticated and authorized caller: 401 and 403 were checked before. */
 export interface Call {
   readonly operation: OperationId;
   readonly contract: OperationContract;
   readonly key: KeyEntry;
   /**
-   * The server that the path names; undefined where it names none, or what is no id. May be a
-   * removed one.
+   * The server of the path, which may be removed; undefined if the path has none, or a malformed
+   * id.
    */
   readonly server: ServerEntry | undefined;
   /** `X-Request-Id`. */
   readonly requestId: string;
-  /** The network address that it came from; null where the connection is gone. */
+  /** The network address of the caller; null if the connection is closed. */
   readonly address: string | null;
-  /** What the request is charged; each operation charges by itself, in the order of checks. */
+  /** The charge of the request. Each operation charges at its place in the order of checks. */
   readonly charge: RequestCharge;
-  /** As they stand in the path, percent-decoded. */
+  /** Path parameters, percent-decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: unknown;
   readonly idempotencyKey: string | undefined;
-  /** The answer's connection. */
+  /** Closes when the caller disconnects. */
   readonly connection: CallerConnection;
-  /** The JSON value; undefined where there is none, an ApiError where it cannot be read. */
+  /** The JSON value; undefined if the body is empty, an ApiError if it is malformed. */
   readonly body: unknown;
 }
 
-/** What an operation answers; errors are thrown. */
+/** The result of an operation; errors are thrown. */
 export interface Answer {
   readonly status: 200 | 201 | 202;
-  /** JSON, passed on as it is. */
+  /** JSON, sent unchanged. */
   readonly body: string | Buffer | Readable;
-  /** The answer repeats that of an earlier request with the same key. */
+  /** Whether an earlier request with the same key was accepted. */
   readonly replayed?: boolean;
 }
 
-/** Who asks, as other services record it. */
+/** The caller, in the form that other services record. */
 export function callerOf({ key, address }: Pick<Call, "key" | "address">): Caller {
   return { actor: { type: "key", id: key.keyId }, address };
 }
 
 /**
- * Aborted once the caller's connection is closed. Made only for what outlasts an ordinary request.
+ * A signal that is aborted when the caller disconnects. Only for waits: it costs a listener per
+ * request.
  */
-export function goneSignal({ connection }: Pick<Call, "connection">): AbortSignal {
-  const gone = new AbortController();
-  connection.once("close", () => gone.abort());
-  if (connection.destroyed) gone.abort();
-  return gone.signal;
+export function disconnectSignal({ connection }: Pick<Call, "connection">): AbortSignal {
+  const controller = new AbortController();
+  connection.once("close", () => controller.abort());
+  if (connection.destroyed) controller.abort();
+  return controller.signal;
 }
 
-/** One operation of the interface. Charges by itself, in the order of checks (decisions, 1.1). */
+/**
+ * One operation of the interface. It charges the request in the order of checks (decisions, 1.1).
+ */
 export type Operation = (call: Call) => Promise<Answer>;
 
-/** Operations by their names in the contract. */
+/** Operations by their ids in the contract. */
 export type OperationTable<Ids extends OperationId> = Readonly<Record<Ids, Operation>>;

@@ -8,16 +8,16 @@ import type { QueueRequest } from "./queue-command.ts";
 import { removedServer } from "./validate.ts";
 
 /**
- * Path of every creation, also of one in a bulk: there it is the same request under a key of its
- * own (decisions, 2.1).
+ * Path in the fingerprint of every creation. An item of a bulk equals a single creation under the
+ * same key (decisions, 2.1).
  */
 export const CREATION_PATH = OPERATIONS.createTradingAccount.path;
 
 export type CreationDependencies = Pick<Dependencies, "configurations" | "derivationKeys">;
 
 /**
- * A creation, by itself or in a bulk; its passwords are in the answer that first accepts it, and
- * nowhere else.
+ * A creation, single or in a bulk. Only the response of the first accepted request has the
+ * passwords.
  */
 export function creationOf(
   dependencies: CreationDependencies,
@@ -32,8 +32,11 @@ export function creationOf(
     idempotencyKey,
     body,
     reusedStatus: 409,
-    state: async () => ({ finding: await stateFinding(dependencies, call, serverId, body.leverage), accountId: null }),
-    oneTime: (commandId, keyId) => ({
+    state: async () => ({
+      rejection: await stateRejection(dependencies, call, serverId, body.leverage),
+      accountId: null,
+    }),
+    firstAnswerFields: (commandId, keyId) => ({
       credentials: {
         tradingPassword: body.password ?? generatedPassword(dependencies, commandId, keyId, "trading"),
         investorPassword: generatedPassword(dependencies, commandId, keyId, "investor"),
@@ -43,10 +46,10 @@ export function creationOf(
 }
 
 /**
- * 404 for a removed server, which has no configuration to ask for; else 400 for the leverage, 409
- * for a disabled one.
+ * 404 for a removed server, which has no configuration; else 400 for the leverage, or 409 for a
+ * disabled server.
  */
-async function stateFinding(
+async function stateRejection(
   { configurations }: CreationDependencies,
   call: Call,
   serverId: string,

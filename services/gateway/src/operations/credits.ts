@@ -4,9 +4,9 @@ import { ApiError } from "@kapi/http";
 
 import type { OperationTable } from "./call.ts";
 import type { Dependencies } from "./dependencies.ts";
-import { Findings } from "./validate.ts";
+import { RequestValidator } from "./validate.ts";
 
-/** What an organization has, pays and has used. */
+/** Credit balance, prices and usage of an organization. */
 export function creditOperations({
   prices,
   readCreditUsage,
@@ -14,7 +14,7 @@ export function creditOperations({
   "getCreditBalance" | "getCreditPrices" | "listCreditUsage"
 > {
   return {
-    /** The wallet as it is after this very request was charged; no other call is made. */
+    /** The wallet after the charge of this request; it needs no further call. */
     getCreditBalance: async ({ charge }) => {
       const { wallet } = await charge.read();
       return { status: 200, body: JSON.stringify({ wallet: walletToWire(wallet) }) };
@@ -26,12 +26,12 @@ export function creditOperations({
       return { status: 200, body: JSON.stringify({ prices: prices() }) };
     },
 
-    /** The organization service's bytes. */
+    /** The organization service's response, unchanged. */
     listCreditUsage: async (call) => {
-      const findings = new Findings();
-      const query = findings.query(call, PageQuery);
-      const error = findings.error();
-      if (error !== null || query === null) return call.charge.refuse(error ?? new ApiError("VALIDATION_FAILED"));
+      const validator = new RequestValidator();
+      const query = validator.query(call, PageQuery);
+      const error = validator.error();
+      if (error !== null || query === null) return call.charge.reject(error ?? new ApiError("VALIDATION_FAILED"));
       await call.charge.read();
       return { status: 200, body: await readCreditUsage(call.key.organizationId, query) };
     },

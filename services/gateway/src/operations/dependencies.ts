@@ -12,12 +12,12 @@ import type {
 } from "../domain/ports.ts";
 import type { ServerConfigurations } from "./server-configurations.ts";
 
-/** All that the operations use together. Each names the few that it takes. */
+/** Dependencies of all operations together. Each operation picks the ones that it uses. */
 export interface Dependencies {
   /** The prices in force. */
   readonly prices: Directory["prices"];
   readonly admission: Pick<Admission, "recordedMessage" | "confirmCompleted" | "markCompleted">;
-  /** The ids of accounts that exist, as `Accounts.ids` tells them. */
+  /** Cache of the ids of existing accounts, loaded by `Accounts.ids`. */
   readonly knownAccounts: KnownAccounts<string>;
   readonly accounts: Accounts;
   readonly readTransactions: ReadTransactions;
@@ -27,17 +27,17 @@ export interface Dependencies {
   readonly configurations: ServerConfigurations;
   readonly commandStatus: CommandStatus;
   readonly commandLog: CommandLog;
-  /** Of streamed answers, each taken until its answer is over. */
+  /** Slots of streamed responses, held until the response ends. */
   readonly streams: OrganizationSlots;
-  /** Of searches among a server's accounts. */
+  /** Slots of searches in a server's accounts. */
   readonly searches: OrganizationSlots;
-  /** Of requests that wait for a command's final state. */
+  /** Slots of requests that wait for a command's final state. */
   readonly waits: OrganizationSlots;
   readonly clock: Clock;
-  /** Whether this process is about to end: no request waits for something to happen any more. */
+  /** Whether this process is stopping: requests then no longer wait for a command's final state. */
   readonly isStopping: () => boolean;
   readonly derivationKeys: Keyring;
   readonly sealingKeys: Keyring;
-  /** Keys the hash by which a supplied password enters a fingerprint. */
+  /** Key of the hash that replaces a supplied password in a fingerprint. */
   readonly fingerprintKey: Buffer;
 }

@@ -3,9 +3,9 @@ import { assertDefined, derivePassword, type PasswordPurpose } from "@kapi/kerne
 import type { Dependencies } from "./dependencies.ts";
 
 /**
- * The password that the account service derives too: with the key that the command's message names
- * (decisions, 5.2). Throws where that key is no longer in the keyring: another password than the
- * one that was set is never shown.
+ * The generated password of a command. The account service derives the same password, with the key
+ * that the command's message names (decisions, 5.2).
+ * @throws AssertionError if that key is no longer in the keyring: a wrong password is never shown.
  */
 export function generatedPassword(
   { derivationKeys }: Pick<Dependencies, "derivationKeys">,

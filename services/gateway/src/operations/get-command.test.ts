@@ -1,6 +1,6 @@
 import type { Admission } from "@kapi/admission";
 import { DEFAULT_PRICES, OPERATIONS, type Prices, queuedCommand } from "@kapi/contracts";
-import { systemClock } from "@kapi/kernel";
+import { OrganizationSlots, systemClock } from "@kapi/kernel";
 import { commandMessage, keyEntry } from "@kapi/testkit";
 import { expect, it, vi } from "vitest";
 
@@ -18,9 +18,10 @@ const admit = vi.fn(() => Promise.resolve({ charged: 1, remaining: 9 }));
 const operation = getCommand({
   commandStatus: { read, wait },
   admission: { recordedMessage: () => Promise.resolve(MESSAGE) },
-  clock: { nowMs: () => Date.now() },
+  clock: systemClock,
   isStopping: () => false,
-} as unknown as Parameters<typeof getCommand>[0]);
+  waits: new OrganizationSlots({ perOrganization: 1 }),
+});
 
 function callOf(serverIds: readonly string[] | null, query: object = {}): Call {
   const { entry: key } = keyEntry({
@@ -38,8 +39,8 @@ function callOf(serverIds: readonly string[] | null, query: object = {}): Call {
 
 it.each([
   ["command-status has", BODY],
-  ["only its claim has", null],
-])("a command that %s is shown to keys that reach its server, and is 404 for another", async (_what, stored) => {
+  ["only an idempotency record has", null],
+])("a command that %s is shown to keys for its server, and is 404 for other keys", async (_what, stored) => {
   read.mockResolvedValue(stored);
   for (const serverIds of [null, [MESSAGE.serverId], [ANOTHER_SERVER, MESSAGE.serverId]]) {
     expect(await operation(callOf(serverIds))).toEqual({ status: 200, body: BODY });
@@ -47,19 +48,19 @@ it.each([
   for (const serverIds of [[], [ANOTHER_SERVER]]) {
     const call = callOf(serverIds);
     await expect(operation(call)).rejects.toMatchObject({ status: 404, code: "COMMAND_NOT_FOUND" });
-    // It costs what a command that does not exist costs.
+    // It costs the same as a command that does not exist.
     expect(call.charge.admitted).toEqual({ charged: 1, remaining: 9 });
   }
 });
 
-it("nobody waits for a command of a server that the key does not reach", async () => {
+it("a command of a server that the key does not reach is 404 without a wait", async () => {
   read.mockResolvedValue(BODY);
   wait.mockResolvedValue(BODY);
   await expect(operation(callOf([ANOTHER_SERVER], { wait: "30" }))).rejects.toMatchObject({ status: 404 });
   expect(wait).not.toHaveBeenCalled();
 });
 
-it("of what a caller wrote nothing is taken for the command's server", async () => {
+it("text of a caller in the command does not count as the command's server", async () => {
   const payload = { serverId: ANOTHER_SERVER, command: { serverId: ANOTHER_SERVER } };
   const command = { ...queuedCommand(MESSAGE), payload, idempotencyKey: `","serverId":"${ANOTHER_SERVER}` };
   read.mockResolvedValue(Buffer.from(JSON.stringify({ command })));

@@ -3,39 +3,42 @@ import { ApiError } from "@kapi/http";
 import { delay } from "@kapi/kernel";
 import { z } from "zod";
 
-import { type Call, goneSignal, type Operation } from "./call.ts";
+import { type Call, disconnectSignal, type Operation } from "./call.ts";
 import type { Dependencies } from "./dependencies.ts";
 
-/** Longest time that `?wait=` may ask for (decisions, 3.7). */
+/** Maximum value of `?wait=` (decisions, 3.7). */
 const MAX_WAIT_S = 30;
 /**
- * Longest wait of one question to command-status: how long a process that stops must wait for it.
- * Below what requests under way are given then.
+ * Maximum wait of one call to command-status. It is below the time that running requests have when
+ * the process stops.
  */
 const WAIT_SLICE_MS = 5_000;
-/** How soon it is asked again about a command that only the claim knows yet. */
+/** Pause before the next call, while only the idempotency record has the command. */
 const NOT_THERE_YET_MS = 50;
-/** The server of a command, in the body of an answer. */
+/** The server of a command in a response body. */
 const ServerOfCommand = z.object({ command: z.object({ serverId: Guid }) });
 const STATUS_MEMBER = Buffer.from('"status":"');
-/** First letters of `queued` and `leased`; no final state begins with them. */
+/** First letters of the open states `queued` and `leased`; no final state begins with them. */
 const OPEN_STATES: ReadonlySet<number | undefined> = new Set(Buffer.from("ql"));
 
-type GetCommandDependencies = Pick<Dependencies, "admission" | "clock" | "commandStatus" | "isStopping" | "waits">;
+interface GetCommandDependencies extends Pick<Dependencies, "clock" | "isStopping" | "waits"> {
+  readonly admission: Pick<Dependencies["admission"], "recordedMessage">;
+  readonly commandStatus: Pick<Dependencies["commandStatus"], "read" | "wait">;
+}
 
 /**
- * GET a command: command-status's bytes. What it does not have yet is answered from the claim, so
- * that a read right after the 202 always finds the command (decisions, 3.7). Where Redis has lost
- * its claims, the answer is 500 until command-status has caught up, and not 404. A malformed id is
- * 404, for the operation has no 400. A command of a server that the key does not reach is 404
- * (decisions, 3.3).
+ * GET a command: command-status's response, unchanged. A command that command-status does not have
+ * yet is read from its idempotency record, so that a read right after the 202 always finds the
+ * command (decisions, 3.7). If Redis has lost its records, the response is 500 until command-status
+ * has caught up, not 404. A malformed id is 404: the operation has no 400. A command of a server
+ * that the key does not reach is 404 (decisions, 3.3).
  */
 export function getCommand(dependencies: GetCommandDependencies): Operation {
   return async (call) => {
     const id = Guid.safeParse(call.params["commandId"]);
-    if (!id.success) return call.charge.refuse(new ApiError("COMMAND_NOT_FOUND"));
+    if (!id.success) return call.charge.reject(new ApiError("COMMAND_NOT_FOUND"));
     let body = await call.charge.readWhileCharging(() => findCommand(dependencies, call.key.organizationId, id.data));
-    // Before any wait. The server of a command never changes.
+    // Checked before any wait: the server of a command never changes.
     if (body !== null && !reachesCommand(call.key, body)) body = null;
     const waitMs = waitOf(call);
     if (waitMs > 0) body = await waitUntilFinal(dependencies, call, id.data, body, waitMs);
@@ -45,22 +48,22 @@ export function getCommand(dependencies: GetCommandDependencies): Operation {
 }
 
 async function findCommand(
-  { commandStatus, admission }: Pick<Dependencies, "admission" | "commandStatus">,
+  { commandStatus, admission }: Pick<GetCommandDependencies, "admission" | "commandStatus">,
   organizationId: string,
   commandId: string,
 ): Promise<Buffer | null> {
   const read = await commandStatus.read(organizationId, commandId);
   if (read !== null) return read;
-  const claimed = await admission.recordedMessage(organizationId, commandId);
-  if (claimed !== null) return Buffer.from(JSON.stringify({ command: queuedCommand(claimed) }));
-  // The claim may have given way to command-status between the two questions. What is in neither
-  // now was never accepted.
+  const recorded = await admission.recordedMessage(organizationId, commandId);
+  if (recorded !== null) return Buffer.from(JSON.stringify({ command: queuedCommand(recorded) }));
+  // The record may have expired between the two reads, after command-status got the command. A
+  // command that is in neither was never accepted.
   return commandStatus.read(organizationId, commandId);
 }
 
 /**
- * Whether the key reaches the server of the command. Only for keys that are limited to servers the
- * body is parsed. Its bytes cannot be searched: a caller wrote parts of them.
+ * Whether the key reaches the server of the command. The body is parsed only for keys that are
+ * limited to servers. A text search is not safe: the body contains text of callers.
  */
 function reachesCommand({ serverIds }: KeyEntry, body: Buffer): boolean {
   if (serverIds === null) return true;
@@ -68,9 +71,9 @@ function reachesCommand({ serverIds }: KeyEntry, body: Buffer): boolean {
 }
 
 /**
- * The command once it is final, or as it is when the time is over or the caller has left. Where the
- * organization, or this process, or command-status has its share of waits already, the command as
- * it is now (decisions, 1.7).
+ * Waits until the command is final, the time is over, or the caller disconnects, and returns the
+ * command. Returns it at once if the organization, this process or command-status has the maximum
+ * number of waits (decisions, 1.7).
  */
 async function waitUntilFinal(
   dependencies: GetCommandDependencies,
@@ -90,22 +93,21 @@ async function waitUntilFinal(
 }
 
 async function waitInSlices(
-  { commandStatus, clock, isStopping }: GetCommandDependencies,
+  { commandStatus, clock, isStopping }: Pick<GetCommandDependencies, "clock" | "commandStatus" | "isStopping">,
   call: Call,
   commandId: string,
   found: Buffer,
   deadlineMs: number,
 ): Promise<Buffer> {
-  const signal = goneSignal(call);
+  const signal = disconnectSignal(call);
   let body = found;
-  // The process that takes this one's place goes on with the wait, when the caller asks again.
+  // Returns early while the process stops; the caller retries on another process.
   while (isOpen(body) && !isStopping() && !signal.aborted) {
     const leftMs = Math.ceil(deadlineMs - clock.nowMs());
     if (leftMs <= 0) break;
     const slice = { timeoutMs: Math.min(leftMs, WAIT_SLICE_MS), signal };
     const waited = await commandStatus.wait(call.key.organizationId, commandId, slice).catch((error: unknown) => {
-      // A caller who leaves has ended the call; the request is charged as a read, not as our
-      // failure.
+      // The caller disconnected, which aborted the call: charge a read, not an error of ours.
       if (signal.aborted) return body;
       throw error;
     });
@@ -117,8 +119,8 @@ async function waitInSlices(
 }
 
 /**
- * Looks at the bytes: the command's own status is the first member of that name, before everything
- * a caller wrote.
+ * Searches the bytes: the command's status is the first member `status`, before all text of
+ * callers.
  */
 function isOpen(body: Buffer): boolean {
   const at = body.indexOf(STATUS_MEMBER);
@@ -126,8 +128,8 @@ function isOpen(body: Buffer): boolean {
 }
 
 /**
- * Milliseconds to wait. The operation has no 400: what is no number of seconds means no wait, above
- * 30 means 30.
+ * Milliseconds to wait. The operation has no 400: a malformed value means no wait, a value above 30
+ * means 30.
  */
 function waitOf(call: Call): number {
   const { query } = call;

@@ -5,9 +5,9 @@ import type { z } from "zod";
 import type { ReadRecords } from "../domain/ports.ts";
 import type { Operation, OperationTable } from "./call.ts";
 import type { Dependencies } from "./dependencies.ts";
-import { Findings, removedServer } from "./validate.ts";
+import { RequestValidator, removedServer } from "./validate.ts";
 
-/** What happened on accounts: the owners' bytes. */
+/** Transactions, orders, positions, deals and stored metrics: the owner's response, unchanged. */
 export function historyOperations({
   accounts,
   knownAccounts,
@@ -22,40 +22,43 @@ export function historyOperations({
 > {
   return {
     /**
-     * Finance has not heard of every account that there is, but of each that was deleted; so both
-     * are asked.
+     * Finance knows every deleted account, but not every existing account. So existence is checked
+     * first.
      */
     listTradingAccountTransactions: readRecords(PageQuery, async (serverId, accountNumber, query) => {
       if ((await knownAccounts.find(serverId, accountNumber)) === null) return null;
       return readTransactions(serverId, accountNumber, query);
     }),
     listTradingAccountOrders: readRecords(PageQuery, accounts.orders),
-    /** With `status=open` it waits until they are fresh (decisions, 4.11). */
+    /** With `status=open` the account service waits until positions are fresh (decisions, 4.11). */
     listAccountPositions: readRecords(ListPositionsQuery, accounts.positions),
     listAccountDeals: readRecords(PageQuery, accounts.deals),
 
-    /** Stored snapshots of a server; none of an account that does not exist (decisions, 9). */
+    /**
+     * Stored snapshots of a server; an empty list for an account that does not exist (decisions,
+     * 9).
+     */
     listAccountMetrics: async (call) => {
-      const findings = new Findings();
-      const serverId = findings.serverId(call);
-      const query = findings.query(call, ListAccountMetricsQuery);
-      const error = findings.error();
-      if (error !== null || query === null) return call.charge.refuse(error ?? new ApiError("VALIDATION_FAILED"));
+      const validator = new RequestValidator();
+      const serverId = validator.serverId(call);
+      const query = validator.query(call, ListAccountMetricsQuery);
+      const error = validator.error();
+      if (error !== null || query === null) return call.charge.reject(error ?? new ApiError("VALIDATION_FAILED"));
       await call.charge.read();
       return { status: 200, body: await readSnapshots(call.key.organizationId, serverId, query) };
     },
   };
 }
 
-/** The owner's bytes, or 404 where it knows no such account. */
+/** The owner's response, unchanged, or 404 if the owner does not have the account. */
 function readRecords<Q>(schema: z.ZodType<Q>, read: ReadRecords<Q>): Operation {
   return async (call) => {
-    const findings = new Findings();
-    const serverId = findings.serverId(call);
-    const accountNumber = findings.accountNumber(call);
-    const query = findings.query(call, schema);
-    const error = findings.error() ?? removedServer(call);
-    if (error !== null || query === null) return call.charge.refuse(error ?? new ApiError("VALIDATION_FAILED"));
+    const validator = new RequestValidator();
+    const serverId = validator.serverId(call);
+    const accountNumber = validator.accountNumber(call);
+    const query = validator.query(call, schema);
+    const error = validator.error() ?? removedServer(call);
+    if (error !== null || query === null) return call.charge.reject(error ?? new ApiError("VALIDATION_FAILED"));
     await call.charge.read();
     const body = await read(serverId, accountNumber, query);
     if (body === null) throw new ApiError("ACCOUNT_NOT_FOUND");

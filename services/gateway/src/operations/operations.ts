@@ -12,7 +12,10 @@ import { listCommands } from "./list-commands.ts";
 import { serverOperations } from "./servers.ts";
 import { webhookOperations } from "./webhooks.ts";
 
-/** Every operation of the contract, by its name there; a missing one is a type error. */
+/**
+ * Creates every operation of the contract, by its operation id. A missing operation is a type
+ * error.
+ */
 export function createOperations(dependencies: Dependencies): OperationTable<OperationId> {
   return {
     ...creditOperations(dependencies),

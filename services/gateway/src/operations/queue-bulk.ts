@@ -8,41 +8,41 @@ import type { KnownCommand } from "../domain/ports.ts";
 import type { Answer, Call } from "./call.ts";
 import { CREATION_PATH } from "./creation.ts";
 import {
-  answerClaims,
-  claimOf,
-  claimOrWait,
-  commandAsItIs,
-  findEarlier,
-  firstFinding,
+  completeRecords,
+  newRecordOf,
+  admitOrWait,
+  currentCommand,
+  findEarlierRequest,
+  firstRejection,
   keyReused,
   publish,
-  publishClaimed,
+  publishNew,
   queuedAnswer,
   type QueueDependencies,
   type QueueRequest,
-  stillOpen,
-  takenOverNow,
-  wishOf,
+  recordStillOpen,
+  reclaimedMessage,
+  proposedCommandOf,
 } from "./queue-command.ts";
 
 const BAD_REQUEST = 400;
 
-/** One creation of a bulk on its way. */
+/** One creation of a bulk. */
 interface Item {
   readonly request: QueueRequest;
   readonly message: AnyCommandMessage;
-  readonly claim: NewRecord;
+  readonly record: NewRecord;
   readonly known: KnownCommand | null;
 }
 
-/** An outcome that makes the command this request's to publish and to answer. */
+/** An outcome with which this request has to publish and answer the command. */
 type Held = Extract<RecordOutcome, { recordToken: string }>;
 
 /**
- * Queues the creations of a bulk: the way of `queueCommand`, each step taken once for all
- * (decisions, 2.3 and 4.9). One that may not be queued refuses them all; what was queued before is
- * answered as it is; the rest is claimed in one admission, published in one produce request, and
- * marked answered all or none. One price per new item.
+ * Queues the creations of a bulk: the steps of `queueCommand`, once for all items (decisions, 2.3
+ * and 4.9). One rejected item rejects the bulk. Items that were queued before are returned with
+ * their current command. The other items are admitted in one call, published in one produce
+ * request, and completed all or none. Each new item costs one price.
  */
 export async function queueBulk(
   dependencies: QueueDependencies,
@@ -52,56 +52,56 @@ export async function queueBulk(
   const contract = { path: CREATION_PATH, price: call.contract.price };
   const found = await Promise.all(
     requests.map(async (request) => {
-      const { known, finding, message } = await findEarlier(
+      const { known, rejection, message } = await findEarlierRequest(
         dependencies,
         request,
-        wishOf(dependencies, call, request, contract),
+        proposedCommandOf(dependencies, call, request, contract),
       );
-      return { item: { request, message, claim: claimOf(message), known }, finding };
+      return { item: { request, message, record: newRecordOf(message), known }, rejection };
     }),
   );
-  const finding = refusalOfBulk(found.map((one) => one.finding));
-  if (finding !== null) return call.charge.refuse(finding);
+  const rejection = bulkRejection(found.map((one) => one.rejection));
+  if (rejection !== null) return call.charge.reject(rejection);
   const items = found.map(({ item }): Item => item);
-  const outcomes = await claimOrWait(
+  const outcomes = await admitOrWait(
     dependencies,
     call,
-    items.map(({ claim }) => claim),
+    items.map(({ record }) => record),
     items.map(({ known }) => known !== null),
   );
-  const reused = refusalOfBulk(
+  const reused = bulkRejection(
     items.map(({ request }, index) => (outcomes[index]?.kind === "mismatch" ? keyReused(request) : null)),
   );
   if (reused !== null) throw reused;
-  if (outcomes.some(({ kind }) => kind === "open" || kind === "skipped")) throw stillOpen();
+  if (outcomes.some(({ kind }) => kind === "open" || kind === "skipped")) throw recordStillOpen();
   const nowMs = dependencies.clock.nowMs();
   return answerAll(
     dependencies,
     call,
     items,
-    outcomes.map((outcome) => timedNow(outcome, nowMs)),
+    outcomes.map((outcome) => withCurrentTimes(outcome, nowMs)),
   );
 }
 
 /**
- * Why a bulk is refused: the first finding in the order of statuses. A 400 has the findings of all
- * items as issues. A 409, which has no issues (decisions, 1.2), names in its text the items whose
- * key was used.
+ * Why a bulk is rejected: the first rejection in the order of statuses. A 400 has an issue for each
+ * rejected item. A 409 has no issues (decisions, 1.2), so its text names the items whose key was
+ * used.
  */
-function refusalOfBulk(findings: readonly (ApiError | null)[]): ApiError | null {
-  const first = firstFinding(findings);
+function bulkRejection(rejections: readonly (ApiError | null)[]): ApiError | null {
+  const first = firstRejection(rejections);
   if (first === null) return null;
   const { code, status, message } = first;
   if (status === BAD_REQUEST) {
-    const issues = findings.flatMap((finding, index) => (finding === null ? [] : issuesOfItem(finding, index)));
+    const issues = rejections.flatMap((rejection, index) => (rejection === null ? [] : issuesOfItem(rejection, index)));
     return new ApiError(code, { issues });
   }
   if (code !== "IDEMPOTENCY_KEY_REUSED") return first;
-  const items = findings.flatMap((finding, index) => (finding?.code === code ? [`accounts[${index}]`] : []));
+  const items = rejections.flatMap((rejection, index) => (rejection?.code === code ? [`accounts[${index}]`] : []));
   return new ApiError(code, { status, text: `${message}: ${items.join(", ")}` });
 }
 
-/** None for a finding that is not the item's own, such as a disabled server. */
+/** Empty for a rejection that does not concern an item, such as a disabled server. */
 function issuesOfItem({ code, message }: ApiError, index: number): Issue[] {
   if (code === "LEVERAGE_NOT_SUPPORTED") return [unsupportedLeverage(index)];
   if (code === "IDEMPOTENCY_KEY_REUSED")
@@ -109,39 +109,47 @@ function issuesOfItem({ code, message }: ApiError, index: number): Issue[] {
   return [];
 }
 
-/** Says of an item of a bulk that the server does not support its leverage. */
+/** The issue of an item whose leverage the server does not support. */
 export function unsupportedLeverage(index: number): Issue {
   const { text: message } = ERRORS.LEVERAGE_NOT_SUPPORTED;
   return { path: ["accounts", index, "leverage"], code: "leverage_not_supported", message };
 }
 
-/** A claim that is taken over, with the times of now. */
-function timedNow(outcome: RecordOutcome, nowMs: number): RecordOutcome {
+/** The outcome, with current times if the record was reclaimed. */
+function withCurrentTimes(outcome: RecordOutcome, nowMs: number): RecordOutcome {
   if (outcome.kind !== "reclaimed" || outcome.message === null) return outcome;
-  return { ...outcome, message: takenOverNow(outcome.message, nowMs) };
+  return { ...outcome, message: reclaimedMessage(outcome.message, nowMs) };
 }
 
-/** Publishes and answers what this request holds; what it does not hold is answered as it is. */
+/**
+ * Publishes and completes the items that this request holds. Other items are returned with their
+ * current command.
+ */
 async function answerAll(
-  dependencies: QueueDependencies,
+  dependencies: Pick<QueueDependencies, "admission" | "commandLog" | "commandStatus">,
   call: Call,
   items: readonly Item[],
   outcomes: readonly RecordOutcome[],
 ): Promise<Answer> {
-  const done = items.map((item, index) => ({ item, outcome: assertDefined(outcomes[index], "an outcome per claim") }));
-  const commandIds = done.filter(({ outcome }) => isHeld(outcome)).map(({ item }) => item.message.commandId);
+  const outcomesOfItems = items.map((item, index) => ({
+    item,
+    outcome: assertDefined(outcomes[index], "an outcome for each record"),
+  }));
+  const commandIds = outcomesOfItems.filter(({ outcome }) => isHeld(outcome)).map(({ item }) => item.message.commandId);
   const recordToken = outcomes.find(isHeld)?.recordToken;
   if (recordToken !== undefined) faultPoint("gateway.claimed");
-  // All are sent in one turn of the event loop: the producer puts them into one request. All have
-  // ended before any failure is told, for what may be published decides what is given back.
+  // All are sent in one turn of the event loop, so that the producer sends one request. A failure
+  // is thrown only after all have settled: the refund depends on which messages may be published.
   const sent = await Promise.allSettled(
-    done.map(({ item, outcome }) => publishHeld(dependencies, call, item, outcome)),
+    outcomesOfItems.map(({ item, outcome }) => publishHeld(dependencies, call, item, outcome)),
   );
   for (const result of sent) if (result.status === "rejected") throw result.reason;
-  const results = await Promise.all(done.map(({ item, outcome }) => envelopeOf(dependencies, item, outcome)));
+  const results = await Promise.all(
+    outcomesOfItems.map(({ item, outcome }) => envelopeOf(dependencies, item, outcome)),
+  );
   const hasPasswords = true;
   if (recordToken !== undefined)
-    await answerClaims(dependencies.admission, call, { commandIds, recordToken, hasPasswords });
+    await completeRecords(dependencies.admission, call, { commandIds, recordToken, hasPasswords });
   return { status: 202, body: JSON.stringify({ results }), replayed: recordToken === undefined };
 }
 
@@ -150,35 +158,35 @@ function isHeld(outcome: RecordOutcome): outcome is Held {
 }
 
 /**
- * Of a claim that was taken over the first request's message is published, unless the command is
- * final already.
+ * Publishes a held item. A reclaimed record has the first request's message, or null if the command
+ * is final already.
  */
 async function publishHeld(
-  dependencies: QueueDependencies,
+  dependencies: Pick<QueueDependencies, "commandLog">,
   call: Call,
-  { message, claim }: Item,
+  { message, record }: Item,
   outcome: RecordOutcome,
 ): Promise<void> {
-  if (outcome.kind === "created") await publishClaimed(dependencies, call, message, claim.message, outcome.chargeId);
+  if (outcome.kind === "created") await publishNew(dependencies, call, message, record.message, outcome.chargeId);
   else if (outcome.kind === "reclaimed" && outcome.message !== null) {
     await publish(dependencies, call, outcome.message, JSON.stringify(outcome.message));
   }
 }
 
-/** The envelope of one item; the passwords only where this request answers it first. */
+/** The envelope of one item. It has the passwords only if this request holds the item. */
 async function envelopeOf(
-  dependencies: QueueDependencies,
+  dependencies: Pick<QueueDependencies, "commandStatus">,
   { request, message, known }: Item,
   outcome: RecordOutcome,
 ): Promise<Readonly<Record<string, unknown>>> {
   const { commandId } = message;
   if (isHeld(outcome)) {
     const first = outcome.kind === "created" ? message : outcome.message;
-    const answered = first === null ? await commandAsItIs(dependencies, commandId, known, null) : queuedAnswer(first);
+    const answered = first === null ? await currentCommand(dependencies, commandId, known, null) : queuedAnswer(first);
     const { command, derivationKeyId } = answered;
-    return { command, duplicate: false, ...request.oneTime?.(commandId, derivationKeyId) };
+    return { command, duplicate: false, ...request.firstAnswerFields?.(commandId, derivationKeyId) };
   }
-  const claimed = outcome.kind === "duplicate" ? outcome.message : null;
-  const { command } = await commandAsItIs(dependencies, commandId, known, claimed);
+  const recorded = outcome.kind === "duplicate" ? outcome.message : null;
+  const { command } = await currentCommand(dependencies, commandId, known, recorded);
   return { command, duplicate: true };
 }

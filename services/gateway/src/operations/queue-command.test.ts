@@ -3,23 +3,29 @@ import { commandMessage } from "@kapi/testkit";
 import { expect, it } from "vitest";
 
 import { NotPublished } from "../domain/ports.ts";
-import { EARLIER_RESET_REPEATABLE_MS, equalFingerprint, firstFinding, publish, takenOverNow } from "./queue-command.ts";
+import {
+  EARLIER_RESET_REPEATABLE_MS,
+  equalFingerprint,
+  firstRejection,
+  publish,
+  reclaimedMessage,
+} from "./queue-command.ts";
 
 const BAD = new ApiError("LEVERAGE_NOT_SUPPORTED");
 const MISSING = new ApiError("ACCOUNT_NOT_FOUND");
 const CONFLICT = new ApiError("SERVER_DISABLED");
 
-it("of what stands against a request 400 is told before 404 before 409, and of the same status the first", () => {
-  expect(firstFinding([CONFLICT, null, MISSING, BAD])).toBe(BAD);
-  expect(firstFinding([CONFLICT, MISSING, null])).toBe(MISSING);
-  expect(firstFinding([CONFLICT, new ApiError("ACCOUNT_QUOTA_REACHED")])).toBe(CONFLICT);
-  expect(firstFinding([null])).toBeNull();
+it("firstRejection returns 400 before 404 before 409, and of equal statuses the first (decisions, 1.1)", () => {
+  expect(firstRejection([CONFLICT, null, MISSING, BAD])).toBe(BAD);
+  expect(firstRejection([CONFLICT, MISSING, null])).toBe(MISSING);
+  expect(firstRejection([CONFLICT, new ApiError("ACCOUNT_QUOTA_REACHED")])).toBe(CONFLICT);
+  expect(firstRejection([null])).toBeNull();
 });
 
-it("a message that is taken over begins its time anew, and is the same command in everything else", () => {
+it("the message of a reclaimed record has current times, and is otherwise unchanged", () => {
   const message = commandMessage({ operation: "account.history_export", createdAt: "2026-01-01T00:00:00.000Z" });
   const nowMs = Date.parse("2026-01-01T05:00:00.000Z");
-  expect(takenOverNow(message, nowMs)).toEqual({
+  expect(reclaimedMessage(message, nowMs)).toEqual({
     ...message,
     createdAt: "2026-01-01T05:00:00.000Z",
     deadlineAt: "2026-01-01T06:00:00.000Z",
@@ -27,10 +33,10 @@ it("a message that is taken over begins its time anew, and is the same command i
 });
 
 it.each([
-  ["certainly not", new NotPublished("no broker"), false],
-  ["perhaps", new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": "1" } }), true],
+  ["is certainly not published", new NotPublished("no broker"), false],
+  ["may be published", new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": "1" } }), true],
 ])(
-  "what is %s published is 500 with Retry-After, and the refund is told which it is",
+  "a message that %s is 500 with Retry-After, and the charge knows for the refund whether it may be published",
   async (_what, error, mayBePublished) => {
     const marked: boolean[] = [];
     const charge = { mayBePublished: () => marked.push(true), notPublished: () => marked.push(false) };
@@ -41,17 +47,18 @@ it.each([
   },
 );
 
-it("an earlier request is the same one by its fingerprint, or for a while by that of release 0.1.0", () => {
+it("an earlier request is equal by its fingerprint, or for EARLIER_RESET_REPEATABLE_MS by that of release 0.1.0", () => {
   const message = commandMessage({ operation: "account.password_reset" });
   const earlierFingerprint = "e".repeat(64);
-  const wish = { message, earlierFingerprint };
+  const proposed = { message, earlierFingerprint };
   const nowMs = Date.parse("2026-01-01T05:00:00.000Z");
   const aged = (ageMs: number): string => new Date(nowMs - ageMs).toISOString();
   for (const ageMs of [0, EARLIER_RESET_REPEATABLE_MS, 100 * EARLIER_RESET_REPEATABLE_MS]) {
-    expect(equalFingerprint(wish, message.fingerprint, aged(ageMs), nowMs)).toBe(message.fingerprint);
-    expect(equalFingerprint(wish, "d".repeat(64), aged(ageMs), nowMs)).toBeNull();
+    expect(equalFingerprint(proposed, message.fingerprint, aged(ageMs), nowMs)).toBe(message.fingerprint);
+    expect(equalFingerprint(proposed, "d".repeat(64), aged(ageMs), nowMs)).toBeNull();
   }
-  const ofEarlier = (ageMs: number): string | null => equalFingerprint(wish, earlierFingerprint, aged(ageMs), nowMs);
+  const ofEarlier = (ageMs: number): string | null =>
+    equalFingerprint(proposed, earlierFingerprint, aged(ageMs), nowMs);
   expect(ofEarlier(EARLIER_RESET_REPEATABLE_MS - 1)).toBe(earlierFingerprint);
   expect(ofEarlier(EARLIER_RESET_REPEATABLE_MS)).toBeNull();
   expect(equalFingerprint({ message, earlierFingerprint: null }, earlierFingerprint, aged(0), nowMs)).toBeNull();

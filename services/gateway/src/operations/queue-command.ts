@@ -15,26 +15,27 @@ import { earlierFingerprintOf, fingerprintOf } from "../domain/fingerprint.ts";
 import { type KnownCommand, NotPublished } from "../domain/ports.ts";
 import type { Answer, Call } from "./call.ts";
 import type { RequestCharge } from "./request-charge.ts";
-import { countClaims, countLateClaims, countUnconfirmedClaims } from "./claim-counts.ts";
+import { countRecordOutcomes, countLateRecords, countUnconfirmedRecords } from "./idempotency-metrics.ts";
 import type { Dependencies } from "./dependencies.ts";
 
-/** How often a request looks again whether the equal request before it was answered. */
-const OPEN_CLAIM_POLL_MS = 50;
+/** How often a request checks again an idempotency record that an equal request holds open. */
+const OPEN_RECORD_POLL_MS = 50;
 /**
- * How long it does so: a claim is open for 5 s (decisions, 2.6), and then it is answered or ours.
+ * Maximum duration of these checks. A record is open for 5 s (decisions, 2.6); then it is
+ * completed, or this request reclaims it.
  */
-const OPEN_CLAIM_WAIT_MS = 8_000;
+const OPEN_RECORD_TIMEOUT_MS = 8_000;
 
 /**
- * How long after a password reset that release 0.1.0 accepted a repeat is answered, whichever key
- * it comes from: that fingerprint does not include the key. As long as Redis remembers an
- * idempotency key (decisions, 2.5). Later repeats are refused as IDEMPOTENCY_KEY_REUSED.
+ * How long a password reset that release 0.1.0 accepted can be repeated, in milliseconds, by any
+ * key: its fingerprint does not include the key. As long as Redis keeps an idempotency record
+ * (decisions, 2.5). Later repeats are IDEMPOTENCY_KEY_REUSED.
  */
 export const EARLIER_RESET_REPEATABLE_MS = 3_600_000;
 
 const RETRY_AFTER_HEADERS = { "retry-after": "1" };
 
-/** What queueing a command takes. */
+/** Dependencies of every operation that queues a command. */
 export type QueueDependencies = Pick<
   Dependencies,
   | "admission"
@@ -47,7 +48,7 @@ export type QueueDependencies = Pick<
   | "sealingKeys"
 >;
 
-/** A mutation whose path, header and body are in order. */
+/** A mutation with a valid path, header and body. */
 export interface QueueRequest {
   readonly operation: CommandOperation;
   readonly serverId: string;
@@ -55,36 +56,36 @@ export interface QueueRequest {
   readonly idempotencyKey: string;
   readonly body: CommandDraft["body"];
   readonly state: () => Promise<RequestState>;
-  /** Status of a key that was used for another request (decisions, 2.3). */
+  /** Status of the error if the key was used for a different request (decisions, 2.3). */
   readonly reusedStatus: 400 | 409;
-  /** What only the answer to the first request carries, as members of the envelope. */
-  readonly oneTime?: OneTimeParts;
-  /** What every answer carries, that to a repeat too. */
-  readonly everyTime?: OneTimeParts;
+  /** Fields that only the first response has, such as credentials. */
+  readonly firstAnswerFields?: ExtraFields;
+  /** Fields that every response has, also the response to a repeat. */
+  readonly everyAnswerFields?: ExtraFields;
 }
 
-/** What server and account say about a request. */
+/** A request checked against the state of server and account. */
 export interface RequestState {
-  /** What stands against it: 400 before 404 before 409; null: nothing. */
-  readonly finding: ApiError | null;
-  /** The id of the account that it concerns; null: not known, or a creation. */
+  /** Why the request is rejected: 400 before 404 before 409; null if it is not. */
+  readonly rejection: ApiError | null;
+  /** The id of the account; null if unknown, and for a creation. */
   readonly accountId: string | null;
 }
 
-/** The command that a request asks for, before earlier requests are looked up. */
-export interface CommandWish {
+/** The command of a request, before earlier requests are looked up. */
+export interface ProposedCommand {
   readonly message: AnyCommandMessage;
-  /** The fingerprint of the same request in release 0.1.0; null: the same. */
+  /** The fingerprint of the request in release 0.1.0; null if it is equal. */
   readonly earlierFingerprint: string | null;
 }
 
 /**
- * Makes the members of an envelope that no command shows. `derivationKeyId` is that of the first
- * request's message: the key may have been rotated since.
+ * Returns fields of a response that are not part of the command. `derivationKeyId` is in the first
+ * request's message: the current key may be another one.
  */
-export type OneTimeParts = (commandId: string, derivationKeyId: string | null) => Readonly<Record<string, unknown>>;
+export type ExtraFields = (commandId: string, derivationKeyId: string | null) => Readonly<Record<string, unknown>>;
 
-/** A command as it is answered, and the key that its generated passwords are derived with. */
+/** The command of a response, and the id of the key that derives its generated passwords. */
 export interface AnsweredCommand {
   readonly command: Command;
   readonly derivationKeyId: string | null;
@@ -92,53 +93,53 @@ export interface AnsweredCommand {
 
 /**
  * Queues a command, once per idempotency key (decisions, 2; architecture, 3.2): look-up → admission
- * with the claim → publish → answered → 202. An equal request before it makes it a 200 with that
- * command; a different one is refused.
+ * with an idempotency record → publish → complete the record → 202. A repeat of an equal request is
+ * 200 with its command. A different request under the key is rejected.
  */
 export async function queueCommand(
   dependencies: QueueDependencies,
   call: Call,
   request: QueueRequest,
 ): Promise<Answer> {
-  const wish = wishOf(dependencies, call, request, call.contract);
-  const { known, finding, message } = await findEarlier(dependencies, request, wish);
-  if (finding !== null) return call.charge.refuse(finding);
-  const claim = claimOf(message);
-  const [outcome] = await claimOrWait(dependencies, call, [claim], [known !== null]);
-  assert(outcome !== undefined, "one claim has one outcome");
+  const proposed = proposedCommandOf(dependencies, call, request, call.contract);
+  const { known, rejection, message } = await findEarlierRequest(dependencies, request, proposed);
+  if (rejection !== null) return call.charge.reject(rejection);
+  const record = newRecordOf(message);
+  const [outcome] = await admitOrWait(dependencies, call, [record], [known !== null]);
+  assert(outcome !== undefined, "one record has one outcome");
   switch (outcome.kind) {
     case "created":
       faultPoint("gateway.claimed");
-      await publishClaimed(dependencies, call, message, claim.message, outcome.chargeId);
+      await publishNew(dependencies, call, message, record.message, outcome.chargeId);
       return accepted(dependencies, call, request, queuedAnswer(message), outcome.recordToken);
     case "reclaimed":
-      return takeOver(dependencies, call, request, outcome.message, outcome.recordToken);
+      return reclaim(dependencies, call, request, outcome.message, outcome.recordToken);
     case "duplicate":
-      return duplicate(request, await commandAsItIs(dependencies, message.commandId, known, outcome.message));
+      return duplicate(request, await currentCommand(dependencies, message.commandId, known, outcome.message));
     case "mismatch":
       throw keyReused(request);
     case "open":
     case "skipped":
-      throw stillOpen();
+      throw recordStillOpen();
   }
 }
 
-/** The command that a request asks for. `contract` says its path and what it costs. */
-export function wishOf(
-  dependencies: QueueDependencies,
+/** The command of a request. `contract` has its path and price. */
+export function proposedCommandOf(
+  dependencies: Pick<QueueDependencies, "clock" | "derivationKeys" | "fingerprintKey" | "prices" | "sealingKeys">,
   call: Call,
   request: QueueRequest,
   contract: Pick<OperationContract, "path" | "price">,
-): CommandWish {
+): ProposedCommand {
   const { organizationId, keyId } = call.key;
   const { operation, serverId, accountNumber, idempotencyKey, body } = request;
   const commandId = commandIdOf(organizationId, idempotencyKey);
   const path = contract.path.replace(":serverId", serverId).replace(":accountNumber", accountNumber ?? "");
-  const judged = { operation, path, body, keyId };
-  const fingerprint = fingerprintOf(judged, dependencies.fingerprintKey);
+  const compared = { operation, path, body, keyId };
+  const fingerprint = fingerprintOf(compared, dependencies.fingerprintKey);
   const price = dependencies.prices()[contract.price];
   const nowMs = dependencies.clock.nowMs();
-  const asked = {
+  const fields = {
     organizationId,
     keyId,
     address: call.address,
@@ -148,61 +149,66 @@ export function wishOf(
     idempotencyKey,
     body,
   };
-  const message = commandMessageOf({ ...asked, commandId, fingerprint, price, nowMs }, dependencies);
-  return { message, earlierFingerprint: earlierFingerprintOf(judged, dependencies.fingerprintKey) };
+  const message = commandMessageOf({ ...fields, commandId, fingerprint, price, nowMs }, dependencies);
+  return { message, earlierFingerprint: earlierFingerprintOf(compared, dependencies.fingerprintKey) };
 }
 
-/** The claim on the command that a message names. */
-export function claimOf(message: AnyCommandMessage): NewRecord {
+/** The idempotency record of a command that is to be queued. */
+export function newRecordOf(message: AnyCommandMessage): NewRecord {
   const { commandId, fingerprint, reservedCredits } = message;
   return { commandId, fingerprint, message: JSON.stringify(message), credits: reservedCredits };
 }
 
-/** What came before a request, and the message that it queues where nothing did. */
-export interface Earlier {
-  /** The command of an equal request, where command-status has it. */
+/** The result of the look-up of an earlier request, and the message to queue if there is none. */
+export interface EarlierRequest {
+  /** The command of an equal earlier request, if command-status has it. */
   readonly known: KnownCommand | null;
-  readonly finding: ApiError | null;
+  readonly rejection: ApiError | null;
   readonly message: AnyCommandMessage;
 }
 
 /**
- * The command of an equal earlier request, if command-status has it, and what stands against the
- * request: of several things the first in the order 400, 404, 409. What state says does not stand
- * against the repeat of a request that was accepted before the state changed.
+ * Looks up an equal earlier request, and why the request is rejected: 400 before 404 before 409. A
+ * repeat of an accepted request is never rejected for the state of server or account, which may
+ * have changed since.
  */
-export async function findEarlier(
-  dependencies: QueueDependencies,
+export async function findEarlierRequest(
+  dependencies: Pick<QueueDependencies, "admission" | "clock" | "commandStatus">,
   request: QueueRequest,
-  wish: CommandWish,
-): Promise<Earlier> {
-  const { commandId, organizationId } = wish.message;
-  const [known, { finding, accountId }] = await Promise.all([
+  proposed: ProposedCommand,
+): Promise<EarlierRequest> {
+  const { commandId, organizationId } = proposed.message;
+  const [known, { rejection, accountId }] = await Promise.all([
     dependencies.commandStatus.lookUp(commandId),
     request.state(),
   ]);
-  const message = { ...wish.message, managedAccountId: wish.message.managedAccountId ?? accountId };
+  const message = { ...proposed.message, managedAccountId: proposed.message.managedAccountId ?? accountId };
   if (known !== null) {
     assert(known.organizationId === organizationId, "a command id belongs to one organization");
-    const fingerprint = equalFingerprint(wish, known.fingerprint, known.command.createdAt, dependencies.clock.nowMs());
-    if (fingerprint !== null) return { known, finding: null, message: { ...message, fingerprint } };
-    return { known: null, finding: firstFinding([finding, keyReused(request)]), message };
+    const fingerprint = equalFingerprint(
+      proposed,
+      known.fingerprint,
+      known.command.createdAt,
+      dependencies.clock.nowMs(),
+    );
+    if (fingerprint !== null) return { known, rejection: null, message: { ...message, fingerprint } };
+    return { known: null, rejection: firstRejection([rejection, keyReused(request)]), message };
   }
-  // Admission compares with the claim, but not by the fingerprint of release 0.1.0.
-  if (finding === null && wish.earlierFingerprint === null) return { known, finding, message };
-  const claimed = await dependencies.admission.recordedMessage(organizationId, commandId);
-  if (claimed === null) return { known, finding, message };
-  const fingerprint = equalFingerprint(wish, claimed.fingerprint, claimed.createdAt, dependencies.clock.nowMs());
-  if (fingerprint !== null) return { known, finding: null, message: { ...message, fingerprint } };
-  return { known, finding: firstFinding([finding, keyReused(request)]), message };
+  // Admission compares with the record too, but not by the fingerprint of release 0.1.0.
+  if (rejection === null && proposed.earlierFingerprint === null) return { known, rejection, message };
+  const recorded = await dependencies.admission.recordedMessage(organizationId, commandId);
+  if (recorded === null) return { known, rejection, message };
+  const fingerprint = equalFingerprint(proposed, recorded.fingerprint, recorded.createdAt, dependencies.clock.nowMs());
+  if (fingerprint !== null) return { known, rejection: null, message: { ...message, fingerprint } };
+  return { known, rejection: firstRejection([rejection, keyReused(request)]), message };
 }
 
 /**
- * The fingerprint of an earlier request if that is the same request, else null. A fingerprint of
+ * The fingerprint of an earlier request if the requests are equal, else null. A fingerprint of
  * release 0.1.0 counts for {@link EARLIER_RESET_REPEATABLE_MS}.
  */
 export function equalFingerprint(
-  { message, earlierFingerprint }: CommandWish,
+  { message, earlierFingerprint }: ProposedCommand,
   fingerprint: string,
   createdAt: string,
   nowMs: number,
@@ -212,39 +218,42 @@ export function equalFingerprint(
   return fingerprint === earlierFingerprint && isRepeatable ? fingerprint : null;
 }
 
-/** Of what stands against a request, what is told: 400 before 404 before 409 (decisions, 1.1). */
-export function firstFinding(findings: readonly (ApiError | null)[]): ApiError | null {
-  return findings.reduce(
-    (first, finding) => (first === null || (finding !== null && finding.status < first.status) ? finding : first),
+/**
+ * The rejection to report: 400 before 404 before 409 (decisions, 1.1); of equal statuses the first.
+ */
+export function firstRejection(rejections: readonly (ApiError | null)[]): ApiError | null {
+  return rejections.reduce(
+    (first, rejection) =>
+      first === null || (rejection !== null && rejection.status < first.status) ? rejection : first,
     null,
   );
 }
 
 /**
- * Admits the request with all its claims; while an equal one is at work on any of them, waits for
- * it.
+ * Admits the request with its idempotency records. Waits while an equal request holds one of them
+ * open.
  */
-export async function claimOrWait(
+export async function admitOrWait(
   { clock }: Pick<Dependencies, "clock">,
   call: Call,
-  claims: readonly NewRecord[],
+  records: readonly NewRecord[],
   knownDuplicates: readonly boolean[],
 ): Promise<readonly RecordOutcome[]> {
-  const giveUpAtMs = clock.nowMs() + OPEN_CLAIM_WAIT_MS;
+  const waitUntilMs = clock.nowMs() + OPEN_RECORD_TIMEOUT_MS;
   for (;;) {
-    const admitted = await call.charge.reserve(claims, knownDuplicates);
+    const admitted = await call.charge.reserve(records, knownDuplicates);
     const isOpen = admitted.records.some((outcome) => outcome.kind === "open");
-    if (!isOpen || clock.nowMs() >= giveUpAtMs) {
-      countClaims(admitted.records);
+    if (!isOpen || clock.nowMs() >= waitUntilMs) {
+      countRecordOutcomes(admitted.records);
       return admitted.records;
     }
-    await delay(OPEN_CLAIM_POLL_MS);
+    await delay(OPEN_RECORD_POLL_MS);
   }
 }
 
 /**
- * Publishes what the request holds. Until it is certain that it is not in the log, its reservation
- * stays.
+ * Publishes a message of the request. Its reservation is kept, unless the message is certainly not
+ * in the log.
  */
 export async function publish(
   { commandLog }: Pick<Dependencies, "commandLog">,
@@ -264,10 +273,9 @@ export async function publish(
 }
 
 /**
- * Publishes what the request has claimed. The message names its reservation where that is not the
- * command's id.
+ * Publishes the message of a new record. The message has a charge id if that is not the command id.
  */
-export function publishClaimed(
+export function publishNew(
   dependencies: Pick<Dependencies, "commandLog">,
   call: Call,
   message: AnyCommandMessage,
@@ -275,42 +283,43 @@ export function publishClaimed(
   chargeId: string | null,
 ): Promise<void> {
   if (chargeId === null) return publish(dependencies, call, message, value);
-  const named = { ...message, chargeId };
-  return publish(dependencies, call, named, JSON.stringify(named));
+  const withCharge = { ...message, chargeId };
+  return publish(dependencies, call, withCharge, JSON.stringify(withCharge));
 }
 
 /**
- * The message of a claim that is taken over, with the times of now: the first request may have made
- * it long ago, and the command would expire at once. All else stays, for it may have been
- * published; of two copies the one that comes first counts, by its id.
+ * The message of a reclaimed record, with current times: with the times of the first request, the
+ * command might expire at once. Everything else is unchanged, because the message may have been
+ * published already. Consumers use the first copy of a command id.
  */
-export function takenOverNow(message: AnyCommandMessage, nowMs: number): AnyCommandMessage {
+export function reclaimedMessage(message: AnyCommandMessage, nowMs: number): AnyCommandMessage {
   return { ...message, ...commandTimes(message.operation, nowMs) };
 }
 
 /**
- * Does what a request that claimed the command never came to do. Without a message the command is
- * final already.
+ * Completes an earlier request that did not answer. Without a message, the command is final
+ * already.
  */
-async function takeOver(
-  dependencies: QueueDependencies,
+async function reclaim(
+  dependencies: Pick<QueueDependencies, "admission" | "clock" | "commandLog" | "commandStatus">,
   call: Call,
   request: QueueRequest,
   message: AnyCommandMessage | null,
   recordToken: string,
 ): Promise<Answer> {
   if (message !== null) {
-    const now = takenOverNow(message, dependencies.clock.nowMs());
-    await publish(dependencies, call, now, JSON.stringify(now));
-    return accepted(dependencies, call, request, queuedAnswer(now), recordToken);
+    const reclaimed = reclaimedMessage(message, dependencies.clock.nowMs());
+    await publish(dependencies, call, reclaimed, JSON.stringify(reclaimed));
+    return accepted(dependencies, call, request, queuedAnswer(reclaimed), recordToken);
   }
   const commandId = commandIdOf(call.key.organizationId, request.idempotencyKey);
-  return accepted(dependencies, call, request, await commandAsItIs(dependencies, commandId, null, null), recordToken);
+  return accepted(dependencies, call, request, await currentCommand(dependencies, commandId, null, null), recordToken);
 }
 
 /**
- * The 202, unless it would come too late: then another request may be answering in this one's
- * place.
+ * Completes the record and returns the 202.
+ * @throws ApiError DEPENDENCY_UNAVAILABLE if the record was open for too long: an equal request may
+ * have reclaimed it.
  */
 async function accepted(
   { admission }: Pick<Dependencies, "admission">,
@@ -319,77 +328,82 @@ async function accepted(
   { command, derivationKeyId }: AnsweredCommand,
   recordToken: string,
 ): Promise<Answer> {
-  const hasPasswords = request.oneTime !== undefined;
-  await answerClaims(admission, call, { commandIds: [command.id], recordToken, hasPasswords });
+  const hasPasswords = request.firstAnswerFields !== undefined;
+  await completeRecords(admission, call, { commandIds: [command.id], recordToken, hasPasswords });
   return {
     status: 202,
     body: JSON.stringify({
       command,
       duplicate: false,
-      ...request.oneTime?.(command.id, derivationKeyId),
-      ...request.everyTime?.(command.id, derivationKeyId),
+      ...request.firstAnswerFields?.(command.id, derivationKeyId),
+      ...request.everyAnswerFields?.(command.id, derivationKeyId),
     }),
   };
 }
 
-/** Marks what was published as answered, all or none. Throws where the 202 would come too late. */
-export async function answerClaims(
-  admission: Dependencies["admission"],
+/**
+ * Completes all idempotency records of the request, or none.
+ * @throws ApiError DEPENDENCY_UNAVAILABLE if one was open for too long, so that no 202 may be sent.
+ */
+export async function completeRecords(
+  admission: Pick<Dependencies["admission"], "confirmCompleted" | "markCompleted">,
   call: Call,
-  answered: CompletedRecords,
+  completed: CompletedRecords,
 ): Promise<void> {
   const { organizationId } = call.key;
-  const { commandIds } = answered;
+  const { commandIds } = completed;
   faultPoint("gateway.published");
-  if (!(await admission.markCompleted(organizationId, answered))) {
-    countLateClaims(commandIds.length);
+  if (!(await admission.markCompleted(organizationId, completed))) {
+    countLateRecords(commandIds.length);
     throw new ApiError("DEPENDENCY_UNAVAILABLE", {
       headers: RETRY_AFTER_HEADERS,
-      cause: new Error(`the claim on command ${commandIds.join(", ")} is no longer this request's to answer`),
+      cause: new Error(
+        `the idempotency record of command ${commandIds.join(", ")} was open for too long: an equal request may have reclaimed it`,
+      ),
     });
   }
   faultPoint("gateway.answered");
-  // Where this fails, an equal request may answer the passwords too.
-  if (answered.hasPasswords === true) {
-    admission.confirmCompleted(organizationId, answered).catch(() => countUnconfirmedClaims(commandIds.length));
+  // If this fails, an equal request may send the passwords again.
+  if (completed.hasPasswords === true) {
+    admission.confirmCompleted(organizationId, completed).catch(() => countUnconfirmedRecords(commandIds.length));
   }
 }
 
 function duplicate(request: QueueRequest, { command, derivationKeyId }: AnsweredCommand): Answer {
-  const envelope = { command, duplicate: true, ...request.everyTime?.(command.id, derivationKeyId) };
+  const envelope = { command, duplicate: true, ...request.everyAnswerFields?.(command.id, derivationKeyId) };
   return { status: 200, body: JSON.stringify(envelope), replayed: true };
 }
 
 /**
- * What command-status said before the claim, or says now; what the claim holds where it does not
- * have it yet.
+ * The current command: `known`, else from command-status, else `recorded` (the message of the
+ * idempotency record).
  */
-export async function commandAsItIs(
+export async function currentCommand(
   { commandStatus }: Pick<Dependencies, "commandStatus">,
   commandId: string,
   known: KnownCommand | null,
-  claimed: AnyCommandMessage | null,
+  recorded: AnyCommandMessage | null,
 ): Promise<AnsweredCommand> {
   const now = known ?? (await commandStatus.lookUp(commandId));
   if (now !== null) return now;
-  if (claimed !== null) return queuedAnswer(claimed);
+  if (recorded !== null) return queuedAnswer(recorded);
   throw new ApiError("DEPENDENCY_UNAVAILABLE", {
     headers: RETRY_AFTER_HEADERS,
-    cause: new Error(`command ${commandId} is neither with its claim nor in command-status`),
+    cause: new Error(`command ${commandId} is neither in its idempotency record nor in command-status`),
   });
 }
 
-/** The answer's part of a command that was just published. */
+/** A published command, in the form of a response. */
 export function queuedAnswer(message: AnyCommandMessage): AnsweredCommand {
   return { command: queuedCommand(message), derivationKeyId: message.derivationKeyId };
 }
 
-/** The key was used for another request. */
+/** The error if the key was used for a different request. */
 export function keyReused(request: QueueRequest): ApiError {
   return new ApiError("IDEMPOTENCY_KEY_REUSED", { status: request.reusedStatus });
 }
 
-/** An equal request is at work on the command for longer than it may be. */
-export function stillOpen(): ApiError {
+/** The error if an equal request holds an idempotency record open for too long. */
+export function recordStillOpen(): ApiError {
   return new ApiError("DEPENDENCY_UNAVAILABLE", { headers: RETRY_AFTER_HEADERS });
 }

@@ -27,7 +27,7 @@ beforeEach(() => {
   read.mockReset().mockResolvedValue("the command");
 });
 
-it("a read is charged and found at the same time", async () => {
+it("readWhileCharging charges and reads in parallel", async () => {
   const answered = Promise.withResolvers<Admitted>();
   admit.mockReturnValue(answered.promise);
   const charge = chargeOf(key);
@@ -38,7 +38,7 @@ it("a read is charged and found at the same time", async () => {
   expect(charge.admitted).toBe(ADMITTED);
 });
 
-it.each(["found", "failed"])("a caller who cannot pay is told so, whatever was %s meanwhile", async (outcome) => {
+it.each(["succeeded", "failed"])("the error of the charge wins over a read that %s", async (outcome) => {
   admit.mockRejectedValue(NO_CREDITS);
   if (outcome === "failed") read.mockRejectedValue(new Error("no answer"));
   const charge = chargeOf(key);
@@ -46,14 +46,14 @@ it.each(["found", "failed"])("a caller who cannot pay is told so, whatever was %
   expect(charge.admitted).toBeNull();
 });
 
-it("a read that fails after it was charged is known as charged, so that it is given back", async () => {
+it("a read that fails after its charge is refundable", async () => {
   read.mockRejectedValue(new Error("no answer"));
   const charge = chargeOf(key);
   await expect(charge.readWhileCharging(read)).rejects.toThrow("no answer");
   expect(charge.admitted).toBe(ADMITTED);
 });
 
-it("a key that was refused costs no further look until it is accepted again", async () => {
+it("after a rejected charge, reads of the key start after their charge, until one is accepted", async () => {
   admit.mockRejectedValue(NO_CREDITS);
   for (let time = 0; time < 3; time += 1) await expect(chargeOf(key).readWhileCharging(read)).rejects.toBe(NO_CREDITS);
   expect(read).toHaveBeenCalledTimes(1);
@@ -70,35 +70,35 @@ it("a key that was refused costs no further look until it is accepted again", as
   await answer;
 });
 
-const CLAIM = { commandId: "a", fingerprint: "f", message: "{}", credits: 5 };
+const RECORD = { commandId: "a", fingerprint: "f", message: "{}", credits: 5 };
 const refundable = (charge: RequestCharge): unknown => [charge.isRefundable, charge.refundRequest().records];
 
-it("nothing is given back of a request that was never admitted, whatever it would have claimed", async () => {
+it("a request that was never admitted needs no refund, also with records", async () => {
   admit.mockRejectedValue(NO_CREDITS);
   const charge = chargeOf(key);
-  await expect(charge.reserve([CLAIM], [false])).rejects.toBe(NO_CREDITS);
-  // Where Redis did not answer, the refund names the claim all the same.
+  await expect(charge.reserve([RECORD], [false])).rejects.toBe(NO_CREDITS);
+  // If Redis did not answer, the refund still names the record.
   expect(refundable(charge)).toEqual([false, [{ commandId: "a", mayBePublished: false }]]);
 });
 
-it("a claim that was admitted is given back unless its command may be published, also where it is tried again", async () => {
+it("a refund releases a record unless its command may be published, also after a second admission", async () => {
   admit.mockResolvedValue({ charged: 0, remaining: 9 } as Admitted);
   const charge = chargeOf(key);
-  await charge.reserve([CLAIM], [false]);
+  await charge.reserve([RECORD], [false]);
   expect(refundable(charge)).toEqual([true, [{ commandId: "a", mayBePublished: false }]]);
   charge.mayBePublished("a");
-  await charge.reserve([CLAIM], [false]);
+  await charge.reserve([RECORD], [false]);
   expect(refundable(charge)).toEqual([true, [{ commandId: "a", mayBePublished: true }]]);
   charge.notPublished("a");
   expect(refundable(charge)).toEqual([true, [{ commandId: "a", mayBePublished: false }]]);
 });
 
-it("a change that its owner refuses costs the read price instead, under a charge of its own", async () => {
+it("a change that its owner rejects costs the read price instead, under another charge id", async () => {
   refund.mockResolvedValue({ credits: 5, remaining: 10 });
-  const finding = new ApiError("VALIDATION_FAILED");
+  const error = new ApiError("VALIDATION_FAILED");
   const charge = chargeOf(key);
   await charge.change();
-  await expect(charge.refuseChange(finding)).rejects.toBe(finding);
+  await expect(charge.rejectChange(error)).rejects.toBe(error);
   const [changed, read] = admit.mock.calls.map(([request]) => request);
   expect([changed?.price, read?.price]).toEqual([DEFAULT_PRICES[OPERATIONS.createWebhook.price], DEFAULT_PRICES.read]);
   expect(read?.chargeId).not.toBe(changed?.chargeId);
@@ -106,12 +106,12 @@ it("a change that its owner refuses costs the read price instead, under a charge
   expect(charge.refundRequest().chargeId).toBe(changed?.chargeId);
 });
 
-it("a change that its owner refuses with 429 costs nothing", async () => {
+it("a change that its owner rejects with 429 costs nothing", async () => {
   refund.mockResolvedValue({ credits: 5, remaining: 10 });
-  const finding = new ApiError("TOO_MANY_CONCURRENT_REQUESTS");
+  const error = new ApiError("TOO_MANY_CONCURRENT_REQUESTS");
   const charge = chargeOf(key);
   await charge.change();
-  await expect(charge.refuseChange(finding)).rejects.toBe(finding);
+  await expect(charge.rejectChange(error)).rejects.toBe(error);
   expect(charge.admitted).toEqual({ charged: 0, remaining: 10 });
   expect(admit).toHaveBeenCalledOnce();
 });

@@ -11,75 +11,80 @@ export interface ChargeDependencies {
   readonly clock: Clock;
 }
 
-/** Whose request is charged, and for what. */
+/** The request that is charged. */
 export interface ChargedRequest {
   readonly operation: OperationId;
   readonly contract: Pick<OperationContract, "price">;
   readonly key: KeyEntry;
   readonly requestId: string;
-  /** The network address that it came from; null where the connection is gone. */
+  /** The network address of the caller; null if the connection is closed. */
   readonly address: string | null;
 }
 
-/** Keys whose last read was refused: what they ask for is looked for only once they may have it. */
-const refusedKeys = new WeakSet<KeyEntry>();
+/** Keys whose last read was rejected: their reads start only after the charge. */
+const rejectedKeys = new WeakSet<KeyEntry>();
 
 /**
- * What one request is charged, in the order of checks (decisions, 1.1 and 7.1). It knows at every
- * moment what is to be given back where the request fails, whatever fails.
+ * The charge of one request, in the order of checks (decisions, 1.1 and 7.1). It tracks what to
+ * refund if the request fails at any later step.
  */
 export class RequestCharge {
   readonly #dependencies: ChargeDependencies;
   readonly #request: ChargedRequest;
-  /** By which everything that this request is charged is charged once. */
+  /** Makes a repeated admission of this request charge once. */
   readonly #chargeId: string;
   #admitted: Pick<Admitted, "charged" | "remaining"> | null = null;
   /**
-   * By command id, in the order in which the request claims them: whether the message may be
-   * published.
+   * By command id, in the order of the records: whether the message may be published.
    */
-  readonly #claims = new Map<string, { readonly mayBePublished: boolean }>();
+  readonly #records = new Map<string, { readonly mayBePublished: boolean }>();
 
   constructor(dependencies: ChargeDependencies, request: ChargedRequest) {
     this.#dependencies = dependencies;
     this.#request = request;
-    // By time, so that the ledger appends to its index and does not scatter over it.
+    // Time-ordered, so that inserts into the ledger's index are sequential.
     this.#chargeId = uuidV7(dependencies.clock.nowMs());
   }
 
-  /** What admission said last; null before it. For the credit headers. */
+  /** The result of the last admission, for the credit headers; null before the first. */
   get admitted(): Pick<Admitted, "charged" | "remaining"> | null {
     return this.#admitted;
   }
 
-  /** Whether there is something to give back where the request fails. */
+  /** Whether a failure of the request needs a refund. */
   get isRefundable(): boolean {
-    return this.#admitted !== null && (this.#admitted.charged > 0 || this.#claims.size > 0);
+    return this.#admitted !== null && (this.#admitted.charged > 0 || this.#records.size > 0);
   }
 
-  /** What gives back all that the request was charged, and reserved for what was not published. */
+  /**
+   * The refund of all credits that the request consumed, or reserved for messages that were not
+   * published.
+   */
   refundRequest(): RefundRequest {
     const { key, operation, requestId } = this.#request;
-    const records = Array.from(this.#claims, ([commandId, { mayBePublished }]) => ({ commandId, mayBePublished }));
+    const records = Array.from(this.#records, ([commandId, { mayBePublished }]) => ({ commandId, mayBePublished }));
     return { key, operation, requestId, chargeId: this.#chargeId, records };
   }
 
-  /** Charges the read price. Throws 401, 429, 402 or 500, and charges nothing then. */
+  /**
+   * Charges the read price.
+   * @throws ApiError 401, 429, 402 or 500; nothing is charged then.
+   */
   async read(): Promise<Admitted> {
     const { read } = this.#dependencies.prices();
     return this.#consume(read);
   }
 
   /**
-   * Charges the read price while `read` is already looking, and gives what it found. For reads that
-   * cost about as little as the charge itself: a caller who is refused (401, 429, 402) has one of
-   * them done in vain, and from then on none until a request of the key is accepted again.
+   * Charges the read price and runs `read` in parallel; returns the result of `read`. Only for
+   * reads that cost as little as the charge. If the charge is rejected (401, 429, 402), the read
+   * was in vain: further reads of the key start after their charge, until one is accepted.
    */
   async readWhileCharging<T>(read: () => Promise<T>): Promise<T> {
     const { key } = this.#request;
-    if (refusedKeys.has(key)) {
+    if (rejectedKeys.has(key)) {
       await this.read();
-      refusedKeys.delete(key);
+      rejectedKeys.delete(key);
       return read();
     }
     const found = read();
@@ -88,40 +93,40 @@ export class RequestCharge {
     try {
       await this.read();
     } catch (error) {
-      refusedKeys.add(key);
+      rejectedKeys.add(key);
       throw error;
     }
     return found;
   }
 
   /**
-   * Charges the read price, and only then throws `finding`: 429 and 402 come before what is wrong
-   * with the request, and 400, 404 and 409 cost the read price (decisions, 1.1 and 7.1).
+   * Charges the read price, then throws `error`: 429 and 402 come before 400, 404 and 409, which
+   * cost the read price (decisions, 1.1 and 7.1).
    */
-  async refuse(finding: ApiError): Promise<never> {
+  async reject(error: ApiError): Promise<never> {
     await this.read();
-    throw finding;
+    throw error;
   }
 
   /**
-   * Charges a change that is made within the request. Throws 401, 429, 402 or 500, and charges
-   * nothing then.
+   * Charges a change that is made within the request.
+   * @throws ApiError 401, 429, 402 or 500; nothing is charged then.
    */
   async change(): Promise<void> {
     await this.#consume(this.#dependencies.prices()[this.#request.contract.price]);
   }
 
   /**
-   * Throws what only the owner could find, after {@link change}: the price is given back, and
-   * the read price charged instead unless it is a 429 (decisions, 7.1). The request was admitted:
-   * neither its rate limit is counted again, nor is it refused for want of credits.
+   * Throws the owner's error after {@link change}: refunds the price, and charges the read price
+   * instead, except for a 429 (decisions, 7.1). The request was admitted already, so the rate limit
+   * does not count it again, and missing credits do not replace the error.
    */
-  async refuseChange(finding: ApiError): Promise<never> {
+  async rejectChange(error: ApiError): Promise<never> {
     const { admission, prices, clock } = this.#dependencies;
     const { key, operation, requestId, address } = this.#request;
     const { remaining } = await admission.refund({ key, operation, requestId, chargeId: this.#chargeId });
     this.#admitted = { charged: 0, remaining: remaining ?? this.#admitted?.remaining ?? 0 };
-    if (finding.status === TOO_MANY_REQUESTS) throw finding;
+    if (error.status === TOO_MANY_REQUESTS) throw error;
     const readPrice = prices().read;
     try {
       this.#admitted = await admission.admit({
@@ -134,48 +139,53 @@ export class RequestCharge {
         price: readPrice,
         readPrice,
       });
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
+    } catch (failure) {
+      if (!(failure instanceof ApiError)) throw failure;
     }
-    throw finding;
+    throw error;
   }
 
   /**
-   * Reserves what the commands of `claims` cost, each once; may be called again for the same
-   * claims. They are noted before: a failure at any later moment finds what is to be given back.
+   * Reserves the credits of `records`, once each; may be repeated with the same records. They are
+   * noted before the call, so that a failure at any later step can refund them.
    */
-  async reserve(claims: readonly NewRecord[], knownDuplicates: readonly boolean[]): Promise<Admitted> {
-    for (const { commandId } of claims) if (!this.#claims.has(commandId)) this.notPublished(commandId);
+  async reserve(records: readonly NewRecord[], knownDuplicates: readonly boolean[]): Promise<Admitted> {
+    for (const { commandId } of records) if (!this.#records.has(commandId)) this.notPublished(commandId);
     const admitted = await this.#dependencies.admission.admit({
-      ...this.#named(),
+      ...this.#admissionFields(),
       mode: "reserve",
       price: 0,
       readPrice: this.#dependencies.prices().read,
-      records: claims,
+      records,
       knownDuplicates,
     });
     this.#admitted = admitted;
     return admitted;
   }
 
-  /** From now on the command may be published: its reservation stays. */
+  /** The command may be published from now on: a refund keeps its reservation. */
   mayBePublished(commandId: string): void {
-    this.#claims.set(commandId, { mayBePublished: true });
+    this.#records.set(commandId, { mayBePublished: true });
   }
 
-  /** The command is certainly not published. */
+  /** The command is certainly not published: a refund releases its reservation. */
   notPublished(commandId: string): void {
-    this.#claims.set(commandId, { mayBePublished: false });
+    this.#records.set(commandId, { mayBePublished: false });
   }
 
   async #consume(price: number): Promise<Admitted> {
     const readPrice = this.#dependencies.prices().read;
-    const admitted = await this.#dependencies.admission.admit({ ...this.#named(), mode: "consume", price, readPrice });
+    const admitted = await this.#dependencies.admission.admit({
+      ...this.#admissionFields(),
+      mode: "consume",
+      price,
+      readPrice,
+    });
     this.#admitted = admitted;
     return admitted;
   }
 
-  #named() {
+  #admissionFields() {
     const { key, operation, requestId, address } = this.#request;
     return { key, operation, requestId, address, chargeId: this.#chargeId };
   }

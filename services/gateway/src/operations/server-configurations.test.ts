@@ -10,7 +10,7 @@ import {
 
 const SERVER_ID = "0b0f4f0e-5a4e-4c39-8a39-1d8f0a8f0a01";
 
-/** A server whose leverages the test sets, and how often they were asked for. */
+/** A server whose leverages the test sets, and the number of loads. */
 function fixture(): {
   configurations: ServerConfigurations;
   clock: TestClock;
@@ -38,7 +38,7 @@ function fixture(): {
 }
 
 describe("the leverages of a server", () => {
-  it("are asked for once within their time to live", async () => {
+  it("are loaded once within their time to live", async () => {
     const { configurations, clock, loads } = fixture();
     const answers = await Promise.all([100, 1, 100].map((value) => configurations.supportsLeverage(SERVER_ID, value)));
     expect(answers).toEqual([true, true, true]);
@@ -47,7 +47,7 @@ describe("the leverages of a server", () => {
     expect(loads()).toBe(1);
   });
 
-  it("are renewed in the background while they are used, and never used past their time to live", async () => {
+  it("are refreshed in the background while they are used, and not used after their time to live", async () => {
     const { configurations, clock, supported, loads } = fixture();
     await configurations.supportsLeverage(SERVER_ID, 100);
     clock.advance(CONFIGURATION_TTL_MS / 2);
@@ -58,14 +58,14 @@ describe("the leverages of a server", () => {
     expect(await configurations.supportsLeverage(SERVER_ID, 100)).toBe(false);
   });
 
-  it("are asked for again before one is refused: what was just added is there", async () => {
+  it("are loaded again before a leverage is rejected, so a new leverage is accepted at once", async () => {
     const { configurations, supported } = fixture();
     expect(await configurations.supportsLeverage(SERVER_ID, 7)).toBe(false);
     supported.push(7);
     expect(await configurations.supportsLeverage(SERVER_ID, 7)).toBe(true);
   });
 
-  it("are asked for again once they are forgotten, whatever was being asked before", async () => {
+  it("are loaded again after forget, also if a load was running", async () => {
     const { configurations, supported, loads } = fixture();
     const before = configurations.supportsLeverage(SERVER_ID, 100);
     configurations.forget(SERVER_ID);

@@ -2,83 +2,84 @@ import type { Server } from "@kapi/contracts";
 import type { Clock } from "@kapi/kernel";
 import { LRUCache } from "lru-cache";
 
-/** How old a remembered configuration may be when it is used. */
+/** Time to live of a cached configuration, in milliseconds. */
 export const CONFIGURATION_TTL_MS = 1_000;
-/** From this age on, its use starts a refresh in the background. */
+/** From this age on, a use starts a refresh in the background, in milliseconds. */
 const REFRESH_AFTER_MS = CONFIGURATION_TTL_MS / 2;
-/** Most servers remembered; the one asked for longest ago gives way. */
+/** Maximum number of cached servers; the least recently used one is evicted. */
 const MAX_SERVERS = 10_000;
 
 /**
- * What servers support, for checks before a command is queued; the worker that carries it out
- * checks again.
+ * Cache of the leverages of servers, for checks before a command is queued. The worker checks
+ * again.
  */
 export interface ServerConfigurations {
   /**
-   * Whether the server supports `leverage`. A no is never from memory: it was asked for just now.
+   * Whether the server supports `leverage`. `false` is never from the cache, but loaded by this
+   * call.
    */
   readonly supportsLeverage: (serverId: string, leverage: number) => Promise<boolean>;
   /**
-   * Makes the memory forget a server, after its configuration was changed; what is being asked for
-   * is not kept either.
+   * Removes a server from the cache, after a change of its configuration. The result of a running
+   * load is not cached either.
    */
   readonly forget: (serverId: string) => void;
 }
 
-interface Remembered {
+interface CachedConfiguration {
   readonly supported: ReadonlySet<number>;
   readonly atMs: number;
 }
 
-/** A question that the account service has not answered yet. */
-interface Question {
-  answer: Promise<Remembered> | undefined;
+/** A running load. Its identity shows whether `forget` was called meanwhile. */
+interface Load {
+  answer: Promise<CachedConfiguration> | undefined;
 }
 
 /**
- * Remembers each server's leverages for {@link CONFIGURATION_TTL_MS}; one `load` per server at a
- * time.
+ * Caches each server's leverages for {@link CONFIGURATION_TTL_MS}, with one concurrent `load` per
+ * server.
  */
 export function createServerConfigurations(
   load: (serverId: string) => Promise<Server>,
   clock: Clock,
 ): ServerConfigurations {
-  const remembered = new LRUCache<string, Remembered>({ max: MAX_SERVERS });
-  const underWay = new Map<string, Question>();
+  const cache = new LRUCache<string, CachedConfiguration>({ max: MAX_SERVERS });
+  const runningLoads = new Map<string, Load>();
 
-  const loadNow = async (serverId: string, question: Question): Promise<Remembered> => {
+  const loadAndCache = async (serverId: string, current: Load): Promise<CachedConfiguration> => {
     const atMs = clock.nowMs();
     try {
       const fresh = { supported: new Set((await load(serverId)).supportedLeverage), atMs };
-      if (underWay.get(serverId) === question) remembered.set(serverId, fresh);
+      if (runningLoads.get(serverId) === current) cache.set(serverId, fresh);
       return fresh;
     } finally {
-      if (underWay.get(serverId) === question) underWay.delete(serverId);
+      if (runningLoads.get(serverId) === current) runningLoads.delete(serverId);
     }
   };
-  const refresh = (serverId: string): Promise<Remembered> => {
-    const running = underWay.get(serverId);
+  const refresh = (serverId: string): Promise<CachedConfiguration> => {
+    const running = runningLoads.get(serverId);
     if (running?.answer !== undefined) return running.answer;
-    const question: Question = { answer: undefined };
-    underWay.set(serverId, question);
-    question.answer = loadNow(serverId, question);
-    return question.answer;
+    const current: Load = { answer: undefined };
+    runningLoads.set(serverId, current);
+    current.answer = loadAndCache(serverId, current);
+    return current.answer;
   };
   return {
     supportsLeverage: async (serverId, leverage) => {
-      const known = remembered.get(serverId);
+      const known = cache.get(serverId);
       const ageMs = known === undefined ? Infinity : clock.nowMs() - known.atMs;
       if (known?.supported.has(leverage) && ageMs < CONFIGURATION_TTL_MS) {
-        // A refresh that fails changes nothing: the next use after the TTL waits for one, and gets
-        // its error.
+        // An error of this refresh is ignored: the next use after the TTL loads again, and gets the
+        // error.
         if (ageMs >= REFRESH_AFTER_MS) refresh(serverId).catch(() => undefined);
         return true;
       }
       return (await refresh(serverId)).supported.has(leverage);
     },
     forget: (serverId) => {
-      remembered.delete(serverId);
-      underWay.delete(serverId);
+      cache.delete(serverId);
+      runningLoads.delete(serverId);
     },
   };
 }

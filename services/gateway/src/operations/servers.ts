@@ -3,9 +3,9 @@ import { ApiError } from "@kapi/http";
 
 import { callerOf, type OperationTable } from "./call.ts";
 import type { Dependencies } from "./dependencies.ts";
-import { Findings } from "./validate.ts";
+import { RequestValidator } from "./validate.ts";
 
-/** A server's configuration, which the account service owns. */
+/** Reads and updates of a server's configuration, which the account service owns. */
 export function serverOperations({
   accounts,
   configurations,
@@ -13,33 +13,34 @@ export function serverOperations({
   "getServerConfiguration" | "updateServerConfiguration"
 > {
   return {
-    /** The account service's bytes. */
+    /** The account service's response, unchanged. */
     getServerConfiguration: async (call) => {
-      const findings = new Findings();
-      const serverId = findings.serverId(call);
-      const error = findings.error();
-      if (error !== null) return call.charge.refuse(error);
+      const validator = new RequestValidator();
+      const serverId = validator.serverId(call);
+      const error = validator.error();
+      if (error !== null) return call.charge.reject(error);
       await call.charge.read();
-      return { status: 200, body: await accounts.configurationBytes(serverId) };
+      return { status: 200, body: await accounts.configurationResponse(serverId) };
     },
 
     /**
-     * Within the request, on the trading server too (decisions, 4.10). Whether the default leverage
-     * is among those that result is the owner's to say: 400 with its issues.
+     * Updates the configuration within the request, also on the trading server (decisions, 4.10).
+     * The owner checks that the resulting configuration supports the default leverage: else 400
+     * with its issues.
      */
     updateServerConfiguration: async (call) => {
-      const findings = new Findings();
-      const serverId = findings.serverId(call);
-      const body = findings.body(call, UpdateServerConfigurationBody);
-      const error = findings.error();
-      if (error !== null || body === null) return call.charge.refuse(error ?? new ApiError("VALIDATION_FAILED"));
+      const validator = new RequestValidator();
+      const serverId = validator.serverId(call);
+      const body = validator.body(call, UpdateServerConfigurationBody);
+      const error = validator.error();
+      if (error !== null || body === null) return call.charge.reject(error ?? new ApiError("VALIDATION_FAILED"));
       await call.charge.change();
       try {
         const changed = await accounts.changeConfiguration(serverId, body, callerOf(call));
         if ("body" in changed) return { status: 200, body: changed.body };
-        return await call.charge.refuseChange(new ApiError("VALIDATION_FAILED", { issues: changed.issues }));
+        return await call.charge.rejectChange(new ApiError("VALIDATION_FAILED", { issues: changed.issues }));
       } finally {
-        // Also after a failure: whether it was changed is not known then.
+        // Also after a failure: the configuration may be changed already.
         configurations.forget(serverId);
       }
     },

@@ -4,9 +4,9 @@ import { tooManyConcurrentRequests } from "@kapi/http";
 import type { OrganizationSlots } from "@kapi/kernel";
 
 /**
- * Takes a slot of the organization's share. Returns the function that gives it back.
- * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS (429, not billed) where the share is taken
- * (decisions, 1.7).
+ * Takes a slot of the organization's share. Returns the function that releases it.
+ * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS (429, not billed) if no slot is free (decisions,
+ * 1.7).
  */
 export function takeSlot(slots: OrganizationSlots, organizationId: string): () => void {
   const release = slots.take(organizationId);
@@ -14,8 +14,8 @@ export function takeSlot(slots: OrganizationSlots, organizationId: string): () =
   return release;
 }
 
-/** Gives the slot back when `read` has failed, or when the answer that it gave is over. */
-export async function untilRead<Body extends Buffer | Readable>(
+/** Calls `release` when `read` fails, or when the body that it returned is sent. */
+export async function holdUntilRead<Body extends Buffer | Readable>(
   release: () => void,
   read: () => Promise<Body>,
 ): Promise<Body> {

@@ -4,46 +4,46 @@ import type { z } from "zod";
 
 import type { Call } from "./call.ts";
 
-/** What of a request is checked. */
-type Checked = Pick<Call, "body" | "idempotencyKey" | "params" | "query" | "server">;
+/** The validated parts of a request. */
+type ValidatedParts = Pick<Call, "body" | "idempotencyKey" | "params" | "query" | "server">;
 
-/** Gathers everything that is wrong with a request, to be answered at once. */
-export class Findings {
+/** Validates the parts of a request and collects the issues of all of them for one response. */
+export class RequestValidator {
   readonly #issues: Issue[] = [];
-  #unreadable: ApiError | null = null;
+  #bodyError: ApiError | null = null;
 
-  /** The server that the path names, in lower case. Call only where the path names one. */
-  serverId(call: Checked): string {
-    return call.server?.serverId ?? this.#checked(Guid, call.params["serverId"], ["serverId"]) ?? "";
+  /** The server id of the path, in lower case. Only for paths with a server id. */
+  serverId(call: ValidatedParts): string {
+    return call.server?.serverId ?? this.#parsed(Guid, call.params["serverId"], ["serverId"]) ?? "";
   }
 
-  accountNumber(call: Checked): string {
-    return this.#checked(AccountNumber, call.params["accountNumber"], ["accountNumber"]) ?? "";
+  accountNumber(call: ValidatedParts): string {
+    return this.#parsed(AccountNumber, call.params["accountNumber"], ["accountNumber"]) ?? "";
   }
 
-  idempotencyKey(call: Checked): string {
-    return this.#checked(IdempotencyKey, call.idempotencyKey, ["Idempotency-Key"]) ?? "";
+  idempotencyKey(call: ValidatedParts): string {
+    return this.#parsed(IdempotencyKey, call.idempotencyKey, ["Idempotency-Key"]) ?? "";
   }
 
-  query<S extends z.ZodType>(call: Checked, schema: S): z.output<S> | null {
-    return this.#text(this.#checked(schema, call.query, []));
+  query<S extends z.ZodType>(call: ValidatedParts, schema: S): z.output<S> | null {
+    return this.#storable(this.#parsed(schema, call.query, []));
   }
 
-  body<S extends z.ZodType>(call: Checked, schema: S): z.output<S> | null {
+  body<S extends z.ZodType>(call: ValidatedParts, schema: S): z.output<S> | null {
     if (call.body instanceof ApiError) {
-      this.#unreadable = call.body;
+      this.#bodyError = call.body;
       return null;
     }
-    return this.#text(this.#checked(schema, call.body, []));
+    return this.#storable(this.#parsed(schema, call.body, []));
   }
 
-  /** What is to be answered, or null where nothing is wrong. */
+  /** The error of a malformed body, else the error with all issues; null if there are none. */
   error(): ApiError | null {
-    if (this.#unreadable !== null) return this.#unreadable;
+    if (this.#bodyError !== null) return this.#bodyError;
     return this.#issues.length > 0 ? new ApiError("VALIDATION_FAILED", { issues: this.#issues }) : null;
   }
 
-  #checked<S extends z.ZodType>(schema: S, value: unknown, path: (string | number)[]): z.output<S> | null {
+  #parsed<S extends z.ZodType>(schema: S, value: unknown, path: (string | number)[]): z.output<S> | null {
     const parsed = schema.safeParse(value);
     if (parsed.success) return parsed.data;
     this.#issues.push(...issuesOf(parsed.error, path));
@@ -51,11 +51,10 @@ export class Findings {
   }
 
   /**
-   * U+0000 and halves of surrogate pairs are text to JSON, but to no database; found here, no
-   * service meets them.
+   * JSON allows U+0000 and unpaired surrogates in text, but PostgreSQL does not.
    */
-  #text<T>(value: T | null): T | null {
-    const bad = unfitTextIn(value, []);
+  #storable<T>(value: T | null): T | null {
+    const bad = unstorableTextIn(value, []);
     for (const path of bad.slice(0, MAX_ISSUES)) {
       this.#issues.push({ path, code: "invalid_format", message: "must be well-formed text without U+0000" });
     }
@@ -64,18 +63,19 @@ export class Findings {
 }
 
 /**
- * Where in a value, as its schema gives it, text stands that cannot be stored; no schema gives one
- * that is deep.
+ * The paths of text that cannot be stored, in a parsed value. Recursion is safe: no schema allows
+ * deep nesting.
  */
-function unfitTextIn(value: unknown, path: readonly (string | number)[]): (readonly (string | number)[])[] {
+function unstorableTextIn(value: unknown, path: readonly (string | number)[]): (readonly (string | number)[])[] {
   if (typeof value === "string") return value.isWellFormed() && !value.includes("\u0000") ? [] : [path];
   if (value === null || typeof value !== "object") return [];
-  if (Array.isArray(value)) return value.flatMap((member, index) => unfitTextIn(member, [...path, index]));
-  return Object.entries(value).flatMap(([name, member]) => unfitTextIn(member, [...path, name]));
+  if (Array.isArray(value)) return value.flatMap((member, index) => unstorableTextIn(member, [...path, index]));
+  return Object.entries(value).flatMap(([name, member]) => unstorableTextIn(member, [...path, name]));
 }
 
 /**
- * 404 for an own server that was removed, where the operation lists that status (decisions, 1.1).
+ * 404 for a removed server of the organization; for operations that have this status (decisions,
+ * 1.1).
  */
 export function removedServer(call: Pick<Call, "server">): ApiError | null {
   return call.server?.status === "removed" ? new ApiError("SERVER_NOT_FOUND") : null;

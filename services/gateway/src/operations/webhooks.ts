@@ -5,9 +5,12 @@ import { isUuid } from "@kapi/kernel";
 import type { Webhooks } from "../domain/ports.ts";
 import { type Call, callerOf, type Operation, type OperationTable } from "./call.ts";
 import type { Dependencies } from "./dependencies.ts";
-import { Findings } from "./validate.ts";
+import { RequestValidator } from "./validate.ts";
 
-/** Endpoints, deliveries and the feed of events: each is one route of the webhooks service. */
+/**
+ * Webhook endpoints, deliveries and the event feed: each operation is one route of the webhooks
+ * service.
+ */
 export function webhookOperations({
   webhooks,
 }: Pick<Dependencies, "webhooks">): OperationTable<
@@ -39,16 +42,16 @@ export function webhookOperations({
 }
 
 /**
- * The webhooks service's bytes, or its refusal, which costs the read price, a 429 nothing
- * (decisions, 7.1). Malformed ids in the path are 404, as a command's is.
+ * The webhooks service's response, unchanged, or its rejection. A rejection costs the read price, a
+ * 429 nothing (decisions, 7.1). Malformed ids in the path are 404.
  */
 function forward(webhooks: Webhooks, route: InternalRoute): Operation {
   return async (call) => {
-    const findings = new Findings();
-    const query = route.query === undefined ? undefined : findings.query(call, route.query);
-    const body = route.body === undefined ? undefined : findings.body(call, route.body);
-    const error = findings.error() ?? unknownId(call);
-    if (error !== null) return call.charge.refuse(error);
+    const validator = new RequestValidator();
+    const query = route.query === undefined ? undefined : validator.query(call, route.query);
+    const body = route.body === undefined ? undefined : validator.body(call, route.body);
+    const error = validator.error() ?? unknownId(call);
+    if (error !== null) return call.charge.reject(error);
     await call.charge.change();
     const answer = await webhooks(call.key.organizationId, {
       route,
@@ -57,7 +60,7 @@ function forward(webhooks: Webhooks, route: InternalRoute): Operation {
       ...(body === undefined ? {} : { body }),
       caller: callerOf(call),
     });
-    if ("refusal" in answer) return call.charge.refuseChange(answer.refusal);
+    if ("rejection" in answer) return call.charge.rejectChange(answer.rejection);
     return { status: route.success ?? 200, body: answer.body };
   };
 }
@@ -70,7 +73,9 @@ function unknownId({ params }: Call): ApiError | null {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A checked query as it stands in an address: lists with commas, what is not given left out. */
+/**
+ * A parsed query as texts for the URL: lists are joined by commas, undefined values are left out.
+ */
 function textsOf(query: Fields): Record<string, string> {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));

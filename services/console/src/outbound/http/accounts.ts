@@ -11,9 +11,9 @@ import {
   callRoute,
   callRouteRaw,
   type InternalClient,
-  issuesOfRefusal,
+  issuesFromResponse,
   tooManyConcurrentRequests,
-  unexpected,
+  unexpectedStatus,
 } from "@kapi/http";
 
 import type { Accounts, ServerOverview } from "../../domain/ports.ts";
@@ -45,9 +45,9 @@ export function accountsOver(client: InternalClient): Accounts {
       const options = { timeoutMs: CHANGE_TIMEOUT_MS, headers: callerHeaders(by) };
       const response = await callRouteRaw(client, updateServerConfiguration, asked, options);
       if (response.status === OK) return null;
-      const issues = issuesOfRefusal(response);
+      const issues = issuesFromResponse(response);
       if (issues !== null) return issues;
-      throw unexpected(pathOf(updateServerConfiguration, asked), response.status);
+      throw unexpectedStatus(pathOf(updateServerConfiguration, asked), response.status);
     },
     list: (serverId, query) => bytesOf(client, ACCOUNT_ROUTES.listTradingAccounts, { params: { serverId }, query }),
     details: (serverId, accountNumber) =>
@@ -75,5 +75,5 @@ async function bytesOf<R extends InternalRoute>(
   if (status === OK) return body;
   if (status === NOT_FOUND) return null;
   if (status === TOO_MANY_REQUESTS) throw tooManyConcurrentRequests();
-  throw unexpected(pathOf(route, asked), status);
+  throw unexpectedStatus(pathOf(route, asked), status);
 }

@@ -1,5 +1,5 @@
 import { COMMAND_STATUS_ROUTES, pathOf } from "@kapi/contracts";
-import { callRouteRaw, DependencyError, type InternalClient, streamRoute, unexpected } from "@kapi/http";
+import { callRouteRaw, DependencyError, type InternalClient, streamRoute, unexpectedStatus } from "@kapi/http";
 
 import type { Commands } from "../../domain/ports.ts";
 
@@ -16,16 +16,16 @@ export function commandsOver(client: InternalClient): Commands {
       const asked = { params: { serverId }, query: { organizationId, ...query } };
       const { status, body } = await callRouteRaw(client, listCommands, asked);
       if (status === OK) return body;
-      if (status !== CONTENT_TOO_LARGE) throw unexpected(path, status);
+      if (status !== CONTENT_TOO_LARGE) throw unexpectedStatus(path, status);
       const stream = await streamRoute(client, streamCommands, asked);
       if (stream.status === OK) return stream.body;
       stream.body.destroy();
-      throw unexpected(path, stream.status);
+      throw unexpectedStatus(path, stream.status);
     },
     read: async (organizationId, commandId) => {
       const asked = { body: { reads: [{ organizationId, commandId }] } };
       const { status, body } = await callRouteRaw(client, readCommands, asked, { repeatable: true });
-      if (status !== OK) throw unexpected(readCommands.path, status);
+      if (status !== OK) throw unexpectedStatus(readCommands.path, status);
       // One line per requested id; empty: no such command.
       const end = body.indexOf(LINE_FEED);
       if (end < 0) throw new DependencyError("command-status answered no line");

@@ -16,8 +16,8 @@ import {
   type CallOptions,
   DependencyError,
   type InternalClient,
-  refusalOf,
-  unexpected,
+  errorFromResponse,
+  unexpectedStatus,
 } from "@kapi/http";
 import type { z } from "zod";
 
@@ -122,8 +122,8 @@ async function bytesOf<R extends InternalRoute>(
   const { status, body } = response;
   const path = pathOf(route, asked);
   // This service was not authenticated: the person need not sign in again.
-  if (status === UNAUTHORIZED) throw unexpected(path, status);
-  if (status >= CLIENT_ERRORS_FROM) throw refusalOf(path, response);
+  if (status === UNAUTHORIZED) throw unexpectedStatus(path, status);
+  if (status >= CLIENT_ERRORS_FROM) throw errorFromResponse(path, response);
   return body;
 }
 

@@ -1,5 +1,5 @@
 import { pathOf } from "@kapi/contracts";
-import { callerHeaders, callRouteRaw, type InternalClient, refusalOf } from "@kapi/http";
+import { callerHeaders, callRouteRaw, type InternalClient, errorFromResponse } from "@kapi/http";
 
 import type { Webhooks } from "../../domain/ports.ts";
 
@@ -14,6 +14,8 @@ export function webhooksOver(client: InternalClient): Webhooks {
     const options = { timeoutMs: TIMEOUT_MS, headers: callerHeaders(caller) };
     const response = await callRouteRaw(client, route, asked, options);
     const { status, body } = response;
-    return status < CLIENT_ERRORS_FROM ? { status, body } : { rejection: refusalOf(pathOf(route, asked), response) };
+    return status < CLIENT_ERRORS_FROM
+      ? { status, body }
+      : { rejection: errorFromResponse(pathOf(route, asked), response) };
   };
 }

@@ -8,13 +8,13 @@ import { describe, expect, it } from "vitest";
 
 import type { Operation } from "../../operations/call.ts";
 import { registerReference } from "./reference.ts";
-import { refuseOtherMethods } from "./refused-methods.ts";
-import { registerRoutes, type RouteNeeds } from "./routes.ts";
+import { rejectOtherMethods } from "./other-methods.ts";
+import { registerRoutes, type RouteDependencies } from "./routes.ts";
 
 const logger = createLogger({ service: "test", level: "error" });
 
 /**
- * The gateway's routes before nothing: no request of these tests comes as far as what they need.
+ * The gateway's routes without dependencies: no request of these tests uses one.
  */
 function gateway(onRoute: (method: string, url: string) => void) {
   const app = createHttpServer({ logger, health: new Health(), bodyErrors: "when-parsed" });
@@ -22,9 +22,9 @@ function gateway(onRoute: (method: string, url: string) => void) {
     for (const each of [method].flat()) onRoute(each, url);
   });
   const unused = (): never => {
-    throw new Error("no request comes here");
+    throw new Error("no request uses this dependency");
   };
-  const needs: RouteNeeds = {
+  const dependencies: RouteDependencies = {
     directory: { key: () => undefined, server: () => undefined, prices: unused },
     admission: { admit: unused, refund: unused },
     refunds: { add: unused },
@@ -35,12 +35,12 @@ function gateway(onRoute: (method: string, url: string) => void) {
     maxStreamMs: 1,
   };
   const operations = Object.fromEntries(Object.keys(OPERATIONS).map((id) => [id, unused]));
-  registerRoutes(app, needs, operations as unknown as Record<OperationId, Operation>);
+  registerRoutes(app, dependencies, operations as unknown as Record<OperationId, Operation>);
   return app;
 }
 
 describe("the reference", () => {
-  it("has every route below /api, and every path of it is a route", async () => {
+  it("describes exactly the routes below /api", async () => {
     const routes: string[] = [];
     const app = gateway((method, url) => routes.push(`${method} ${url.replaceAll(/:(\w+)/g, "{$1}")}`));
     await app.ready();
@@ -50,7 +50,7 @@ describe("the reference", () => {
     expect(routes.filter((route) => route.includes(" /api/")).toSorted()).toEqual(described.toSorted());
   });
 
-  it("is answered 304 to who has it already", async () => {
+  it("is 304 for a current copy", async () => {
     const app = gateway(() => undefined);
     registerReference(app);
     for (const url of ["/openapi.json", "/asyncapi.json", "/docs/js/scalar.js"]) {
@@ -61,7 +61,7 @@ describe("the reference", () => {
     }
   });
 
-  it("has the document of the live stream too, and its page links there", async () => {
+  it("has the AsyncAPI document, and its page links to it", async () => {
     const app = gateway(() => undefined);
     registerReference(app);
     const answer = await app.inject("/asyncapi.json");
@@ -70,7 +70,7 @@ describe("the reference", () => {
     expect(JSON.stringify(openApiDocument()["info"])).toContain("](/asyncapi.json)");
   });
 
-  it("has a page whose only scripts are its own", async () => {
+  it("has a page with only its own scripts", async () => {
     const app = gateway(() => undefined);
     registerReference(app);
     const page = await app.inject("/docs/");
@@ -82,9 +82,9 @@ describe("the reference", () => {
   });
 });
 
-it("a path refuses every method that it does not have, and names those that it has", async () => {
+it("a path responds 405 with Allow to every method that it does not have", async () => {
   const app = gateway(() => undefined);
-  refuseOtherMethods(app);
+  rejectOtherMethods(app);
   for (const method of ["GET", "HEAD", "PUT", "OPTIONS"] as const) {
     const url = "/api/v1/management/servers/x/accounts/1000/enable";
     const answer = await app.inject({ method, url });

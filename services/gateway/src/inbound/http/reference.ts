@@ -1,8 +1,8 @@
 /**
- * The API's own description: the OpenAPI document at `/openapi.json`, a page to read it at `/docs`,
- * and the AsyncAPI document of the live stream at `/asyncapi.json`, to which the page links. All
- * are free, need no key and are the same in every process. The page is whole: it loads nothing from
- * other origins, and its Content-Security-Policy would not let it.
+ * The API reference: the OpenAPI document at `/openapi.json`, a page with it at `/docs`, and the
+ * AsyncAPI document of the live stream at `/asyncapi.json`, to which the page links. All are free,
+ * need no key and are equal in every process. The page loads nothing from other origins; its
+ * Content-Security-Policy forbids it.
  */
 import { createHash, randomBytes } from "node:crypto";
 
@@ -16,7 +16,7 @@ const LIVE_DOCUMENT_PATH = "/asyncapi.json";
 const PAGE_PATH = "/docs";
 const NOT_MODIFIED = 304;
 const NONCE_BYTES = 16;
-/** How long a browser may keep a copy before it asks whether that is still right, in seconds. */
+/** How long a browser may use its copy before it revalidates it, in seconds. */
 const MAX_AGE_S = 300;
 
 /** Serves the documents and the page. */
@@ -27,7 +27,7 @@ export function registerReference(app: FastifyInstance): void {
   app.register(apiReference, { ...pageOptions(nonce), hooks: { onRequest: guardPage(nonce, tag) } });
 }
 
-/** Serves a document; its entity tag. */
+/** Serves a document. Returns its entity tag. */
 function registerDocument(app: FastifyInstance, path: string, document: object): string {
   const bytes = Buffer.from(`${JSON.stringify(document)}\n`);
   const tag = entityTag(bytes);
@@ -39,8 +39,7 @@ function registerDocument(app: FastifyInstance, path: string, document: object):
 }
 
 /**
- * The page shows what the document holds and nothing to send requests with: keys do not belong in a
- * browser.
+ * The page cannot send requests: management keys do not belong in a browser.
  */
 function pageOptions(nonce: string): FastifyApiReferenceOptions {
   return {
@@ -49,8 +48,7 @@ function pageOptions(nonce: string): FastifyApiReferenceOptions {
       url: DOCUMENT_PATH,
       pageTitle: "Trading account management API",
       nonce,
-      // Samples show the address that the page was read from. Runs in the browser, from its source
-      // text.
+      // Samples show the origin of the page. The source text of this function runs in the browser.
       customFetch: originInSamples(),
       theme: "default",
       layout: "modern",
@@ -83,7 +81,7 @@ function guardPage(nonce: string, documentTag: string) {
   const policy = [
     "default-src 'none'",
     `script-src 'self' 'nonce-${nonce}'`,
-    // The page writes styles of its own while it runs.
+    // The page adds inline styles.
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data:",
     "font-src 'self' data:",
@@ -92,7 +90,7 @@ function guardPage(nonce: string, documentTag: string) {
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join("; ");
-  // The script and the document change with a release only.
+  // The script changes only with a release, as the document does.
   const scriptTag = documentTag.replace(/"$/, '-page"');
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     reply
@@ -105,7 +103,7 @@ function guardPage(nonce: string, documentTag: string) {
 }
 
 /**
- * Sets what a browser needs to keep its copy, and answers 304 where it has the right one already.
+ * Sets the cache headers. Responds 304 and returns true if the browser's copy is current.
  */
 function answeredFromCache(request: FastifyRequest, reply: FastifyReply, tag: string): boolean {
   reply.header("etag", tag).header("cache-control", `public, max-age=${MAX_AGE_S}`);

@@ -26,86 +26,85 @@ import { RequestCharge } from "../../operations/request-charge.ts";
 
 const CALLER = "caller";
 const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
-const NOTHING = "0";
+const NO_CREDITS = "0";
 const UNAUTHORIZED = 401;
 const TOO_MANY_REQUESTS = 429;
-/** What a key that is limited to some servers lacks. */
+/** Error text for a key that is limited to servers. */
 const ALL_SERVERS_TEXT = "Missing server access: all servers of the organization";
 
-/** Who calls, and the server that the path names. */
+/** The key of the caller, and the server of the path. */
 interface Caller {
   readonly key: KeyEntry;
   readonly server: ServerEntry | undefined;
 }
 
-export interface RouteNeeds {
+export interface RouteDependencies {
   readonly directory: Pick<Directory, "key" | "server" | "prices">;
   readonly admission: Pick<Admission, "admit" | "refund">;
   readonly refunds: RepeatedRefunds;
   readonly wallets: Wallets;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether this process is about to end, and may cut answers that are not over by then. */
+  /** Whether this process is stopping, and may close streamed responses. */
   readonly isStopping: () => boolean;
-  /** Longest time of a streamed answer, in milliseconds. */
+  /** Maximum duration of a streamed response, in milliseconds. */
   readonly maxStreamMs: number;
 }
 
 /**
- * Serves every operation of the contract. Each route's functions are made once; a request makes
- * none.
+ * Serves every operation of the contract. The functions of a route are created once, not per
+ * request.
  */
 export function registerRoutes(
   app: FastifyInstance,
-  needs: RouteNeeds,
+  dependencies: RouteDependencies,
   operations: Readonly<Record<OperationId, Operation>>,
 ): void {
   app.decorateRequest(CALLER, null);
   app.addHook("onRequest", (_request, reply, done) => {
-    // What is available is shown by those answers alone for which a wallet was looked at.
-    reply.header(HEADERS.creditsCharged, NOTHING);
+    // `X-Credits-Remaining` is set only by responses whose wallet was read.
+    reply.header(HEADERS.creditsCharged, NO_CREDITS);
     done();
   });
   for (const [operation, contract] of Object.entries(OPERATIONS) as [OperationId, OperationContract][]) {
-    registerRoute(app, needs, operation, contract, operations[operation]);
+    registerRoute(app, dependencies, operation, contract, operations[operation]);
   }
 }
 
 function registerRoute(
   app: FastifyInstance,
-  needs: RouteNeeds,
+  dependencies: RouteDependencies,
   operation: OperationId,
   contract: OperationContract,
-  work: Operation,
+  run: Operation,
 ): void {
   app.route({
     method: contract.method,
     url: contract.path,
     config: { operation },
-    // Before the body is read: a caller who is not known is not listened to.
-    onRequest: (request, reply) => admitCaller(needs, contract, request, reply),
+    // Before the body is read, so that an unknown caller's body is not.
+    onRequest: (request, reply) => admitCaller(dependencies, contract, request, reply),
     handler: async (request, reply) => {
-      const call = fromRequest(needs, operation, contract, request, reply);
+      const call = fromRequest(dependencies, operation, contract, request, reply);
       let answer: Answer;
       try {
-        answer = await work(call);
+        answer = await run(call);
       } catch (error) {
-        await settleFailure(needs, call, error, reply);
+        await settleFailure(dependencies, call, error, reply);
         throw error;
       }
-      if (answer.body instanceof Readable) watchStream(needs, call, answer.body);
+      if (answer.body instanceof Readable) watchStream(dependencies, call, answer.body);
       return toReply(call, answer, reply);
     },
   });
 }
 
 /**
- * 401, then 403 for the scope, then 403 for the server, all from memory. A path that names no UUID
- * leaves the server out here and is 400 later. A refusal shows what the caller's organization has
- * left, where that can be known.
+ * Checks in memory: 401, then 403 for the scope, then 403 for the server. A malformed server id is
+ * 400 later. A 403 has the organization's remaining credits, if Redis is available.
  */
 async function admitCaller(
-  { directory, clock, wallets }: RouteNeeds,
+  { directory, clock, wallets }: RouteDependencies,
   contract: OperationContract,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -126,7 +125,7 @@ async function admitCaller(
 }
 
 function fromRequest(
-  { admission, directory, clock }: RouteNeeds,
+  { admission, directory, clock }: RouteDependencies,
   operation: OperationId,
   contract: OperationContract,
   request: FastifyRequest,
@@ -159,54 +158,59 @@ function toReply(call: Call, { status, body, replayed }: Answer, reply: FastifyR
 }
 
 /**
- * Sets the credit headers of an error. 429 and 5xx cost nothing: what was consumed for it is given
- * back, and what was reserved for a command that was not published (decisions, 7.1).
+ * Sets the credit headers of an error. 429 and 5xx cost nothing: consumed credits are refunded, and
+ * so are credits reserved for a command that was not published (decisions, 7.1).
  */
-async function settleFailure(needs: RouteNeeds, call: Call, error: unknown, reply: FastifyReply): Promise<void> {
+async function settleFailure(
+  dependencies: RouteDependencies,
+  call: Call,
+  error: unknown,
+  reply: FastifyReply,
+): Promise<void> {
   const status = error instanceof ApiError ? error.status : 500;
   const { admitted } = call.charge;
   let charged = admitted?.charged ?? 0;
   let remaining: number | null = admitted?.remaining ?? null;
   if (status >= 500 || status === TOO_MANY_REQUESTS) {
-    // Redis did not answer just now: nobody waits for it a second time.
-    if (error instanceof ChargeUnknown) needs.refunds.add(call.charge.refundRequest());
-    else if (call.charge.isRefundable) remaining = (await refund(needs, call)) ?? remaining;
+    // Redis has just not answered: refund in the background, without waiting for Redis again.
+    if (error instanceof ChargeUnknown) dependencies.refunds.add(call.charge.refundRequest());
+    else if (call.charge.isRefundable) remaining = (await refund(dependencies, call)) ?? remaining;
     charged = 0;
   }
-  // A key that was revoked just now is answered as an unknown one (decisions, 12).
-  if (status !== UNAUTHORIZED) remaining ??= await needs.wallets.available(call.key.organizationId);
+  // A revoked key gets the response of an unknown key (decisions, 12).
+  if (status !== UNAUTHORIZED) remaining ??= await dependencies.wallets.available(call.key.organizationId);
   reply.header(HEADERS.creditsCharged, String(charged));
   showRemaining(reply, remaining);
 }
 
-/** Null: not known, and not shown (decisions, 1.6). */
+/** Null: unknown, so the header is left out (decisions, 1.6). */
 function showRemaining(reply: FastifyReply, credits: number | null): void {
   if (credits !== null) reply.header(HEADERS.creditsRemaining, String(credits));
 }
 
 /**
- * What is available after it; null where that is not known. A refund that fails is made again in
- * the background.
+ * Refunds the request. Returns the available credits, or null if unknown. A failed refund is
+ * repeated in the background.
  */
-async function refund({ admission, refunds, logger }: RouteNeeds, call: Call): Promise<number | null> {
+async function refund({ admission, refunds, logger }: RouteDependencies, call: Call): Promise<number | null> {
   const wanted = call.charge.refundRequest();
   try {
     return (await admission.refund(wanted)).remaining;
   } catch (error) {
     const { requestId, chargeId, operation } = wanted;
-    logger.warn({ err: error, requestId, chargeId, operation }, "the refund of a failed request is tried again");
+    logger.warn({ err: error, requestId, chargeId, operation }, "a refund failed and is repeated in the background");
     refunds.add(wanted);
     return null;
   }
 }
 
 /**
- * Ends a streamed answer at its deadline. An answer that its owner, or the stop of this process,
- * breaks off was no answer: it is given back. One that its caller leaves, or reads for too long, is
- * charged as a read (decisions, 1.7).
+ * Ends a streamed response at its deadline. A response that its owner, or the stop of this process,
+ * interrupts is refunded. A response whose caller disconnects, or reads for too long, is charged as
+ * a read (decisions, 1.7).
  */
-function watchStream(needs: RouteNeeds, call: Call, body: Readable): void {
-  const { logger, isStopping, maxStreamMs } = needs;
+function watchStream(dependencies: RouteDependencies, call: Call, body: Readable): void {
+  const { logger, isStopping, maxStreamMs } = dependencies;
   const { requestId } = call;
   let isLate = false;
   const deadline = setTimeout(() => {
@@ -216,12 +220,15 @@ function watchStream(needs: RouteNeeds, call: Call, body: Readable): void {
   body.once("close", () => clearTimeout(deadline));
   body.once("error", (error) => {
     if (isLate) {
-      logger.warn({ requestId }, `an answer was cut: its caller was still reading after ${maxStreamMs} ms`);
+      logger.warn(
+        { requestId },
+        `a streamed response was closed: its caller was still reading after ${maxStreamMs} ms`,
+      );
       return;
     }
     if (call.connection.destroyed && !isStopping()) return;
-    logger.warn({ err: error, requestId }, "an answer broke off");
-    void refund(needs, call);
+    logger.warn({ err: error, requestId }, "a streamed response was interrupted");
+    void refund(dependencies, call);
   });
 }
 

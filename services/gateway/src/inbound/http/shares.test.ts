@@ -23,20 +23,20 @@ import { createAccounts } from "../../outbound/http/accounts.ts";
 import { createCommandStatus } from "../../outbound/http/command-status.ts";
 import { registerRoutes } from "./routes.ts";
 
-/** Most lists, and most waits, of an organization at once in these tests. */
+/** Maximum number of concurrent lists, and of waits, of an organization in these tests. */
 const SHARE = 2;
-/** Longest time of a streamed answer in these tests. */
+/** Maximum duration of a streamed response in these tests, in milliseconds. */
 const MAX_STREAM_MS = 1_000;
 /**
- * On a busy machine, too, what ends at once has ended by then; below a slice of a wait, which is 5
- * s.
+ * Time limit for changes that should be immediate, also on a busy machine, in milliseconds. Below
+ * the 5 s of one wait call.
  */
-const STILL_MS = 4_500;
+const SOON_MS = 4_500;
 const JSON_HEADERS = { "content-type": "application/json" };
 const CHUNK = Buffer.alloc(64 * 1024, " ");
 
-/** An owner's side of a request: what was asked, and whether the gateway is still there. */
-interface Asked {
+/** A request that the owner received, and whether its connection is open. */
+interface OwnerRequest {
   readonly path: string;
   readonly response: ServerResponse;
   isOpen: boolean;
@@ -51,7 +51,7 @@ interface Organization {
 let scope: Scope;
 let owner: Server;
 let ownerUrl: string;
-let asked: Asked[];
+let ownerRequests: OwnerRequest[];
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
 let url: string;
 let one: Organization;
@@ -70,10 +70,10 @@ beforeEach(async () => {
   admit.mockReset().mockResolvedValue({ charged: 1, remaining: 99 } as unknown as Admitted);
   refund.mockReset().mockResolvedValue({ credits: 1, remaining: 100 });
   [one, other] = [organization(), organization()];
-  asked = [];
+  ownerRequests = [];
   owner = createServer((request, response) => {
-    const entry: Asked = { path: String(request.url), response, isOpen: true };
-    asked.push(entry);
+    const entry: OwnerRequest = { path: String(request.url), response, isOpen: true };
+    ownerRequests.push(entry);
     response.once("close", () => {
       entry.isOpen = false;
     });
@@ -92,7 +92,7 @@ afterEach(async () => {
   await scope.stop();
 });
 
-/** The gateway's routes before an owner that stands for all services; no other server is needed. */
+/** Starts the gateway's routes with one stand-in for all services. */
 async function startGateway(): Promise<string> {
   const client = (organizationShare?: OrganizationShare): Promise<InternalClient> => {
     const options = { baseUrl: ownerUrl, credentials: {}, timeoutMs: 3_000 };
@@ -129,7 +129,7 @@ async function startGateway(): Promise<string> {
   } as unknown as Dependencies;
   const app = createHttpServer({ logger, health: new Health(), bodyErrors: "when-parsed" });
   const wallets = { available: () => Promise.resolve(100) };
-  const routeNeeds = {
+  const routeDependencies = {
     directory,
     admission: { admit, refund },
     refunds: { add: () => undefined },
@@ -139,14 +139,14 @@ async function startGateway(): Promise<string> {
     isStopping: () => false,
     maxStreamMs: MAX_STREAM_MS,
   } as unknown as Parameters<typeof registerRoutes>[1];
-  registerRoutes(app, routeNeeds, createOperations(dependencies));
+  registerRoutes(app, routeDependencies, createOperations(dependencies));
   return (await scope.start("http", () => listen(app, { host: "127.0.0.1", port: 0 }))).url;
 }
 
 const listPath = ({ server }: Organization): string => `/api/v1/management/servers/${server.serverId}/accounts`;
 const authorization = ({ managementKey }: Organization): string => `Management ${managementKey}`;
 
-/** An answer whose body is not read on: what a slow reader holds open. */
+/** Opens a response without reading its body, like a slow reader. */
 async function open(of: Organization, path: string): Promise<IncomingMessage> {
   const request = get(`${url}${path}`, { headers: { authorization: authorization(of) }, agent: false });
   const [response] = (await once(request, "response")) as [IncomingMessage];
@@ -158,7 +158,7 @@ function call(of: Organization, path: string): Promise<Response> {
   return fetch(`${url}${path}`, { headers: { authorization: authorization(of) } });
 }
 
-/** Writes without end, as fast as the gateway takes it. */
+/** Writes without end, as fast as the gateway reads. */
 function endless(_request: IncomingMessage, response: ServerResponse): void {
   response.writeHead(200, JSON_HEADERS);
   const more = (): void => {
@@ -167,8 +167,8 @@ function endless(_request: IncomingMessage, response: ServerResponse): void {
   more();
 }
 
-const openAtOwner = (): number => asked.filter(({ isOpen }) => isOpen).length;
-const gone = (): Promise<unknown> => expect.poll(openAtOwner, { timeout: STILL_MS }).toBe(0);
+const openAtOwner = (): number => ownerRequests.filter(({ isOpen }) => isOpen).length;
+const closedAtOwner = (): Promise<unknown> => expect.poll(openAtOwner, { timeout: SOON_MS }).toBe(0);
 
 async function expectTooMany(refused: Response): Promise<void> {
   expect(refused.status).toBe(429);
@@ -179,32 +179,32 @@ async function expectTooMany(refused: Response): Promise<void> {
 }
 
 describe("a streamed list", () => {
-  it("is charged as a read where the caller leaves in the middle", async () => {
+  it("is charged as a read if the caller disconnects during the response", async () => {
     answer = endless;
     const response = await open(one, listPath(one));
     await once(response, "readable");
     response.destroy();
-    await gone();
+    await closedAtOwner();
     expect(admit).toHaveBeenCalledOnce();
     expect(refund).not.toHaveBeenCalled();
   });
 
-  it("is charged as a read where the caller leaves before its first byte", async () => {
+  it("is charged as a read if the caller disconnects before the first byte", async () => {
     const heads: (() => void)[] = [];
     answer = (request, response) => void heads.push(() => endless(request, response));
     const request = get(`${url}${listPath(one)}`, { headers: { authorization: authorization(one) }, agent: false });
     request.on("error", () => undefined);
-    await expect.poll(() => heads.length, { timeout: STILL_MS }).toBe(1);
+    await expect.poll(() => heads.length, { timeout: SOON_MS }).toBe(1);
     const closed = new Promise((resolve) => request.once("close", resolve));
     request.destroy();
     await closed;
     for (const head of heads) head();
-    await gone();
+    await closedAtOwner();
     expect(admit).toHaveBeenCalledOnce();
     expect(refund).not.toHaveBeenCalled();
   });
 
-  it("costs nothing where its owner breaks it off", async () => {
+  it("costs nothing if its owner interrupts it", async () => {
     answer = (_request, response) => {
       response.writeHead(200, JSON_HEADERS).write(CHUNK, () => response.destroy());
     };
@@ -212,22 +212,22 @@ describe("a streamed list", () => {
     expect(refund).toHaveBeenCalledOnce();
   });
 
-  it("ends when its reader takes longer than the total deadline, however few bytes it takes meanwhile", async () => {
+  it("ends at the total deadline, also while its reader reads slowly", async () => {
     answer = endless;
     const response = await open(one, listPath(one));
     const closed = new Promise((resolve) => response.once("close", resolve));
     const startedMs = Date.now();
     const trickle = setInterval(() => response.read(10), 50);
-    await gone();
+    await closedAtOwner();
     clearInterval(trickle);
-    expect(Date.now() - startedMs).toBeLessThan(STILL_MS);
+    expect(Date.now() - startedMs).toBeLessThan(SOON_MS);
     response.resume();
     await closed;
     expect(response.complete).toBe(false);
     expect(refund).not.toHaveBeenCalled();
   });
 
-  it("of one organization takes its share at most: one more is 429 and free; others and its other reads go on", async () => {
+  it("is 429 and free above the organization's share; other organizations and other reads are not affected", async () => {
     answer = endless;
     const slow = await Promise.all(Array.from({ length: SHARE }, () => open(one, listPath(one))));
     await expectTooMany(await call(one, listPath(one)));
@@ -239,13 +239,13 @@ describe("a streamed list", () => {
     expect((await call(one, `${listPath(one)}?limit=5`)).status).toBe(200);
 
     slow[0]?.destroy();
-    await expect.poll(openAtOwner, { timeout: STILL_MS }).toBe(SHARE - 1);
+    await expect.poll(openAtOwner, { timeout: SOON_MS }).toBe(SHARE - 1);
     expect((await call(one, listPath(one))).status).toBe(200);
     for (const response of slow) response.destroy();
-    await gone();
+    await closedAtOwner();
   });
 
-  it("of commands that is too large to be given whole takes its share too, and what is refused is given back", async () => {
+  it("of commands that is too large for one response counts for the share too, and a rejected one is refunded", async () => {
     answer = (request, response) => {
       if (String(request.url).includes("/commands/stream")) endless(request, response);
       else response.writeHead(413, JSON_HEADERS).end("{}");
@@ -255,10 +255,10 @@ describe("a streamed list", () => {
     await expectTooMany(await call(one, path));
     expect(refund).toHaveBeenCalledOnce();
     for (const response of slow) response.destroy();
-    await gone();
+    await closedAtOwner();
   });
 
-  it("gives its place back where the owner answers nothing, breaks off or is read whole", async () => {
+  it("releases its slot if the owner fails, interrupts the response or completes it", async () => {
     for (let time = 0; time <= SHARE; time += 1) {
       answer = (_request, response) => response.writeHead(500).end();
       expect((await call(one, listPath(one))).status).toBe(500);
@@ -273,7 +273,7 @@ describe("a streamed list", () => {
 });
 
 describe("a search", () => {
-  it("of one organization takes its share at most, a page of it too; its lists and others' searches go on", async () => {
+  it("is 429 above the organization's share, with or without a page; lists and other organizations are not affected", async () => {
     const held: ServerResponse[] = [];
     answer = (request, response) => {
       if (String(request.url).includes(one.server.serverId) && String(request.url).includes("search"))
@@ -282,7 +282,7 @@ describe("a search", () => {
     };
     const search = (of: Organization): Promise<Response> => call(of, `${listPath(of)}?search=a&limit=5`);
     const running = Array.from({ length: SHARE }, () => search(one));
-    await expect.poll(() => held.length, { timeout: STILL_MS }).toBe(SHARE);
+    await expect.poll(() => held.length, { timeout: SOON_MS }).toBe(SHARE);
     await expectTooMany(await search(one));
     await expectTooMany(await call(one, `${listPath(one)}?search=a`));
     expect((await search(other)).status).toBe(200);
@@ -292,7 +292,7 @@ describe("a search", () => {
     expect(admit).toHaveBeenCalledTimes(SHARE + 2);
   });
 
-  it("that the account service has no room for is 429 too, and is given back, each time", async () => {
+  it("that the account service rejects with 429 is 429 and refunded, each time", async () => {
     answer = (_request, response) => response.writeHead(429, JSON_HEADERS).end("{}");
     for (let time = 0; time <= SHARE; time += 1) {
       await expectTooMany(await call(one, `${listPath(one)}?search=a&limit=5`));
@@ -304,7 +304,7 @@ describe("a search", () => {
 });
 
 describe("details of an account", () => {
-  it("take the organization's share of calls at most; some more wait, others' are read", async () => {
+  it("use at most the organization's share of calls; some more wait, other organizations are not affected", async () => {
     const held: ServerResponse[] = [];
     answer = (request, response) => {
       if (String(request.url).includes(one.server.serverId)) held.push(response);
@@ -312,8 +312,8 @@ describe("details of an account", () => {
     };
     const read = (of: Organization): Promise<Response> => call(of, `${listPath(of)}/10000001`);
     const reads = Array.from({ length: 2 * SHARE }, () => read(one));
-    await expect.poll(() => admit.mock.calls.length, { timeout: STILL_MS }).toBe(2 * SHARE);
-    await expect.poll(() => held.length, { timeout: STILL_MS }).toBe(SHARE);
+    await expect.poll(() => admit.mock.calls.length, { timeout: SOON_MS }).toBe(2 * SHARE);
+    await expect.poll(() => held.length, { timeout: SOON_MS }).toBe(SHARE);
     await expectTooMany(await read(one));
     expect(refund).toHaveBeenCalledOnce();
     expect((await read(other)).status).toBe(200);
@@ -328,9 +328,9 @@ describe("a wait", () => {
   const commandId = randomUUID();
   const path = `/api/v1/management/commands/${commandId}?wait=30`;
   const command = (status: string): string => JSON.stringify({ command: { id: commandId, status } });
-  const waiting = (): Asked[] => asked.filter(({ path: at, isOpen }) => at.endsWith("/wait") && isOpen);
+  const waiting = (): OwnerRequest[] => ownerRequests.filter(({ path: at, isOpen }) => at.endsWith("/wait") && isOpen);
 
-  /** Reads find the command queued; waits last until somebody ends them. */
+  /** Reads return a queued command; waits last until the test ends them. */
   function queued(request: IncomingMessage, response: ServerResponse): void {
     if (request.url === "/internal/commands/wait") return;
     void json(request).then((body) => {
@@ -340,7 +340,7 @@ describe("a wait", () => {
     });
   }
 
-  function left(of: Organization): () => void {
+  function startWait(of: Organization): () => void {
     const request = get(`${url}${path}`, { headers: { authorization: authorization(of) }, agent: false });
     request.on("error", () => undefined);
     return () => void request.destroy();
@@ -351,48 +351,48 @@ describe("a wait", () => {
     const now = await call(of, path);
     expect(now.status).toBe(200);
     expect(await now.json()).toEqual({ command: { id: commandId, status: "queued" } });
-    expect(Date.now() - startedMs).toBeLessThan(STILL_MS);
+    expect(Date.now() - startedMs).toBeLessThan(SOON_MS);
   }
 
-  it("above the organization's share answers 200 with the state now, and others still wait", async () => {
+  it("above the organization's share returns the current command at once; other organizations still wait", async () => {
     answer = queued;
-    const leave = Array.from({ length: SHARE }, () => left(one));
-    await expect.poll(() => waiting().length, { timeout: STILL_MS }).toBe(SHARE);
+    const leave = Array.from({ length: SHARE }, () => startWait(one));
+    await expect.poll(() => waiting().length, { timeout: SOON_MS }).toBe(SHARE);
     await expectQueuedNow(one);
     const theirs = call(other, path);
-    await expect.poll(() => waiting().length, { timeout: STILL_MS }).toBe(SHARE + 1);
+    await expect.poll(() => waiting().length, { timeout: SOON_MS }).toBe(SHARE + 1);
     for (const { response } of waiting()) response.writeHead(200, JSON_HEADERS).end(command("succeeded"));
     expect(await (await theirs).json()).toEqual({ command: { id: commandId, status: "succeeded" } });
     for (const end of leave) end();
   });
 
-  it("above what the process has in all answers 200 with the state now", async () => {
+  it("above the total of the process returns the current command at once", async () => {
     answer = queued;
-    const leave = [left(one), left(one), left(other)];
-    await expect.poll(() => waiting().length, { timeout: STILL_MS }).toBe(leave.length);
+    const leave = [startWait(one), startWait(one), startWait(other)];
+    await expect.poll(() => waiting().length, { timeout: SOON_MS }).toBe(leave.length);
     await expectQueuedNow(other);
     for (const end of leave) end();
-    await expect.poll(() => waiting().length, { timeout: STILL_MS }).toBe(0);
+    await expect.poll(() => waiting().length, { timeout: SOON_MS }).toBe(0);
   });
 
-  it("ends when its caller leaves, at command-status too, and is charged as a read", async () => {
+  it("ends when its caller disconnects, at command-status too, and is charged as a read", async () => {
     answer = queued;
-    const leave = Array.from({ length: SHARE }, () => left(one));
-    await expect.poll(() => waiting().length, { timeout: STILL_MS }).toBe(SHARE);
+    const leave = Array.from({ length: SHARE }, () => startWait(one));
+    await expect.poll(() => waiting().length, { timeout: SOON_MS }).toBe(SHARE);
     for (const end of leave) end();
-    await expect.poll(() => waiting().length, { timeout: STILL_MS }).toBe(0);
+    await expect.poll(() => waiting().length, { timeout: SOON_MS }).toBe(0);
     expect(refund).not.toHaveBeenCalled();
-    const again = left(one);
-    await expect.poll(() => waiting().length, { timeout: STILL_MS }).toBe(1);
+    const again = startWait(one);
+    await expect.poll(() => waiting().length, { timeout: SOON_MS }).toBe(1);
     again();
   });
 
-  it("that command-status has no room for answers 200 with the state now", async () => {
+  it("that command-status rejects with 429 returns the current command at once", async () => {
     answer = (request, response) => {
       if (request.url === "/internal/commands/wait") response.writeHead(429, JSON_HEADERS).end("{}");
       else queued(request, response);
     };
     await expectQueuedNow(one);
-    expect(asked.filter(({ path: at }) => at.endsWith("/wait"))).toHaveLength(1);
+    expect(ownerRequests.filter(({ path: at }) => at.endsWith("/wait"))).toHaveLength(1);
   });
 });

@@ -5,27 +5,27 @@ import type { Logger, Started } from "@kapi/runtime";
 import { z } from "zod";
 
 const DELETED = "account.deleted";
-/** Stands in every record of a deletion; of the others none is parsed. */
-const MARK = Buffer.from(`"${DELETED}"`);
-const Fact = z.object({ type: z.string(), serverId: z.guid(), accountNumber: z.string() });
+/** Every deletion event contains this text. Events without it are not parsed. */
+const DELETED_TEXT = Buffer.from(`"${DELETED}"`);
+const AccountEvent = z.object({ type: z.string(), serverId: z.guid(), accountNumber: z.string() });
 
-export interface AccountDeletionsNeeds {
+export interface AccountDeletionsDependencies {
   readonly kafka: KafkaConnection;
   readonly knownAccounts: Pick<KnownAccounts<string>, "forget">;
   readonly logger: Logger;
   /**
-   * Called once if the topic can no longer be read: deleted accounts would be remembered for good.
+   * Called once if the topic can no longer be read: deleted accounts would stay in the cache.
    */
   readonly fatal: (error: Error) => void;
 }
 
 /**
- * Makes the memory of accounts forget those that are deleted, by whatever gateway or command. Reads
- * `account.events` from its end: started before anything is remembered, it can have missed nothing
- * that matters.
+ * Removes deleted accounts from the cache of known accounts, whichever gateway or command deleted
+ * them. Reads `account.events` from its end. It must start while the cache is empty: an earlier
+ * deletion then does not matter.
  */
-export async function followAccountDeletions(needs: AccountDeletionsNeeds): Promise<Started<LogReader>> {
-  const { kafka, knownAccounts, logger, fatal } = needs;
+export async function followAccountDeletions(dependencies: AccountDeletionsDependencies): Promise<Started<LogReader>> {
+  const { kafka, knownAccounts, logger, fatal } = dependencies;
   return createLogReader(kafka, {
     topic: TOPICS.accountEvents,
     from: await endOffsets(kafka, TOPICS.accountEvents),
@@ -38,15 +38,15 @@ export async function followAccountDeletions(needs: AccountDeletionsNeeds): Prom
 }
 
 /**
- * The deletions among facts of accounts. Throws for one that cannot be read: our own services wrote
- * it.
+ * The deletions among account events.
+ * @throws Error for a malformed deletion: our own service published it.
  */
-export function deletionsIn(messages: readonly Pick<Message, "value">[]): z.infer<typeof Fact>[] {
+export function deletionsIn(messages: readonly Pick<Message, "value">[]): z.infer<typeof AccountEvent>[] {
   return (
     messages
-      .filter(({ value }) => value.includes(MARK))
-      .map(({ value }) => Fact.parse(JSON.parse(value.toString("utf8"))))
-      // Another field may hold the mark as well, such as a name.
+      .filter(({ value }) => value.includes(DELETED_TEXT))
+      .map(({ value }) => AccountEvent.parse(JSON.parse(value.toString("utf8"))))
+      // Another field, such as a name, may contain the text too.
       .filter(({ type }) => type === DELETED)
   );
 }

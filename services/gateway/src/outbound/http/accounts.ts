@@ -7,14 +7,14 @@ import {
   callRouteRaw,
   type CallOptions,
   type InternalClient,
-  issuesOfRefusal,
+  issuesFromResponse,
   streamRoute,
   tooManyConcurrentRequests,
-  unexpected,
+  unexpectedStatus,
 } from "@kapi/http";
 
 import { type Accounts, UNKNOWN_ID } from "../../domain/ports.ts";
-import { bodyOf, foundBodyOf } from "./owner-bytes.ts";
+import { optionalBodyOf, requiredBodyOf } from "./upstream-response.ts";
 
 const OK = 200;
 const TOO_MANY_REQUESTS = 429;
@@ -22,12 +22,13 @@ const TOO_MANY_REQUESTS = 429;
 const { getServerConfiguration, updateServerConfiguration, listTradingAccounts } = ACCOUNT_ROUTES;
 
 export interface AccountsOptions {
-  /** For questions on the way to a command. */
+  /** For checks before a command is queued. */
   readonly checkTimeoutMs: number;
-  /** For the immediate delete, which waits for the account's running command first. */
+  /** For the immediate delete, which first waits for the account's running command. */
   readonly deleteTimeoutMs: number;
   /**
-   * The organization that a server belongs to: reads of its accounts take from the share of that.
+   * The organization of a server: reads of the server's accounts use the share of this
+   * organization.
    */
   readonly organizationOf: (serverId: string) => string | undefined;
 }
@@ -37,30 +38,35 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
   const checking = { timeoutMs: options.checkTimeoutMs };
   const ofServer = (serverId: string): CallOptions => ({ organizationId: options.organizationOf(serverId) });
   return {
-    configurationBytes: (serverId) =>
-      foundBodyOf(client, getServerConfiguration, { params: { serverId } }, ofServer(serverId)),
+    configurationResponse: (serverId) =>
+      requiredBodyOf(client, getServerConfiguration, { params: { serverId } }, ofServer(serverId)),
     configuration: async (serverId) =>
       (await callRoute(client, getServerConfiguration, { params: { serverId } }, checking)).server,
     changeConfiguration: async (serverId, change, caller) => {
-      const asked = { params: { serverId }, body: change };
+      const request = { params: { serverId }, body: change };
       const options = { ...ofServer(serverId), headers: callerHeaders(caller) };
-      const response = await callRouteRaw(client, updateServerConfiguration, asked, options);
+      const response = await callRouteRaw(client, updateServerConfiguration, request, options);
       if (response.status === OK) return { body: response.body };
-      const issues = issuesOfRefusal(response);
+      const issues = issuesFromResponse(response);
       if (issues !== null) return { issues };
-      throw unexpected(pathOf(updateServerConfiguration, asked), response.status);
+      throw unexpectedStatus(pathOf(updateServerConfiguration, request), response.status);
     },
-    accountBytes: (serverId, accountNumber) =>
-      bodyOf(client, ACCOUNT_ROUTES.getTradingAccount, { params: { serverId, accountNumber } }, ofServer(serverId)),
+    accountResponse: (serverId, accountNumber) =>
+      optionalBodyOf(
+        client,
+        ACCOUNT_ROUTES.getTradingAccount,
+        { params: { serverId, accountNumber } },
+        ofServer(serverId),
+      ),
     list: async (serverId, query) => {
-      const asked = { params: { serverId }, query };
+      const request = { params: { serverId }, query };
       const { status, body } = await (isPaged(query)
-        ? callRouteRaw(client, listTradingAccounts, asked, ofServer(serverId))
-        : streamRoute(client, listTradingAccounts, asked));
+        ? callRouteRaw(client, listTradingAccounts, request, ofServer(serverId))
+        : streamRoute(client, listTradingAccounts, request));
       if (status === OK) return body;
       if (body instanceof Readable) body.destroy();
       if (status === TOO_MANY_REQUESTS) throw tooManyConcurrentRequests();
-      throw unexpected(pathOf(listTradingAccounts, asked), status);
+      throw unexpectedStatus(pathOf(listTradingAccounts, request), status);
     },
     ids: async (accounts) => {
       const asking = { ...checking, repeatable: true };
@@ -69,20 +75,20 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
       return ids ?? existing.map((exists) => (exists ? UNKNOWN_ID : null));
     },
     orders: (serverId, accountNumber, query) => {
-      const asked = { params: { serverId, accountNumber }, query };
-      return bodyOf(client, ACCOUNT_ROUTES.listTradingAccountOrders, asked, ofServer(serverId));
+      const request = { params: { serverId, accountNumber }, query };
+      return optionalBodyOf(client, ACCOUNT_ROUTES.listTradingAccountOrders, request, ofServer(serverId));
     },
     positions: (serverId, accountNumber, query) => {
-      const asked = { params: { serverId, accountNumber }, query };
-      return bodyOf(client, ACCOUNT_ROUTES.listAccountPositions, asked, ofServer(serverId));
+      const request = { params: { serverId, accountNumber }, query };
+      return optionalBodyOf(client, ACCOUNT_ROUTES.listAccountPositions, request, ofServer(serverId));
     },
     deals: (serverId, accountNumber, query) => {
-      const asked = { params: { serverId, accountNumber }, query };
-      return bodyOf(client, ACCOUNT_ROUTES.listAccountDeals, asked, ofServer(serverId));
+      const request = { params: { serverId, accountNumber }, query };
+      return optionalBodyOf(client, ACCOUNT_ROUTES.listAccountDeals, request, ofServer(serverId));
     },
     deleteNow: (serverId, accountNumber, caller) => {
-      const asked = { params: { serverId, accountNumber } };
-      return bodyOf(client, ACCOUNT_ROUTES.deleteTradingAccountImmediately, asked, {
+      const request = { params: { serverId, accountNumber } };
+      return optionalBodyOf(client, ACCOUNT_ROUTES.deleteTradingAccountImmediately, request, {
         ...ofServer(serverId),
         headers: callerHeaders(caller),
         timeoutMs: options.deleteTimeoutMs,

@@ -6,16 +6,16 @@ import { linesOf } from "./command-status.ts";
 const textOf = (lines: (Buffer | string | null)[]): (string | null)[] => lines.map((line) => line?.toString() ?? null);
 
 describe("the lines of a batched read", () => {
-  it("are the bytes of each answer, in order, null where there is none", () => {
+  it("are the bytes of each response, in order, and null for an empty line", () => {
     expect(textOf(linesOf(Buffer.from('{"a":"é"}\n\n{"b":1}\n'), 3))).toEqual(['{"a":"é"}', null, '{"b":1}']);
     expect(linesOf(Buffer.alloc(0), 0)).toEqual([]);
   });
 
-  it("tell which of them did not fit, and are to be asked for again", () => {
+  it("mark commands that did not fit, and must be requested again", () => {
     expect(textOf(linesOf(Buffer.from('"later"\n{"b":1}\n'), 2))).toEqual(["later", '{"b":1}']);
   });
 
-  it("that are missing make it a failure: nobody is told that a command does not exist for a cut-off answer", () => {
+  it("that are missing throw: a truncated response must not become a 404", () => {
     expect(() => linesOf(Buffer.from("\n{"), 2)).toThrow(DependencyError);
   });
 });

@@ -1,20 +1,19 @@
-/** Reads that are one call of one owner: finance, metrics, organization. */
+/** Reads that are one call to one owner: finance, metrics, organization. */
 import { FINANCE_ROUTES, METRICS_ROUTES, ORGANIZATION_ROUTES } from "@kapi/contracts";
 import type { InternalClient } from "@kapi/http";
 
 import type { ReadCreditUsage, ReadSnapshots, ReadTransactions } from "../../domain/ports.ts";
-import { bodyOf, foundBodyOf } from "./owner-bytes.ts";
+import { optionalBodyOf, requiredBodyOf } from "./upstream-response.ts";
 
 /**
- * Transactions, of the finance service. `organizationOf` gives the organization that a server
- * belongs to.
+ * Transactions, of the finance service. `organizationOf` returns the organization of a server.
  */
 export function readTransactions(
   client: InternalClient,
   organizationOf: (serverId: string) => string | undefined,
 ): ReadTransactions {
   return (serverId, accountNumber, query) =>
-    bodyOf(
+    optionalBodyOf(
       client,
       FINANCE_ROUTES.listTradingAccountTransactions,
       { params: { serverId, accountNumber }, query },
@@ -25,15 +24,15 @@ export function readTransactions(
 /** Stored metrics, of the metrics service. */
 export function readSnapshots(client: InternalClient): ReadSnapshots {
   return (organizationId, serverId, query) => {
-    const asked = { params: { serverId }, query: { organizationId, ...query } };
-    return foundBodyOf(client, METRICS_ROUTES.listAccountMetrics, asked, { organizationId });
+    const request = { params: { serverId }, query: { organizationId, ...query } };
+    return requiredBodyOf(client, METRICS_ROUTES.listAccountMetrics, request, { organizationId });
   };
 }
 
-/** The usage of credits, of the organization service. */
+/** Credit usage, of the organization service. */
 export function readCreditUsage(client: InternalClient): ReadCreditUsage {
   return (organizationId, query) => {
-    const asked = { params: { organizationId }, query };
-    return foundBodyOf(client, ORGANIZATION_ROUTES.listCreditUsage, asked, { organizationId });
+    const request = { params: { organizationId }, query };
+    return requiredBodyOf(client, ORGANIZATION_ROUTES.listCreditUsage, request, { organizationId });
   };
 }

@@ -1,17 +1,17 @@
 import { pathOf } from "@kapi/contracts";
-import { callerHeaders, callRouteRaw, type InternalClient, refusalOf } from "@kapi/http";
+import { callerHeaders, callRouteRaw, type InternalClient, errorFromResponse } from "@kapi/http";
 
 import type { Webhooks } from "../../domain/ports.ts";
 
 const CLIENT_ERRORS_FROM = 400;
 
-/** The webhooks service over internal HTTP. What it refuses, the caller is told as it says it. */
+/** The webhooks service over internal HTTP. Its errors are passed on to the caller. */
 export function createWebhooks(client: InternalClient): Webhooks {
   return async (organizationId, { route, params, caller, ...rest }) => {
-    const asked = { ...rest, params: { ...params, organizationId } };
+    const request = { ...rest, params: { ...params, organizationId } };
     const options = { organizationId, headers: callerHeaders(caller) };
-    const response = await callRouteRaw(client, route, asked, options);
+    const response = await callRouteRaw(client, route, request, options);
     if (response.status < CLIENT_ERRORS_FROM) return { body: response.body };
-    return { refusal: refusalOf(pathOf(route, asked), response) };
+    return { rejection: errorFromResponse(pathOf(route, request), response) };
   };
 }

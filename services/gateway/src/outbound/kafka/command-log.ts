@@ -6,7 +6,9 @@ import { activeTraceparent } from "@kapi/runtime";
 
 import { type CommandLog, NotPublished } from "../../domain/ports.ts";
 
-/** The logs of commands in Kafka; messages that come together share one produce request. */
+/**
+ * The command topics in Kafka. Messages of one turn of the event loop share one produce request.
+ */
 export function createCommandLog(producer: Pick<Producer, "send">): CommandLog {
   return {
     publish: async (message, value) => {
@@ -29,8 +31,8 @@ function unavailable(cause: ProduceError): ApiError {
 }
 
 /**
- * The record key: the account; of a creation, which has no number yet, the account to be
- * (architecture, 2).
+ * The record key: the account. A creation has no account number yet, so its key is the managed
+ * account id (architecture, 2).
  */
 export function recordKeyOf(message: AnyCommandMessage): string {
   if (message.accountNumber !== null) return accountKey(message.serverId, message.accountNumber);

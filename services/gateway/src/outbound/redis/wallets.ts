@@ -4,7 +4,7 @@ import type { Logger } from "@kapi/runtime";
 
 import type { Wallets } from "../../domain/ports.ts";
 
-/** Wallets in Redis, only looked at. */
+/** Reads wallets in Redis. */
 export function createWallets(redis: RedisConnection, logger: Logger): Wallets {
   return { available: createAvailableCredits(redis, logger) };
 }

@@ -4,30 +4,31 @@ import { ApiError } from "./api-error.ts";
 import type { InternalResponse } from "./call.ts";
 import { DependencyError } from "./dependency-error.ts";
 
-/** An answer that no owner should give. */
-export function unexpected(path: string, status: number): DependencyError {
+/** The error of an upstream response with a status that the route does not have. */
+export function unexpectedStatus(path: string, status: number): DependencyError {
   return new DependencyError(`${path} was answered with ${status}`, { status });
 }
 
 /**
- * What an owner found wrong with a request that it answers with 400; null where the answer has no
- * issues.
+ * The validation issues of an upstream 400 response; null for any other status, or without issues.
  */
-export function issuesOfRefusal({ status, body }: Pick<InternalResponse, "status" | "body">): readonly Issue[] | null {
+export function issuesFromResponse({
+  status,
+  body,
+}: Pick<InternalResponse, "status" | "body">): readonly Issue[] | null {
   if (status !== ERRORS.VALIDATION_FAILED.status) return null;
   return ErrorBody.safeParse(jsonOf(body)).data?.issues ?? null;
 }
 
 /**
- * The error of an owner, to pass on to the caller: the code of its header, its
- * text and issues, and its Retry-After.
- * @throws DependencyError for an answer that is no error of the catalogue.
+ * The upstream error to pass on to the caller: code (of the header), text, issues and Retry-After.
+ * @throws DependencyError if the response is not an error of the catalogue.
  */
-export function refusalOf(path: string, { status, headers, body }: InternalResponse): ApiError {
+export function errorFromResponse(path: string, { status, headers, body }: InternalResponse): ApiError {
   const code = headers[HEADERS.errorCode];
-  const refusal = ErrorBody.safeParse(jsonOf(body));
-  if (typeof code !== "string" || !isErrorCode(code) || !refusal.success) throw unexpected(path, status);
-  const { error: text, issues } = refusal.data;
+  const parsed = ErrorBody.safeParse(jsonOf(body));
+  if (typeof code !== "string" || !isErrorCode(code) || !parsed.success) throw unexpectedStatus(path, status);
+  const { error: text, issues } = parsed.data;
   const retryAfter = headers[HEADERS.retryAfter];
   return new ApiError(code, {
     status,

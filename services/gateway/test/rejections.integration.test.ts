@@ -21,24 +21,24 @@ afterAll(() => platform.stop());
 
 const configuration = (serverId = organization.server.serverId): string => `servers/${serverId}/configuration`;
 
-/** The exact form of an error answer, and what it cost. */
+/** Checks the exact form of an error response, and its cost. */
 function expectError(answer: Answer<unknown>, status: number, code: string, error: string, charged: number): void {
   expect(answer.body).toEqual({ error });
   expect(answer.status).toBe(status);
   expect(answer.headers.get("x-error-code")).toBe(code);
   expect(answer.headers.get("x-request-id")).toMatch(/.+/);
   expect(answer.charged).toBe(charged);
-  // Of an unknown caller, or of no operation, no wallet is looked at.
+  // For an unknown caller, or without an operation, no wallet is read.
   const known = status !== 401 && code !== "NOT_FOUND" && code !== "METHOD_NOT_ALLOWED";
   expect(answer.headers.has("x-credits-remaining")).toBe(known);
 }
 
-describe("a caller who is not known", () => {
+describe("an unknown caller", () => {
   it.each([
     ["sends no key", null],
-    ["sends what is no key", "kapi.short.key"],
+    ["sends a malformed key", "kapi.short.key"],
     ["sends an unknown key", `kapi.${"a".repeat(16)}.${"b".repeat(43)}`],
-  ])("who %s gets 401, whatever else is wrong", async (_what, managementKey) => {
+  ])("who %s gets 401, also with other errors", async (_what, managementKey) => {
     const answer = await call(platform.url, organization, "servers/no-uuid/accounts", {
       managementKey,
       body: "{no json",
@@ -55,7 +55,7 @@ describe("a caller who is not known", () => {
       .toBe(401);
   });
 
-  it("whose key was revoked gets the same 401 before the directory tells of it", async () => {
+  it("whose key was revoked gets the same 401 before the directory has the revocation", async () => {
     const revoked = await platform.organization(100);
     await revokeKey(platform.redis, revoked.id, revoked.key.keyId);
     const answer = await call(platform.url, revoked, "credits/balance");
@@ -63,8 +63,8 @@ describe("a caller who is not known", () => {
   });
 });
 
-describe("a key without the right", () => {
-  it("gets 403 with the scope, before the server and the request are looked at, free of charge", async () => {
+describe("a key without permission", () => {
+  it("gets 403 with the scope, free of charge, before the server and the request are checked", async () => {
     const limited = await platform.organization(50, { scopes: ["credits:read"] });
     for (const path of ["servers/no-uuid/accounts", configuration(), configuration(randomUUID())]) {
       const answer = await call(platform.url, limited, path);
@@ -84,7 +84,7 @@ describe("a key without the right", () => {
   });
 });
 
-describe("an organization that cannot pay", () => {
+describe("an organization without credits", () => {
   it("gets 402 before 400, 404 and 409, free of charge", async () => {
     const poor = await platform.organization(0);
     const own = poor.server.serverId;
@@ -98,7 +98,7 @@ describe("an organization that cannot pay", () => {
     for (const answer of answers) expectError(answer, 402, "INSUFFICIENT_CREDITS", "Insufficient API credits", 0);
   });
 
-  it("without a wallet gets 404 for the balance and 402 for everything else", async () => {
+  it("without a wallet gets 404 for the balance and 402 for other operations", async () => {
     const none = await platform.organization(null);
     const balance = await call(platform.url, none, "credits/balance");
     expectError(balance, 404, "WALLET_NOT_FOUND", "Credit wallet not found", 0);
@@ -106,7 +106,7 @@ describe("an organization that cannot pay", () => {
   });
 });
 
-it("a key over its rate limit gets 429 before everything but 401 and 403, free of charge", async () => {
+it("a key above its rate limit gets 429, free of charge, before all other errors except 401 and 403", async () => {
   const limited = await platform.organization(0);
   await platform.publish({ ...limited.key, version: 2, rateLimit: { perSecond: 0.01, burst: 1 } });
   const ask = (): Promise<Answer<unknown>> => call(platform.url, limited, "credits/balance");
@@ -116,9 +116,9 @@ it("a key over its rate limit gets 429 before everything but 401 and 403, free o
   expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
 });
 
-describe("a bad request costs the read price and says what is wrong", () => {
+describe("an invalid request costs the read price and names the error", () => {
   it.each([
-    ["a body that is no JSON", "INVALID_JSON", "application/json", "{no json"],
+    ["malformed JSON", "INVALID_JSON", "application/json", "{no json"],
     ["another content type", "UNSUPPORTED_CONTENT_TYPE", "text/plain", "hello"],
     ["more than 1 MiB", "BODY_TOO_LARGE", "application/json", `"${"x".repeat(1_100_000)}"`],
   ])("%s is 400", async (_what, code, contentType, body) => {
@@ -163,7 +163,7 @@ describe("a bad request costs the read price and says what is wrong", () => {
     expect(answer.body.issues?.[0]?.path).toEqual(["amount"]);
   });
 
-  it("names everything that is wrong at once: server, account number, key and body", async () => {
+  it("names all issues in one response: server, account number, key and body", async () => {
     const answer = await call(platform.url, organization, "servers/no-uuid/accounts/x/finance/deposits", {
       body: { amount: 1 },
       headers: { "idempotency-key": "x".repeat(101) },
@@ -177,7 +177,7 @@ describe("a bad request costs the read price and says what is wrong", () => {
     ]);
   });
 
-  it("a page that is none is 400; a parameter that does not exist is ignored", async () => {
+  it("a page below 1 is 400; an unknown parameter is ignored", async () => {
     const empty = await platform.organization(10);
     const accounts = `servers/${empty.server.serverId}/accounts`;
     expect(await call(platform.url, empty, `${accounts}?page=0`)).toMatchObject({ status: 400, charged: 1 });
@@ -185,8 +185,8 @@ describe("a bad request costs the read price and says what is wrong", () => {
   });
 });
 
-describe("what does not exist", () => {
-  it("is 404 for the read price: an account, a command, a command id that is none, another organization's", async () => {
+describe("an unknown resource", () => {
+  it("is 404 for the read price: an account, a command, a malformed command id, another organization's command", async () => {
     const theirs = await create(platform.url, stranger, randomUUID());
     const own = `servers/${organization.server.serverId}/accounts`;
     const answers: [Answer<unknown>, string, string][] = [
@@ -207,7 +207,7 @@ describe("what does not exist", () => {
     for (const [answer, code, error] of answers) expectError(answer, 404, code, error, 1);
   });
 
-  it("is 404 free of charge for a route that there is not", async () => {
+  it("is 404 free of charge for an unknown route", async () => {
     expectError(await call(platform.url, organization, "nothing/here"), 404, "NOT_FOUND", "Not found", 0);
   });
 
@@ -216,7 +216,7 @@ describe("what does not exist", () => {
     expectError(answer, 405, "METHOD_NOT_ALLOWED", "Method not allowed", 0);
   });
 
-  it("is 404 for a removed server where the operation has that status, else 403", async () => {
+  it("is 404 for a removed server if the operation has that status, else 403", async () => {
     const left = await platform.organization(100);
     await platform.publish({ ...left.server, version: 2, status: "removed" });
     const path = `servers/${left.server.serverId}`;
@@ -228,13 +228,13 @@ describe("what does not exist", () => {
   });
 });
 
-describe("a creation against the state of the server", () => {
+describe("a creation that the state of the server rejects", () => {
   it("is 400 for a leverage that the server does not support, before its 409", async () => {
     const answer = await create(platform.url, organization, randomUUID(), accountBody({ leverage: 7 }));
     expectError(answer, 400, "LEVERAGE_NOT_SUPPORTED", "The server does not support this leverage", 1);
   });
 
-  it("is 409 on a disabled server, and the repeat of one accepted before is still its duplicate", async () => {
+  it("is 409 on a disabled server; the repeat of an accepted creation is still a duplicate", async () => {
     const owner = await platform.organization(1_000);
     const body = accountBody();
     const first = await create(platform.url, owner, "key-1", body);

@@ -1,19 +1,19 @@
 import { OPERATIONS } from "@kapi/contracts";
 import { ApiError, type FastifyInstance } from "@kapi/http";
 
-/** Methods that HTTP has; those that a path does not offer are refused by name. */
+/** Methods of HTTP that are rejected on a path without them. */
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY"] as const;
 
 /**
- * A path of the interface that is called by a method it does not have is 405 with `Allow` (RFC
- * 9110, 15.5.6), in the form of every error; nothing is billed. A path that is none is 404.
+ * Responds 405 with `Allow` (RFC 9110, 15.5.6) to every method that a path of the interface does
+ * not have, in the form of every error and free of charge. Unknown paths are 404.
  */
-export function refuseOtherMethods(app: FastifyInstance): void {
-  const offered = new Map<string, Set<string>>();
+export function rejectOtherMethods(app: FastifyInstance): void {
+  const allowed = new Map<string, Set<string>>();
   for (const { method, path } of Object.values(OPERATIONS)) {
-    offered.set(path, (offered.get(path) ?? new Set()).add(method));
+    allowed.set(path, (allowed.get(path) ?? new Set()).add(method));
   }
-  for (const [url, methods] of offered) {
+  for (const [url, methods] of allowed) {
     const error = new ApiError("METHOD_NOT_ALLOWED", { headers: { allow: [...methods].join(", ") } });
     app.route({
       method: METHODS.filter((method) => !methods.has(method)),

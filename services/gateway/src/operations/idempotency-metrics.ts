@@ -1,0 +1,32 @@
+/** Counts the outcomes of idempotency records, once for each record of a request. */
+import type { RecordOutcome } from "@kapi/admission";
+import { counter } from "@kapi/runtime";
+
+const records = counter(
+  "gateway.claims",
+  "Idempotency records by `outcome`: claimed (created), taken_over (reclaimed), duplicate, mismatch, open, untouched (skipped), late (open for too long, so no 202 was sent), unconfirmed (passwords were sent, and Redis could not confirm it)",
+  "{claim}",
+);
+
+/**
+ * Labels of outcomes that differ from the names in code: dashboards and alerts use these labels.
+ */
+const LABELS: Partial<Record<RecordOutcome["kind"], string>> = {
+  created: "claimed",
+  reclaimed: "taken_over",
+  skipped: "untouched",
+};
+
+export function countRecordOutcomes(outcomes: readonly RecordOutcome[]): void {
+  for (const { kind } of outcomes) records.add(1, { outcome: LABELS[kind] ?? kind });
+}
+
+/** Records whose passwords are sent although Redis could not confirm it. */
+export function countUnconfirmedRecords(count: number): void {
+  records.add(count, { outcome: "unconfirmed" });
+}
+
+/** Records that were open for too long, so that no 202 was sent. */
+export function countLateRecords(count: number): void {
+  records.add(count, { outcome: "late" });
+}
