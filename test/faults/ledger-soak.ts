@@ -151,7 +151,7 @@ try {
     const all = [redis?.consumed, kept.consumed, derived.consumed, linesSum];
     check(
       all.every((sum) => sum === consumed),
-      `${organizationId}: answered for ${consumed}, but Redis, ledger, legs and lines say ${all.join(", ")}`,
+      `${organizationId}: answered for ${consumed}, but Redis, ledger, entries and lines say ${all.join(", ")}`,
     );
     check(JSON.stringify([redis, derived]) === JSON.stringify([kept, kept]), `${organizationId}: the wallets differ`);
     const lines = (await reconciliation.lines(organizationId)).map(({ requestId }) => requestId ?? "");

@@ -1,8 +1,8 @@
 /**
  * `npm run bench -- ledger`: checks that the credit ledger keeps up. It writes usage entries to the
  * 64 streams at a fixed rate, and the organization service moves them into PostgreSQL. Starts
- * servers and services of its own. Printed every few seconds and in the end: legs recorded, how old
- * the oldest entry is that still waits, and the processor time of everybody.
+ * servers and services of its own. Printed every few seconds and in the end: entries recorded,
+ * the age of the oldest waiting entry, and the processor time of every process.
  * BENCH_LEDGER_PER_SECOND (10,000) and BENCH_MEASURE_MS (60,000) ask for other loads.
  */
 import { rmSync } from "node:fs";
@@ -122,9 +122,9 @@ async function measure(bench: Bench): Promise<void> {
   const sampling = setInterval(() => void waiting(bench).then((sample) => samples.push(sample)), SAMPLE_MS);
   const reporting = setInterval(() => {
     const last = samples.at(-1);
-    void recorded(bench).then((legs) =>
+    void recorded(bench).then((entries) =>
       console.log(
-        `  ${legs.toLocaleString("en")} legs recorded, ${last?.entries} wait, the oldest for ${last?.oldestMs} ms`,
+        `  ${entries.toLocaleString("en")} entries recorded, ${last?.entries} wait, the oldest for ${last?.oldestMs} ms`,
       ),
     );
   }, REPORT_MS);
@@ -134,7 +134,7 @@ async function measure(bench: Bench): Promise<void> {
   const tookMs = performance.now() - beganMs;
   clearInterval(sampling);
   clearInterval(reporting);
-  const legs = await recorded(bench);
+  const entries = await recorded(bench);
   const after = processorTimes(pidsOf(bench.stack));
   const drainedMs = await drain(bench, written);
   const ages = samples.map(({ oldestMs }) => oldestMs).toSorted((a, b) => a - b);
@@ -142,10 +142,10 @@ async function measure(bench: Bench): Promise<void> {
   const perSecond = (count: number): string => Math.round((count * 1_000) / tookMs).toLocaleString("en");
   console.log(`
 written  ${perSecond(written)} entries/s for ${(tookMs / 1_000).toFixed(0)} s
-recorded ${perSecond(legs)} legs/s meanwhile; all ${written.toLocaleString("en")} of them ${drainedMs.toFixed(0)} ms after the last
+recorded ${perSecond(entries)} entries/s meanwhile; all ${written.toLocaleString("en")} of them ${drainedMs.toFixed(0)} ms after the last
 lag      the oldest entry that waits: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, at most ${at(1)} ms; at most ${Math.max(...samples.map(({ entries }) => entries))} wait
 cores    ${coresOf(before, after, tookMs)}
-processor time per leg, µs: ${microsecondsEach(before, after, legs)}`);
+processor time per entry, µs: ${microsecondsEach(before, after, entries)}`);
 }
 
 /** Milliseconds until the ledger has all entries. */

@@ -1,5 +1,5 @@
 /**
- * The wallet as Redis, the ledger and its legs each tell it, read behind the back of the services.
+ * The wallet as Redis, the ledger and its entries have it, read without the services.
  */
 import { Redis } from "ioredis";
 import pg from "pg";
@@ -15,7 +15,7 @@ export interface Sums {
 /** A line of the usage list, and the charge that it is made of. */
 export interface Line {
   readonly chargeId: string;
-  readonly leg: "consume" | "refund" | "reserve" | "settle";
+  readonly kind: "consume" | "refund" | "reserve" | "settle";
   readonly requestId: string | null;
   readonly operation: string;
   readonly commandId: string | null;
@@ -28,7 +28,7 @@ export interface Books {
   readonly redis: Sums | null;
   /** The sums that the ledger keeps. */
   readonly kept: Sums;
-  /** The sums of the ledger's legs. */
+  /** The sums of the ledger's entries. */
   readonly derived: Sums;
   readonly linesSum: number;
   /** The sum of the use per day, which the console shows. */
@@ -50,14 +50,14 @@ const DERIVED = `
   select purchased - reserved - consumed as available, reserved, consumed, purchased from sums`;
 const DAYS = `select coalesce(sum(credits), 0) as credits from organization.usage_days where organization_id = $1`;
 const LINES = `
-  select charge_id, leg, x_request_id, operation, command_id,
+  select charge_id, leg as kind, x_request_id, operation, command_id,
     case when leg in ('refund', 'settle') then -credits else credits end as credits
   from organization.all_credit_entries
   where organization_id = $1 and credits > 0 and (leg in ('consume', 'refund', 'reserve') or action = 'release')`;
 
 /** An entry that a flush took from a usage stream. */
 export interface LostEntry {
-  readonly leg: string;
+  readonly kind: string;
   readonly chargeId: string;
   readonly requestId: string;
 }
@@ -102,7 +102,7 @@ export class CreditReconciliation {
     const { rows } = await this.#database.query<Record<string, string | null>>(LINES, [organizationId]);
     return rows.map((row) => ({
       chargeId: row["charge_id"] ?? "",
-      leg: row["leg"] as Line["leg"],
+      kind: row["kind"] as Line["kind"],
       requestId: row["x_request_id"] ?? null,
       operation: row["operation"] ?? "",
       commandId: row["command_id"] ?? null,
@@ -126,8 +126,8 @@ export class CreditReconciliation {
     const replies = (await step.flushall().exec()) ?? [];
     return replies.slice(0, TAGS).flatMap(([, entries]) =>
       (entries as [string, string[]][]).map(([, fields]) => {
-        const [, leg = "", , chargeId = "", , , requestId = ""] = ENTRY.exec(fields[1] ?? "") ?? [];
-        return { leg, chargeId, requestId };
+        const [, kind = "", , chargeId = "", , , requestId = ""] = ENTRY.exec(fields[1] ?? "") ?? [];
+        return { kind, chargeId, requestId };
       }),
     );
   }

@@ -1,7 +1,7 @@
 /**
  * A wallet cannot drift. Whatever is asked of it, whichever gateway or the organization service is
- * killed, and whenever Redis loses everything: in the end Redis, the ledger and its legs tell the
- * same wallet, and every billed request is one line.
+ * killed, and whenever Redis loses everything: in the end Redis, the ledger and its entries have
+ * the same wallet, and every billed request is one line.
  *
  * What Redis loses may be lost to us: a usage entry that waited in a stream when Redis was emptied.
  * The test notes which those were; no other line may be missing, and none may be there twice.
@@ -227,7 +227,7 @@ async function expectOneWallet(story: Story): Promise<void> {
 }
 
 it(
-  "whatever is asked, killed and lost: Redis, the ledger and its legs tell one wallet, and every billed request is one line",
+  "whatever is asked, killed and lost: Redis, the ledger and its entries have one wallet, and every billed request is one line",
   { timeout: STORIES * MS_PER_STORY },
   async () => {
     await fc.assert(

@@ -57,7 +57,7 @@ function findingOfReserved(heard: Heard, outcome: Outcome, lines: readonly Line[
   const [line, ...more] = lines;
   if (line === undefined) return "a queued command has no line";
   if (more.length > 0) return "a command has more than one line";
-  if (line.leg !== "reserve" || line.credits !== outcome.wanted.price) return "a command's line is not its price";
+  if (line.kind !== "reserve" || line.credits !== outcome.wanted.price) return "a command's line is not its price";
   const entryLost = heard.lost.some(({ chargeId }) => chargeId === line.chargeId);
   if (line.requestId === null) return entryLost ? null : "a command's line does not know its request";
   const asked = heard.outcomes.filter(({ wanted }) => wanted.key === outcome.wanted.key);
@@ -68,7 +68,7 @@ function findingOfReserved(heard: Heard, outcome: Outcome, lines: readonly Line[
 function findingOfConsumed(heard: Heard, outcome: Outcome, own: readonly Line[]): string | null {
   const sum = own.reduce((total, { credits }) => total + credits, 0);
   const taken = own.filter(({ credits }) => credits > 0);
-  const refused = own.some(({ leg }) => leg === "refund");
+  const refused = own.some(({ kind }) => kind === "refund");
   if (taken.length > (refused ? 2 : 1)) return "a request was charged twice";
   if (own.some(({ operation }) => operation !== outcome.wanted.operation)) return "a line is of another operation";
   if (isUncertain(heard, outcome))

@@ -73,6 +73,37 @@ describe("a banned word", () => {
   });
 });
 
+describe("the name of ledger entries", () => {
+  const { "leg|legs": rule } = readRules(ROOT);
+  const rules = { legs: rule } as Rules;
+
+  it("may be the stored one in SQL", () => {
+    const sql = [
+      "insert into credit_legs (charge_id, leg, credits) select leg, credits from unnest($1) as given (charge_id, leg)",
+      "select line.leg as kind, case leg when 'settle' then 1 end from credit_legs where kept.leg = given.leg",
+      "and given.leg in ('reserve', 'settle') and leg = 'settle' order by page.charge_id desc, page.leg desc",
+      "leg text not null, constraint credit_legs_before_months check (epoch < 1)",
+      "The kind is stored in the column `leg`.",
+    ];
+    expect(found(sql.join("\n"), rules)).toEqual([]);
+  });
+
+  it("is never the stored one in code and prose", () => {
+    const code = "legs of a charge\nconst leg = legOf(row.leg);\n{ leg, newLegs }\nLEGS\n`leg`\nentry.leg === kind";
+    expect(found(code, rules)).toEqual([
+      "1 legs",
+      "2 leg",
+      "2 leg",
+      "2 leg",
+      "3 leg",
+      "3 Legs",
+      "4 LEGS",
+      "5 leg",
+      "6 leg",
+    ]);
+  });
+});
+
 describe("places that are left", () => {
   const rules: Rules = { mend: { write: '"repair"', left: { docs: 1, "libs/one": 2 } } };
   const inDocs = placesIn("docs/a.md", "mend", checksOf(rules));

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { LedgerEntry } from "../src/domain/credits/ledger-entry.ts";
 import { syncShards } from "../src/operations/credits/sync-shards.ts";
 import { purchaseCredits } from "../src/operations/credits/purchase-credits.ts";
+import { recordUnderLocks } from "../src/operations/credits/record-under-locks.ts";
 import { createCreditMonths } from "../src/outbound/postgres/credits/credit-months.ts";
 import { ledgerSums, MIGRATIONS, startLedger, type LedgerHarness } from "./support.ts";
 
@@ -24,8 +25,8 @@ const oldRaise = statement<{ epoch: number }>(
   "test_old_raise_epoch",
   `update tags set epoch = greatest(epoch + 1, extract(epoch from now())::bigint) where tag = $1 returning epoch`,
 );
-const oldInsert = statement<{ charge_id: string; leg: string }>(
-  "test_old_insert_legs",
+const oldInsert = statement<object>(
+  "test_old_insert_entries",
   `insert into credit_legs
      (charge_id, leg, organization_id, credits, action, operation, x_request_id, command_id, at, epoch)
    select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::uuid[],
@@ -106,9 +107,7 @@ async function recordOld(entry: LedgerEntry): Promise<boolean> {
 
 async function record(entry: LedgerEntry): Promise<boolean | undefined> {
   const { store } = harness.context;
-  const recorded = await store.transaction(async (tx) =>
-    tx.recordEntries(await tx.shareShardLocks([shard]), [entry], Date.now()),
-  );
+  const recorded = await store.transaction((tx) => recordUnderLocks(tx, [entry], Date.now()));
   return recorded[0]?.isNew;
 }
 

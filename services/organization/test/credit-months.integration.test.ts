@@ -12,6 +12,7 @@ import { checkDrift } from "../src/operations/credits/check-drift.ts";
 import { keepCreditMonths, monthOf } from "../src/operations/credits/keep-credit-months.ts";
 import { listCreditUsage } from "../src/operations/credits/list-credit-usage.ts";
 import { purchaseCredits } from "../src/operations/credits/purchase-credits.ts";
+import { recordUnderLocks } from "../src/operations/credits/record-under-locks.ts";
 import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
 import { createCreditMonths } from "../src/outbound/postgres/credits/credit-months.ts";
 import { recordEntries, shareShardLocks } from "../src/outbound/postgres/credits/ledger.ts";
@@ -70,8 +71,7 @@ async function dropMonths(): Promise<number> {
 }
 
 function record(entries: readonly LedgerEntry[], nowMs = Date.now(), { context } = harness): Promise<unknown> {
-  const shards = [...new Set(entries.map((entry) => shardOf(entry.organizationId)))];
-  return context.store.transaction(async (tx) => tx.recordEntries(await tx.shareShardLocks(shards), entries, nowMs));
+  return context.store.transaction((tx) => recordUnderLocks(tx, entries, nowMs));
 }
 
 function entryOf(organizationId: string, kind: LedgerEntry["kind"], more: Partial<LedgerEntry> = {}): LedgerEntry {
@@ -180,9 +180,9 @@ test("an entry of weeks ago is looked for in all months; one that a dropped mont
   await record([...entries, stillOpen], nowMs);
   await record([...entries, { ...stillOpen, kind: "settle", action: "consume" }], nowMs);
   expect((await ledgerSums(harness, organizationId)).kept).toMatchObject({ consumed: 10, reserved: 0, available: 90 });
-  const refused = statement<{ leg: string; entry: LedgerEntry }>(
+  const refused = statement<{ kind: string; entry: LedgerEntry }>(
     "test_select_refused",
-    `select leg, entry from refused_credit_entries where organization_id = $1 order by leg`,
+    `select leg as kind, entry from refused_credit_entries where organization_id = $1 order by kind`,
   );
   const rows = await harness.database.query(refused, [organizationId]);
   expect(rows.map((row) => row.entry)).toEqual([entries[0], entries[1], entries[2]]);

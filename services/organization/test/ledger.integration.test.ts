@@ -19,6 +19,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { applyChanges, applyPending } from "../src/operations/credits/apply-pending.ts";
 import { syncShards } from "../src/operations/credits/sync-shards.ts";
 import { purchaseCredits, recordPurchase } from "../src/operations/credits/purchase-credits.ts";
+import { recordUnderLocks } from "../src/operations/credits/record-under-locks.ts";
 import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
 import { recordSettlements } from "../src/operations/credits/record-settlements.ts";
 import { releaseOrphans } from "../src/operations/credits/release-orphans.ts";
@@ -346,13 +347,13 @@ test("an entry keeps the epoch of its first recording", async () => {
     commandId: null,
     atMs: 0,
   } as const;
-  const record = () =>
-    context.store.transaction(async (tx) => tx.recordEntries(await tx.shareShardLocks([shard]), [entry], 0));
-  const [first] = await record();
+  const record = (chargeId: string) =>
+    context.store.transaction((tx) => recordUnderLocks(tx, [{ ...entry, chargeId }], 0));
+  const [first] = await record(entry.chargeId);
   await context.redis.commands.flushall();
   await syncShards(context, [shard]);
-  const [again] = await record();
+  const [again] = await record(entry.chargeId);
   expect(again).toMatchObject({ isNew: false, epoch: first?.epoch });
-  const epochs = await context.store.transaction((tx) => tx.shareShardLocks([shard]));
-  expect(epochs.get(shard)?.epoch).toBeGreaterThan(first?.epoch ?? 0);
+  const [later] = await record(randomUUID());
+  expect(later?.epoch).toBeGreaterThan(first?.epoch ?? 0);
 });

@@ -255,13 +255,13 @@ const selectSums = statement<Sums>(
 );
 const selectDerived = statement<Sums>(
   "test_select_derived",
-  `with legs as (select * from all_credit_entries where organization_id = $1),
+  `with entries as (select * from all_credit_entries where organization_id = $1),
      sums as (
        select coalesce(sum(credits) filter (where leg = 'purchase'), 0)::bigint as purchased,
          coalesce(sum(case when leg = 'reserve' then credits when leg = 'settle' then -credits end), 0)::bigint as reserved,
          coalesce(sum(case when leg = 'consume' or action = 'consume' then credits when leg = 'refund' then -credits end), 0)::bigint
            as consumed
-       from legs)
+       from entries)
    select purchased - reserved - consumed as available, reserved, consumed, purchased from sums`,
 );
 

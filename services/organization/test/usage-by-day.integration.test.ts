@@ -4,12 +4,13 @@ import { readFileSync } from "node:fs";
 
 import { systemClock } from "@kapi/kernel";
 import { statement } from "@kapi/postgres";
-import { admit, ALL_SHARDS, refund, shardOf } from "@kapi/admission/redis";
+import { admit, ALL_SHARDS, refund } from "@kapi/admission/redis";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import type { LedgerEntry } from "../src/domain/credits/ledger-entry.ts";
 import { listUsageByDay } from "../src/operations/credits/list-usage-by-day.ts";
+import { recordUnderLocks } from "../src/operations/credits/record-under-locks.ts";
 import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
 import { createUsageLines } from "../src/outbound/postgres/credits/usage-lines.ts";
 import { finish, organizationWith, read, reserve, startLedger, type LedgerHarness } from "./support.ts";
@@ -145,10 +146,7 @@ async function recordWithoutRequest(command: {
   const entry = { ...rest, chargeId: commandId, commandId, operation: "finance.deposit", requestId: null };
   const reserved: LedgerEntry = { ...entry, kind: "reserve", action: null };
   const entries: LedgerEntry[] = action === null ? [reserved] : [reserved, { ...entry, kind: "settle", action }];
-  await harness.context.store.transaction(async (tx) => {
-    const epochs = await tx.shareShardLocks([shardOf(command.organizationId)]);
-    await tx.recordEntries(epochs, entries, command.atMs);
-  });
+  await harness.context.store.transaction((tx) => recordUnderLocks(tx, entries, command.atMs));
 }
 
 test("each day and operation is the sum of its lines, whatever is refunded, repeated, late or reordered", async () => {

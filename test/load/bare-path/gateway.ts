@@ -22,7 +22,7 @@ redis.register_function('bare_admit', function(keys, args)
     local claim = '{bare-path}:claim:' .. args[i]
     redis.call('HSET', claim, 'message', args[i + 1], 'state', 'open')
     redis.call('PEXPIRE', claim, 3600000)
-    redis.call('XADD', keys[3], '*', 'charge', args[i], 'leg', 'reserve', 'credits', '1', 'operation', 'finance.deposit')
+    redis.call('XADD', keys[3], '*', 'charge', args[i], 'kind', 'reserve', 'credits', '1', 'operation', 'finance.deposit')
   end
   return 1
 end)

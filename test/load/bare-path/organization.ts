@@ -1,4 +1,4 @@
-/** Two legs of each charge: one from the usage stream in Redis, one from the command's end. */
+/** Two ledger entries per charge: from the usage stream in Redis, and from the final event. */
 import { setTimeout as delay } from "node:timers/promises";
 
 import { TOPICS } from "@kapi/contracts";
@@ -11,7 +11,7 @@ const STREAM = "{bare-path}:usage";
 const READ_INTERVAL_MS = 200;
 const MAX_ENTRIES = 1_000;
 const BUSY_INTERVAL_MS = 200;
-const WRITE = `insert into bare.credit_legs
+const WRITE = `insert into bare.credit_entries
   select c, $2, $1::uuid, 1, 'epoch', 'finance.deposit', now(), c from unnest($3::uuid[]) as given (c) on conflict do nothing`;
 
 const { query, consume, hello } = await bareProcess("organization");
@@ -25,7 +25,7 @@ async function readUsage(): Promise<never> {
     const entries = (await redis.xrange(STREAM, `(${from}`, "+", "COUNT", MAX_ENTRIES)) as Entry[];
     const last = entries.at(-1);
     if (last === undefined) continue;
-    await query("legs", WRITE, [ORGANIZATION_ID, "reserve", entries.map(([, fields]) => fields[1])]);
+    await query("entries", WRITE, [ORGANIZATION_ID, "reserve", entries.map(([, fields]) => fields[1])]);
     [from] = last;
     await redis.xtrim(STREAM, "MINID", from);
   }
@@ -35,6 +35,6 @@ await redis.del(STREAM);
 readUsage().catch(fatal);
 await consume(TOPICS.commandEvents, BUSY_INTERVAL_MS, async (messages) => {
   const charges = parsed<BareEnd>(messages).map(({ credits }) => credits.chargeId);
-  await query("legs", WRITE, [ORGANIZATION_ID, "consume", charges]);
+  await query("entries", WRITE, [ORGANIZATION_ID, "consume", charges]);
 });
 hello({ ready: true });

@@ -25,10 +25,10 @@ create table bare.transactions (id uuid primary key, server_id uuid, account_num
   unique (server_id, account_number, sequence), unique (server_id, account_number, event_sequence, type), unique (server_id, command_id));
 create table bare.journal (position bigserial primary key, server_id uuid, account_number text, sequence bigint, reference text, event text,
   outcome text, unique (server_id, account_number, sequence), unique (server_id, reference));
-create table bare.credit_legs (charge_id uuid, leg text, organization_id uuid, credits integer, epoch text, operation text, at timestamptz,
-  command_id uuid, primary key (charge_id, leg));
-create index on bare.credit_legs (organization_id, epoch);
-create index on bare.credit_legs (organization_id, at desc, charge_id desc, leg desc) where leg = 'reserve';
+create table bare.credit_entries (charge_id uuid, kind text, organization_id uuid, credits integer, epoch text, operation text, at timestamptz,
+  command_id uuid, primary key (charge_id, kind));
+create index on bare.credit_entries (organization_id, epoch);
+create index on bare.credit_entries (organization_id, at desc, charge_id desc, kind desc) where kind = 'reserve';
 create table bare.events (organization_id uuid, event_id uuid, position bigint, body text, primary key (organization_id, event_id));
 create index on bare.events (organization_id, position);
 create table bare.feeds (server_id uuid, account_number text, booked_sequence bigint, primary key (server_id, account_number))

@@ -16,6 +16,22 @@ export interface AuditRecord extends AuditCaller, Pick<AuditEvent, "organization
   readonly eventId?: string;
 }
 
+/** A request that was billed to a management key. */
+export interface KeyUse {
+  readonly keyId: string;
+  readonly atMs: number;
+  /** Network address of the caller; null: unknown. */
+  readonly address: string | null;
+}
+
+/** What a transaction writes for the audit log. */
+export interface AuditTransaction {
+  /** Adds entries for the audit log; known event ids are skipped. */
+  recordAudit(records: readonly AuditRecord[]): void;
+  /** Records the first use of keys, also in the audit log; each key once per call. */
+  recordFirstKeyUses(uses: readonly KeyUse[]): void;
+}
+
 /** Scheme, host and port of an address: its path or query may hold a token. */
 export function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : "";

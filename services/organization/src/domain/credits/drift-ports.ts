@@ -2,7 +2,6 @@ import type { Shard } from "@kapi/admission/redis";
 
 import type { LedgerWallet } from "./drift.ts";
 import type { LedgerEntry, WalletDelta } from "./ledger-entry.ts";
-import type { LedgerPosition } from "./ports.ts";
 
 /** The last check of a wallet that found no drift. */
 export interface WalletCheck {
@@ -32,8 +31,12 @@ export interface WalletPage {
    * The sums include every entry of the shard up to this epoch. Later entries have a higher one.
    */
   readonly throughEpoch: number;
-  /** Where the shard records after this read. */
-  readonly position: LedgerPosition;
+}
+
+/** The entries of an organization after an epoch. */
+export interface EntriesAfter {
+  readonly organizationId: string;
+  readonly afterEpoch: number;
 }
 
 export interface EntrySums {
@@ -44,19 +47,17 @@ export interface EntrySums {
 export interface WalletChecks {
   /** Shards that have wallets. */
   shards(): Promise<Shard[]>;
-  /** Runs `work` in a transaction. After `readPage` nobody records in the shard until it ends. */
-  exclusively<T>(
-    work: (tx: {
-      /** At most `limit` wallets of organizations after `afterId`. */
-      readPage(shard: Shard, afterId: string, limit: number): Promise<WalletPage>;
-      /** Those of `entries` that the ledger does not have. */
-      unrecorded(page: WalletPage, entries: readonly LedgerEntry[]): Promise<LedgerEntry[]>;
-    }) => Promise<T>,
+  /**
+   * Passes at most `limit` wallets of organizations after `afterId` to `work`. Nobody records in
+   * the shard until `work` ends. `unrecorded` returns those entries that the ledger does not have.
+   */
+  withPage<T>(
+    shard: Shard,
+    afterId: string,
+    limit: number,
+    work: (page: WalletPage, unrecorded: (entries: readonly LedgerEntry[]) => Promise<LedgerEntry[]>) => Promise<T>,
   ): Promise<T>;
-  /** Sums up entries of each organization after `afterEpoch` and up to `throughEpoch`. */
-  sumEntries(
-    asked: readonly { readonly organizationId: string; readonly afterEpoch: number }[],
-    throughEpoch: number,
-  ): Promise<ReadonlyMap<string, EntrySums>>;
+  /** Sums up the asked entries up to `throughEpoch`. */
+  sumEntries(asked: readonly EntriesAfter[], throughEpoch: number): Promise<ReadonlyMap<string, EntrySums>>;
   keep(checks: readonly WalletCheck[]): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { type LedgerEntry, type WalletDelta, deltasByOrganization } from "./ledger-entry.ts";
+import { type LedgerEntry, type WalletDelta, deltasByOrganization, plus } from "./ledger-entry.ts";
 
 export interface WalletSums extends WalletDelta {
   readonly available: number;
@@ -24,14 +24,6 @@ const NAMES = ["purchased", "reserved", "consumed", "available"] as const;
 /** Adds the available credits: purchased = available + reserved + consumed. */
 export function withAvailable({ purchased, reserved, consumed }: WalletDelta): WalletSums {
   return { purchased, reserved, consumed, available: purchased - reserved - consumed };
-}
-
-export function plus(one: WalletDelta, other: WalletDelta | undefined): WalletDelta {
-  return {
-    purchased: one.purchased + (other?.purchased ?? 0),
-    reserved: one.reserved + (other?.reserved ?? 0),
-    consumed: one.consumed + (other?.consumed ?? 0),
-  };
 }
 
 /**

@@ -1,9 +1,9 @@
 import type { Actor } from "@kapi/contracts";
 
-/** Column `leg` of the ledger; see migrations/0002. */
+/** The column of tables and field of Redis have an older name: see the glossary. */
 export type LedgerEntryKind = "purchase" | "consume" | "refund" | "reserve" | "settle";
 
-/** One movement of credits. Tables and functions of Redis call it `leg`. */
+/** One movement of credits. */
 export interface LedgerEntry {
   readonly chargeId: string;
   readonly kind: LedgerEntryKind;
@@ -28,21 +28,30 @@ export interface WalletDelta {
   readonly consumed: number;
 }
 
+const NOTHING: WalletDelta = { purchased: 0, reserved: 0, consumed: 0 };
+
 /** Invariant of any set of entries: purchased = available + reserved + consumed. */
-export function deltaOf(entry: Pick<LedgerEntry, "kind" | "credits" | "action">): WalletDelta {
-  const { credits } = entry;
-  switch (entry.kind) {
+export function deltaOf({ kind, credits, action }: Pick<LedgerEntry, "kind" | "credits" | "action">): WalletDelta {
+  switch (kind) {
     case "purchase":
-      return { purchased: credits, reserved: 0, consumed: 0 };
+      return { ...NOTHING, purchased: credits };
     case "consume":
-      return { purchased: 0, reserved: 0, consumed: credits };
+      return { ...NOTHING, consumed: credits };
     case "refund":
-      return { purchased: 0, reserved: 0, consumed: -credits };
+      return { ...NOTHING, consumed: -credits };
     case "reserve":
-      return { purchased: 0, reserved: credits, consumed: 0 };
+      return { ...NOTHING, reserved: credits };
     case "settle":
-      return { purchased: 0, reserved: -credits, consumed: entry.action === "consume" ? credits : 0 };
+      return { ...NOTHING, reserved: -credits, consumed: action === "consume" ? credits : 0 };
   }
+}
+
+export function plus(one: WalletDelta, other: WalletDelta = NOTHING): WalletDelta {
+  return {
+    purchased: one.purchased + other.purchased,
+    reserved: one.reserved + other.reserved,
+    consumed: one.consumed + other.consumed,
+  };
 }
 
 /** The change of each organization's wallet. */
@@ -50,15 +59,7 @@ export function deltasByOrganization(
   entries: Iterable<Pick<LedgerEntry, "kind" | "credits" | "action" | "organizationId">>,
 ): Map<string, WalletDelta> {
   const sums = new Map<string, WalletDelta>();
-  for (const entry of entries) {
-    const sum = sums.get(entry.organizationId) ?? { purchased: 0, reserved: 0, consumed: 0 };
-    const delta = deltaOf(entry);
-    sums.set(entry.organizationId, {
-      purchased: sum.purchased + delta.purchased,
-      reserved: sum.reserved + delta.reserved,
-      consumed: sum.consumed + delta.consumed,
-    });
-  }
+  for (const entry of entries) sums.set(entry.organizationId, plus(deltaOf(entry), sums.get(entry.organizationId)));
   return sums;
 }
 

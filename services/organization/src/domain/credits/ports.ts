@@ -1,7 +1,6 @@
 import type { SettlementRequest, Shard, SyncedWallet } from "@kapi/admission/redis";
 
-import type { AuditRecord } from "../audit.ts";
-import type { KeyUse } from "../directory/ports.ts";
+import type { AuditTransaction } from "../audit.ts";
 import type { LedgerEntry, RecordedEntry } from "./ledger-entry.ts";
 import type { UsageDay } from "./usage-day.ts";
 import type { UsageLine } from "./usage-line.ts";
@@ -74,17 +73,6 @@ export interface Reservation {
   readonly credits: number;
 }
 
-/** Where a wallet shard records. Fixed while the shard's lock is shared. */
-export interface LedgerPosition {
-  readonly epoch: number;
-  /** When the month of the epoch began. */
-  readonly beganMs: number;
-  /** Table of that month. */
-  readonly table: string;
-  /** Table of the shard's previous month; null: the shard had none. */
-  readonly previousTable: string | null;
-}
-
 /** The ledger's partitions. A month is its first day in UTC: `2026-11-01`. */
 export interface CreditMonths {
   /** Creates the partition of a month if it is missing. */
@@ -121,23 +109,19 @@ export interface UsageLines {
 }
 
 /** One transaction on the ledger. */
-export interface CreditTransaction {
+export interface CreditTransaction extends AuditTransaction {
   /**
-   * Shares the locks of `shards` until the transaction ends; returns where they record. Take them
-   * before reading usage from Redis: no sync reads wallets in between, and no month ends.
+   * Shares the locks of `shards` until the transaction ends. Take them before reading usage from
+   * Redis: no sync reads wallets in between, and no month ends.
    */
-  shareShardLocks(shards: readonly Shard[]): Promise<ReadonlyMap<Shard, LedgerPosition>>;
+  shareShardLocks(shards: readonly Shard[]): Promise<void>;
   /**
    * Adds the entries that the ledger does not have, in any order; updates wallets, open
    * reservations and usage per day; writes an event when a wallet falls to its low-balance
    * threshold. Needs the shards' locks. Returns each distinct entry as first recorded. Entries
    * without a wallet are left out; entries that a dropped month may have are put aside.
    */
-  recordEntries(
-    positions: ReadonlyMap<Shard, LedgerPosition>,
-    entries: Iterable<LedgerEntry>,
-    nowMs: number,
-  ): Promise<RecordedEntry[]>;
+  recordEntries(entries: Iterable<LedgerEntry>, nowMs: number): Promise<RecordedEntry[]>;
   /** Notes that the ledger has all command events of these partitions before `nextOffset`. */
   raiseConsumedOffsets(reached: readonly { partition: number; nextOffset: bigint }[]): void;
   /** Settlements of these charges, each with its epoch; open charges are left out. */
@@ -152,10 +136,6 @@ export interface CreditTransaction {
   readWallet(organizationId: string): Promise<WalletRecord | null>;
   /** False: the organization has no wallet. */
   setLowBalanceThreshold(organizationId: string, credits: number, nowMs: number): Promise<boolean>;
-  /** Adds entries for the audit log; known event ids are skipped. */
-  recordAudit(records: readonly AuditRecord[]): void;
-  /** Records the first use of keys, also in the audit log; each key once per call. */
-  recordFirstKeyUses(uses: readonly KeyUse[]): void;
 }
 
 export interface CreditStore {

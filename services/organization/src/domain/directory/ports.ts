@@ -1,7 +1,6 @@
-import type { DirectoryEntry, FormerUser, KeyEntry, Prices, ServerEntry } from "@kapi/contracts";
+import type { DirectoryEntry, FormerUser, KeyEntry, PageQuery, Prices, ServerEntry } from "@kapi/contracts";
 
-import type { AuditRecord } from "../audit.ts";
-import type { RowRange } from "../row-range.ts";
+import type { AuditTransaction } from "../audit.ts";
 import type { ManagementKey } from "./management-key.ts";
 
 export type NewKey = Omit<KeyEntry, "kind" | "version" | "status"> & Pick<ManagementKey, "name">;
@@ -22,16 +21,8 @@ export interface Organization {
   readonly createdAt: string;
 }
 
-/** A request that was billed to a management key. */
-export interface KeyUse {
-  readonly keyId: string;
-  readonly atMs: number;
-  /** Network address of the caller; null: unknown. */
-  readonly address: string | null;
-}
-
 /** One transaction. It announces changes through the outbox. */
-export interface DirectoryTransaction {
+export interface DirectoryTransaction extends AuditTransaction {
   insertOrganization(id: string, name: string, nowMs: number): Promise<void>;
   /** Counts usable keys and all keys. Nobody else adds a key until the transaction ends. */
   lockAndCountKeys(organizationId: string, nowMs: number): Promise<{ readonly active: number; readonly total: number }>;
@@ -50,8 +41,12 @@ export interface DirectoryTransaction {
   /** Null: the id belongs to another organization. */
   upsertServer(server: NewServer, nowMs: number): Promise<RegisteredServer | null>;
   setPrices(prices: Prices): Promise<void>;
-  /** Adds entries for the audit log; known event ids are skipped. */
-  recordAudit(records: readonly AuditRecord[]): void;
+}
+
+/** A page of rows; `total` counts the rows of all pages. */
+export interface Page<Row> {
+  readonly rows: readonly Row[];
+  readonly total: number;
 }
 
 export interface DirectoryStore {
@@ -59,16 +54,13 @@ export interface DirectoryStore {
   readOrganization(id: string): Promise<Organization | null>;
   organizationExists(id: string): Promise<boolean>;
   /** Newest first. */
-  readOrganizations(range: RowRange): Promise<Organization[]>;
-  countOrganizations(): Promise<number>;
+  readOrganizations(page: PageQuery): Promise<Page<Organization>>;
   /** Active keys first, then newest first. */
-  readKeys(organizationId: string, range: RowRange): Promise<ManagementKey[]>;
-  countKeys(organizationId: string): Promise<number>;
+  readKeys(organizationId: string, page: PageQuery): Promise<Page<ManagementKey>>;
   /** Names by id; unknown ids are left out. */
   readKeyNames(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Without removed servers, oldest first. */
-  readServers(organizationId: string, range: RowRange): Promise<ServerEntry[]>;
-  countServers(organizationId: string): Promise<number>;
+  readServers(organizationId: string, page: PageQuery): Promise<Page<ServerEntry>>;
   /** Null: removed, or not in the organization. */
   readServer(organizationId: string, serverId: string): Promise<ServerEntry | null>;
   /** All entries, some hundred at a time. */

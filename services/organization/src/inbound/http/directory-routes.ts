@@ -1,12 +1,12 @@
 import { ORGANIZATION_ROUTES } from "@kapi/contracts";
-import { ApiError, type FastifyInstance, serve } from "@kapi/http";
+import { addressOf, ApiError, callerOf, type FastifyInstance, type FastifyRequest, serve } from "@kapi/http";
 import type { RedisConnection } from "@kapi/redis";
 
+import type { AuditCaller } from "../../domain/audit.ts";
 import { consoleKeyOf } from "../../domain/directory/management-key.ts";
 import type { FormerUsers } from "../../domain/directory/ports.ts";
 import type { Store } from "../../domain/ports.ts";
 import type { LedgerContext } from "../../operations/credits/ledger-context.ts";
-import { changePrices } from "../../operations/directory/change-prices.ts";
 import { createKey } from "../../operations/directory/create-key.ts";
 import { createOrganization } from "../../operations/directory/create-organization.ts";
 import {
@@ -18,7 +18,6 @@ import {
 import { type RegistrationContext, registerServer } from "../../operations/directory/register-server.ts";
 import { revokeKey } from "../../operations/directory/revoke-key.ts";
 import { setServerStatus } from "../../operations/directory/set-server-status.ts";
-import { changedBy } from "./changed-by.ts";
 
 export interface DirectoryRouteContext extends RegistrationContext, Omit<LedgerContext, "store"> {
   readonly store: Store;
@@ -38,7 +37,8 @@ export function installDirectoryRoutes(app: FastifyInstance, context: DirectoryR
     return found;
   });
   serve(app, ORGANIZATION_ROUTES.changePrices, async ({ body: prices }) => {
-    await changePrices(context, prices);
+    await store.transaction((tx) => tx.setPrices(prices));
+    await context.publish();
     return { prices };
   });
   installKeyRoutes(app, context);
@@ -76,6 +76,11 @@ function installKeyRoutes(app: FastifyInstance, context: DirectoryRouteContext):
   serve(app, ORGANIZATION_ROUTES.readKeyNames, async ({ body: { keyIds } }) => ({
     names: Object.fromEntries(await store.readKeyNames(keyIds)),
   }));
+}
+
+/** Who makes a change, for the audit log: the person whom the console names, else the operator. */
+function changedBy(request: FastifyRequest): AuditCaller {
+  return callerOf(request.headers) ?? { actor: { type: "operator", id: null }, address: addressOf(request) };
 }
 
 /** Users of earlier releases, which the console service takes over. */

@@ -3,8 +3,7 @@ import { type Actor, type CommandEvent, isFinal, isPasswordReset } from "@kapi/c
 import { uuidV5 } from "@kapi/kernel";
 import type { UsageEntry } from "@kapi/admission/redis";
 
-import type { AuditRecord } from "../../domain/audit.ts";
-import type { KeyUse } from "../../domain/directory/ports.ts";
+import type { AuditRecord, KeyUse } from "../../domain/audit.ts";
 
 /** The oldest request of each key. Refunds and releases are no use. */
 export function keyUsesOf(entries: readonly UsageEntry[]): KeyUse[] {

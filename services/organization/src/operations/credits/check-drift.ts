@@ -2,9 +2,9 @@ import { delay } from "@kapi/kernel";
 import { type Shard, readShard } from "@kapi/admission/redis";
 import { gauge } from "@kapi/runtime";
 
-import { type Drift, creditsOf, driftOfEntries, driftOfRedis, plus } from "../../domain/credits/drift.ts";
+import { type Drift, creditsOf, driftOfEntries, driftOfRedis } from "../../domain/credits/drift.ts";
 import type { CheckableWallet, WalletCheck, WalletChecks, WalletPage } from "../../domain/credits/drift-ports.ts";
-import type { LedgerEntry } from "../../domain/credits/ledger-entry.ts";
+import { plus } from "../../domain/credits/ledger-entry.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { entryFromUsage } from "./convert-usage.ts";
 
@@ -87,18 +87,17 @@ async function checkPage(
 
 /** Reads wallets from the ledger and Redis while nothing is recorded in their shard. */
 function comparePage({ checks, redis, logger }: DriftContext, shard: Shard, afterId: string): Promise<ComparedPage> {
-  return checks.exclusively(async (tx) => {
-    const seen = await tx.readPage(shard, afterId, WALLETS_PER_PAGE);
-    const ids = seen.wallets.map((wallet) => wallet.organizationId);
+  return checks.withPage(shard, afterId, WALLETS_PER_PAGE, async (page, unrecorded) => {
+    const ids = page.wallets.map((wallet) => wallet.organizationId);
     const snapshot = await readShard(redis, shard, ids, MAX_ENTRIES_PER_CALL).catch((error: unknown) => {
       logger.warn({ err: error, shard }, "wallets of a shard could not be compared with Redis");
       return { kind: "unsynced" } as const;
     });
-    if (snapshot.kind !== "ready") return { ...seen, driftsOfRedis: [] };
-    const unrecorded: readonly LedgerEntry[] = await tx.unrecorded(seen, snapshot.usage.map(entryFromUsage));
+    if (snapshot.kind !== "ready") return { ...page, driftsOfRedis: [] };
+    const entries = await unrecorded(snapshot.usage.map(entryFromUsage));
     // Redis may have a pending change already: such wallets are not comparable.
-    const comparable = seen.wallets.filter((wallet) => !wallet.waitsForRedis);
-    return { ...seen, driftsOfRedis: driftOfRedis(comparable, snapshot.wallets, unrecorded) };
+    const comparable = page.wallets.filter((wallet) => !wallet.waitsForRedis);
+    return { ...page, driftsOfRedis: driftOfRedis(comparable, snapshot.wallets, entries) };
   });
 }
 

@@ -5,7 +5,7 @@
  */
 import type { UsageEntry } from "@kapi/admission/redis";
 
-import type { LedgerEntry, RecordedEntry } from "../../domain/credits/ledger-entry.ts";
+import type { LedgerEntry } from "../../domain/credits/ledger-entry.ts";
 import type { CreditTransaction } from "../../domain/credits/ports.ts";
 
 /** `asked`: charge ids of refunds that the ledger decided. */
@@ -28,36 +28,10 @@ export async function convertUsage(tx: CreditTransaction, usage: readonly UsageE
   return { entries: entries.concat(refunds), asked: new Set(refunds.map(({ chargeId }) => chargeId)) };
 }
 
-/** New refunds have their shard synced again: no wallet in Redis has them. */
-export async function keepAskedRefunds(
-  tx: CreditTransaction,
-  { asked }: ConvertedUsage,
-  recorded: readonly RecordedEntry[],
-): Promise<void> {
-  const refunds = recorded.filter(({ entry, isNew }) => isNew && entry.kind === "refund" && asked.has(entry.chargeId));
-  await tx.insertPending(
-    refunds.map(({ entry: { chargeId, organizationId, credits }, epoch }) => ({
-      chargeId,
-      organizationId,
-      kind: "release" as const,
-      credits,
-      epoch,
-      isOld: true,
-    })),
-  );
-}
-
-export function entryFromUsage(used: UsageEntry): LedgerEntry {
-  return {
-    chargeId: used.chargeId,
-    kind: used.kind === "release" ? "settle" : used.kind,
-    organizationId: used.organizationId,
-    credits: used.credits,
-    action: used.kind === "release" ? "release" : null,
-    operation: used.operation,
-    requestId: used.requestId,
-    commandId: used.commandId,
-    createdBy: used.keyId === null ? null : { type: "key", id: used.keyId },
-    atMs: used.atMs,
-  };
+export function entryFromUsage({ kind, keyId, chargeId, ...used }: UsageEntry): LedgerEntry {
+  const { organizationId, credits, operation, requestId, commandId, atMs } = used;
+  const [entryKind, action] = kind === "release" ? (["settle", kind] as const) : ([kind, null] as const);
+  const createdBy = keyId === null ? null : ({ type: "key", id: keyId } as const);
+  const request = { operation, requestId, commandId, createdBy, atMs };
+  return { chargeId, kind: entryKind, organizationId, credits, action, ...request };
 }

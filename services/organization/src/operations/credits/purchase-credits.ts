@@ -1,11 +1,11 @@
 import { ApiError } from "@kapi/http";
 import { uuidV7 } from "@kapi/kernel";
-import { shardOf } from "@kapi/admission/redis";
 
 import type { LedgerEntry } from "../../domain/credits/ledger-entry.ts";
 import type { PendingWalletChange, CreditTransaction } from "../../domain/credits/ports.ts";
 import { applyChanges } from "./apply-pending.ts";
 import type { LedgerContext } from "./ledger-context.ts";
+import { recordUnderLocks } from "./record-under-locks.ts";
 
 export interface PurchaseCredits {
   readonly organizationId: string;
@@ -49,8 +49,7 @@ export async function recordPurchase(
     commandId: null,
     atMs: nowMs,
   };
-  const epochs = await tx.shareShardLocks([shardOf(organizationId)]);
-  const [recorded] = await tx.recordEntries(epochs, [entry], nowMs);
+  const [recorded] = await recordUnderLocks(tx, [entry], nowMs);
   if (recorded?.isNew !== true) {
     await rejectOther(tx, wanted);
     return null;

@@ -8,16 +8,14 @@ import {
   type UsageEntry,
   deleteUsage,
   readUsage,
-  shardOf,
 } from "@kapi/admission/redis";
 
 import type { LedgerEntry, RecordedEntry } from "../../domain/credits/ledger-entry.ts";
 import { keyUsesOf, resetsOf } from "./audit-usage.ts";
-import { keepAskedRefunds, convertUsage } from "./convert-usage.ts";
 import type { LedgerContext } from "./ledger-context.ts";
-import { usageRecorded } from "./record-usage.ts";
-import { repeatedSettlements, settleInRedis } from "./settle-in-redis.ts";
-import { traceUsage } from "./usage-spans.ts";
+import { recordUnderLocks, shardsOf } from "./record-under-locks.ts";
+import { countRecorded, recordInTransaction } from "./record-usage.ts";
+import { settleInRedis } from "./settle-in-redis.ts";
 
 /** Maximum number of usage entries per shard that are taken along. */
 const MAX_USAGE_PER_SHARD = 1_000;
@@ -40,35 +38,27 @@ export async function recordSettlements(
   reached: readonly ReachedOffset[],
 ): Promise<void> {
   const entries = events.flatMap(entriesOf);
-  const shards = [...new Set(entries.map((entry) => shardOf(entry.organizationId)))];
   let usage: ReadonlyMap<Shard, readonly UsageEntry[]> = new Map();
   const { settlements, late } = await context.store.transaction(async (tx) => {
     if (entries.length === 0) {
       tx.raiseConsumedOffsets(reached);
       return { settlements: [], late: [] };
     }
-    const epochs = await tx.shareShardLocks(shards);
+    const shards = shardsOf(entries);
+    await tx.shareShardLocks(shards);
     usage = await readableUsage(context, shards);
-    // Usage first: if both report an entry, usage knows the request.
-    const usageEntries = [...usage.values()].flat();
-    const converted = await convertUsage(tx, usageEntries);
-    const used = converted.entries;
-    tx.recordFirstKeyUses(keyUsesOf(usageEntries));
+    const used = [...usage.values()].flat();
+    tx.recordFirstKeyUses(keyUsesOf(used));
     tx.recordAudit(resetsOf(events));
-    const recorded = await traceUsage(usageEntries, () =>
-      tx.recordEntries(epochs, used.concat(entries), context.clock.nowMs()),
-    );
-    await keepAskedRefunds(tx, converted, recorded);
-    const ended = [
-      ...recorded.flatMap((one) => (one.entry.kind === "settle" ? settlementOf(one, context.clock.nowMs()) : [])),
-      ...(await repeatedSettlements(tx, used, recorded)),
-    ];
+    const nowMs = context.clock.nowMs();
+    const { recorded, repeated } = await recordInTransaction(tx, used, entries, nowMs);
+    const ended = recorded.flatMap((one) => (one.entry.kind === "settle" ? settlementOf(one, nowMs) : []));
     const consumed = consumedAfterRelease(entries, recorded);
     if (consumed.length === 0) tx.raiseConsumedOffsets(reached);
-    return { settlements: ended, late: consumed };
+    return { settlements: [...ended, ...repeated], late: consumed };
   });
   const ofLate = late.length === 0 ? [] : await recordLate(context, late, reached);
-  usageRecorded.add([...usage.values()].reduce((total, ofShard) => total + ofShard.length, 0));
+  countRecorded(usage);
   await Promise.all([settleInRedis(context, [...settlements, ...ofLate]), deleteUsage(context.redis, usage)]);
 }
 
@@ -82,9 +72,8 @@ async function recordLate(
   late: readonly LedgerEntry[],
   reached: readonly ReachedOffset[],
 ): Promise<SettlementRequest[]> {
-  const shards = [...new Set(late.map((entry) => shardOf(entry.organizationId)))];
   const recorded = await store.transaction(async (tx) => {
-    const entries = await tx.recordEntries(await tx.shareShardLocks(shards), late, clock.nowMs());
+    const entries = await recordUnderLocks(tx, late, clock.nowMs());
     tx.raiseConsumedOffsets(reached);
     return entries;
   });

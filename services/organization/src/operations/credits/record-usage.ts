@@ -1,18 +1,26 @@
-import { type Shard, deleteUsage, readUsage, usageBacklog } from "@kapi/admission/redis";
-import { counter, inBatchSpan } from "@kapi/runtime";
+import {
+  type SettlementRequest,
+  type Shard,
+  type UsageEntry,
+  deleteUsage,
+  readUsage,
+  usageBacklog,
+} from "@kapi/admission/redis";
+import { counter, inBatchSpan, type Traceparent } from "@kapi/runtime";
 
 import { fairShare } from "../../domain/credits/fair-share.ts";
+import type { LedgerEntry, RecordedEntry } from "../../domain/credits/ledger-entry.ts";
+import type { CreditTransaction } from "../../domain/credits/ports.ts";
 import { keyUsesOf } from "./audit-usage.ts";
-import { keepAskedRefunds, convertUsage } from "./convert-usage.ts";
+import { convertUsage } from "./convert-usage.ts";
 import type { LedgerContext } from "./ledger-context.ts";
-import { repeatedSettlements, settleInRedis } from "./settle-in-redis.ts";
+import { pendingRelease, repeatedSettlements, settleInRedis } from "./settle-in-redis.ts";
 import { traceUsage } from "./usage-spans.ts";
 
 /** About the maximum number of entries in one transaction. */
 const MAX_ENTRIES_PER_BATCH = 5_000;
 
-/** Counted after the commit. */
-export const usageRecorded = counter(
+const usageRecorded = counter(
   "organization.usage.recorded",
   "Usage entries that were moved from Redis into the ledger",
   "{entry}",
@@ -41,32 +49,63 @@ export async function recordUsage(context: LedgerContext, shards: readonly Shard
   }
   if (waiting.length === 0) return { moved: 0, unreachable };
   const share = fairShare(sizes, MAX_ENTRIES_PER_BATCH);
-  const { usage, ended } = await store.transaction(async (tx) => {
-    const epochs = await tx.shareShardLocks(waiting);
+  const { usage, repeated } = await store.transaction(async (tx) => {
+    await tx.shareShardLocks(waiting);
     const found = await readUsage(redis, waiting, share);
     for (const shard of found.unreachable) unreachable.add(shard);
     const used = [...found.replies.values()].flat();
-    const converted = await convertUsage(tx, used);
-    const { entries } = converted;
     tx.recordFirstKeyUses(keyUsesOf(used));
-    const recorded = await traceUsage(used, (members) =>
-      inBatchSpan("record usage", members, () => tx.recordEntries(epochs, entries, clock.nowMs())),
-    );
-    if (recorded.length < entries.length) {
-      logger.error(
-        { usage: entries.length, recorded: recorded.length },
-        "some usage was not recorded: no wallet, or repeated",
-      );
+    const inSpan: InSpan = (members, record) => inBatchSpan("record usage", members, record);
+    const { converted, recorded, repeated } = await recordInTransaction(tx, used, [], clock.nowMs(), inSpan);
+    if (recorded.length < converted.length) {
+      const counts = { usage: converted.length, recorded: recorded.length };
+      logger.error(counts, "some usage was not recorded: no wallet, or repeated");
     }
-    await keepAskedRefunds(tx, converted, recorded);
-    return { usage: found.replies, ended: await repeatedSettlements(tx, entries, recorded) };
+    return { usage: found.replies, repeated };
   });
-  const moved = [...usage.values()].reduce((total, ofShard) => total + ofShard.length, 0);
-  usageRecorded.add(moved);
-  await settleInRedis(context, ended);
+  const moved = countRecorded(usage);
+  await settleInRedis(context, repeated);
   const deleted = await deleteUsage(redis, usage);
   for (const shard of deleted.unreachable) unreachable.add(shard);
   return { moved, unreachable };
+}
+
+type InSpan = <T>(members: readonly Traceparent[], record: () => Promise<T>) => Promise<T>;
+
+/** What one transaction recorded. */
+interface RecordedUsageEntries {
+  readonly converted: readonly LedgerEntry[];
+  readonly recorded: readonly RecordedEntry[];
+  /** Settlements to apply in Redis again. */
+  readonly repeated: readonly SettlementRequest[];
+}
+
+/**
+ * Records usage, then `others`: if both report an entry, usage knows the request. Needs the shards'
+ * locks since before the usage was read. `inSpan` gets the spans of the traced usage.
+ */
+export async function recordInTransaction(
+  tx: CreditTransaction,
+  usage: readonly UsageEntry[],
+  others: readonly LedgerEntry[],
+  nowMs: number,
+  inSpan: InSpan = (_members, record) => record(),
+): Promise<RecordedUsageEntries> {
+  const { entries, asked } = await convertUsage(tx, usage);
+  const recorded = await traceUsage(usage, (members) =>
+    inSpan(members, () => tx.recordEntries(entries.concat(others), nowMs)),
+  );
+  // No wallet in Redis has new refunds that the ledger decided: their shards are synced again.
+  const refunds = recorded.filter(({ entry, isNew }) => isNew && entry.kind === "refund" && asked.has(entry.chargeId));
+  await tx.insertPending(refunds.map((refund) => ({ ...pendingRelease(refund), isOld: true })));
+  return { converted: entries, recorded, repeated: await repeatedSettlements(tx, entries, recorded) };
+}
+
+/** Counts committed usage; returns the number of entries. */
+export function countRecorded(usage: ReadonlyMap<Shard, readonly UsageEntry[]>): number {
+  const entries = [...usage.values()].reduce((total, ofShard) => total + ofShard.length, 0);
+  usageRecorded.add(entries);
+  return entries;
 }
 
 /**

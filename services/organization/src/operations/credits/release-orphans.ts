@@ -1,10 +1,10 @@
 import { COMMAND_DEADLINE_MS, EXPORT_DEADLINE_MS } from "@kapi/contracts";
-import { shardOf } from "@kapi/admission/redis";
 import { counter } from "@kapi/runtime";
 
-import type { LedgerEntry } from "../../domain/credits/ledger-entry.ts";
-import type { CommandState, CommandStatus, PendingWalletChange, Reservation } from "../../domain/credits/ports.ts";
+import type { CommandState, CommandStatus, Reservation } from "../../domain/credits/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
+import { recordUnderLocks } from "./record-under-locks.ts";
+import { pendingRelease } from "./settle-in-redis.ts";
 
 /**
  * Margin after the command's deadline; then an unknown command's reservation is released. If the
@@ -63,11 +63,9 @@ async function releaseUnknown(
     atMs: clock.nowMs(),
   }));
   const count = await store.transaction(async (tx) => {
-    const shards = [...new Set(entries.map((entry) => shardOf(entry.organizationId)))];
-    const recorded = await tx.recordEntries(await tx.shareShardLocks(shards), entries, clock.nowMs());
+    const released = (await recordUnderLocks(tx, entries, clock.nowMs())).filter(({ isNew }) => isNew);
     // In the same transaction: after a crash nothing else would apply them in Redis.
-    const released = recorded.filter(({ isNew }) => isNew);
-    await tx.insertPending(released.map(({ entry, epoch }) => ({ ...changeOf(entry), epoch })));
+    await tx.insertPending(released.map(pendingRelease));
     return released.length;
   });
   abandoned.add(count);
@@ -80,8 +78,4 @@ async function releaseUnknown(
  */
 function isOrphan({ chargeId, commandId }: Reservation, state: CommandState | undefined): boolean {
   return state === "unknown" || (state === "final" && chargeId !== commandId);
-}
-
-function changeOf({ chargeId, organizationId, credits }: LedgerEntry): Omit<PendingWalletChange, "epoch"> {
-  return { chargeId, organizationId, credits, kind: "release" };
 }

@@ -1,7 +1,7 @@
 import { type SettlementReply, type SettlementRequest, settle } from "@kapi/admission/redis";
 
 import type { LedgerEntry, RecordedEntry } from "../../domain/credits/ledger-entry.ts";
-import type { CreditTransaction } from "../../domain/credits/ports.ts";
+import type { CreditTransaction, PendingWalletChange } from "../../domain/credits/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 
 /** Settles recorded entries in Redis; keeps what it cannot settle now. */
@@ -11,17 +11,14 @@ export async function settleInRedis(context: LedgerContext, settlements: readonl
     context.logger.warn({ err: error }, "settlements wait for Redis"),
   );
   const left = settlements.filter((_, index) => !isApplied(replies[index]));
-  await context.store.insertPending(
-    // An old one stays old: Redis may have applied and forgotten it.
-    left.map(({ chargeId, organizationId, action, credits, epoch, isOld = false }) => ({
-      chargeId,
-      organizationId,
-      kind: action,
-      credits,
-      epoch,
-      isOld,
-    })),
-  );
+  // An old one stays old: Redis may have applied and forgotten it.
+  await context.store.insertPending(left.map(({ action, ...change }) => ({ ...change, kind: action })));
+}
+
+/** The change that returns the credits of a recorded release or refund to its wallet. */
+export function pendingRelease({ entry, epoch }: RecordedEntry): PendingWalletChange {
+  const { chargeId, organizationId, credits } = entry;
+  return { chargeId, organizationId, kind: "release", credits, epoch };
 }
 
 /** Whether the wallet has the change, by the call or by its sync. */

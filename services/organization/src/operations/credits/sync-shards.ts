@@ -1,9 +1,10 @@
 import { type Clock, delay } from "@kapi/kernel";
-import { type Shard, syncShard, shardOf, shardStates } from "@kapi/admission/redis";
+import { type Shard, syncShard, shardStates } from "@kapi/admission/redis";
 
 import type { LedgerEntry } from "../../domain/credits/ledger-entry.ts";
 import type { CommandStatus, EventLog, OpenCommand, WalletPlace } from "../../domain/credits/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
+import { recordUnderLocks } from "./record-under-locks.ts";
 import { recordAllUsage } from "./record-usage.ts";
 
 /**
@@ -70,10 +71,7 @@ async function recordReservations({ store, clock }: LedgerContext, open: readonl
   const entries = open.filter((command) => command.reservedCredits > 0).map((command) => entryOf(command, clock));
   for (let from = 0; from < entries.length; from += RESERVATIONS_PER_BATCH) {
     const batch = entries.slice(from, from + RESERVATIONS_PER_BATCH);
-    await store.transaction(async (tx) => {
-      const shards = [...new Set(batch.map((entry) => shardOf(entry.organizationId)))];
-      await tx.recordEntries(await tx.shareShardLocks(shards), batch, clock.nowMs());
-    });
+    await store.transaction((tx) => recordUnderLocks(tx, batch, clock.nowMs()));
   }
 }
 

@@ -4,7 +4,6 @@ import { ApiError } from "@kapi/http";
 
 import { consoleKeyOf } from "../../domain/directory/management-key.ts";
 import type { Organization } from "../../domain/directory/ports.ts";
-import type { RowRange } from "../../domain/row-range.ts";
 import type { DirectoryContext } from "./directory-context.ts";
 
 /** A server as the operator and the console see it. */
@@ -13,12 +12,9 @@ export type ShownServerEntry = Omit<ServerEntry, "kind" | "version">;
 export async function listOrganizations(
   { store }: Pick<DirectoryContext, "store">,
   query: PageQuery,
-): Promise<{ organizations: Organization[]; pagination: Pagination }> {
-  const [organizations, total] = await Promise.all([
-    store.readOrganizations(rangeOf(query)),
-    store.countOrganizations(),
-  ]);
-  return { organizations, pagination: paginationOf(query, total) };
+): Promise<{ organizations: readonly Organization[]; pagination: Pagination }> {
+  const { rows, total } = await store.readOrganizations(query);
+  return { organizations: rows, pagination: paginationOf(query, total) };
 }
 
 /** Active keys first. Throws 404 for an unknown organization. */
@@ -27,12 +23,9 @@ export async function listOrganizationKeys(
   organizationId: string,
   query: PageQuery,
 ): Promise<{ keys: ConsoleKey[]; pagination: Pagination }> {
-  await known(store, organizationId);
-  const [found, total] = await Promise.all([
-    store.readKeys(organizationId, rangeOf(query)),
-    store.countKeys(organizationId),
-  ]);
-  return { keys: found.map((key) => consoleKeyOf(key, clock.nowMs())), pagination: paginationOf(query, total) };
+  await assertKnown(store, organizationId);
+  const { rows, total } = await store.readKeys(organizationId, query);
+  return { keys: rows.map((key) => consoleKeyOf(key, clock.nowMs())), pagination: paginationOf(query, total) };
 }
 
 /** Oldest first. Throws 404 for an unknown organization. */
@@ -41,12 +34,9 @@ export async function listOrganizationServers(
   organizationId: string,
   query: PageQuery,
 ): Promise<{ servers: ShownServerEntry[]; pagination: Pagination }> {
-  await known(store, organizationId);
-  const [found, total] = await Promise.all([
-    store.readServers(organizationId, rangeOf(query)),
-    store.countServers(organizationId),
-  ]);
-  return { servers: found.map(shownServerOf), pagination: paginationOf(query, total) };
+  await assertKnown(store, organizationId);
+  const { rows, total } = await store.readServers(organizationId, query);
+  return { servers: rows.map(shownServerOf), pagination: paginationOf(query, total) };
 }
 
 /** Throws 404 for a removed server, and for one outside the organization. */
@@ -64,10 +54,6 @@ function shownServerOf({ kind: _kind, version: _version, ...server }: ServerEntr
   return server;
 }
 
-async function known(store: DirectoryContext["store"], organizationId: string): Promise<void> {
+async function assertKnown(store: DirectoryContext["store"], organizationId: string): Promise<void> {
   if (!(await store.organizationExists(organizationId))) throw new ApiError("NOT_FOUND");
-}
-
-function rangeOf({ page, limit }: PageQuery): RowRange {
-  return { limit, offset: (page - 1) * limit };
 }

@@ -6,8 +6,8 @@ import { toIso, uuidV7 } from "@kapi/kernel";
 import { recordForAudit } from "@kapi/outbox";
 import { statement, type Transaction } from "@kapi/postgres";
 
-import type { AuditRecord } from "../../domain/audit.ts";
-import type { KeyUse } from "../../domain/directory/ports.ts";
+import type { AuditTransaction } from "../../domain/audit.ts";
+import { columnsOf } from "./columns.ts";
 
 // Sorted, to prevent deadlocks. Only the request that sets the time writes the audit entry.
 const insertFirstUses = statement<Record<string, never>>(
@@ -30,25 +30,24 @@ const insertFirstUses = statement<Record<string, never>>(
    ) from used`,
 );
 
-/** Entries whose event id is waiting already are skipped. */
-export function insertAudit(tx: Pick<Transaction, "execute">, records: readonly AuditRecord[]): void {
-  for (const { atMs, eventId = uuidV7(atMs), details = {}, address, ...record } of records) {
-    const event: AuditEvent = { ...record, eventId, at: toIso(atMs), address: addressOrNull(address), details };
-    recordForAudit(tx, event);
-  }
-}
-
-/**
- * Records the first use of keys, with an audit entry; used keys are skipped. Each key once per
- * call.
- */
-export function insertFirstKeyUses(tx: Pick<Transaction, "execute">, uses: readonly KeyUse[]): void {
-  if (uses.length === 0) return;
-  tx.execute(insertFirstUses, [
-    uses.map(({ keyId }) => keyId),
-    uses.map(({ atMs }) => toIso(atMs)),
-    uses.map(({ address }) => addressOrNull(address)),
-  ]);
+export function auditTransaction(tx: Pick<Transaction, "execute">): AuditTransaction {
+  return {
+    recordAudit: (records) => {
+      for (const { atMs, eventId = uuidV7(atMs), details = {}, address, ...record } of records) {
+        const event: AuditEvent = { ...record, eventId, at: toIso(atMs), address: addressOrNull(address), details };
+        recordForAudit(tx, event);
+      }
+    },
+    recordFirstKeyUses: (uses) => {
+      if (uses.length === 0) return;
+      const rows = uses.map(({ keyId, atMs, address }) => ({
+        keyId,
+        at: toIso(atMs),
+        address: addressOrNull(address),
+      }));
+      tx.execute(insertFirstUses, columnsOf(rows, "keyId", "at", "address"));
+    },
+  };
 }
 
 /** A proxy may name a caller by anything: only addresses are kept. */

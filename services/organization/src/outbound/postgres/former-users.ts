@@ -7,23 +7,18 @@ import type { FormerUser } from "@kapi/contracts";
 import { type Queryable, statement } from "@kapi/postgres";
 
 import type { FormerUsers } from "../../domain/directory/ports.ts";
+import { columnsOf } from "./columns.ts";
 
-interface UserRow {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly organization_name: string;
-  readonly email: string;
-  readonly name: string;
-  readonly password_hash: string;
-  readonly session_version: number;
-  readonly created_at: Date;
-  readonly disabled_at: Date | null;
+interface UserRow extends Omit<FormerUser, "createdAt" | "disabledAt"> {
+  readonly createdAt: Date;
+  readonly disabledAt: Date | null;
 }
 
 const selectUnmoved = statement<UserRow>(
   "former_users_select_unmoved",
-  `select users.id, users.organization_id, organizations.name as organization_name, users.email, users.name,
-     users.password_hash, users.session_version, users.created_at, users.disabled_at
+  `select users.id as "userId", users.organization_id as "organizationId", organizations.name as "organizationName",
+     users.email, users.name, users.password_hash as "passwordHash", users.session_version as "sessionVersion",
+     users.created_at as "createdAt", users.disabled_at as "disabledAt"
    from users join organizations on organizations.id = users.organization_id
    where users.moved_version is distinct from users.session_version order by users.id limit $1`,
 );
@@ -35,24 +30,14 @@ const markMoved = statement<Record<string, never>>(
 
 export function createFormerUsers(database: Queryable): FormerUsers {
   return {
-    unmoved: async (limit) => (await database.query(selectUnmoved, [limit])).map(fromRow),
+    unmoved: async (limit) =>
+      (await database.query(selectUnmoved, [limit])).map((row) => ({
+        ...row,
+        createdAt: row.createdAt.toISOString(),
+        disabledAt: row.disabledAt?.toISOString() ?? null,
+      })),
     markMoved: async (users) => {
-      const versions = users.map(({ sessionVersion }) => sessionVersion);
-      await database.query(markMoved, [users.map(({ userId }) => userId), versions]);
+      await database.query(markMoved, columnsOf(users, "userId", "sessionVersion"));
     },
-  };
-}
-
-function fromRow(row: UserRow): FormerUser {
-  return {
-    userId: row.id,
-    organizationId: row.organization_id,
-    organizationName: row.organization_name,
-    email: row.email,
-    name: row.name,
-    passwordHash: row.password_hash,
-    sessionVersion: row.session_version,
-    createdAt: row.created_at.toISOString(),
-    disabledAt: row.disabled_at === null ? null : row.disabled_at.toISOString(),
   };
 }

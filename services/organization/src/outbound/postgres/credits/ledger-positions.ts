@@ -1,11 +1,20 @@
 import { toIso } from "@kapi/kernel";
-import { type Statement, statement } from "@kapi/postgres";
-
-import type { LedgerPosition } from "../../../domain/credits/ports.ts";
+import { type Queryable, type Statement, statement } from "@kapi/postgres";
 
 const MS_PER_SECOND = 1_000;
 /** Entries from before months; see migrations/0015. */
 const BEFORE_MONTHS = "credit_legs";
+
+/** Where a wallet shard records. Fixed while the shard's lock is shared. */
+export interface LedgerPosition {
+  readonly epoch: number;
+  /** When the month of the epoch began. */
+  readonly beganMs: number;
+  /** Table of that month. */
+  readonly table: string;
+  /** Table of the shard's previous month; null: the shard had none. */
+  readonly previousTable: string | null;
+}
 
 /** A row of `tags`, with the first epoch that has months. */
 export interface PositionRow {
@@ -17,17 +26,18 @@ export interface PositionRow {
 export function positionFromRow({ epoch, previous_epoch, months_from }: PositionRow): LedgerPosition {
   return {
     epoch,
-    beganMs: Date.parse(`${toIso(epoch * MS_PER_SECOND).slice(0, "2026-11".length)}-01T00:00:00Z`),
+    beganMs: Date.parse(`${monthOf(epoch)}-01T00:00:00Z`),
     table: tableOf(epoch, months_from),
     previousTable: previous_epoch === null ? null : tableOf(previous_epoch, months_from),
   };
 }
 
 function tableOf(epoch: number, monthsFrom: number): string {
-  if (epoch < monthsFrom) return BEFORE_MONTHS;
-  return `credit_entries_${toIso(epoch * MS_PER_SECOND)
-    .slice(0, "2026-11".length)
-    .replace("-", "")}`;
+  return epoch < monthsFrom ? BEFORE_MONTHS : `credit_entries_${monthOf(epoch).replace("-", "")}`;
+}
+
+function monthOf(epoch: number): string {
+  return toIso(epoch * MS_PER_SECOND).slice(0, "2026-11".length);
 }
 
 /** Current tables of the shards, then those of the month before: where a repeated entry may be. */
@@ -39,12 +49,15 @@ export function tablesOf(positions: Iterable<LedgerPosition>): string[] {
 
 /** One statement per table of entries. Naming the table avoids planning over all partitions. */
 export function perTable<Row>(name: string, text: (table: string) => string): (table: string) => Statement<Row> {
-  const made = new Map<string, Statement<Row>>();
-  return (table) => {
-    const known = made.get(table);
-    if (known) return known;
-    const fresh = statement<Row>(`${name}_${table}`, text(table));
-    made.set(table, fresh);
-    return fresh;
-  };
+  return (table) => statement<Row>(`${name}_${table}`, text(table));
+}
+
+/** The rows of all `tables`. */
+export async function queryAll<Row>(
+  tx: Queryable,
+  tables: readonly string[],
+  statementOf: (table: string) => Statement<Row>,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  return (await Promise.all(tables.map((table) => tx.query(statementOf(table), values)))).flat();
 }

@@ -12,10 +12,11 @@ import {
   distinctInOrder,
   entryName,
 } from "../../../domain/credits/ledger-entry.ts";
-import type { LedgerPosition } from "../../../domain/credits/ports.ts";
 import { crossedThreshold } from "../../../domain/credits/low-balance.ts";
 import { isUsageLine } from "../../../domain/credits/usage-line.ts";
-import { type PositionRow, positionFromRow, tablesOf } from "./ledger-positions.ts";
+import { columnsOf } from "../columns.ts";
+import { enqueue } from "../outbox.ts";
+import { type LedgerPosition, type PositionRow, positionFromRow, tablesOf } from "./ledger-positions.ts";
 import {
   type KnownEntry,
   type Reserved,
@@ -25,7 +26,6 @@ import {
   selectOpenReservations,
   selectReserved,
 } from "./entries.ts";
-import { enqueue } from "../outbox.ts";
 import { withoutPast } from "./past-entries.ts";
 import { keepUsageDays } from "./usage-days.ts";
 
@@ -51,9 +51,9 @@ const readPositions = statement<PositionRow & { tag: Shard; lag_seconds: number 
    from tags cross join credit_ledger where tag = any($1::smallint[])`,
 );
 
-const selectOrganizations = statement<{ organization_id: string }>(
+const selectOrganizations = statement<{ organizationId: string }>(
   "ledger_select_organizations",
-  `select organization_id from wallets where organization_id = any($1::uuid[])`,
+  `select organization_id as "organizationId" from wallets where organization_id = any($1::uuid[])`,
 );
 
 const insertOpenReservations = statement<Record<string, never>>(
@@ -73,9 +73,9 @@ const lockWallets = statement<Record<string, never>>(
 );
 
 interface ChangedWallet {
-  readonly organization_id: string;
+  readonly organizationId: string;
   readonly available: number;
-  readonly low_balance_threshold: number;
+  readonly threshold: number;
   readonly change: number;
 }
 
@@ -87,14 +87,11 @@ const addToWallets = statement<ChangedWallet>(
    from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
      as delta (organization_id, purchased, reserved, consumed, lines)
    where kept.organization_id = delta.organization_id
-   returning kept.organization_id, kept.available, kept.low_balance_threshold,
+   returning kept.organization_id as "organizationId", kept.available, kept.low_balance_threshold as threshold,
      delta.purchased - delta.reserved - delta.consumed as change`,
 );
 
-/**
- * Shares the locks of `shards` until the transaction ends; returns where they record. Take them
- * before reading usage from Redis: no sync reads wallets in between, and no month ends.
- */
+/** Shares the locks of `shards` until the transaction ends; returns where they record. */
 export async function shareShardLocks(tx: Queryable, shards: readonly Shard[]): Promise<Map<Shard, LedgerPosition>> {
   const [, rows] = await Promise.all([tx.query(lockShardsShared, [shards]), tx.query(readPositions, [shards])]);
   for (const { tag, lag_seconds } of rows) {
@@ -114,33 +111,26 @@ export async function recordEntries(
   reported: Iterable<LedgerEntry>,
   nowMs: number,
 ): Promise<RecordedEntry[]> {
-  const { entries: distinct, past } = await withoutPast(
-    tx,
-    await ofKnownOrganizations(tx, distinctInOrder(reported)),
-    nowMs,
-  );
+  const known = await ofKnownOrganizations(tx, distinctInOrder(reported));
+  const { entries: distinct, past } = await withoutPast(tx, known, nowMs);
   if (distinct.length === 0) return [];
   const positionOf = (entry: LedgerEntry): LedgerPosition =>
     assertDefined(positions.get(shardOf(entry.organizationId)), "the shard's lock");
   const tables = tablesOf(distinct.map(positionOf));
   const wanted = distinct.filter((entry) => !past.has(entryName(entry)));
-  const others = wanted.filter((entry) => entry.kind !== "settle");
+  const [others, settlements] = [wanted.filter((entry) => !isSettlement(entry)), wanted.filter(isSettlement)];
   const [added, ends] = await Promise.all([
     insertOthers(tx, others, positionOf),
     // Also reads what was just inserted.
-    atReservedPrice(
-      tx,
-      tables,
-      wanted.filter((entry) => entry.kind === "settle"),
-    ),
+    atReservedPrice(tx, tables, settlements),
   ]);
   for (const name of await insertEntries(tx, ends, positionOf)) added.add(name);
   const entries = [...others, ...ends];
   const fresh = entries.filter((entry) => added.has(entryName(entry)));
-  const known = entries.filter((entry) => !added.has(entryName(entry)));
+  const repeated = entries.filter((entry) => !added.has(entryName(entry)));
   keepReservations(tx, fresh);
   // In this order: only the statement on the days waits last.
-  const [, earlier] = await Promise.all([keepWallets(tx, fresh, nowMs), keepDays(tx, tables, fresh, known)]);
+  const [, earlier] = await Promise.all([keepWallets(tx, fresh, nowMs), keepDays(tx, tables, fresh, repeated)]);
   return [...entries, ...distinct.filter((entry) => past.has(entryName(entry)))].map((entry) => {
     const before = earlier.get(entryName(entry)) ?? past.get(entryName(entry));
     return {
@@ -149,6 +139,10 @@ export async function recordEntries(
       isNew: added.has(entryName(entry)),
     };
   });
+}
+
+function isSettlement({ kind }: LedgerEntry): boolean {
+  return kind === "settle";
 }
 
 /**
@@ -182,7 +176,7 @@ async function atReservedPrice(
   for (const select of [...tables.map(selectReserved), selectOpenReservations]) {
     const missing = ends.filter((entry) => !reserved.has(entry.chargeId)).map((entry) => entry.chargeId);
     if (missing.length === 0) break;
-    for (const row of await tx.query(select, [missing])) reserved.set(row.charge_id, row);
+    for (const row of await tx.query(select, [missing])) reserved.set(row.chargeId, row);
   }
   return ends.map((entry) => {
     const { credits, operation } = reserved.get(entry.chargeId) ?? entry;
@@ -192,7 +186,7 @@ async function atReservedPrice(
 
 async function ofKnownOrganizations(tx: Queryable, entries: readonly LedgerEntry[]): Promise<LedgerEntry[]> {
   const rows = await tx.query(selectOrganizations, [[...new Set(entries.map((entry) => entry.organizationId))]]);
-  const known = new Set(rows.map((row) => row.organization_id));
+  const known = new Set(rows.map(({ organizationId }) => organizationId));
   return entries.filter((entry) => known.has(entry.organizationId));
 }
 
@@ -203,16 +197,11 @@ function keepReservations(tx: Transaction, fresh: readonly LedgerEntry[]): void 
   const reserved = fresh.filter((entry) => entry.kind === "reserve" && !ended.has(entry.chargeId));
   const settled = fresh.filter((entry) => entry.kind === "settle" && !begun.has(entry.chargeId));
   if (reserved.length > 0) {
-    tx.execute(insertOpenReservations, [
-      reserved.map((entry) => entry.chargeId),
-      reserved.map((entry) => entry.organizationId),
-      reserved.map((entry) => entry.credits),
-      reserved.map((entry) => toIso(entry.atMs)),
-      reserved.map((entry) => entry.operation),
-      reserved.map((entry) => entry.commandId),
-    ]);
+    const rows = reserved.map((entry) => ({ ...entry, at: toIso(entry.atMs) }));
+    const columns = ["chargeId", "organizationId", "credits", "at", "operation", "commandId"] as const;
+    tx.execute(insertOpenReservations, columnsOf(rows, ...columns));
   }
-  if (settled.length > 0) tx.execute(deleteOpenReservations, [settled.map((entry) => entry.chargeId)]);
+  if (settled.length > 0) tx.execute(deleteOpenReservations, columnsOf(settled, "chargeId"));
 }
 
 function chargesOf(entries: readonly LedgerEntry[], kind: LedgerEntryKind): Set<string> {
@@ -223,23 +212,17 @@ async function keepWallets(tx: OutboxTransaction, fresh: readonly LedgerEntry[],
   const deltas = deltasByOrganization(fresh);
   if (deltas.size === 0) return;
   const lines = Map.groupBy(fresh.filter(isUsageLine), (entry) => entry.organizationId);
-  const organizationIds = [...deltas.keys()];
-  tx.execute(lockWallets, [organizationIds]);
-  const changed = await tx.query(addToWallets, [
-    organizationIds,
-    [...deltas.values()].map((delta) => delta.purchased),
-    [...deltas.values()].map((delta) => delta.reserved),
-    [...deltas.values()].map((delta) => delta.consumed),
-    organizationIds.map((id) => lines.get(id)?.length ?? 0),
-    toIso(nowMs),
-  ]);
+  const rows = [...deltas].map(([id, delta]) => ({ id, ...delta, lines: lines.get(id)?.length ?? 0 }));
+  tx.execute(lockWallets, columnsOf(rows, "id"));
+  const columns = columnsOf(rows, "id", "purchased", "reserved", "consumed", "lines");
+  const changed = await tx.query(addToWallets, [...columns, toIso(nowMs)]);
   const [cause] = fresh;
   for (const wallet of changed) announceLowBalance(tx, wallet, nowMs, cause ? entryName(cause) : "");
 }
 
 function announceLowBalance(tx: OutboxTransaction, wallet: ChangedWallet, nowMs: number, cause: string): void {
-  const { available: after, low_balance_threshold: threshold, organization_id: organizationId } = wallet;
-  if (!crossedThreshold({ before: after - wallet.change, after, threshold })) return;
+  const { organizationId, available: after, change, threshold } = wallet;
+  if (!crossedThreshold({ before: after - change, after, threshold })) return;
   const event: CreditsFact = {
     eventId: uuidV5(organizationId, `credits.low_balance/${cause}`),
     organizationId,

@@ -4,10 +4,11 @@
  * an entry is new.
  */
 import { toIso } from "@kapi/kernel";
-import { type Queryable, statement, type Transaction } from "@kapi/postgres";
+import { statement, type Transaction } from "@kapi/postgres";
 
 import { type LedgerEntry, entryName } from "../../../domain/credits/ledger-entry.ts";
-import { KNOWN_COLUMNS, type KnownEntry, selectOpenReservations } from "./entries.ts";
+import { columnsOf } from "../columns.ts";
+import { type KnownEntry, readKnown, selectOpenReservations } from "./entries.ts";
 
 const DAY_MS = 24 * 3_600_000;
 /**
@@ -20,21 +21,16 @@ export const PAST_AGE_MS = 21 * DAY_MS;
  * request.
  */
 const MONTH_MARGIN_MS = 2 * DAY_MS;
+const ALL_MONTHS = ["all_credit_entries"];
 
-const selectAnywhere = statement<KnownEntry>(
-  "past_entries_select",
-  `select ${KNOWN_COLUMNS} from all_credit_entries
-   where (charge_id, leg) in (select * from unnest($1::uuid[], $2::text[]))`,
-);
-const selectKeptFrom = statement<{ kept_from: Date | null }>(
+const selectKeptFrom = statement<{ keptFrom: Date | null }>(
   "past_entries_select_kept_from",
-  `select (dropped_through + interval '1 month') at time zone 'UTC' as kept_from from credit_ledger`,
+  `select (dropped_through + interval '1 month') at time zone 'UTC' as "keptFrom" from credit_ledger`,
 );
 const insertRefused = statement<Record<string, never>>(
   "past_entries_refuse",
   `insert into refused_credit_entries (charge_id, leg, organization_id, entry, refused_at)
-   select given.charge_id, given.leg, given.organization_id, given.entry, $5
-   from unnest($1::uuid[], $2::text[], $3::uuid[], $4::jsonb[]) as given (charge_id, leg, organization_id, entry)
+   select *, $5 from unnest($1::uuid[], $2::text[], $3::uuid[], $4::jsonb[])
    on conflict (charge_id, leg) do nothing`,
 );
 
@@ -46,34 +42,29 @@ export async function withoutPast(
 ): Promise<{ entries: readonly LedgerEntry[]; past: ReadonlyMap<string, KnownEntry> }> {
   const old = entries.filter((entry) => entry.kind !== "purchase" && entry.atMs < nowMs - PAST_AGE_MS);
   if (old.length === 0) return { entries, past: new Map() };
-  const past = await readAnywhere(tx, old);
-  const [row] = await tx.query(selectKeptFrom, []);
-  const keptFromMs = row?.kept_from === null || row === undefined ? 0 : row.kept_from.getTime() + MONTH_MARGIN_MS;
+  const past = await readKnown(tx, ALL_MONTHS, old);
+  const keptFrom = (await tx.query(selectKeptFrom, []))[0]?.keptFrom ?? null;
+  const keptFromMs = keptFrom === null ? 0 : keptFrom.getTime() + MONTH_MARGIN_MS;
   const unfound = old.filter((entry) => entry.atMs < keptFromMs && !past.has(entryName(entry)));
   // An open reservation of a dropped month is known: it is reserved and not settled.
-  const open = new Map(
-    (await tx.query(selectOpenReservations, [unfound.map((entry) => entry.chargeId)])).map((row) => [
-      row.charge_id,
-      row,
-    ]),
-  );
+  const reservations = await tx.query(selectOpenReservations, columnsOf(unfound, "chargeId"));
+  const open = new Map(reservations.map((reserved) => [reserved.chargeId, reserved]));
   for (const entry of unfound) {
     const reserved = open.get(entry.chargeId);
     if (entry.kind !== "reserve" || reserved === undefined) continue;
-    const { charge_id, credits } = reserved;
-    past.set(entryName(entry), { charge_id, leg: entry.kind, credits, action: null, epoch: 0, incomplete: false });
+    const { chargeId, kind } = entry;
+    past.set(entryName(entry), {
+      chargeId,
+      kind,
+      credits: reserved.credits,
+      action: null,
+      epoch: 0,
+      incomplete: false,
+    });
   }
   const left = new Set(unfound.filter((entry) => !open.has(entry.chargeId)));
   refuse(tx, [...left], nowMs);
   return { entries: entries.filter((entry) => !left.has(entry)), past };
-}
-
-async function readAnywhere(tx: Queryable, entries: readonly LedgerEntry[]): Promise<Map<string, KnownEntry>> {
-  const rows = await tx.query(selectAnywhere, [
-    entries.map((entry) => entry.chargeId),
-    entries.map((entry) => entry.kind),
-  ]);
-  return new Map(rows.map((row) => [entryName({ chargeId: row.charge_id, kind: row.leg }), row]));
 }
 
 /**
@@ -81,11 +72,6 @@ async function readAnywhere(tx: Queryable, entries: readonly LedgerEntry[]): Pro
  */
 function refuse(tx: Transaction, entries: readonly LedgerEntry[], nowMs: number): void {
   if (entries.length === 0) return;
-  tx.execute(insertRefused, [
-    entries.map((entry) => entry.chargeId),
-    entries.map((entry) => entry.kind),
-    entries.map((entry) => entry.organizationId),
-    entries.map((entry) => JSON.stringify(entry)),
-    toIso(nowMs),
-  ]);
+  const json = entries.map((entry) => JSON.stringify(entry));
+  tx.execute(insertRefused, [...columnsOf(entries, "chargeId", "kind", "organizationId"), json, toIso(nowMs)]);
 }

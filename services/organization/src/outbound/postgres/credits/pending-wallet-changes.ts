@@ -1,16 +1,7 @@
 import { type Queryable, statement } from "@kapi/postgres";
-import type { Shard } from "@kapi/admission/redis";
 
-import type { PendingWalletChange } from "../../../domain/credits/ports.ts";
-
-interface Row {
-  readonly charge_id: string;
-  readonly organization_id: string;
-  readonly kind: PendingWalletChange["kind"];
-  readonly credits: number;
-  readonly epoch: number;
-  readonly is_old: boolean;
-}
+import type { CreditStore, PendingWalletChange } from "../../../domain/credits/ports.ts";
+import { columnsOf } from "../columns.ts";
 
 const insertRows = statement<Record<string, never>>(
   "pending_insert",
@@ -21,10 +12,10 @@ const insertRows = statement<Record<string, never>>(
    on conflict (charge_id) do nothing`,
 );
 // Purchases first: they create the wallet that a settlement needs.
-const selectRows = statement<Row>(
+const selectRows = statement<PendingWalletChange>(
   "pending_select",
-  `select charge_id, organization_id, kind, credits, epoch,
-     created_at is null or created_at < now() - make_interval(secs => $3::float8 / 1000) as is_old
+  `select charge_id as "chargeId", organization_id as "organizationId", kind, credits, epoch,
+     created_at is null or created_at < now() - make_interval(secs => $3::float8 / 1000) as "isOld"
    from pending_wallet_changes
    where not exists (
      select from wallets
@@ -36,40 +27,19 @@ const deleteRows = statement<Record<string, never>>(
   `delete from pending_wallet_changes where charge_id = any($1::uuid[])`,
 );
 
-export async function insertPending(database: Queryable, changes: readonly PendingWalletChange[]): Promise<void> {
-  if (changes.length === 0) return;
-  await database.query(insertRows, [
-    changes.map((change) => change.chargeId),
-    changes.map((change) => change.organizationId),
-    changes.map((change) => change.kind),
-    changes.map((change) => change.credits),
-    changes.map((change) => change.epoch),
-    changes.map((change) => change.isOld ?? false),
-  ]);
-}
-
-/**
- * At most `limit` changes that wait for Redis, without those of `exceptShards`. Old after
- * `oldAfterMs`.
- */
-export async function readPending(
+export function pendingChanges(
   database: Queryable,
-  limit: number,
-  exceptShards: readonly Shard[],
-  oldAfterMs: number,
-): Promise<PendingWalletChange[]> {
-  const rows = await database.query(selectRows, [limit, exceptShards, oldAfterMs]);
-  return rows.map((row) => ({
-    chargeId: row.charge_id,
-    organizationId: row.organization_id,
-    kind: row.kind,
-    credits: row.credits,
-    epoch: row.epoch,
-    isOld: row.is_old,
-  }));
-}
-
-/** Removes changes that Redis has applied. */
-export async function deletePending(database: Queryable, chargeIds: readonly string[]): Promise<void> {
-  if (chargeIds.length > 0) await database.query(deleteRows, [chargeIds]);
+): Pick<CreditStore, "insertPending" | "readPending" | "deletePending"> {
+  return {
+    insertPending: async (changes) => {
+      if (changes.length === 0) return;
+      const rows = changes.map((change) => ({ ...change, isOld: change.isOld ?? false }));
+      const columns = ["chargeId", "organizationId", "kind", "credits", "epoch", "isOld"] as const;
+      await database.query(insertRows, columnsOf(rows, ...columns));
+    },
+    readPending: (limit, exceptShards, oldAfterMs) => database.query(selectRows, [limit, exceptShards, oldAfterMs]),
+    deletePending: async (chargeIds) => {
+      if (chargeIds.length > 0) await database.query(deleteRows, [chargeIds]);
+    },
+  };
 }

@@ -1,27 +1,28 @@
 import { actorToText } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
-import { type Queryable, type Statement, statement, type Transaction } from "@kapi/postgres";
+import { type Queryable, statement, type Transaction } from "@kapi/postgres";
 
 import type { LedgerEntry } from "../../../domain/credits/ledger-entry.ts";
 import { type UsageDay, summedUsageDays, usageDayOf, withdrawn } from "../../../domain/credits/usage-day.ts";
-import { perTable } from "./ledger-positions.ts";
+import { columnsOf } from "../columns.ts";
+import { perTable, queryAll } from "./ledger-positions.ts";
 
 // Keeps a completion (below) from changing the operation before this transaction commits.
-const lockReservations = perTable<{ charge_id: string; operation: string }>(
+const lockReservations = perTable<{ chargeId: string; operation: string }>(
   "usage_days_lock_reservations",
   (table) =>
-    `select charge_id, operation from ${table} where charge_id = any($1::uuid[]) and leg = 'reserve'
+    `select charge_id as "chargeId", operation from ${table} where charge_id = any($1::uuid[]) and leg = 'reserve'
      order by charge_id for share`,
 );
 
 interface CompletedRow {
-  readonly charge_id: string;
-  readonly organization_id: string;
+  readonly chargeId: string;
+  readonly organizationId: string;
   readonly credits: number;
   readonly operation: string;
   readonly at: Date;
-  readonly old_operation: string;
-  readonly old_at: Date;
+  readonly oldOperation: string;
+  readonly oldAt: Date;
 }
 
 // A final event or a sync may have recorded the reservation first, without details of the request.
@@ -35,12 +36,12 @@ const completeReservationRows = perTable<CompletedRow>(
          as given (charge_id, operation, x_request_id, at, created_by)
        join ${table} as before on before.charge_id = given.charge_id and before.leg = 'reserve'
      where kept.charge_id = given.charge_id and kept.leg = 'reserve' and kept.x_request_id is null
-     returning kept.charge_id, kept.organization_id, kept.credits, kept.operation, kept.at,
-       before.operation as old_operation, before.at as old_at`,
+     returning kept.charge_id as "chargeId", kept.organization_id as "organizationId", kept.credits, kept.operation,
+       kept.at, before.operation as "oldOperation", before.at as "oldAt"`,
 );
 
 interface ReleaseRow {
-  readonly charge_id: string;
+  readonly chargeId: string;
   readonly credits: number;
   readonly at: Date;
 }
@@ -48,7 +49,7 @@ interface ReleaseRow {
 const selectReleases = perTable<ReleaseRow>(
   "usage_days_select_releases",
   (table) =>
-    `select charge_id, credits, at from ${table}
+    `select charge_id as "chargeId", credits, at from ${table}
      where charge_id = any($1::uuid[]) and leg = 'settle' and action = 'release'`,
 );
 
@@ -58,12 +59,6 @@ const addToDays = statement<Record<string, never>>(
    select * from unnest($1::uuid[], $2::date[], $3::text[], $4::bigint[], $5::bigint[])
    on conflict (organization_id, day, operation) do update
    set requests = kept.requests + excluded.requests, credits = kept.credits + excluded.credits`,
-);
-
-const selectDays = statement<{ day: string; operation: string; requests: number; credits: number }>(
-  "usage_days_select",
-  `select to_char(day, 'YYYY-MM-DD') as day, operation, requests, credits from usage_days
-   where organization_id = $1 and day >= $2::date and (requests <> 0 or credits <> 0)`,
 );
 
 /**
@@ -82,19 +77,13 @@ export async function keepUsageDays(
   const added = await addedBy(tx, tables, fresh);
   const changes = summedUsageDays([...added, ...(await completeReservations(tx, tables, incomplete))]);
   if (changes.length === 0) return;
-  tx.execute(addToDays, [
-    changes.map((change) => change.organizationId),
-    changes.map((change) => change.day),
-    changes.map((change) => change.operation),
-    changes.map((change) => change.requests),
-    changes.map((change) => change.credits),
-  ]);
+  tx.execute(addToDays, columnsOf(changes, "organizationId", "day", "operation", "requests", "credits"));
 }
 
 async function addedBy(tx: Queryable, tables: readonly string[], fresh: readonly LedgerEntry[]): Promise<UsageDay[]> {
   const released = fresh.filter((entry) => entry.action === "release").map((entry) => entry.chargeId);
-  const reservations = released.length === 0 ? [] : await inAll(tx, tables, lockReservations, [released]);
-  const operations = new Map(reservations.map((row) => [row.charge_id, row.operation]));
+  const reservations = released.length === 0 ? [] : await queryAll(tx, tables, lockReservations, [released]);
+  const operations = new Map(reservations.map(({ chargeId, operation }) => [chargeId, operation]));
   return fresh.flatMap((entry) => {
     const operation = entry.kind === "settle" ? operations.get(entry.chargeId) : undefined;
     return usageDayOf(entry, operation ?? entry.operation) ?? [];
@@ -107,50 +96,31 @@ async function completeReservations(
   tables: readonly string[],
   incomplete: readonly LedgerEntry[],
 ): Promise<UsageDay[]> {
-  const withRequest = incomplete.filter((entry) => entry.requestId !== null);
+  const withRequest = incomplete
+    .filter((entry) => entry.requestId !== null)
+    .map((entry) => ({ ...entry, at: toIso(entry.atMs), createdBy: actorToText(entry.createdBy) }));
   if (withRequest.length === 0) return [];
-  const completed = await inAll(tx, tables, completeReservationRows, [
-    withRequest.map((entry) => entry.chargeId),
-    withRequest.map((entry) => entry.operation),
-    withRequest.map((entry) => entry.requestId),
-    withRequest.map((entry) => toIso(entry.atMs)),
-    withRequest.map((entry) => actorToText(entry.createdBy)),
-  ]);
+  const columns = columnsOf(withRequest, "chargeId", "operation", "requestId", "at", "createdBy");
+  const completed = await queryAll(tx, tables, completeReservationRows, columns);
   if (completed.length === 0) return [];
-  const releases = await inAll(tx, tables, selectReleases, [completed.map((row) => row.charge_id)]);
-  const releaseOf = new Map(releases.map((row) => [row.charge_id, row]));
-  return completed.flatMap((row) => movesOf(row, releaseOf.get(row.charge_id)));
+  const releases = await queryAll(tx, tables, selectReleases, columnsOf(completed, "chargeId"));
+  const releaseOf = new Map(releases.map((row) => [row.chargeId, row]));
+  return completed.flatMap((row) => {
+    const release = releaseOf.get(row.chargeId);
+    const before = usageOf(row, row.oldAt, row.oldOperation, release);
+    return [...before.map(withdrawn), ...usageOf(row, row.at, row.operation, release)];
+  });
 }
 
-async function inAll<Row>(
-  tx: Queryable,
-  tables: readonly string[],
-  statementOf: (table: string) => Statement<Row>,
-  values: readonly unknown[],
-): Promise<Row[]> {
-  return (await Promise.all(tables.map((table) => tx.query(statementOf(table), values)))).flat();
-}
-
-function movesOf(row: CompletedRow, release: ReleaseRow | undefined): UsageDay[] {
-  const line = { organizationId: row.organization_id, credits: row.credits };
-  const reserve = { ...line, kind: "reserve", action: null } as const;
-  const before = usageDayOf({ ...reserve, atMs: row.old_at.getTime() }, row.old_operation);
-  const after = usageDayOf({ ...reserve, atMs: row.at.getTime() }, row.operation);
-  if (before === null || after === null) return [];
-  if (release === undefined) return [withdrawn(before), after];
-  const settle = { ...line, credits: release.credits, kind: "settle", action: "release" } as const;
-  const releasedBefore = usageDayOf({ ...settle, atMs: release.at.getTime() }, row.old_operation);
-  const releasedAfter = usageDayOf({ ...settle, atMs: release.at.getTime() }, row.operation);
-  if (releasedBefore === null || releasedAfter === null) return [withdrawn(before), after];
-  return [withdrawn(before), after, withdrawn(releasedBefore), releasedAfter];
-}
-
-/** Usage since `firstDay`, such as `2026-11-21`. */
-export async function readUsageDays(
-  database: Queryable,
-  organizationId: string,
-  firstDay: string,
-): Promise<UsageDay[]> {
-  const rows = await database.query(selectDays, [organizationId, firstDay]);
-  return rows.map(({ day, operation, requests, credits }) => ({ organizationId, day, operation, requests, credits }));
+/** What a reservation at `at` and its release add to their days under `operation`. */
+function usageOf(
+  { organizationId, credits }: CompletedRow,
+  at: Date,
+  operation: string,
+  release: ReleaseRow | undefined,
+): UsageDay[] {
+  const line = { organizationId, credits, kind: "reserve", action: null, atMs: at.getTime() } as const;
+  const settled = { ...line, kind: "settle", action: "release" } as const;
+  const back = release && { ...settled, credits: release.credits, atMs: release.at.getTime() };
+  return [usageDayOf(line, operation), back ? usageDayOf(back, operation) : null].flatMap((day) => day ?? []);
 }

@@ -2,16 +2,11 @@ import { actorFromText } from "@kapi/contracts";
 import { type Queryable, statement } from "@kapi/postgres";
 
 import type { UsageLines } from "../../../domain/credits/ports.ts";
+import type { UsageDay } from "../../../domain/credits/usage-day.ts";
 import type { UsageLine } from "../../../domain/credits/usage-line.ts";
-import { readUsageDays } from "./usage-days.ts";
 
-interface UsageRow {
-  readonly leg: UsageLine["kind"];
-  readonly credits: number;
-  readonly operation: string;
-  readonly x_request_id: string | null;
-  readonly command_id: string | null;
-  readonly created_by: string | null;
+interface UsageRow extends Omit<UsageLine, "createdBy" | "at"> {
+  readonly createdBy: string | null;
   readonly at: Date;
 }
 
@@ -33,9 +28,10 @@ export const selectPage = statement<UsageRow>(
      order by at desc, charge_id desc, leg desc
      limit $2 offset $3
    )
-   select line.leg, line.credits, line.command_id, page.at, coalesce(reserved.operation, line.operation) as operation,
-     coalesce(reserved.x_request_id, line.x_request_id) as x_request_id,
-     coalesce(reserved.created_by, line.created_by) as created_by
+   select line.leg as kind, line.credits, line.command_id as "commandId", page.at,
+     coalesce(reserved.operation, line.operation) as operation,
+     coalesce(reserved.x_request_id, line.x_request_id) as "requestId",
+     coalesce(reserved.created_by, line.created_by) as "createdBy"
    from page
      cross join lateral (
        select leg, credits, command_id, operation, x_request_id, created_by from credit_entries as entry
@@ -56,32 +52,30 @@ export const selectPage = statement<UsageRow>(
      ) as reserved on true
    order by page.at desc, page.charge_id desc, page.leg desc`,
 );
-const selectTotal = statement<{ usage_lines: number }>(
+const selectTotal = statement<{ total: number }>(
   "usage_lines_select_total",
-  `select kept.usage_lines - coalesce(closed.usage_lines, 0) as usage_lines
+  `select kept.usage_lines - coalesce(closed.usage_lines, 0) as total
    from wallets as kept cross join credit_ledger
      left join wallet_closings as closed
        on closed.month = dropped_through and closed.organization_id = kept.organization_id
    where kept.organization_id = $1`,
 );
 
+const selectDays = statement<UsageDay>(
+  "usage_lines_select_days",
+  `select organization_id as "organizationId", to_char(day, 'YYYY-MM-DD') as day, operation, requests, credits
+   from usage_days where organization_id = $1 and day >= $2::date and (requests <> 0 or credits <> 0)`,
+);
+
 export function createUsageLines(database: Queryable): UsageLines {
   return {
     page: async (organizationId, limit, offset) =>
       (await database.query(selectPage, [organizationId, limit, offset])).map(lineFromRow),
-    total: async (organizationId) => (await database.query(selectTotal, [organizationId]))[0]?.usage_lines ?? 0,
-    byDay: (organizationId, firstDay) => readUsageDays(database, organizationId, firstDay),
+    total: async (organizationId) => (await database.query(selectTotal, [organizationId]))[0]?.total ?? 0,
+    byDay: (organizationId, firstDay) => database.query(selectDays, [organizationId, firstDay]),
   };
 }
 
 function lineFromRow(row: UsageRow): UsageLine {
-  return {
-    kind: row.leg,
-    credits: row.credits,
-    operation: row.operation,
-    requestId: row.x_request_id,
-    commandId: row.command_id,
-    createdBy: actorFromText(row.created_by),
-    at: row.at.toISOString(),
-  };
+  return { ...row, createdBy: actorFromText(row.createdBy), at: row.at.toISOString() };
 }

@@ -2,16 +2,15 @@ import { toIso } from "@kapi/kernel";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 import type { Shard } from "@kapi/admission/redis";
 
-import { plus } from "../../../domain/credits/drift.ts";
 import type {
   CheckableWallet,
+  EntriesAfter,
   EntrySums,
   WalletCheck,
   WalletChecks,
-  WalletPage,
 } from "../../../domain/credits/drift-ports.ts";
-import { type LedgerEntry, entryName } from "../../../domain/credits/ledger-entry.ts";
-import type { LedgerPosition } from "../../../domain/credits/ports.ts";
+import { entryName, plus, type WalletDelta } from "../../../domain/credits/ledger-entry.ts";
+import { columnsOf } from "../columns.ts";
 import { readKnown } from "./entries.ts";
 import { perTable, tablesOf } from "./ledger-positions.ts";
 import { raiseEpochExclusively } from "./wallets.ts";
@@ -20,13 +19,7 @@ import { raiseEpochExclusively } from "./wallets.ts";
 const MAX_ENTRIES_PER_STATEMENT = 100_000;
 const NOTHING: EntrySums = { entries: 0, sums: { purchased: 0, reserved: 0, consumed: 0 } };
 
-interface CheckableRow {
-  readonly organization_id: string;
-  readonly purchased: number;
-  readonly reserved: number;
-  readonly consumed: number;
-  readonly usage_lines: number;
-  readonly waits: boolean;
+interface CheckableRow extends WalletDelta, Pick<CheckableWallet, "organizationId" | "usageLines" | "waitsForRedis"> {
   readonly checked_epoch: number | null;
   readonly checked_purchased: number | null;
   readonly checked_reserved: number | null;
@@ -45,8 +38,10 @@ const selectShards = statement<{ tag: Shard }>(
 
 const selectWallets = statement<CheckableRow>(
   "wallet_checks_select_wallets",
-  `select kept.organization_id, kept.purchased, kept.reserved, kept.consumed, kept.usage_lines,
-     exists (select from pending_wallet_changes as pending where pending.organization_id = kept.organization_id) as waits,
+  `select kept.organization_id as "organizationId", kept.purchased, kept.reserved, kept.consumed,
+     kept.usage_lines as "usageLines", exists (
+       select from pending_wallet_changes as pending where pending.organization_id = kept.organization_id
+     ) as "waitsForRedis",
      checked.epoch as checked_epoch, checked.purchased as checked_purchased, checked.reserved as checked_reserved,
      checked.consumed as checked_consumed, checked.whole_at,
      extract(epoch from (dropped_through + interval '1 month') at time zone 'UTC')::bigint - 1 as closed_epoch,
@@ -60,22 +55,20 @@ const selectWallets = statement<CheckableRow>(
    order by kept.organization_id limit $3`,
 );
 
-interface SumsRow {
-  readonly organization_id: string;
-  readonly through_epoch: number;
+interface SumsRow extends WalletDelta {
+  readonly organizationId: string;
+  readonly throughEpoch: number;
   readonly entries: number;
-  readonly purchased: number;
-  readonly reserved: number;
-  readonly consumed: number;
 }
 
 // Sums entries after an epoch, up to the whole epoch of the entry that is $4 entries on. It repeats
 // the rules of domain/credits/ledger-entry.ts on purpose: shared code would repeat the ledger's
 // mistakes.
 const sumEntries = perTable<SumsRow>(
-  "wallet_checks_sum_legs",
+  "wallet_checks_sum_entries",
   (table) =>
-    `select asked.organization_id, part.through_epoch, found.legs, found.purchased, found.reserved, found.consumed
+    `select asked.organization_id as "organizationId", part.through_epoch as "throughEpoch", found.entries,
+       found.purchased, found.reserved, found.consumed
      from unnest($1::uuid[], $2::bigint[]) as asked (organization_id, after_epoch),
        lateral (
          select coalesce((
@@ -84,7 +77,7 @@ const sumEntries = perTable<SumsRow>(
            order by entry.epoch offset $4 limit 1), $3) as through_epoch
        ) as part,
        lateral (
-         select count(*) as legs,
+         select count(*) as entries,
            coalesce(sum(credits) filter (where leg = 'purchase'), 0)::bigint as purchased,
            coalesce(sum(case leg when 'reserve' then credits when 'settle' then -credits end), 0)::bigint as reserved,
            coalesce(sum(case when leg = 'consume' or action = 'consume' then credits when leg = 'refund' then -credits end), 0)
@@ -112,13 +105,15 @@ const upsertChecks = statement<Record<string, never>>(
 export function createWalletChecks(database: Database): WalletChecks {
   return {
     shards: async () => (await database.query(selectShards, [])).map((row) => row.tag),
-    exclusively: (work) =>
-      database.transaction((tx) =>
-        work({
-          readPage: (shard, afterId, limit) => readPage(tx, shard, afterId, limit),
-          unrecorded: (page, entries) => unrecorded(tx, page.position, entries),
-        }),
-      ),
+    withPage: (shard, afterId, limit, work) =>
+      database.transaction(async (tx) => {
+        const position = await raiseEpochExclusively(tx, shard);
+        const wallets = (await tx.query(selectWallets, [shard, afterId, limit])).map(walletFromRow);
+        return work({ throughEpoch: position.epoch - 1, wallets }, async (entries) => {
+          const recorded = await readKnown(tx, tablesOf([position]), entries);
+          return entries.filter((entry) => !recorded.has(entryName(entry)));
+        });
+      }),
     sumEntries: async (asked, throughEpoch) => {
       const sums = new Map<string, EntrySums>(asked.map((one) => [one.organizationId, NOTHING]));
       for (const table of ENTRY_TABLES) await sumInParts(database, table, asked, throughEpoch, sums);
@@ -128,92 +123,53 @@ export function createWalletChecks(database: Database): WalletChecks {
   };
 }
 
-async function readPage(tx: Queryable, shard: Shard, afterId: string, limit: number): Promise<WalletPage> {
-  const position = await raiseEpochExclusively(tx, shard);
-  const rows = await tx.query(selectWallets, [shard, afterId, limit]);
-  return { throughEpoch: position.epoch - 1, wallets: rows.map(walletFromRow), position };
-}
-
-async function unrecorded(
-  tx: Queryable,
-  position: LedgerPosition,
-  entries: readonly LedgerEntry[],
-): Promise<LedgerEntry[]> {
-  const recorded = await readKnown(tx, tablesOf([position]), entries);
-  return entries.filter((entry) => !recorded.has(entryName(entry)));
-}
-
 /** Adds sums of entries to `sums`, a bounded number of entries per statement. */
 async function sumInParts(
   database: Queryable,
   table: string,
-  asked: readonly { readonly organizationId: string; readonly afterEpoch: number }[],
+  asked: readonly EntriesAfter[],
   throughEpoch: number,
   sums: Map<string, EntrySums>,
 ): Promise<void> {
   let left = asked;
   while (left.length > 0) {
     const each = Math.max(1, Math.floor(MAX_ENTRIES_PER_STATEMENT / left.length));
-    const ids = left.map((one) => one.organizationId);
-    const rows = await database.query(sumEntries(table), [
-      ids,
-      left.map((one) => one.afterEpoch),
-      throughEpoch,
-      each - 1,
-    ]);
+    const columns = columnsOf(left, "organizationId", "afterEpoch");
+    const rows = await database.query(sumEntries(table), [...columns, throughEpoch, each - 1]);
     for (const row of rows) {
-      const before = sums.get(row.organization_id) ?? NOTHING;
-      sums.set(row.organization_id, { entries: before.entries + row.entries, sums: plus(before.sums, row) });
+      const before = sums.get(row.organizationId) ?? NOTHING;
+      sums.set(row.organizationId, { entries: before.entries + row.entries, sums: plus(before.sums, row) });
     }
     left = rows
-      .filter((row) => row.through_epoch < throughEpoch)
-      .map((row) => ({ organizationId: row.organization_id, afterEpoch: row.through_epoch }));
+      .filter((row) => row.throughEpoch < throughEpoch)
+      .map((row) => ({ organizationId: row.organizationId, afterEpoch: row.throughEpoch }));
   }
 }
 
 async function keep(database: Queryable, checks: readonly WalletCheck[]): Promise<void> {
   if (checks.length === 0) return;
-  await database.query(upsertChecks, [
-    checks.map((check) => check.organizationId),
-    checks.map((check) => check.epoch),
-    checks.map((check) => check.sums.purchased),
-    checks.map((check) => check.sums.reserved),
-    checks.map((check) => check.sums.consumed),
-    checks.map((check) => toIso(check.wholeAtMs)),
-  ]);
+  const rows = checks.map(({ sums, wholeAtMs, ...check }) => ({ ...check, ...sums, wholeAt: toIso(wholeAtMs) }));
+  const columns = ["organizationId", "epoch", "purchased", "reserved", "consumed", "wholeAt"] as const;
+  await database.query(upsertChecks, columnsOf(rows, ...columns));
 }
 
 function walletFromRow(row: CheckableRow): CheckableWallet {
-  const { checked_epoch: epoch, whole_at: wholeAt } = row;
-  const checked =
-    epoch === null || wholeAt === null
-      ? null
-      : {
-          organizationId: row.organization_id,
-          epoch,
-          sums: {
-            purchased: row.checked_purchased ?? 0,
-            reserved: row.checked_reserved ?? 0,
-            consumed: row.checked_consumed ?? 0,
-          },
-          wholeAtMs: wholeAt.getTime(),
-        };
+  const { organizationId, checked_epoch: checkedEpoch, whole_at: wholeAt, closed_epoch: closedEpoch } = row;
+  const checked = sumsOf(row.checked_purchased, row.checked_reserved, row.checked_consumed);
+  const closed = sumsOf(row.closed_purchased, row.closed_reserved, row.closed_consumed);
   return {
-    organizationId: row.organization_id,
-    sums: { purchased: row.purchased, reserved: row.reserved, consumed: row.consumed },
-    usageLines: row.usage_lines,
-    waitsForRedis: row.waits,
-    checked,
-    closing:
-      row.closed_epoch === null
+    organizationId,
+    sums: sumsOf(row.purchased, row.reserved, row.consumed),
+    usageLines: row.usageLines,
+    waitsForRedis: row.waitsForRedis,
+    checked:
+      checkedEpoch === null || wholeAt === null
         ? null
-        : {
-            epoch: row.closed_epoch,
-            sums: {
-              purchased: row.closed_purchased,
-              reserved: row.closed_reserved,
-              consumed: row.closed_consumed,
-            },
-          },
+        : { organizationId, epoch: checkedEpoch, sums: checked, wholeAtMs: wholeAt.getTime() },
+    closing: closedEpoch === null ? null : { epoch: closedEpoch, sums: closed },
   };
+}
+
+function sumsOf(purchased: number | null, reserved: number | null, consumed: number | null): WalletDelta {
+  return { purchased: purchased ?? 0, reserved: reserved ?? 0, consumed: consumed ?? 0 };
 }

@@ -3,43 +3,29 @@ import { type Database, type Queryable, statement } from "@kapi/postgres";
 import { type SyncedWallet, type Shard, shardOf } from "@kapi/admission/redis";
 
 import type {
-  LedgerPosition,
-  OldReservations,
+  CreditStore,
+  CreditTransaction,
   Reservation,
   WalletPlace,
   WalletRecord,
 } from "../../../domain/credits/ports.ts";
-import { type PositionRow, positionFromRow } from "./ledger-positions.ts";
+import { type LedgerPosition, type PositionRow, positionFromRow } from "./ledger-positions.ts";
 
 /** Rows per read of a sync. */
 const ROWS_PER_SYNC_BATCH = 1_000;
 
-const WALLET_COLUMNS = `wallets.organization_id, wallets.id, wallets.purchased, wallets.reserved, wallets.consumed,
-   wallets.available, wallets.low_balance_threshold, wallets.created_at, wallets.updated_at`;
+const WALLET_COLUMNS = `wallets.organization_id as "organizationId", wallets.id,
+   wallets.low_balance_threshold as "lowBalanceThreshold", wallets.created_at as "createdAt"`;
 
-interface WalletRow {
-  readonly organization_id: string;
-  readonly id: string;
-  readonly purchased: number;
-  readonly reserved: number;
-  readonly consumed: number;
-  readonly available: number;
-  readonly low_balance_threshold: number;
-  readonly created_at: Date;
-  readonly updated_at: Date;
+interface WalletRow extends Omit<WalletRecord, "createdAtMs"> {
+  readonly createdAt: Date;
 }
 
 /** A wallet with one of its reservations. */
-interface SyncRow extends WalletRow {
-  readonly charge_id: string | null;
-  readonly reserved_credits: number | null;
-}
-
-interface ReservationRow {
-  readonly charge_id: string;
-  readonly command_id: string;
-  readonly organization_id: string;
-  readonly credits: number;
+interface SyncRow extends WalletRow, Pick<SyncedWallet, "available" | "reserved" | "consumed" | "purchased"> {
+  readonly updatedAt: Date;
+  readonly chargeId: string | null;
+  readonly reservedCredits: number | null;
 }
 
 const insertWalletRow = statement<Record<string, never>>(
@@ -83,65 +69,65 @@ const raiseEpoch = statement<PositionRow>(
 // one wallet has most reservations, all are read again for every wallet.
 const selectForSync = statement<SyncRow>(
   "wallets_select_for_opening",
-  `select ${WALLET_COLUMNS}, open.charge_id, open.credits as reserved_credits
+  `select ${WALLET_COLUMNS}, wallets.purchased, wallets.reserved, wallets.consumed, wallets.available,
+     wallets.updated_at as "updatedAt", open.charge_id as "chargeId", open.credits as "reservedCredits"
    from wallets left join lateral (
      select charge_id, credits from open_reservations as kept
      where kept.organization_id = wallets.organization_id offset 0) as open on true
    where wallets.tag = $1 order by wallets.tag, wallets.organization_id`,
 );
-const selectOrganizationsOfShards = statement<{ tag: Shard; organization_id: string }>(
+const selectPlaces = statement<WalletPlace>(
   "wallets_select_organizations",
-  `select tag, organization_id from wallets
+  `select tag as shard, organization_id as "organizationId" from wallets
    where tag = any($1::smallint[]) and (tag, organization_id) > ($2, $3)
    order by tag, organization_id limit $4`,
 );
 const BEFORE_ALL_WALLETS: WalletPlace = { shard: -1, organizationId: "00000000-0000-0000-0000-000000000000" };
 // An unknown operation may be an export.
-const selectOldReservations = statement<ReservationRow & { at: string }>(
+const selectOldReservations = statement<Reservation>(
   "wallets_select_old_reservations",
-  `select charge_id, coalesce(command_id, charge_id) as command_id, organization_id, credits, at::text from open_reservations
+  `select charge_id as "chargeId", coalesce(command_id, charge_id) as "commandId", organization_id as "organizationId",
+     credits, at::text
+   from open_reservations
    where at < $1 and (at < $2 or operation not in ('exportAccountHistory', 'command')) and (at, charge_id) > ($3, $4)
    order by open_reservations.at, charge_id limit $5`,
 );
 const BEFORE_ALL = { at: "-infinity", chargeId: "00000000-0000-0000-0000-000000000000" };
 
-/** Creates an empty wallet unless the organization has one. */
-export async function insertWallet(tx: Queryable, wallet: WalletRecord): Promise<void> {
-  const { organizationId, id, lowBalanceThreshold, createdAtMs } = wallet;
-  await tx.query(insertWalletRow, [
-    organizationId,
-    id,
-    shardOf(organizationId),
-    lowBalanceThreshold,
-    toIso(createdAtMs),
-  ]);
-}
-
-/** False: the organization has no wallet. */
-export async function setLowBalanceThreshold(
+export function walletTransaction(
   tx: Queryable,
-  organizationId: string,
-  credits: number,
-  nowMs: number,
-): Promise<boolean> {
-  return (await tx.query(setThresholdRow, [organizationId, credits, toIso(nowMs)])).length > 0;
+): Pick<CreditTransaction, "insertWallet" | "readWallet" | "setLowBalanceThreshold"> {
+  return {
+    insertWallet: async ({ organizationId, id, lowBalanceThreshold, createdAtMs }) => {
+      const shard = shardOf(organizationId);
+      await tx.query(insertWalletRow, [organizationId, id, shard, lowBalanceThreshold, toIso(createdAtMs)]);
+    },
+    readWallet: (organizationId) => readWallet(tx, organizationId),
+    setLowBalanceThreshold: async (organizationId, credits, nowMs) =>
+      (await tx.query(setThresholdRow, [organizationId, credits, toIso(nowMs)])).length > 0,
+  };
 }
 
-export async function readWallet(database: Queryable, organizationId: string): Promise<WalletRecord | null> {
+export function walletStore(
+  database: Database,
+): Pick<CreditStore, "readWallet" | "walletsOf" | "readForSync" | "oldReservations"> {
+  return {
+    readWallet: (organizationId) => readWallet(database, organizationId),
+    walletsOf: (shards, after, limit) => {
+      const { shard, organizationId } = after ?? BEFORE_ALL_WALLETS;
+      return database.query(selectPlaces, [shards, shard, organizationId, limit]);
+    },
+    readForSync: (shard, sync) => readForSync(database, shard, sync),
+    oldReservations: ({ beforeMs, longBeforeMs, after }, limit) => {
+      const { at, chargeId } = after ?? BEFORE_ALL;
+      return database.query(selectOldReservations, [toIso(beforeMs), toIso(longBeforeMs), at, chargeId, limit]);
+    },
+  };
+}
+
+async function readWallet(database: Queryable, organizationId: string): Promise<WalletRecord | null> {
   const [row] = await database.query(selectWalletRow, [organizationId]);
   return row ? walletFromRow(row) : null;
-}
-
-/** At most `limit` wallets of `shards` after `after`, in order. */
-export async function walletsOf(
-  database: Queryable,
-  shards: readonly Shard[],
-  after: WalletPlace | null,
-  limit: number,
-): Promise<WalletPlace[]> {
-  const { shard, organizationId } = after ?? BEFORE_ALL_WALLETS;
-  const rows = await database.query(selectOrganizationsOfShards, [shards, shard, organizationId, limit]);
-  return rows.map((row) => ({ shard: row.tag, organizationId: row.organization_id }));
 }
 
 /**
@@ -157,15 +143,13 @@ export async function raiseEpochExclusively(tx: Queryable, shard: Shard): Promis
 }
 
 /**
- * Raises the shard's epoch and passes its wallets and open reservations to `sync`, {@link
- * ROWS_PER_SYNC_BATCH} rows at a time. They include exactly the entries of earlier epochs: the
- * snapshot is taken under the exclusive lock. The lock is released, and the epoch committed, before
- * `sync` is called.
+ * {@link ROWS_PER_SYNC_BATCH} rows at a time. The snapshot is taken under the exclusive lock. The
+ * lock is released, and the epoch committed, before `sync` is called.
  */
 export async function readForSync<T>(
   database: Database,
   shard: Shard,
-  open: (epoch: number, wallets: AsyncIterable<readonly SyncedWallet[]>) => Promise<T>,
+  sync: (epoch: number, wallets: AsyncIterable<readonly SyncedWallet[]>) => Promise<T>,
 ): Promise<T> {
   // A second connection: the first one's commit would close the cursor.
   const batches = database.stream(selectForSync, [shard], ROWS_PER_SYNC_BATCH)[Symbol.asyncIterator]();
@@ -174,7 +158,7 @@ export async function readForSync<T>(
       const position = await raiseEpochExclusively(tx, shard);
       return [position.epoch, await batches.next()] as const;
     });
-    return await open(epoch, syncedWallets(first, batches));
+    return await sync(epoch, syncedWallets(first, batches));
   } finally {
     await batches.return?.();
   }
@@ -185,48 +169,21 @@ async function* syncedWallets(
   batches: AsyncIterator<SyncRow[]>,
 ): AsyncGenerator<SyncedWallet[], void, undefined> {
   for (let batch = first; batch.done !== true; batch = await batches.next()) {
-    const rows = Map.groupBy(batch.value, (row) => row.organization_id);
+    const rows = Map.groupBy(batch.value, (row) => row.organizationId);
     yield [...rows.values()].map((ofWallet) => syncedWalletFromRows(ofWallet));
   }
 }
 
-/** Oldest first. */
-export async function oldReservations(
-  database: Queryable,
-  { beforeMs, longBeforeMs, after }: OldReservations,
-  limit: number,
-): Promise<Reservation[]> {
-  const { at, chargeId } = after ?? BEFORE_ALL;
-  const rows = await database.query(selectOldReservations, [toIso(beforeMs), toIso(longBeforeMs), at, chargeId, limit]);
-  return rows.map((row) => ({
-    chargeId: row.charge_id,
-    commandId: row.command_id,
-    organizationId: row.organization_id,
-    credits: row.credits,
-    at: row.at,
-  }));
-}
-
 function syncedWalletFromRows(rows: readonly SyncRow[]): SyncedWallet {
   const row = assertDefined(rows[0], "a wallet's row");
-  return {
-    ...walletFromRow(row),
-    available: row.available,
-    reserved: row.reserved,
-    consumed: row.consumed,
-    purchased: row.purchased,
-    updatedAtMs: row.updated_at.getTime(),
-    reservations: rows.flatMap(({ charge_id: chargeId, reserved_credits: credits }) =>
-      chargeId === null || credits === null ? [] : [{ chargeId, credits }],
-    ),
-  };
+  const { available, reserved, consumed, purchased, updatedAt } = row;
+  const reservations = rows.flatMap(({ chargeId, reservedCredits: credits }) =>
+    chargeId === null || credits === null ? [] : [{ chargeId, credits }],
+  );
+  const sums = { available, reserved, consumed, purchased };
+  return { ...walletFromRow(row), ...sums, updatedAtMs: updatedAt.getTime(), reservations };
 }
 
-function walletFromRow(row: WalletRow): WalletRecord {
-  return {
-    id: row.id,
-    organizationId: row.organization_id,
-    lowBalanceThreshold: row.low_balance_threshold,
-    createdAtMs: row.created_at.getTime(),
-  };
+function walletFromRow({ organizationId, id, lowBalanceThreshold, createdAt }: WalletRow): WalletRecord {
+  return { organizationId, id, lowBalanceThreshold, createdAtMs: createdAt.getTime() };
 }

@@ -1,4 +1,0 @@
-export interface RowRange {
-  readonly limit: number;
-  readonly offset: number;
-}

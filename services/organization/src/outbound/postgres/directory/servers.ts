@@ -1,0 +1,105 @@
+import type { ServerEntry } from "@kapi/contracts";
+import { type SealedPassword, toIso } from "@kapi/kernel";
+import type { OutboxTransaction } from "@kapi/outbox";
+import { type Database, type Queryable, statement } from "@kapi/postgres";
+
+import type { DirectoryStore, DirectoryTransaction } from "../../../domain/directory/ports.ts";
+import { announce } from "./announce.ts";
+import { readPage } from "./pages.ts";
+
+const ROWS_PER_READ = 500;
+
+interface ServerRow extends Omit<ServerEntry, "kind" | "sealedToken"> {
+  readonly sealedToken: SealedPassword | null;
+}
+
+const ROW = `server_id as "serverId", organization_id as "organizationId", status,
+  trading_server_url as "tradingServerUrl", configuration, version, sealed_token as "sealedToken"`;
+
+const lockServerRow = statement<ServerRow>(
+  "directory_lock_server",
+  `select ${ROW} from servers where server_id = $1 for update`,
+);
+// A server id belongs to one organization for good. A token is valid only for its own address.
+const upsertServerRow = statement<ServerRow>(
+  "directory_upsert_server",
+  `insert into servers (server_id, organization_id, trading_server_url, configuration, sealed_token, created_at, status,
+     version)
+   values ($1, $2, $3, $4, $5, $6, 'active', 1)
+   on conflict (server_id) do update
+   set trading_server_url = excluded.trading_server_url, configuration = excluded.configuration, version = servers.version + 1,
+     sealed_token = coalesce(
+       excluded.sealed_token,
+       case when servers.trading_server_url = excluded.trading_server_url then servers.sealed_token end
+     )
+   where servers.organization_id = excluded.organization_id
+   returning ${ROW}`,
+);
+// An unchanged status is not announced.
+const setServerStatusRow = statement<ServerRow>(
+  "directory_set_server_status",
+  `update servers set status = $3, version = version + 1
+   where server_id = $1 and organization_id = $2 and status <> 'removed' and status <> $3 returning ${ROW}`,
+);
+const selectServerOf = statement<ServerRow>(
+  "directory_select_server_of",
+  `select ${ROW} from servers where server_id = $1 and organization_id = $2 and status <> 'removed'`,
+);
+const SERVERS_OF_ORGANIZATION = {
+  select: statement<ServerRow>(
+    "directory_select_servers_of",
+    `select ${ROW} from servers where organization_id = $1 and status <> 'removed'
+     order by created_at, server_id limit $2 offset $3`,
+  ),
+  count: statement<{ total: number }>(
+    "directory_count_servers_of",
+    `select count(*) as total from servers where organization_id = $1 and status <> 'removed'`,
+  ),
+  from: serverOf,
+};
+const selectServerRows = statement<ServerRow>("directory_select_servers", `select ${ROW} from servers`);
+
+export function serverStore(database: Queryable): Pick<DirectoryStore, "readServers" | "readServer"> {
+  return {
+    readServers: (organizationId, page) => readPage(database, SERVERS_OF_ORGANIZATION, [organizationId], page),
+    readServer: async (organizationId, serverId) => {
+      const [row] = await database.query(selectServerOf, [serverId, organizationId]);
+      return row ? serverOf(row) : null;
+    },
+  };
+}
+
+export function serverTransaction(
+  tx: OutboxTransaction,
+): Pick<DirectoryTransaction, "setServerStatus" | "upsertServer"> {
+  return {
+    setServerStatus: async (organizationId, serverId, status) => {
+      const [row] = await tx.query(setServerStatusRow, [serverId, organizationId, status]);
+      if (row) announce(tx, serverEntryOf(row));
+      return row !== undefined;
+    },
+    upsertServer: async ({ serverId, organizationId, tradingServerUrl, configuration, sealedToken }, nowMs) => {
+      const sealed = sealedToken === undefined ? null : JSON.stringify(sealedToken);
+      const values = [serverId, organizationId, tradingServerUrl, JSON.stringify(configuration), sealed, toIso(nowMs)];
+      const [before] = await tx.query(lockServerRow, [serverId]);
+      const [row] = await tx.query(upsertServerRow, values);
+      if (!row) return null;
+      announce(tx, serverEntryOf(row));
+      return { server: serverOf(row), before: before === undefined ? null : serverEntryOf(before) };
+    },
+  };
+}
+
+export async function* readServerEntries(database: Database): AsyncGenerator<ServerEntry[]> {
+  for await (const rows of database.stream(selectServerRows, [], ROWS_PER_READ)) yield rows.map(serverEntryOf);
+}
+
+/** With its token. */
+function serverEntryOf(row: ServerRow): ServerEntry {
+  return { ...serverOf(row), ...(row.sealedToken === null ? {} : { sealedToken: row.sealedToken }) };
+}
+
+/** Without its token. */
+function serverOf({ sealedToken: _token, ...row }: ServerRow): ServerEntry {
+  return { kind: "server", ...row };
+}
