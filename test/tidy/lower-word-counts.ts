@@ -1,5 +1,5 @@
 /**
- * `node test/tidy/lower-word-counts.ts`: writes today's counts into `words.json`, where none has
+ * `npm run word-counts`: writes today's counts into `words.json`, where none has
  * grown.
  */
 import { writeFileSync } from "node:fs";

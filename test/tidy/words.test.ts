@@ -1,7 +1,7 @@
 /**
  * The project writes the field's words, comments of at most 100 columns and prose of at most 120.
  * Where `words.json` still counts places, their number may only fall:
- * `node test/tidy/lower-word-counts.ts` writes the lower counts.
+ * `npm run word-counts` writes the lower counts.
  */
 import path from "node:path";
 import { describe, expect, it } from "vitest";

@@ -3,7 +3,7 @@ import { repeat, type RepeatOptions, type Repetition } from "@kapi/kernel";
 import type { MainContext, Started } from "@kapi/runtime";
 
 /**
- * Starts a reader of a topic; a process whose reader stands still is ended by its liveness probe.
+ * Starts a reader of a topic. The liveness probe ends a process whose reader stands still.
  * @param name of the reader, in the log and in the probe's answer.
  * @throws what `start` throws.
  */

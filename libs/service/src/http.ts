@@ -41,7 +41,10 @@ export async function startHttp(
   return { app, url };
 }
 
-/** The same for a service with internal routes: each is open to the callers that INTERNAL_CALLS names. */
+/**
+ * Opens the HTTP port of a service with internal routes. Each internal route is open to the callers
+ * that INTERNAL_CALLS names.
+ */
 export function startInternalHttp(
   context: Pick<MainContext<ListenSettings & CallerSecrets>, "config" | "scope" | "logger" | "health">,
   owner: InternalOwner,

@@ -2,7 +2,7 @@
 import { createKafka, type KafkaConnection, kafkaOptions } from "@kapi/kafka";
 import type { KafkaSettings, MainContext } from "@kapi/runtime";
 
-/** Settings of a service that uses Kafka; the session timeout of those that join consumer groups. */
+/** Settings of a service that uses Kafka. Only members of consumer groups have a session timeout. */
 export type ServiceKafkaSettings = KafkaSettings & { readonly KAFKA_SESSION_TIMEOUT_MS?: number };
 
 /** Describes the connection; nothing connects before the first producer or consumer. */
