@@ -351,8 +351,8 @@ describe("an account that was deleted", () => {
     expect(await missing(remembering, account)).toBe(202);
     const producer = await createProducer(platform.kafka);
     const { serverId } = organization.server;
-    const fact = { type: "account.deleted", serverId, accountNumber: account };
-    await producer.value.send(TOPICS.accountEvents, { key: `${serverId}/${account}`, value: JSON.stringify(fact) });
+    const event = { type: "account.deleted", serverId, accountNumber: account };
+    await producer.value.send(TOPICS.accountEvents, { key: `${serverId}/${account}`, value: JSON.stringify(event) });
     await producer.stop();
     await expect.poll(() => missing(remembering, account), { timeout: 5_000 }).toBe(404);
   });

@@ -177,7 +177,7 @@ export async function startService(
   const consumer = await scope.start("event consumer", () =>
     consumeEvents({ kafka, recordEvents, commandsAreAsked: () => events.commandsAreAsked(), logger, fatal }),
   );
-  health.liveness("facts", () => consumer.check());
+  health.liveness("event consumer", () => consumer.check());
   return { url };
 }
 

@@ -106,8 +106,8 @@ function isEnded({ status }: AccountStatusRow, feed: Feed | undefined): boolean 
  * Whether `account.created` is not published yet: its creation is running, or its deletion has not
  * settled that.
  */
-function isNotCreated({ status, fact_sequence: factSequence }: AccountStatusRow): boolean {
-  return factSequence === 0 && (status === "pending" || status === "deleting");
+function isNotCreated({ status, fact_sequence: eventSequence }: AccountStatusRow): boolean {
+  return eventSequence === 0 && (status === "pending" || status === "deleting");
 }
 
 /**

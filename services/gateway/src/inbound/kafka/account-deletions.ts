@@ -7,7 +7,7 @@ import { z } from "zod";
 const DELETED = "account.deleted";
 /** Stands in every record of a deletion; of the others none is parsed. */
 const MARK = Buffer.from(`"${DELETED}"`);
-const Fact = z.object({ type: z.string(), serverId: z.guid(), accountNumber: z.string() });
+const DeletionEvent = z.object({ type: z.string(), serverId: z.guid(), accountNumber: z.string() });
 
 export interface AccountDeletionsNeeds {
   readonly kafka: KafkaConnection;
@@ -38,14 +38,14 @@ export async function followAccountDeletions(needs: AccountDeletionsNeeds): Prom
 }
 
 /**
- * The deletions among facts of accounts. Throws for one that cannot be read: our own services wrote
- * it.
+ * The deletions among account events. Throws for a deletion that cannot be read: kapi's own services
+ * wrote it.
  */
-export function deletionsIn(messages: readonly Pick<Message, "value">[]): z.infer<typeof Fact>[] {
+export function deletionsIn(messages: readonly Pick<Message, "value">[]): z.infer<typeof DeletionEvent>[] {
   return (
     messages
       .filter(({ value }) => value.includes(MARK))
-      .map(({ value }) => Fact.parse(JSON.parse(value.toString("utf8"))))
+      .map(({ value }) => DeletionEvent.parse(JSON.parse(value.toString("utf8"))))
       // Another field may hold the mark as well, such as a name.
       .filter(({ type }) => type === DELETED)
   );

@@ -1,4 +1,4 @@
-import { AccountFact, CommandEvent, CreditsFact, FinanceFact, type TopicContract, TOPICS } from "@kapi/contracts";
+import { AccountEvent, CommandEvent, CreditsEvent, FinanceEvent, type TopicContract, TOPICS } from "@kapi/contracts";
 import { type Consumer, createConsumer, type DeadLetter, type KafkaConnection, RetryableError } from "@kapi/kafka";
 import { isTransient } from "@kapi/postgres";
 import type { Logger, Started } from "@kapi/runtime";
@@ -27,9 +27,9 @@ function translator<S extends z.ZodType>(schema: S, from: (message: z.output<S>)
 }
 
 const TRANSLATORS: ReadonlyMap<TopicContract, Translate> = new Map<TopicContract, Translate>([
-  [TOPICS.accountEvents, translator(AccountFact, fromAccountEvent)],
-  [TOPICS.financeEvents, translator(FinanceFact, fromFinanceEvent)],
-  [TOPICS.creditsEvents, translator(CreditsFact, fromCreditsEvent)],
+  [TOPICS.accountEvents, translator(AccountEvent, fromAccountEvent)],
+  [TOPICS.financeEvents, translator(FinanceEvent, fromFinanceEvent)],
+  [TOPICS.creditsEvents, translator(CreditsEvent, fromCreditsEvent)],
   [TOPICS.commandEvents, translator(CommandEvent, fromCommandEvent)],
 ]);
 
