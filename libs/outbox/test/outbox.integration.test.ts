@@ -12,7 +12,7 @@ import { POLL_BATCH, POLL_INTERVAL_MS, POLL_MAX_BYTES } from "../src/limits.ts";
 
 const SCHEMA = "outbox_test";
 const MIGRATIONS = fileURLToPath(new URL("../../commands/migrations", import.meta.url));
-/** More than `finance.events` takes, and less than the dead letters do. */
+/** Above the size limit of `finance.events`, below that of the dead letters. */
 const TOO_LARGE = JSON.stringify("x".repeat(1_000_000));
 const INSERT = statement<{ id: number }>("test_insert", "insert into outbox (messages) values ($1) returning id");
 const INSERT_LEFTOVER = statement<never>(
@@ -74,8 +74,8 @@ function start(over: Pick<Producer, "send"> = producer): Outbox {
 
 const event = (key: string, value = '"event"'): OutboxMessage => ({ topic: TOPICS.financeEvents, key, value });
 
-/** What a process writes that commits `messages` and publishes nothing. */
-async function leave(...messages: OutboxMessage[]): Promise<void> {
+/** Writes the row of a process that committed `messages` and published nothing. */
+async function insertLeftover(...messages: OutboxMessage[]): Promise<void> {
   await database.query(INSERT_LEFTOVER, [toLines(messages)]);
 }
 
@@ -89,8 +89,8 @@ async function rows(): Promise<number | undefined> {
 
 const publishedCount = (key: string): number => published.filter((one) => one.key === key).length;
 
-/** What the dead letters have of a message. */
-function buried(key: string) {
+/** The dead letters of a message, by its key. */
+function deadLettersOf(key: string) {
   return deadLetters
     .filter((letter) => letter.key === key)
     .map(({ headers, value }) => ({
@@ -110,50 +110,54 @@ describe("committed messages", () => {
     await eventually(async () => expect([await rows(), await outboxAge(database)]).toEqual([0, 0]));
   });
 
-  it("stay while Kafka does not take one of them, and are published by the process that comes after", async () => {
+  it("stay while Kafka rejects one of them, and are published by the next process", async () => {
     const messages = [event("later-a"), event("later-b")];
-    const refusing: Pick<Producer, "send"> = {
+    const rejecting: Pick<Producer, "send"> = {
       send: (topic, message) =>
-        message.key === "later-b" ? Promise.reject(new Error("away")) : producer.send(topic, message),
+        message.key === "later-b" ? Promise.reject(new Error("Kafka is unavailable")) : producer.send(topic, message),
     };
-    await leave(...messages);
-    const away = start(refusing);
-    expect(await away.publish([await commit(messages)], messages)).toBe(false);
-    await eventually(() => expect(away.check()).toContain("1 of 1"), { timeoutMs: 5 * POLL_INTERVAL_MS });
+    await insertLeftover(...messages);
+    const before = start(rejecting);
+    expect(await before.publish([await commit(messages)], messages)).toBe(false);
+    await eventually(() => expect(before.check()).toContain("1 of 1"), { timeoutMs: 5 * POLL_INTERVAL_MS });
     expect([await rows(), publishedCount("later-b")]).toEqual([2, 0]);
     expect(await outboxAge(database)).toBeGreaterThan(50);
     await outbox?.stop();
-    const back = start();
+    const after = start();
     await eventually(async () => expect([await rows(), publishedCount("later-b")]).toEqual([0, 2]), {
       timeoutMs: 15_000,
     });
-    await eventually(() => expect(back.check()).toBeNull());
+    await eventually(() => expect(after.check()).toBeNull());
   });
 });
 
-describe("a message that is larger than its topic takes", () => {
-  it("goes to the dead letters with its reason, loudly; the others of its row are published, and the row is deleted", async () => {
+describe("a message above the size limit of its topic", () => {
+  it("goes to the dead letters with its reason and an error in the log; other messages of its row are published", async () => {
     const messages = [event("a"), event("large-a", TOO_LARGE), event("b")];
     await start().publish([await commit(messages)], messages);
     await eventually(() =>
-      expect([publishedCount("a"), publishedCount("b"), buried("large-a").length]).toEqual([1, 1, 1]),
+      expect([publishedCount("a"), publishedCount("b"), deadLettersOf("large-a").length]).toEqual([1, 1, 1]),
     );
-    expect(buried("large-a")[0]).toMatchObject({ topic: "finance.events", group: "test", bytes: TOO_LARGE.length });
-    expect(buried("large-a")[0]?.reason).toMatch("larger than");
+    expect(deadLettersOf("large-a")[0]).toMatchObject({
+      topic: "finance.events",
+      group: "test",
+      bytes: TOO_LARGE.length,
+    });
+    expect(deadLettersOf("large-a")[0]?.reason).toMatch("larger than");
     expect(errors.join("")).toContain("large-a");
     await eventually(async () => expect(await rows()).toBe(0));
   });
 
-  it("that a process left behind makes none of the other leftovers repeat: each comes once", async () => {
-    for (let index = 0; index < POLL_BATCH + 5; index += 1) await leave(event(`left-${index}`));
-    await leave(event("large-b", TOO_LARGE), event("beside"));
-    await leave({ topic: TOPICS.commandEvents, key: "huge", value: JSON.stringify("x".repeat(5_000_000)) });
-    await leave(event("behind"));
+  it("does not make other leftovers repeat: each is published once", async () => {
+    for (let index = 0; index < POLL_BATCH + 5; index += 1) await insertLeftover(event(`left-${index}`));
+    await insertLeftover(event("large-b", TOO_LARGE), event("beside"));
+    await insertLeftover({ topic: TOPICS.commandEvents, key: "huge", value: JSON.stringify("x".repeat(5_000_000)) });
+    await insertLeftover(event("behind"));
     start();
     await eventually(async () => expect(await rows()).toBe(0));
-    await eventually(() => expect([buried("large-b").length, buried("huge")[0]?.bytes]).toEqual([1, 0]));
+    await eventually(() => expect([deadLettersOf("large-b").length, deadLettersOf("huge")[0]?.bytes]).toEqual([1, 0]));
     const before = published.length;
-    await leave(event("later"));
+    await insertLeftover(event("later"));
     await eventually(() => expect(publishedCount("later")).toBe(1), { timeoutMs: 5 * POLL_INTERVAL_MS });
     expect(published.length).toBe(before + 1);
     const keys = Array.from({ length: POLL_BATCH + 5 }, (_, index) => `left-${index}`);
@@ -162,10 +166,10 @@ describe("a message that is larger than its topic takes", () => {
 });
 
 describe("a batch of leftovers", () => {
-  it("holds at most so many bytes; a row that is larger by itself comes alone", async () => {
+  it("has at most POLL_MAX_BYTES; a larger row is alone", async () => {
     const row = (bytes: number): OutboxMessage => event("row", "x".repeat(bytes));
     const sizes = [POLL_MAX_BYTES + 1, POLL_MAX_BYTES / 4, POLL_MAX_BYTES / 4, 3_000, 5_000];
-    for (const bytes of sizes) await leave(row(bytes));
+    for (const bytes of sizes) await insertLeftover(row(bytes));
     const found: number[][] = [];
     for (let left = sizes.length; left > 0; left -= found.at(-1)?.length ?? left) {
       const batch = await database.query(ROW_PER_TRANSACTION.leftovers, [0, POLL_BATCH, POLL_MAX_BYTES]);

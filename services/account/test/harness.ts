@@ -29,7 +29,7 @@ const KAFKA_SESSION_TIMEOUT_MS = 3_000;
 export interface Answer {
   readonly status: number;
   readonly code: string | null;
-  // oxlint-disable-next-line typescript/no-explicit-any -- a test looks at whatever stands in a body
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read bodies of any shape
   readonly body: any;
 }
 

@@ -50,7 +50,7 @@ const ROWS = statement<{ rows: unknown }>(
 /** A response of an internal route. */
 export interface Answer {
   readonly status: number;
-  // oxlint-disable-next-line typescript/no-explicit-any -- a test looks at whatever stands in a body
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read bodies of any shape
   readonly body: any;
 }
 
@@ -146,7 +146,7 @@ export class HistoryHarness {
   }
 
   /** Calls the trading server's control API for the account; returns the response body. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- a test looks at whatever stands in a body
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read bodies of any shape
   async trade(method: "POST" | "DELETE", accountNumber: string, path: string, body: unknown = {}): Promise<any> {
     return this.control(method, `/accounts/${accountNumber}${path}`, body);
   }

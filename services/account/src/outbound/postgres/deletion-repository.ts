@@ -18,7 +18,7 @@ const EVERY_EVENT = Number.MAX_SAFE_INTEGER;
 
 interface DeletionRow extends AccountRow {
   readonly running_command: string | null;
-  readonly deletion_refusals: number;
+  readonly deletion_rejections: number;
   readonly deletion_created_by: string | null;
   readonly command_status: "leased" | "queued" | null;
 }
@@ -28,9 +28,11 @@ interface LockedRow {
   readonly status: StoredStatus;
 }
 
+const DELETION_COLUMNS = "a.running_command, a.deletion_refusals as deletion_rejections, a.deletion_created_by";
+
 const LOOK = statement<DeletionRow>(
   "account-deletion-look",
-  `select ${ACCOUNT_COLUMNS_OF_A}, a.running_command, a.deletion_refusals, a.deletion_created_by,
+  `select ${ACCOUNT_COLUMNS_OF_A}, ${DELETION_COLUMNS},
      i.status as command_status
    from accounts a
    left join command_inbox i on i.command_id = a.running_command and i.${OPEN_BY_KEY}
@@ -97,8 +99,8 @@ const DELETE_FEEDS = statement(
   `delete from feeds f using accounts a
    where a.id = any($1::uuid[]) and f.server_id = a.server_id and f.account_number = a.account_number`,
 );
-const REFUSED = statement(
-  "account-deletion-refused",
+const NOTE_REJECTION = statement(
+  "account-deletion-note-rejection",
   `update accounts set deletion_refusals = $2 + 1 where id = $1 and deletion_refusals = $2`,
 );
 const TAKE_DUE = statement<DeletionRow>(
@@ -111,7 +113,7 @@ const TAKE_DUE = statement<DeletionRow>(
      order by deletion_due_at limit $1 for no key update skip locked
    ) due
    where a.id = due.id
-   returning ${ACCOUNT_COLUMNS_OF_A}, a.running_command, a.deletion_refusals, a.deletion_created_by,
+   returning ${ACCOUNT_COLUMNS_OF_A}, ${DELETION_COLUMNS},
      null as command_status`,
 );
 // Locked, so that only the first of several concurrent completions records the event.
@@ -163,7 +165,7 @@ export function createDeletionRepository({ database, deleteHistory }: DeletionRe
       );
     },
     async noteRejection({ account, rejections }) {
-      await database.query(REFUSED, [account.id, rejections]);
+      await database.query(NOTE_REJECTION, [account.id, rejections]);
     },
     async claimDue(limit) {
       const rows = await database.query(TAKE_DUE, [limit, FIRST_LOOK_SECONDS, LAST_LOOK_SECONDS]);
@@ -244,7 +246,7 @@ function toState(row: DeletionRow): DeletionState {
     account: fromRow(row),
     lastCommand: row.running_command,
     open: status === null ? null : status === "leased" ? "running" : "queued",
-    rejections: row.deletion_refusals,
+    rejections: row.deletion_rejections,
     createdBy: actorFromText(row.deletion_created_by),
   };
 }
