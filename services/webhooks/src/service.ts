@@ -175,7 +175,7 @@ export async function startService(
     logger,
   });
   const consumer = await scope.start("event consumer", () =>
-    consumeEvents({ kafka, recordEvents, commandsAreAsked: () => events.commandsAreAsked(), logger, fatal }),
+    consumeEvents({ kafka, recordEvents, hasCommandSubscribers: () => events.hasCommandSubscribers(), logger, fatal }),
   );
   health.liveness("event consumer", () => consumer.check());
   return { url };

@@ -36,7 +36,7 @@ const TRANSLATORS: ReadonlyMap<TopicContract, Translate> = new Map<TopicContract
 export interface EventConsumerDependencies {
   readonly kafka: KafkaConnection;
   readonly recordEvents: (events: readonly IncomingEvent[]) => Promise<void>;
-  readonly commandsAreAsked: () => Promise<boolean>;
+  readonly hasCommandSubscribers: () => Promise<boolean>;
   readonly logger: Logger;
   readonly fatal: (error: Error) => void;
 }
@@ -47,7 +47,7 @@ export interface EventConsumerDependencies {
 export function consumeEvents({
   kafka,
   recordEvents,
-  commandsAreAsked,
+  hasCommandSubscribers,
   logger,
   fatal,
 }: EventConsumerDependencies): Promise<Started<Consumer>> {
@@ -65,7 +65,7 @@ export function consumeEvents({
       const deadLetters: DeadLetter[] = [];
       try {
         // Without a subscriber, command events are not even parsed.
-        if (topic === TOPICS.commandEvents && !(await commandsAreAsked())) return {};
+        if (topic === TOPICS.commandEvents && !(await hasCommandSubscribers())) return {};
         const events: IncomingEvent[] = [];
         for (const message of messages) {
           const event = eventFromWire(message.value, translate);
