@@ -23,8 +23,8 @@ interface EventView {
 }
 
 /**
- * The feed has every event once. Events of an account are in their order and numbered without a gap.
- * Each event was delivered at least once.
+ * The feed has every event once. Events of an account are in their order and numbered without a
+ * gap. Each event was delivered at least once.
  */
 export async function checkEvents(
   one: Case,

@@ -114,8 +114,8 @@ class Bench {
   }
 
   /**
-   * The next event of an organization: a position that is closed, or behind each one the transaction
-   * of its deal, on the other topic. Each waits for the one before, if it comes too early.
+   * Publishes the next event of an organization: a closed position, then the transaction of its deal
+   * on the other topic, and so on. An event that arrives too early waits for the one before it.
    */
   async #publish(organizationId: string): Promise<void> {
     const published = this.#published.get(organizationId) ?? 0;

@@ -46,7 +46,9 @@ export function startOutbox(options: OutboxOptions): Started<Outbox> {
 
 export class Outbox {
   readonly #options: OutboxOptions;
-  /** Rows that this process publishes, or has published and not deleted yet. The poller skips them. */
+  /**
+   * Rows that this process publishes, or has published and not deleted yet. The poller skips them.
+   */
   readonly #ownRows = new Set<number>();
   readonly #deletable: number[] = [];
   readonly #publishing = new Set<Promise<boolean>>();

@@ -6,8 +6,8 @@ import { type Statement, statement } from "@kapi/postgres";
 
 export interface OutboxRows {
   /**
-   * $1 minimum age in ms, $2 maximum number of rows, $3 maximum number of bytes, which the first row
-   * may exceed. Skips rows that another poller has locked.
+   * $1 minimum age in ms, $2 maximum number of rows, $3 maximum number of bytes, which the first
+   * row may exceed. Skips rows that another poller has locked.
    */
   readonly leftovers: Statement<{ id: number; messages: string }>;
 }

@@ -104,8 +104,8 @@ export class Committer<A extends PlatformAccount, S extends PlatformServer> {
   }
 
   /**
-   * Stores the state of an account within seconds: a restart can derive it from the earlier state and
-   * the event.
+   * Stores the state of an account within seconds: a restart can derive it from the earlier state
+   * and the event.
    */
   storeAccountLater(account: A): void {
     this.#commit().deferredAccounts.add(account);
@@ -143,8 +143,8 @@ export class Committer<A extends PlatformAccount, S extends PlatformServer> {
   }
 
   /**
-   * Stores every account that lacks journal rows, `chunk` per transaction. Resolves with the position
-   * up to which all stored accounts have all rows.
+   * Stores every account that lacks journal rows, `chunk` per transaction. Resolves with the
+   * position up to which all stored accounts have all rows.
    */
   async storeAccounts(chunk: number): Promise<number> {
     const accounts = [...this.#lazyAccounts];

@@ -1,6 +1,6 @@
 /**
- * Domain events: what the account, finance and organization services have committed, as they publish
- * it on `account.events`, `finance.events` and `credits.events`.
+ * Domain events: what the account, finance and organization services have committed, as they
+ * publish it on `account.events`, `finance.events` and `credits.events`.
  */
 import { z } from "zod";
 
@@ -36,7 +36,9 @@ const EventFields = {
 /** Fields of every event of `account.events`. */
 const AccountEventFields = {
   ...EventFields,
-  /** Counts the account events of an account, of all kinds, from 1 without a gap (decisions, 11). */
+  /**
+   * Counts the account events of an account, of all kinds, from 1 without a gap (decisions, 11).
+   */
   accountSequence: z.int().min(1),
 };
 

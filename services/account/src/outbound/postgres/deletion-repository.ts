@@ -10,9 +10,11 @@ import { countMoves } from "./account-counts.ts";
 import { recordEvents } from "./account-events.ts";
 import { ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow, IN_LOCK_ORDER } from "./account-row.ts";
 
-/** First resume of an unfinished deletion; then twice as late each time. */
-const FIRST_LOOK_SECONDS = 10;
-const LAST_LOOK_SECONDS = 300;
+/**
+ * Delay before an unfinished deletion is resumed; doubled after each attempt, up to the maximum.
+ */
+const FIRST_RETRY_SECONDS = 10;
+const MAX_RETRY_SECONDS = 300;
 /** The booked sequence of an account whose last events are skipped: above every real sequence. */
 const EVERY_EVENT = Number.MAX_SAFE_INTEGER;
 
@@ -30,8 +32,8 @@ interface LockedRow {
 
 const DELETION_COLUMNS = "a.running_command, a.deletion_refusals as deletion_rejections, a.deletion_created_by";
 
-const LOOK = statement<DeletionRow>(
-  "account-deletion-look",
+const FIND_DELETION = statement<DeletionRow>(
+  "account-deletion-find",
   `select ${ACCOUNT_COLUMNS_OF_A}, ${DELETION_COLUMNS},
      i.status as command_status
    from accounts a
@@ -103,8 +105,8 @@ const NOTE_REJECTION = statement(
   "account-deletion-note-rejection",
   `update accounts set deletion_refusals = $2 + 1 where id = $1 and deletion_refusals = $2`,
 );
-const TAKE_DUE = statement<DeletionRow>(
-  "account-deletion-take-due",
+const CLAIM_DUE = statement<DeletionRow>(
+  "account-deletion-claim-due",
   `update accounts a set deletion_attempts = a.deletion_attempts + 1,
      deletion_due_at =
        clock_timestamp() + least($2 * power(2, least(a.deletion_attempts + 1, 20)), $3) * interval '1 second'
@@ -142,7 +144,7 @@ export interface DeletionRepositoryOptions {
 export function createDeletionRepository({ database, deleteHistory }: DeletionRepositoryOptions): DeletionRepository {
   return {
     async find(serverId, accountNumber) {
-      const [row] = await database.query(LOOK, [serverId, accountNumber]);
+      const [row] = await database.query(FIND_DELETION, [serverId, accountNumber]);
       return row === undefined ? null : toState(row);
     },
     async start({ account, lastCommand, createdBy }) {
@@ -168,7 +170,7 @@ export function createDeletionRepository({ database, deleteHistory }: DeletionRe
       await database.query(NOTE_REJECTION, [account.id, rejections]);
     },
     async claimDue(limit) {
-      const rows = await database.query(TAKE_DUE, [limit, FIRST_LOOK_SECONDS, LAST_LOOK_SECONDS]);
+      const rows = await database.query(CLAIM_DUE, [limit, FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS]);
       return rows.map(toState);
     },
     async bookedSequence({ serverId, accountNumber }) {
@@ -195,7 +197,7 @@ async function marked(
   createdBy: Actor | null,
 ): Promise<boolean> {
   if (locked.length === 0) return false;
-  await tx.query(MARK_DELETING, [accountId, FIRST_LOOK_SECONDS, actorToText(createdBy)]);
+  await tx.query(MARK_DELETING, [accountId, FIRST_RETRY_SECONDS, actorToText(createdBy)]);
   await tx.query(KEEP_FEED, [accountId]);
   await countMoves(
     tx,

@@ -38,8 +38,8 @@ export async function followAccountDeletions(needs: AccountDeletionsNeeds): Prom
 }
 
 /**
- * The deletions among account events. Throws for a deletion that cannot be read: kapi's own services
- * wrote it.
+ * The deletions among account events. Throws for a deletion that cannot be read: kapi's own
+ * services wrote it.
  */
 export function deletionsIn(messages: readonly Pick<Message, "value">[]): z.infer<typeof DeletionEvent>[] {
   return (
