@@ -114,8 +114,8 @@ class Bench {
   }
 
   /**
-   * Publishes the next event of an organization: a closed position, then the transaction of its deal
-   * on the other topic, and so on. An event that arrives too early waits for the one before it.
+   * Publishes the next event of an organization: a closed position, then the transaction of its
+   * deal on the other topic, and so on. An event that arrives too early waits for the one before.
    */
   async #publish(organizationId: string): Promise<void> {
     const published = this.#published.get(organizationId) ?? 0;
