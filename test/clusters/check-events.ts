@@ -22,8 +22,8 @@ interface EventView {
 }
 
 /**
- * The feed has every event once, an account's in the order of its facts and numbered without a gap;
- * each of them was delivered at least once.
+ * The feed has every event once. Events of an account are in their order and numbered without a
+ * gap. Each event was delivered at least once.
  */
 export async function checkEvents(
   one: Case,

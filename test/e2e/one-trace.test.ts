@@ -129,7 +129,7 @@ describe("a deposit", () => {
 describe("an unreadable record", () => {
   it("goes to the dead letters in its trace, and is counted", async () => {
     const traceId = "3".repeat(32);
-    await publishNoFact(`00-${traceId}-${CALLER_SPAN}-01`);
+    await publishUnreadableEvent(`00-${traceId}-${CALLER_SPAN}-01`);
     await eventually(() =>
       expect(pathsOf(receiver.spans.filter((span) => span.traceId === traceId))).toContain(
         "webhooks: consumer process finance.events > webhooks: producer send dead-letter",
@@ -247,12 +247,12 @@ describe("what a process measures", () => {
 });
 
 /** A record of finance.events that nobody can read. */
-async function publishNoFact(traceparent: string): Promise<void> {
+async function publishUnreadableEvent(traceparent: string): Promise<void> {
   const { kafkaBrokers, topicPrefix } = system.stack.environment;
   const logger = createLogger({ service: "one-trace", level: "error" });
   const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "one-trace", topicPrefix, logger });
   const producer = await createProducer(kafka);
-  await producer.value.send(TOPICS.financeEvents, { key: "nobody", value: "no fact", headers: { traceparent } });
+  await producer.value.send(TOPICS.financeEvents, { key: "nobody", value: "no event", headers: { traceparent } });
   await producer.stop();
 }
 

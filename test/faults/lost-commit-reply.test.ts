@@ -3,7 +3,7 @@
  * events of the account. Webhook receivers still get the events in the order of the commits.
  */
 import { COMMANDS_MIGRATIONS, type CommandStore, createCommandStore } from "@kapi/commands";
-import { type FinanceFact, TOPICS, WebhookEvent } from "@kapi/contracts";
+import { type FinanceEvent, TOPICS, WebhookEvent } from "@kapi/contracts";
 import { createKafka, createLogReader } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
 import { createPool, type Database, migrate, statement } from "@kapi/postgres";
@@ -20,12 +20,12 @@ import { Harness } from "../../services/webhooks/test/harness.ts";
 const SCHEMA = "lost_commit_reply";
 /** The lost reply is found out within 5 s, the row left behind is published after 5 more. */
 const DELIVERED_WITHIN_MS = 30_000;
-/** The row of a fact: its transaction has committed. */
+/** The outbox row of an event: its transaction has committed. */
 const LEFT_BEHIND = statement<{ id: number }>("left_behind", "select id from outbox where messages like $1");
-const FactOnTopic = z.object({ transaction: z.object({ sequence: z.number() }) });
+const PublishedEvent = z.object({ transaction: z.object({ sequence: z.number() }) });
 
 const logger = createLogger({ service: "test", level: "silent" });
-/** `transaction.sequence` of the facts, in the order of the topic. */
+/** `transaction.sequence` of the finance events, in the order of the topic. */
 const published: number[] = [];
 let harness: Harness;
 let receiver: Receiver;
@@ -54,13 +54,13 @@ beforeAll(async () => {
   store = await scope.start("store", () => createCommandStore(options));
   const brokers = environment.kafkaBrokers.split(",");
   const kafka = createKafka({ brokers, clientId: "test", topicPrefix: environment.topicPrefix, logger });
-  await scope.start("facts", () =>
+  await scope.start("finance events", () =>
     createLogReader(kafka, {
       topic: TOPICS.financeEvents,
       from: "beginning",
       onBatch: (_partition, messages) => {
         for (const { value } of messages)
-          published.push(FactOnTopic.parse(JSON.parse(value.toString())).transaction.sequence);
+          published.push(PublishedEvent.parse(JSON.parse(value.toString())).transaction.sequence);
       },
       logger,
       fatal: (error) => {
@@ -71,20 +71,20 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-it("lets newer facts overtake on the topic, but not in what a receiver gets", async () => {
+it("lets newer events overtake on the topic, but not in what a receiver gets", async () => {
   const owner = { ...anyOwner(), organizationId: harness.organizationId };
   await harness.createEndpoint({ url: receiver.url });
-  const factAt = (sequence: number): FinanceFact => {
-    const fact = transaction(owner);
-    return { ...fact, transaction: { ...fact.transaction, sequence } } as FinanceFact;
+  const eventAt = (sequence: number): FinanceEvent => {
+    const event = transaction(owner);
+    return { ...event, transaction: { ...event.transaction, sequence } } as FinanceEvent;
   };
   const key = `${owner.serverId}/${owner.accountNumber}`;
-  const messageOf = (fact: FinanceFact) => ({ topic: TOPICS.financeEvents, key, value: JSON.stringify(fact) });
+  const messageOf = (event: FinanceEvent) => ({ topic: TOPICS.financeEvents, key, value: JSON.stringify(event) });
   const commit = (sequence: number): Promise<void> =>
-    store.transact((unit) => Promise.resolve(unit.enqueue([messageOf(factAt(sequence))])));
+    store.transact((unit) => Promise.resolve(unit.enqueue([messageOf(eventAt(sequence))])));
 
   await commit(1);
-  const second = factAt(2);
+  const second = eventAt(2);
   let tries = 0;
   let passed = Promise.resolve();
   await store.transact(async (unit) => {

@@ -9,7 +9,7 @@ import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import path from "node:path";
 
-import { type AccountFact, type FinanceFact, TOPICS } from "@kapi/contracts";
+import { type AccountEvent, type FinanceEvent, TOPICS } from "@kapi/contracts";
 import { createKafka, createProducer, type Producer } from "@kapi/kafka";
 import { delay, randomBase32 } from "@kapi/kernel";
 import { type Stack, startStack } from "@kapi/local";
@@ -74,7 +74,7 @@ class Bench {
   readonly #producer: Producer;
   readonly #receiverUrl: string;
   readonly #database: Database;
-  /** How many facts of each organization were published. */
+  /** How many events of each organization were published. */
   readonly #published = new Map<string, number>();
 
   constructor(stack: Stack, producer: Producer, receiverUrl: string, database: Database) {
@@ -114,8 +114,8 @@ class Bench {
   }
 
   /**
-   * The next fact of an organization: a position that is closed, or behind each one the transaction
-   * of its deal, on the other topic. Each waits for the one before, if it comes too early.
+   * Publishes the next event of an organization: a closed position, then the transaction of its
+   * deal on the other topic, and so on. An event that arrives too early waits for the one before.
    */
   async #publish(organizationId: string): Promise<void> {
     const published = this.#published.get(organizationId) ?? 0;
@@ -129,9 +129,9 @@ class Bench {
     const occurredAt = new Date().toISOString();
     const place = { through, after: through - 1 };
     const envelope = { eventId: randomUUID(), organizationId, serverId, accountNumber, occurredAt, place };
-    const fact = isTransaction ? transactionOf(envelope, sequence) : closedPositionOf(envelope, sequence);
+    const event = isTransaction ? transactionOf(envelope, sequence) : closedPositionOf(envelope, sequence);
     const topic = isTransaction ? TOPICS.financeEvents : TOPICS.accountEvents;
-    await this.#producer.send(topic, { key: `${serverId}/${accountNumber}`, value: JSON.stringify(fact) });
+    await this.#producer.send(topic, { key: `${serverId}/${accountNumber}`, value: JSON.stringify(event) });
   }
 
   /** Everything at once: how fast it arrives. */
@@ -221,9 +221,12 @@ class Bench {
   }
 }
 
-type Envelope = Pick<AccountFact, "eventId" | "organizationId" | "serverId" | "accountNumber" | "occurredAt" | "place">;
+type Envelope = Pick<
+  AccountEvent,
+  "eventId" | "organizationId" | "serverId" | "accountNumber" | "occurredAt" | "place"
+>;
 
-function closedPositionOf(envelope: Envelope, accountSequence: number): AccountFact {
+function closedPositionOf(envelope: Envelope, accountSequence: number): AccountEvent {
   const { occurredAt } = envelope;
   const names = { id: "7001", orderId: "5001", symbol: "EURUSD", side: "buy" } as const;
   const position = {
@@ -245,7 +248,7 @@ function closedPositionOf(envelope: Envelope, accountSequence: number): AccountF
   };
 }
 
-function transactionOf(envelope: Envelope, sequence: number): FinanceFact {
+function transactionOf(envelope: Envelope, sequence: number): FinanceEvent {
   const { eventId, accountNumber, occurredAt } = envelope;
   const transaction = {
     id: eventId,

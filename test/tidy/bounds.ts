@@ -50,7 +50,7 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "services/organization/src/operations/credits/record-settlements.ts MAX_USAGE_PER_SHARD",
     "services/trading-simulator/src/domain/market.ts MAX_QUOTES_PER_TICK",
     "services/trading-simulator/src/inbound/http/control-schemas.ts MAX_TICKS",
-    "services/webhooks/src/operations/list-events.ts MAX_PLACES",
+    "services/webhooks/src/operations/list-events.ts MAX_SCANNED_POSITIONS",
     "services/webhooks/src/outbound/http/sender.ts MAX_REPLY_BYTES",
   ],
   "calls at once": [
@@ -77,7 +77,6 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "services/trading-simulator/src/domain/account.ts MAX_BALANCE_MINOR",
     "services/trading-simulator/src/domain/symbols.ts MAX_VOLUME",
     "services/webhooks/src/config.ts MAX_PORT",
-    "services/webhooks/src/outbound/http/sender.ts KEPT_ALIVE",
   ],
   "when or how often something is done, counted or logged": [
     "libs/trading-server/src/event-feed/gap-filler.ts MAX_COUNTED",

@@ -1,11 +1,11 @@
 /**
- * Names of functions and constants (decisions, 18): one name for each kind, so that a name says what
- * a function returns and where it belongs.
+ * Names of functions and constants (decisions, 18): one name for each kind, so that a name says
+ * what a function returns and where it belongs.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 
-import { type FunctionDeclaration, type ModuleItem, parseSync, type TsType, type VariableDeclaration } from "@swc/core";
+import { type FunctionDeclaration, type ModuleItem, parseSync, type TsType, type TsTypeAnnotation, type VariableDeclaration } from "@swc/core";
 
 import { filesBelow } from "./files.ts";
 
@@ -43,7 +43,9 @@ function functionFaults(file: string, declared: FunctionDeclaration): string[] {
   const name = declared.identifier.value;
   const returned = declared.returnType?.typeAnnotation;
   const first = declared.params[0]?.pat;
-  const firstType = first?.type === "Identifier" ? nameOf(first.typeAnnotation?.typeAnnotation) : null;
+  // The types of swc leave the annotation of a parameter out.
+  const { typeAnnotation } = (first ?? {}) as { readonly typeAnnotation?: TsTypeAnnotation };
+  const firstType = nameOf(typeAnnotation?.typeAnnotation);
   const faults: string[] = [];
   if (isStarted(returned) && !STARTS.test(name)) faults.push(`${name} returns Started: name it start…`);
   if (FACTORY_VERBS.test(name)) faults.push(`${name}: name a factory create…`);

@@ -14,16 +14,16 @@ import type { ChangeResult, TradingPlatform } from "./platform.ts";
 const SERVER_ID = "11111111-1111-4111-8111-111111111111";
 const ACCOUNT = "10000001";
 
-/** A journal in memory, and a platform whose deposits the test lets through. */
+/** A journal in memory, and a platform that applies deposits when the test allows it. */
 class Scenario {
   readonly rows: JournalRow[] = [];
   readonly published: string[] = [];
   readonly applied: string[] = [];
   balanceMinor = 0;
   sequence = 0;
-  /** Called before a batch is carried out. */
+  /** Called before a batch is applied. */
   beforeApply: () => Promise<void> = () => Promise.resolve();
-  /** What the platform knows of references that the journal does not have. */
+  /** The platform's result for a reference that the journal lacks. */
   foundResult: ChangeResult | null = null;
 
   readonly journal = {
@@ -70,7 +70,7 @@ class Scenario {
     lastSequence: (_serverId, accountNumber) => Promise.resolve(accountNumber === ACCOUNT ? this.sequence : null),
   };
 
-  /** A bridge as after a start of the process: it knows what the journal has. */
+  /** A bridge after a restart: it knows only the journal. */
   start() {
     return new Bridge({ platform: this.platform, committer: this.committer, journal: this.journal });
   }
@@ -79,7 +79,7 @@ class Scenario {
     this.applied.push(change.reference);
     if (change.type !== "balance") return { applied: true, event: null };
     if (change.kind === "withdrawal" && change.amountMinor > this.balanceMinor) {
-      return { applied: false, code: "INSUFFICIENT_FUNDS", message: "there is less" };
+      return { applied: false, code: "INSUFFICIENT_FUNDS", message: "the balance is lower" };
     }
     this.balanceMinor += change.amountMinor;
     return { applied: true, event: this.record(change.reference, change.amountMinor) };
@@ -134,7 +134,7 @@ describe("changes", () => {
     expect(scenario.published).toHaveLength(2);
   });
 
-  it("that are invalid or rejected beforehand never reach the platform, and are rejected for good", async () => {
+  it("that are invalid or rejected beforehand do not reach the platform, and stay rejected", async () => {
     const rejection = { applied: false, code: "ACCOUNT_DISABLED", message: "not now" } as const;
     const batch = [deposit("a", -1), { ...deposit("b"), rejection }, deposit("c")];
     const outcomes = await bridge.change(SERVER_ID, batch);
@@ -177,20 +177,20 @@ describe("changes", () => {
 describe("settling", () => {
   it("waits for a running change, and returns its outcome", async () => {
     const isApplying = deferred<void>();
-    const goOn = deferred<void>();
+    const proceed = deferred<void>();
     scenario.beforeApply = () => {
       isApplying.resolve();
-      return goOn.promise;
+      return proceed.promise;
     };
     const changing = bridge.change(SERVER_ID, [deposit("a")]);
     await isApplying.promise;
     const settling = bridge.settle(SERVER_ID, ["a"]);
-    goOn.resolve();
+    proceed.resolve();
     expect(await settling).toEqual(await changing);
     expect(scenario.applied).toEqual(["a"]);
   });
 
-  it("closes a reference, whose change is never carried out afterwards", async () => {
+  it("closes a reference, so that its change never applies", async () => {
     const [closed] = parsed(await bridge.settle(SERVER_ID, ["a"]));
     expect(closed).toEqual({ reference: "a", status: "closed" });
     expect(parsed(await bridge.change(SERVER_ID, [deposit("a")]))).toEqual([closed]);
@@ -208,7 +208,7 @@ describe("settling", () => {
   });
 });
 
-it("the history has each event as the change was answered, and null where there never was an account", async () => {
+it("the history has each event exactly as answered, and is null for an account that never existed", async () => {
   const outcomes = await bridge.change(SERVER_ID, [deposit("a"), deposit("b")]);
   const { events, lastSequence } = (await bridge.history(SERVER_ID, ACCOUNT, 1, 10)) ?? { events: [], lastSequence: 0 };
   expect([lastSequence, events.map((event) => appliedOutcome("b", event))]).toEqual([2, outcomes.slice(1)]);

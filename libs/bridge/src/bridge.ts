@@ -8,13 +8,13 @@ import {
   notConfigured,
   type SubmittedChange,
 } from "./contract-operations.ts";
-import type { Committer, KeptAccount, KeptServer } from "./journal/committer.ts";
+import type { Committer, PlatformAccount, PlatformServer } from "./journal/committer.ts";
 import { appliedOutcome, closedOutcome, refusedOutcome, unchangedOutcome } from "./journal/outcomes.ts";
 import type { Journal } from "./journal/ports.ts";
 import { References } from "./journal/references.ts";
 import type { ChangeResult, Rejection, TradingPlatform } from "./platform.ts";
 
-export interface BridgeOptions<A extends KeptAccount, S extends KeptServer> {
+export interface BridgeOptions<A extends PlatformAccount, S extends PlatformServer> {
   readonly platform: TradingPlatform;
   readonly committer: Committer<A, S>;
   readonly journal: Pick<Journal, "outcomesOf" | "history">;
@@ -31,7 +31,7 @@ interface Decision {
  * Keeps the guarantees of the contract for a platform: the first outcome is final, and answers are
  * durable.
  */
-export class Bridge<A extends KeptAccount, S extends KeptServer> implements ContractOperations {
+export class Bridge<A extends PlatformAccount, S extends PlatformServer> implements ContractOperations {
   readonly #platform: TradingPlatform;
   readonly #committer: Committer<A, S>;
   readonly #journal: Pick<Journal, "history">;
@@ -52,12 +52,12 @@ export class Bridge<A extends KeptAccount, S extends KeptServer> implements Cont
   /** Applies changes whose references have no outcome yet. */
   async change(serverId: string, changes: readonly SubmittedChange[]): Promise<readonly string[]> {
     const server = this.#configured(serverId);
-    this.#committer.refuseWhenFull();
+    this.#committer.rejectWhenFull();
     const references = changes.map(({ body }) => body.reference);
     const spans = startSpans(server, changes);
     try {
       const outcomes = await this.#decide(server, references, async (known) => {
-        const { decisions, fresh } = read(changes, known, spans);
+        const { decisions, fresh } = splitChanges(changes, known, spans);
         const results = fresh.length === 0 ? [] : await this.#platform.apply(server, fresh);
         for (const [index, result] of results.entries()) {
           const { reference, accountNumber } = assertDefined(fresh[index], "a change for every result");
@@ -75,7 +75,7 @@ export class Bridge<A extends KeptAccount, S extends KeptServer> implements Cont
   /** Closes references without an outcome: their changes can never apply afterwards. */
   async settle(serverId: string, references: readonly string[]): Promise<readonly string[]> {
     const server = this.#configured(serverId);
-    this.#committer.refuseWhenFull();
+    this.#committer.rejectWhenFull();
     const outcomes = await this.#decide(server, references, async (known) => {
       const open = [...new Set(references)].filter((reference) => !known.has(reference));
       const found = open.map(async (reference) => {
@@ -136,7 +136,7 @@ export class Bridge<A extends KeptAccount, S extends KeptServer> implements Cont
         return assertDefined(outcomes.get(reference), `the platform's result for reference ${reference}`);
       });
     } catch (error) {
-      // Events recorded before the error are outcomes: the next request finds them in the journal.
+      // Events recorded before the error are final: the next request reads them from the journal.
       await this.#committer.stored();
       throw error;
     } finally {
@@ -144,7 +144,7 @@ export class Bridge<A extends KeptAccount, S extends KeptServer> implements Cont
     }
   }
 
-  /** The platform has recorded the event of a change that made one. */
+  /** Records an outcome without an event. The platform has recorded the events. */
   #record(serverId: string, { reference, accountNumber, result }: Decision): string {
     if (result.applied && result.event !== null) return appliedOutcome(reference, result.event);
     const outcome = result.applied ? unchangedOutcome(reference) : refusedOutcome(reference, result);
@@ -162,7 +162,7 @@ export class Bridge<A extends KeptAccount, S extends KeptServer> implements Cont
 /**
  * Splits changes into `fresh` ones for the platform and decided ones. Each reference counts once.
  */
-function read(
+function splitChanges(
   changes: readonly SubmittedChange[],
   known: ReadonlyMap<string, string>,
   spans: ReadonlyMap<string, Span> | null,
@@ -187,7 +187,7 @@ function read(
 }
 
 function invalid(issue: { readonly path: PropertyKey[]; readonly message: string } | undefined): Rejection {
-  const message = `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "no valid change"}`;
+  const message = `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "the change is invalid"}`;
   return { applied: false, code: "INVALID_CHANGE", message };
 }
 

@@ -20,8 +20,8 @@ export type { ChangeResult, Rejection, TradingPlatform } from "./platform.ts";
 export { startPublishing } from "./publishing/publishing.ts";
 
 /**
- * Migrations of journal and states, for the `directories` of `migrate`. Databases record them as
- * "service", from when they were in the simulator.
+ * Migrations of journal and states, for the `directories` of `migrate`. They keep the name
+ * "service" because databases recorded it when the simulator had these migrations.
  */
 export const BRIDGE_MIGRATIONS: MigrationDirectory = {
   name: "service",

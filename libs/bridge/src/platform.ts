@@ -2,7 +2,7 @@
  * The platform that a bridge connects. The bridge keeps the guarantees of the contract: references,
  * outcomes, durability, history. The platform knows accounts, orders and money.
  */
-import type { AccountSnapshot, Change, RefusalCode, ServerConfiguration } from "@kapi/trading-server";
+import type { AccountSnapshot, Change, RejectionCode, ServerConfiguration } from "@kapi/trading-server";
 
 export type ChangeResult =
   | {
@@ -17,7 +17,7 @@ export type ChangeResult =
 /** Final. If the change may succeed later, throw an error instead. */
 export interface Rejection {
   readonly applied: false;
-  readonly code: RefusalCode;
+  readonly code: RejectionCode;
   readonly message: string;
 }
 
@@ -29,10 +29,10 @@ export interface TradingPlatform {
   configure(serverId: string, configuration: ServerConfiguration): void | Promise<void>;
 
   /**
-   * Applies changes and returns their results in order; changes of one account in their order. The
-   * changes are valid, have distinct references without an outcome, and no concurrent call has the
-   * same references. Records all events before it ends: first those that a change causes, last its
-   * own event, with the reference.
+   * Applies changes and returns their results in the same order; changes of one account in order.
+   * The changes are valid. Their references are distinct and have no outcome, and no concurrent
+   * call has the same references. Records all events before it resolves: first events that a change
+   * causes, last its own event, with the reference.
    *
    * Throws if the result of a change is unknown: the caller settles the references. The same change
    * may be requested again after an error or a crash; apply it only once.

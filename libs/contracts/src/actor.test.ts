@@ -6,7 +6,7 @@ import { CreditUsage } from "./http/credits.ts";
 import { Transaction } from "./http/finance.ts";
 import { CommandEvent } from "./messages/command-event.ts";
 import { CommandMessage, queuedCommand } from "./messages/command-message.ts";
-import { FinanceFact } from "./messages/facts.ts";
+import { FinanceEvent } from "./messages/domain-events.ts";
 import { TradingEvent } from "./messages/trading-event.ts";
 
 const KEY: Actor = { type: "key", id: "ABCDEFGHIJKLMNOP" };
@@ -99,7 +99,7 @@ it.each([
   expect(schema.parse({ ...record, createdBy: KEY })).toHaveProperty("createdBy", KEY);
 });
 
-const FINANCE_FACT = {
+const FINANCE_EVENT = {
   eventId: ID,
   organizationId: ID,
   serverId: ID,
@@ -122,7 +122,7 @@ it.each([
   [
     "an event of finance",
     (createdBy: unknown) =>
-      FinanceFact.parse({ ...FINANCE_FACT, transaction: { ...TRANSACTION, createdBy } }).transaction,
+      FinanceEvent.parse({ ...FINANCE_EVENT, transaction: { ...TRANSACTION, createdBy } }).transaction,
   ],
 ] as const)("%s is never stopped by who caused it: that is left out where it cannot be read", (_name, parse) => {
   for (const createdBy of UNREADABLE) expect(parse(createdBy).createdBy ?? null).toBeNull();

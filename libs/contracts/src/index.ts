@@ -37,7 +37,7 @@ export * from "./messages/command-event.ts";
 export * from "./messages/command-message.ts";
 export * from "./messages/dead-letter.ts";
 export * from "./messages/directory-entry.ts";
-export * from "./messages/facts.ts";
+export * from "./messages/domain-events.ts";
 export * from "./messages/metrics-sample.ts";
 export * from "./messages/trading-event.ts";
 export * from "./messages/valuation.ts";

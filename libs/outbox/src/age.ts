@@ -5,7 +5,7 @@ const AGE: Statement<{ seconds: number }> = statement(
   `select extract(epoch from clock_timestamp() - created_at)::float8 as seconds from outbox order by id limit 1`,
 );
 
-/** How long ago the oldest row of the outbox was written, in seconds; 0 without a row. */
+/** Age of the oldest row of the outbox, in seconds; 0 without a row. */
 export async function outboxAge(database: Queryable): Promise<number> {
   return (await database.query(AGE, []))[0]?.seconds ?? 0;
 }

@@ -1,8 +1,10 @@
 /**
- * Entries of the audit log beside the changes that they report, in the schema of the service that
- * makes the changes. They are fetched, not published: console, which owns the log, asks for them
- * and has them deleted once it has recorded them. The table:
- * `audit_outbox (id uuid primary key, entry json not null, created_at timestamptz not null default now())`.
+ * The outbox of audit entries. A service writes an entry in the transaction of the change that the
+ * entry reports. The console service owns the audit log: it fetches the entries, records them, and
+ * then has them deleted. The table:
+ *
+ *     audit_outbox (
+ *       id uuid primary key, entry json not null, created_at timestamptz not null default now())
  */
 import { AUDIT_OUTBOX_ROUTES, MAX_AUDIT_EVENTS } from "@kapi/contracts";
 import { type FastifyInstance, serve } from "@kapi/http";
@@ -22,14 +24,14 @@ const DELETE = statement<Record<string, never>>(
 );
 
 /**
- * Adds an entry in the transaction of its change, once under its `eventId`, which names it in the
- * log, too.
+ * Writes an entry in the transaction of its change. Its `eventId` identifies it here and in the
+ * audit log; a second entry with the same id is ignored.
  */
 export function recordForAudit(tx: Pick<Transaction, "execute">, entry: { readonly eventId: string }): void {
   tx.execute(INSERT, [entry.eventId, JSON.stringify(entry)]);
 }
 
-/** The routes by which console fetches the entries in the schema of `database`. */
+/** Adds the routes that the console service fetches and deletes entries by. */
 export function installAuditOutbox(app: FastifyInstance, database: Database): void {
   const { readAuditOutbox, deleteRecordedEvents } = AUDIT_OUTBOX_ROUTES;
   serve(app, readAuditOutbox, async () => ({ events: await readAuditEntries(database, MAX_AUDIT_EVENTS) }));

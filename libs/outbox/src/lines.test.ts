@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { fromLines, toLines } from "./lines.ts";
 
 describe("the lines of the outbox", () => {
-  it("give the messages back as they were, in their order", () => {
+  it("return the messages unchanged, in order", () => {
     const messages = [
       { topic: TOPICS.financeEvents, key: "server/1", value: JSON.stringify({ text: 'line\nend, "quotes" and \\' }) },
       { topic: TOPICS.commandEvents, key: "b", value: "{}" },
@@ -14,8 +14,8 @@ describe("the lines of the outbox", () => {
     expect(fromLines(toLines(messages))).toEqual(messages);
   });
 
-  it("are refused where a part is not on one line: it would be read as another message's", () => {
-    expect(() => toLines([{ topic: TOPICS.commandEvents, key: "a\nb", value: "{}" }])).toThrow("one line");
-    expect(() => toLines([{ topic: TOPICS.commandEvents, key: "a", value: "{\n}" }])).toThrow("one line");
+  it("reject a line break in a key or value: it would start another message", () => {
+    expect(() => toLines([{ topic: TOPICS.commandEvents, key: "a\nb", value: "{}" }])).toThrow("on one line each");
+    expect(() => toLines([{ topic: TOPICS.commandEvents, key: "a", value: "{\n}" }])).toThrow("on one line each");
   });
 });

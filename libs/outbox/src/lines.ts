@@ -1,6 +1,6 @@
 /**
- * The messages of one transaction as the text of a row: three lines each, so that nothing is
- * escaped. The span that a message is sent in, if there is one, follows the name of its topic.
+ * The messages of one transaction as the text of a row. Each message has three lines (topic, key,
+ * value), so that nothing is escaped. Its parent span, if any, follows the name of the topic.
  */
 import { TOPICS, type TopicContract } from "@kapi/contracts";
 import { assert, assertDefined } from "@kapi/kernel";
@@ -13,21 +13,21 @@ const TOPIC_BY_NAME: ReadonlyMap<string, TopicContract> = new Map(
 const LINES_PER_MESSAGE = 3;
 const LINE_END = "\n";
 
-/** The text of the row. */
+/** The text of a row. Throws for a key or value with a line break. */
 export function toLines(messages: readonly OutboxMessage[]): string {
   const lines = messages.flatMap(({ topic, key, value, traceparent }) => [
     traceparent === undefined ? topic.name : `${topic.name} ${traceparent}`,
     key,
     value,
   ]);
-  for (const line of lines) assert(!line.includes(LINE_END), "a part of a message is on one line");
+  for (const line of lines) assert(!line.includes(LINE_END), "topic, key and value of a message are on one line each");
   return lines.join(LINE_END);
 }
 
 /** The messages of a row, in the order they were enqueued. */
 export function fromLines(text: string): OutboxMessage[] {
   const lines = text.split(LINE_END);
-  assert(lines.length % LINES_PER_MESSAGE === 0, "three lines a message");
+  assert(lines.length % LINES_PER_MESSAGE === 0, "an outbox row has three lines per message");
   const messages: OutboxMessage[] = [];
   for (let at = 0; at < lines.length; at += LINES_PER_MESSAGE) {
     const [first = "", key = "", value = ""] = lines.slice(at, at + LINES_PER_MESSAGE);

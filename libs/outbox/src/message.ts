@@ -4,16 +4,16 @@ import type { Transaction } from "@kapi/postgres";
 /** One message for Kafka, published after the commit of the transaction that enqueued it. */
 export interface OutboxMessage {
   readonly topic: TopicContract;
-  /** On one line. */
+  /** Without line breaks. */
   readonly key: string;
-  /** JSON on one line. */
+  /** JSON without line breaks. */
   readonly value: string;
-  /** The span that the message is sent in, if it belongs to a trace. */
+  /** Parent span of the send; undefined without a trace. */
   readonly traceparent?: string | undefined;
 }
 
 /** A transaction that may publish messages with its commit. */
 export interface OutboxTransaction extends Transaction {
-  /** Published after the commit, at least once, also when this process dies right after it. */
+  /** Publishes after the commit, at least once, even if this process dies right after it. */
   enqueue(messages: readonly OutboxMessage[]): void;
 }

@@ -1,10 +1,11 @@
 /**
- * Publishing of committed messages. The process that committed publishes at once, and deletes the
- * rows in bulk a little later; a poller publishes what a dead process, or a Kafka that was
- * unavailable, left behind. So a message is published at least once after its commit, and never
- * without it. Invariant: a row is deleted only after Kafka has acknowledged every message of its
- * transaction. A message that is larger than its topic takes can never be published: it goes to the
- * dead letters, and counts as acknowledged then.
+ * Publishes committed messages. The process that committed publishes at once, and deletes the rows
+ * in bulk a little later. A poller publishes leftovers: rows of a process that died, or that Kafka
+ * did not accept. So a message is published at least once after its commit, and never without it.
+ *
+ * Invariant: a row is deleted only after Kafka has acknowledged its messages. A message above the
+ * size limit of its topic can never be published. It goes to the dead letters and then counts as
+ * acknowledged.
  */
 import { DEAD_LETTER_HEADERS, MAX_COMMAND_EVENT_BYTES, TOPICS } from "@kapi/contracts";
 import { countDeadLetters, MessageTooLarge, type Producer } from "@kapi/kafka";
@@ -35,8 +36,8 @@ export interface OutboxOptions {
 }
 
 /**
- * Starts the poller. `stop` publishes and deletes what is under way; leftovers stay for the next
- * process.
+ * Starts the poller. `stop` waits for running sends and deletes published rows; leftovers stay for
+ * the next process.
  */
 export function startOutbox(options: OutboxOptions): Started<Outbox> {
   const outbox = new Outbox(options);
@@ -46,15 +47,14 @@ export function startOutbox(options: OutboxOptions): Started<Outbox> {
 export class Outbox {
   readonly #options: OutboxOptions;
   /**
-   * Rows that this process is publishing, or has published and not yet deleted; the poller leaves
-   * them alone.
+   * Rows that this process publishes, or has published and not deleted yet. The poller skips them.
    */
-  readonly #mine = new Set<number>();
+  readonly #ownRows = new Set<number>();
   readonly #deletable: number[] = [];
   readonly #publishing = new Set<Promise<boolean>>();
   #deleteTimer: NodeJS.Timeout | null = null;
   readonly #polling: StartedRepetition;
-  /** What the last round of the poller left behind; null if nothing. */
+  /** Why the last round of the poller left rows behind; null if it left none. */
   #waiting: string | null = null;
   #stopped = false;
 
@@ -65,26 +65,24 @@ export class Outbox {
       round: () => this.#publishLeftovers(),
       pauseMs: POLL_INTERVAL_MS,
       firstPauseMs: POLL_INTERVAL_MS,
-      // Callers wait for the messages.
+      // Back off little: consumers wait for the messages.
       backOff: { firstMs: POLL_INTERVAL_MS },
       logger: options.logger,
     });
   }
 
   /**
-   * Publishes the messages of one committed transaction, which are in the rows `ids`. Resolves with
-   * whether Kafka has all of them; if not, the poller publishes them later. Never rejects.
+   * Publishes the messages of one committed transaction, stored in the rows `ids`. Resolves with
+   * false if Kafka did not accept all of them: the poller publishes them later. Never rejects.
    */
   publish(ids: readonly number[], messages: readonly OutboxMessage[]): Promise<boolean> {
-    for (const id of ids) this.#mine.add(id);
+    for (const id of ids) this.#ownRows.add(id);
     const work = this.#publishRows(ids, messages).finally(() => this.#publishing.delete(work));
     this.#publishing.add(work);
     return work;
   }
 
-  /**
-   * Resolves when each transaction given to `publish` so far is published, or left to the poller.
-   */
+  /** Resolves when every earlier `publish` has resolved. */
   async published(): Promise<void> {
     await Promise.all(this.#publishing);
   }
@@ -106,7 +104,7 @@ export class Outbox {
 
   async #publishRows(ids: readonly number[], messages: readonly OutboxMessage[]): Promise<boolean> {
     if (!(await this.#sendAll(messages))) {
-      for (const id of ids) this.#mine.delete(id);
+      for (const id of ids) this.#ownRows.delete(id);
       return false;
     }
     this.#deletable.push(...ids);
@@ -114,7 +112,7 @@ export class Outbox {
     return true;
   }
 
-  /** Sends messages that belong together; whether Kafka has all of them. */
+  /** Sends the messages of one transaction or row; false if Kafka did not accept all of them. */
   async #sendAll(messages: readonly OutboxMessage[]): Promise<boolean> {
     const sent = await Promise.allSettled(messages.map((message) => this.#send(message)));
     const failure = sent.find((result) => result.status === "rejected");
@@ -130,15 +128,12 @@ export class Outbox {
       await this.#options.producer.send(topic, { key, value, traceparent });
     } catch (error) {
       if (!(error instanceof MessageTooLarge)) throw error;
-      await this.#bury(message, error);
+      await this.#sendToDeadLetters(message, error);
     }
   }
 
-  /**
-   * Sends to the dead letters, with the value if they take it: the message would otherwise be tried
-   * forever.
-   */
-  async #bury({ topic, key, value, traceparent }: OutboxMessage, error: MessageTooLarge): Promise<void> {
+  /** Sends the message to the dead letters, without a value that is too large for them too. */
+  async #sendToDeadLetters({ topic, key, value, traceparent }: OutboxMessage, error: MessageTooLarge): Promise<void> {
     const { producer, service, logger } = this.#options;
     logger.error(
       { err: error, topic: topic.name, key },
@@ -165,12 +160,12 @@ export class Outbox {
     this.#deleteTimer = setTimeout(() => void this.#deleteLater(), delayMs);
   }
 
-  /** Deletes one batch of published rows; false if the database did not take it. */
+  /** Deletes one batch of published rows; false if the database failed. */
   async #deleteSome(): Promise<boolean> {
     const ids = this.#deletable.splice(0, DELETE_BATCH);
     try {
       await this.#options.database.query(DELETE_ROWS, [ids]);
-      for (const id of ids) this.#mine.delete(id);
+      for (const id of ids) this.#ownRows.delete(id);
       return true;
     } catch (error) {
       this.#options.logger.warn({ err: error, rows: ids.length }, "published rows could not be deleted yet");
@@ -180,14 +175,14 @@ export class Outbox {
   }
 
   /**
-   * Publishes one batch, each row on its own, so that a row that stays does not make the others
-   * repeat. Row locks keep two pollers from publishing a row twice. True if there may be more.
+   * Publishes one batch, each row on its own: a failed row does not make others repeat. Row locks
+   * keep two pollers from publishing a row twice. Resolves with true if there may be more.
    */
   #publishLeftovers(): Promise<boolean> {
     const { database, rows, logger } = this.#options;
     return database.transaction(async (transaction) => {
       const values = [LEFTOVER_AGE_MS, POLL_BATCH, POLL_MAX_BYTES];
-      const found = (await transaction.query(rows.leftovers, values)).filter(({ id }) => !this.#mine.has(id));
+      const found = (await transaction.query(rows.leftovers, values)).filter(({ id }) => !this.#ownRows.has(id));
       const sent = await Promise.all(found.map(({ messages }) => this.#sendAll(fromLines(messages))));
       const published = found.filter((_row, index) => sent[index] === true).map(({ id }) => id);
       const kept = found.length - published.length;

@@ -1,24 +1,24 @@
 /**
- * How rows of a table `outbox` hold messages. Each has `id` and `created_at`, and is deleted when
+ * The two row formats of a table `outbox`. Each row has `id` and `created_at`, and is deleted once
  * it is published.
  */
 import { type Statement, statement } from "@kapi/postgres";
 
 export interface OutboxRows {
   /**
-   * $1 age in ms, $2 limit of rows, $3 limit of bytes, which the first row may exceed. Rows that
-   * another poller has locked are left to it.
+   * $1 minimum age in ms, $2 maximum number of rows, $3 maximum number of bytes, which the first
+   * row may exceed. Skips rows that another poller has locked.
    */
   readonly leftovers: Statement<{ id: number; messages: string }>;
 }
 
 /**
- * A row holds all messages of a transaction, in the column `messages`. Its size is known without
+ * A row has all messages of a transaction, in the column `messages`. Its size is known without
  * reading it.
  */
 export const ROW_PER_TRANSACTION: OutboxRows = rowsWith("outbox_leftovers", "messages");
 
-/** A row holds one message, in the columns `topic`, `key`, `value` and `traceparent`. */
+/** A row has one message, in the columns `topic`, `key`, `value` and `traceparent`. */
 export const ROW_PER_MESSAGE: OutboxRows = rowsWith(
   "outbox_leftovers_by_message",
   `concat_ws(' ', topic, traceparent) || E'\\n' || key || E'\\n' || value`,
@@ -29,7 +29,7 @@ export const DELETE_ROWS: Statement<never> = statement(
   `delete from outbox where id = any($1::bigint[])`,
 );
 
-/** `messages`: the SQL expression that gives the lines of a row. */
+/** `messages`: the SQL expression for the lines of a row. */
 function rowsWith(name: string, messages: string): OutboxRows {
   const leftovers: OutboxRows["leftovers"] = statement(
     name,

@@ -12,10 +12,7 @@ const message = (key: string, traceparent?: string): OutboxMessage => ({
   traceparent,
 });
 
-/**
- * A database that notes what happens in its transactions, and an outbox that notes what it is
- * given.
- */
+/** A database and an outbox that log their calls. */
 function start(commit: () => Promise<void> = () => Promise.resolve()) {
   const happened: string[] = [];
   const written: unknown[] = [];
@@ -42,7 +39,7 @@ function start(commit: () => Promise<void> = () => Promise.resolve()) {
 }
 
 describe("a transaction that enqueues messages", () => {
-  it("writes each with its topic and span, after all else, and publishes after the commit", async () => {
+  it("writes each with its topic and span as the last statement, and publishes after the commit", async () => {
     const { database, outbox, happened, written } = start();
     const value = await transactionWithOutbox(database, outbox, (tx) => {
       tx.enqueue([message("a", "span")]);
@@ -60,14 +57,14 @@ describe("a transaction that enqueues messages", () => {
     ]);
   });
 
-  it("publishes nothing where the commit fails", async () => {
+  it("publishes nothing if the commit fails", async () => {
     const { database, outbox, happened } = start(() => Promise.reject(new Error("not committed")));
     const work = transactionWithOutbox(database, outbox, (tx) => Promise.resolve(tx.enqueue([message("a")])));
     await expect(work).rejects.toThrow("not committed");
     expect(happened).toEqual(["write"]);
   });
 
-  it("writes nothing where there are no messages", async () => {
+  it("writes nothing without messages", async () => {
     const { database, outbox, happened } = start();
     await transactionWithOutbox(database, outbox, () => Promise.resolve());
     expect(happened).toEqual(["commit"]);

@@ -11,7 +11,8 @@ const INSERT = statement<{ id: number }>(
 
 /**
  * Runs `work` in a transaction of `database`. The messages that it enqueues are committed with it,
- * in a row each (`ROW_PER_MESSAGE`), and published after the commit, which is not waited for.
+ * one per row (`ROW_PER_MESSAGE`). Returns the result of `work` after the commit, without waiting
+ * for the messages to be published.
  */
 export async function transactionWithOutbox<T>(
   database: Database,
@@ -28,7 +29,7 @@ export async function transactionWithOutbox<T>(
       },
     });
     const rows = messages.length === 0 ? Promise.resolve([]) : transaction.query(INSERT, columnsOf(messages));
-    // Not waited for: the commit goes out right behind it, and reports its failure.
+    // Not awaited: the commit follows at once on the same connection, and reports a failure.
     rows.catch(() => undefined);
     return { value: done, written: rows };
   });

@@ -12,7 +12,7 @@ import { POLL_BATCH, POLL_INTERVAL_MS, POLL_MAX_BYTES } from "../src/limits.ts";
 
 const SCHEMA = "outbox_test";
 const MIGRATIONS = fileURLToPath(new URL("../../commands/migrations", import.meta.url));
-/** More than `finance.events` takes, and less than the dead letters do. */
+/** Above the size limit of `finance.events`, below that of the dead letters. */
 const TOO_LARGE = JSON.stringify("x".repeat(1_000_000));
 const INSERT = statement<{ id: number }>("test_insert", "insert into outbox (messages) values ($1) returning id");
 const INSERT_LEFTOVER = statement<never>(
@@ -23,7 +23,7 @@ const ROWS = statement<{ rows: number }>("test_outbox_rows", "select count(*)::i
 const DELETE_ONE = statement<never>("test_delete_one", "delete from outbox where id = $1");
 
 const scope = new Scope({ stopDeadlineMs: 30_000 });
-const facts: Message[] = [];
+const published: Message[] = [];
 const deadLetters: Message[] = [];
 const errors: string[] = [];
 const logger = createLogger({ service: "test", level: "error", destination: { write: (line) => errors.push(line) } });
@@ -42,7 +42,7 @@ beforeAll(async () => {
   );
   producer = await scope.start("producer", () => createProducer(kafka));
   const readers = [
-    { topic: TOPICS.financeEvents, seen: facts },
+    { topic: TOPICS.financeEvents, seen: published },
     { topic: TOPICS.deadLetter, seen: deadLetters },
   ];
   for (const { topic, seen } of readers) {
@@ -72,10 +72,10 @@ function start(over: Pick<Producer, "send"> = producer): Outbox {
   return outbox.value;
 }
 
-const fact = (key: string, value = '"fact"'): OutboxMessage => ({ topic: TOPICS.financeEvents, key, value });
+const event = (key: string, value = '"event"'): OutboxMessage => ({ topic: TOPICS.financeEvents, key, value });
 
-/** What a process writes that commits `messages` and publishes nothing. */
-async function leave(...messages: OutboxMessage[]): Promise<void> {
+/** Writes the row of a process that committed `messages` and published nothing. */
+async function insertLeftover(...messages: OutboxMessage[]): Promise<void> {
   await database.query(INSERT_LEFTOVER, [toLines(messages)]);
 }
 
@@ -87,10 +87,10 @@ async function rows(): Promise<number | undefined> {
   return (await database.query(ROWS, []))[0]?.rows;
 }
 
-const factsOf = (key: string): number => facts.filter((one) => one.key === key).length;
+const publishedCount = (key: string): number => published.filter((one) => one.key === key).length;
 
-/** What the dead letters have of a message. */
-function buried(key: string) {
+/** The dead letters of a message, by its key. */
+function deadLettersOf(key: string) {
   return deadLetters
     .filter((letter) => letter.key === key)
     .map(({ headers, value }) => ({
@@ -103,65 +103,73 @@ function buried(key: string) {
 
 describe("committed messages", () => {
   it("are published at once, and their row is deleted", async () => {
-    const messages = [fact("now-a"), fact("now-b")];
-    const published = start();
-    expect(await published.publish([await commit(messages)], messages)).toBe(true);
-    await eventually(() => expect([factsOf("now-a"), factsOf("now-b")]).toEqual([1, 1]));
+    const messages = [event("now-a"), event("now-b")];
+    const started = start();
+    expect(await started.publish([await commit(messages)], messages)).toBe(true);
+    await eventually(() => expect([publishedCount("now-a"), publishedCount("now-b")]).toEqual([1, 1]));
     await eventually(async () => expect([await rows(), await outboxAge(database)]).toEqual([0, 0]));
   });
 
-  it("stay while Kafka does not take one of them, and are published by the process that comes after", async () => {
-    const messages = [fact("later-a"), fact("later-b")];
-    const refusing: Pick<Producer, "send"> = {
+  it("stay while Kafka rejects one of them, and are published by the next process", async () => {
+    const messages = [event("later-a"), event("later-b")];
+    const rejecting: Pick<Producer, "send"> = {
       send: (topic, message) =>
-        message.key === "later-b" ? Promise.reject(new Error("away")) : producer.send(topic, message),
+        message.key === "later-b" ? Promise.reject(new Error("Kafka is unavailable")) : producer.send(topic, message),
     };
-    await leave(...messages);
-    const away = start(refusing);
-    expect(await away.publish([await commit(messages)], messages)).toBe(false);
-    await eventually(() => expect(away.check()).toContain("1 of 1"), { timeoutMs: 5 * POLL_INTERVAL_MS });
-    expect([await rows(), factsOf("later-b")]).toEqual([2, 0]);
+    await insertLeftover(...messages);
+    const before = start(rejecting);
+    expect(await before.publish([await commit(messages)], messages)).toBe(false);
+    await eventually(() => expect(before.check()).toContain("1 of 1"), { timeoutMs: 5 * POLL_INTERVAL_MS });
+    expect([await rows(), publishedCount("later-b")]).toEqual([2, 0]);
     expect(await outboxAge(database)).toBeGreaterThan(50);
     await outbox?.stop();
-    const back = start();
-    await eventually(async () => expect([await rows(), factsOf("later-b")]).toEqual([0, 2]), { timeoutMs: 15_000 });
-    await eventually(() => expect(back.check()).toBeNull());
+    const after = start();
+    await eventually(async () => expect([await rows(), publishedCount("later-b")]).toEqual([0, 2]), {
+      timeoutMs: 15_000,
+    });
+    await eventually(() => expect(after.check()).toBeNull());
   });
 });
 
-describe("a message that is larger than its topic takes", () => {
-  it("goes to the dead letters with its reason, loudly; the others of its row are published, and the row is deleted", async () => {
-    const messages = [fact("a"), fact("large-a", TOO_LARGE), fact("b")];
+describe("a message above the size limit of its topic", () => {
+  it("goes to the dead letters with its reason and an error in the log; other messages of its row are published", async () => {
+    const messages = [event("a"), event("large-a", TOO_LARGE), event("b")];
     await start().publish([await commit(messages)], messages);
-    await eventually(() => expect([factsOf("a"), factsOf("b"), buried("large-a").length]).toEqual([1, 1, 1]));
-    expect(buried("large-a")[0]).toMatchObject({ topic: "finance.events", group: "test", bytes: TOO_LARGE.length });
-    expect(buried("large-a")[0]?.reason).toMatch("larger than");
+    await eventually(() =>
+      expect([publishedCount("a"), publishedCount("b"), deadLettersOf("large-a").length]).toEqual([1, 1, 1]),
+    );
+    expect(deadLettersOf("large-a")[0]).toMatchObject({
+      topic: "finance.events",
+      group: "test",
+      bytes: TOO_LARGE.length,
+    });
+    expect(deadLettersOf("large-a")[0]?.reason).toMatch("larger than");
     expect(errors.join("")).toContain("large-a");
     await eventually(async () => expect(await rows()).toBe(0));
   });
 
-  it("that a process left behind makes none of the other leftovers repeat: each comes once", async () => {
-    for (let index = 0; index < POLL_BATCH + 5; index += 1) await leave(fact(`left-${index}`));
-    await leave(fact("large-b", TOO_LARGE), fact("beside"));
-    await leave({ topic: TOPICS.commandEvents, key: "huge", value: JSON.stringify("x".repeat(5_000_000)) });
-    await leave(fact("behind"));
+  it("does not make other leftovers repeat: each is published once", async () => {
+    for (let index = 0; index < POLL_BATCH + 5; index += 1) await insertLeftover(event(`left-${index}`));
+    await insertLeftover(event("large-b", TOO_LARGE), event("beside"));
+    await insertLeftover({ topic: TOPICS.commandEvents, key: "huge", value: JSON.stringify("x".repeat(5_000_000)) });
+    await insertLeftover(event("behind"));
     start();
     await eventually(async () => expect(await rows()).toBe(0));
-    await eventually(() => expect([buried("large-b").length, buried("huge")[0]?.bytes]).toEqual([1, 0]));
-    const before = facts.length;
-    await leave(fact("later"));
-    await eventually(() => expect(factsOf("later")).toBe(1), { timeoutMs: 5 * POLL_INTERVAL_MS });
-    expect(facts.length).toBe(before + 1);
+    await eventually(() => expect([deadLettersOf("large-b").length, deadLettersOf("huge")[0]?.bytes]).toEqual([1, 0]));
+    const before = published.length;
+    await insertLeftover(event("later"));
+    await eventually(() => expect(publishedCount("later")).toBe(1), { timeoutMs: 5 * POLL_INTERVAL_MS });
+    expect(published.length).toBe(before + 1);
     const keys = Array.from({ length: POLL_BATCH + 5 }, (_, index) => `left-${index}`);
-    expect([...keys, "beside", "behind"].map(factsOf)).toEqual([...keys, "", ""].map(() => 1));
+    expect([...keys, "beside", "behind"].map(publishedCount)).toEqual([...keys, "", ""].map(() => 1));
   });
 });
 
 describe("a batch of leftovers", () => {
-  it("holds at most so many bytes; a row that is larger by itself comes alone", async () => {
-    const row = (bytes: number): OutboxMessage => fact("row", "x".repeat(bytes));
+  it("has at most POLL_MAX_BYTES; a larger row is alone", async () => {
+    const row = (bytes: number): OutboxMessage => event("row", "x".repeat(bytes));
     const sizes = [POLL_MAX_BYTES + 1, POLL_MAX_BYTES / 4, POLL_MAX_BYTES / 4, 3_000, 5_000];
-    for (const bytes of sizes) await leave(row(bytes));
+    for (const bytes of sizes) await insertLeftover(row(bytes));
     const found: number[][] = [];
     for (let left = sizes.length; left > 0; left -= found.at(-1)?.length ?? left) {
       const batch = await database.query(ROW_PER_TRANSACTION.leftovers, [0, POLL_BATCH, POLL_MAX_BYTES]);

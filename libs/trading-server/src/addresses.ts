@@ -12,9 +12,9 @@ export interface TradingServerAddress {
 
 export interface AddressOptions {
   readonly server: (serverId: string) => ServerEntry | undefined;
-  /** Open the servers' tokens. */
+  /** Keys that open the sealed tokens. */
   readonly keys: Keyring;
-  /** For servers without a token of their own; undefined: there is no shared token. */
+  /** Token of servers that were registered without one; undefined: there is none. */
   readonly sharedToken: string | undefined;
   /** Whether http addresses are allowed: on one machine only. */
   readonly allowInsecure: boolean;
@@ -26,7 +26,7 @@ export interface AddressOptions {
  * opened.
  */
 export function createAddresses(options: AddressOptions): (serverId: string) => TradingServerAddress | undefined {
-  // A change makes a new entry.
+  // By entry: every change of a server creates a new entry.
   const known = new WeakMap<ServerEntry, TradingServerAddress>();
   return (serverId) => {
     const entry = options.server(serverId);
@@ -44,7 +44,7 @@ export function createAddresses(options: AddressOptions): (serverId: string) => 
 function tokenOf({ serverId, sealedToken }: ServerEntry, { keys, sharedToken }: AddressOptions): string {
   if (sealedToken === undefined) {
     if (sharedToken !== undefined) return sharedToken;
-    throw new TradingServerUnreachable(`server ${serverId} was registered without a token`);
+    throw new TradingServerUnreachable(`server ${serverId} was registered without a token, and no shared token is set`);
   }
   try {
     return openPassword(keys, serverId, sealedToken);

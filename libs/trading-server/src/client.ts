@@ -79,7 +79,7 @@ export interface TradingServerClient {
 export function createTradingServerClient(options: TradingServerClientOptions): Started<TradingServerClient> {
   const clients = new Map<string, Started<InternalClient>>();
   const { ca } = options;
-  // Shared by all connections: creating it reads every authority.
+  // Shared by all connections, because creating it parses every authority.
   const secureContext =
     ca === undefined ? undefined : createSecureContext({ ca: [...getCACertificates("default"), ca] });
   const clientAt = (baseUrl: string): InternalClient => {
@@ -105,7 +105,7 @@ export function createTradingServerClient(options: TradingServerClientOptions): 
       const path = `/v1/servers/${encodeURIComponent(request.serverId)}${request.path}`;
       const address = options.addressOf(request.serverId);
       if (address === undefined)
-        throw new TradingServerUnreachable(`the address of server ${request.serverId} is not known`);
+        throw new TradingServerUnreachable(`trading server ${request.serverId} is not in the directory`);
       const answer = await clientAt(address.url).request(request.method, path, request.body, {
         headers: tokenCredentials(address.token),
         organizationId: options.organizationOf?.(request.serverId),

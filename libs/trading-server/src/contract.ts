@@ -88,7 +88,7 @@ export const Change = z.discriminatedUnion("type", [
 export type Change = z.infer<typeof Change>;
 
 /** Why a trading server rejects a change. Final for its reference. */
-export const REFUSAL_CODES = [
+export const REJECTION_CODES = [
   "ACCOUNT_NOT_FOUND",
   "ACCOUNT_EXISTS",
   "ACCOUNT_DISABLED",
@@ -99,8 +99,8 @@ export const REFUSAL_CODES = [
   "LEVERAGE_NOT_SUPPORTED",
   "INVALID_CHANGE",
 ] as const;
-export const RefusalCode = z.enum(REFUSAL_CODES);
-export type RefusalCode = z.infer<typeof RefusalCode>;
+export const RejectionCode = z.enum(REJECTION_CODES);
+export type RejectionCode = z.infer<typeof RejectionCode>;
 
 /** The final outcome of a reference. */
 export const Outcome = z.discriminatedUnion("status", [
@@ -110,7 +110,7 @@ export const Outcome = z.discriminatedUnion("status", [
     /** The event of the change; null: nothing changed. */
     event: TradingEvent.nullable(),
   }),
-  z.object({ reference: Reference, status: z.literal("refused"), code: RefusalCode, message: z.string() }),
+  z.object({ reference: Reference, status: z.literal("refused"), code: RejectionCode, message: z.string() }),
   z.object({ reference: Reference, status: z.literal("closed") }),
 ]);
 export type Outcome = z.infer<typeof Outcome>;

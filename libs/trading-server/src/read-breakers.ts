@@ -9,7 +9,7 @@ import { TradingServerUnreachable } from "./unreachable.ts";
  */
 export class ReadBreakers {
   readonly #clock: Clock;
-  /** Breakers of servers whose last read failed, or is the first. */
+  /** By server id. A server whose last read succeeded has no breaker. */
   readonly #breakers = new Map<string, Breaker>();
 
   constructor(clock: Clock) {
@@ -17,13 +17,13 @@ export class ReadBreakers {
   }
 
   /**
-   * The result of `read`. @throws TradingServerUnreachable without a call of it while the server's
-   * breaker is open
+   * Returns the result of `read`.
+   * @throws TradingServerUnreachable without calling `read` while the server's breaker is open.
    */
   async run<T>(serverId: string, read: () => Promise<T>): Promise<T> {
     const breaker = this.#of(serverId);
     if (breaker.allowance() === 0) {
-      const text = `trading server ${serverId}: not asked, as ${BREAKER_FAILURES} reads in a row were not answered`;
+      const text = `trading server ${serverId}: read skipped, because the last ${BREAKER_FAILURES} reads got no answer`;
       throw new TradingServerUnreachable(text);
     }
     breaker.sent();

@@ -31,7 +31,7 @@ export interface HistoryFeed {
  */
 export async function startHistoryFeed({ scope, store, client, logger }: HistoryFeedOptions): Promise<HistoryFeed> {
   const queue: BookingQueue = new BookingQueue({
-    book: createHistoryRepository(store, recordEvents),
+    repository: createHistoryRepository(store, recordEvents),
     isTransient,
     onGaps: (accounts: readonly AccountName[]) => filler.fill(accounts),
     onUnbookable: (account, error) => logger.error({ err: error, ...account }, "events of an account cannot be booked"),

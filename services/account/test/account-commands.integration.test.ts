@@ -160,8 +160,8 @@ describe("the status", () => {
     expect(orders.map(({ status }: { status: string }) => status)).toEqual([...cancelled, "executed", "executed"]);
     const published = await accountEvents(account, 12);
     const traded = ["opened", "closed"].flatMap((last) => ["order.executed", "deal.executed", `position.${last}`]);
-    const orderFacts = cancelled.map((status) => `order.${status}`);
-    const story = ["account.created", ...traded, "account.updated", ...orderFacts, "account.archived"];
+    const orderEvents = cancelled.map((status) => `order.${status}`);
+    const story = ["account.created", ...traded, "account.updated", ...orderEvents, "account.archived"];
     expect(published.map(({ type }) => type)).toEqual(story);
     // In the feed the transactions of the last deal come before the update.
     const placeOf = (type: string) => published.findLast((accountEvent) => accountEvent.type === type)?.place;

@@ -121,10 +121,10 @@ describe("a search among accounts", () => {
 
   it("finds non-ASCII letters in any case, even with an ASCII lower case", async () => {
     const kelvin = "\u212afund";
-    const names = ["\u0130stanbul Desk", "Zoë ÅNGSTRÖM", "Пётр Иванов", "王小明", kelvin, "Istanbul 2"];
+    const names = ["\u0130stanbul Depot", "Zoë ÅNGSTRÖM", "Пётр Иванов", "王小明", kelvin, "Istanbul 2"];
     const { serverId } = await named(names);
-    expect(await found(serverId, "istanbul")).toEqual(["Istanbul 2", "\u0130stanbul Desk"]);
-    expect(await found(serverId, "\u0130STANBUL D")).toEqual(["\u0130stanbul Desk"]);
+    expect(await found(serverId, "istanbul")).toEqual(["Istanbul 2", "\u0130stanbul Depot"]);
+    expect(await found(serverId, "\u0130STANBUL D")).toEqual(["\u0130stanbul Depot"]);
     expect(await found(serverId, "zoë ångström")).toEqual(["Zoë ÅNGSTRÖM"]);
     expect(await found(serverId, "ЁТР ИВ")).toEqual(["Пётр Иванов"]);
     expect(await found(serverId, "小")).toEqual(["王小明"]);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 import {
-  AccountFact,
+  AccountEvent,
   CommandEvent,
   type AnyCommandMessage,
   type CommandOperation,
@@ -29,14 +29,14 @@ const KAFKA_SESSION_TIMEOUT_MS = 3_000;
 export interface Answer {
   readonly status: number;
   readonly code: string | null;
-  // oxlint-disable-next-line typescript/no-explicit-any -- a test looks at whatever stands in a body
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read bodies of any shape
   readonly body: any;
 }
 
 /** The account service and a real trading server as processes, with real Kafka and PostgreSQL. */
 export class Harness {
   readonly events: CommandEvent[] = [];
-  readonly accountEvents: AccountFact[] = [];
+  readonly accountEvents: AccountEvent[] = [];
   readonly #scope = new Scope({ stopDeadlineMs: 30_000 });
   stack!: TestStack;
   neighbours!: Neighbours;
@@ -199,7 +199,7 @@ export class Harness {
    * The events of an account, ordered by number. After a crash they may arrive repeatedly and out
    * of order.
    */
-  eventsOf(accountNumber: string): AccountFact[] {
+  eventsOf(accountNumber: string): AccountEvent[] {
     const ofAccount = this.accountEvents.filter((accountEvent) => accountEvent.accountNumber === accountNumber);
     const byId = new Map(ofAccount.map((accountEvent) => [accountEvent.eventId, accountEvent]));
     return [...byId.values()].toSorted((a, b) => a.accountSequence - b.accountSequence);
@@ -251,7 +251,7 @@ export class Harness {
       }),
     );
     await this.#follow(kafka, TOPICS.commandEvents, (json) => this.events.push(CommandEvent.parse(json)));
-    await this.#follow(kafka, TOPICS.accountEvents, (json) => this.accountEvents.push(AccountFact.parse(json)));
+    await this.#follow(kafka, TOPICS.accountEvents, (json) => this.accountEvents.push(AccountEvent.parse(json)));
     this.server = await this.publishServer({ serverId: randomUUID() });
   }
 

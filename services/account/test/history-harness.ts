@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
 import { COMMANDS_MIGRATIONS, type CommandStore, createCommandStore } from "@kapi/commands";
-import { AccountFact, accountKey, type TopicContract, TOPICS, type TradingEvent } from "@kapi/contracts";
+import { AccountEvent, accountKey, type TopicContract, TOPICS, type TradingEvent } from "@kapi/contracts";
 import { createHttpServer, type FastifyInstance } from "@kapi/http";
 import { createKafka, createLogReader, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
 import { systemClock, toIso } from "@kapi/kernel";
@@ -50,7 +50,7 @@ const ROWS = statement<{ rows: unknown }>(
 /** A response of an internal route. */
 export interface Answer {
   readonly status: number;
-  // oxlint-disable-next-line typescript/no-explicit-any -- a test looks at whatever stands in a body
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read bodies of any shape
   readonly body: any;
 }
 
@@ -61,7 +61,7 @@ export interface Answer {
 export class HistoryHarness {
   readonly organizationId = randomUUID();
   readonly serverId = randomUUID();
-  readonly accountEvents: AccountFact[] = [];
+  readonly accountEvents: AccountEvent[] = [];
   readonly #scope = new Scope({ stopDeadlineMs: 30_000 });
   #stack!: TestStack;
   #kafka!: KafkaConnection;
@@ -146,7 +146,7 @@ export class HistoryHarness {
   }
 
   /** Calls the trading server's control API for the account; returns the response body. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- a test looks at whatever stands in a body
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read bodies of any shape
   async trade(method: "POST" | "DELETE", accountNumber: string, path: string, body: unknown = {}): Promise<any> {
     return this.control(method, `/accounts/${accountNumber}${path}`, body);
   }
@@ -194,7 +194,7 @@ export class HistoryHarness {
     });
   }
 
-  eventsOf(accountNumber: string): AccountFact[] {
+  eventsOf(accountNumber: string): AccountEvent[] {
     return this.accountEvents.filter((accountEvent) => accountEvent.accountNumber === accountNumber);
   }
 
@@ -246,7 +246,7 @@ export class HistoryHarness {
         from: "beginning",
         onBatch: (_partition, messages) => {
           for (const { value } of messages)
-            this.accountEvents.push(AccountFact.parse(JSON.parse(value.toString("utf8"))));
+            this.accountEvents.push(AccountEvent.parse(JSON.parse(value.toString("utf8"))));
         },
         logger,
         fatal: (error) => {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-import { AccountFact, directoryKey, type Deal, TOPICS } from "@kapi/contracts";
+import { AccountEvent, directoryKey, type Deal, TOPICS } from "@kapi/contracts";
 import { createKafka, createLogReader, createProducer } from "@kapi/kafka";
 import { toIso } from "@kapi/kernel";
 import { createPool, type Database, statement } from "@kapi/postgres";
@@ -22,7 +22,7 @@ const INSERT_ACCOUNT = statement(
 /** The account service as a child process that is killed. */
 describe("an account service that is killed", () => {
   const scope = new Scope({ stopDeadlineMs: 30_000 });
-  const accountEvents: AccountFact[] = [];
+  const accountEvents: AccountEvent[] = [];
   let stack: TestStack;
   let client: TradingServerClient;
   let database: Database;
@@ -53,7 +53,7 @@ describe("an account service that is killed", () => {
         topic: TOPICS.accountEvents,
         from: "beginning",
         onBatch: (_partition, messages) => {
-          for (const { value } of messages) accountEvents.push(AccountFact.parse(JSON.parse(value.toString("utf8"))));
+          for (const { value } of messages) accountEvents.push(AccountEvent.parse(JSON.parse(value.toString("utf8"))));
         },
         logger,
         fatal: (error) => {
@@ -112,7 +112,7 @@ describe("an account service that is killed", () => {
     const { events } = await client.history(serverId, accountNumber, 0, 1_000);
     const published = events.flatMap((event) => (event.type === "deal.executed" ? [event.deal.id] : []));
     expect(deals.map(({ id }) => id).toReversed()).toEqual(published);
-    const own = (): Map<number, AccountFact> =>
+    const own = (): Map<number, AccountEvent> =>
       new Map(
         accountEvents
           .filter((accountEvent) => accountEvent.accountNumber === accountNumber)

@@ -301,7 +301,7 @@ describe("the history of an account", () => {
     expect((await env.get(account, "/deals")).status).toBe(404);
     await deleteHistory(env.database, env.serverId, account);
     await deleteHistory(env.database, env.serverId, account);
-    for (const [status, booking] of Object.entries({ deleting: "repeat", deleted: "dropped" })) {
+    for (const [status, booking] of Object.entries({ deleting: "duplicate", deleted: "dropped" })) {
       await env.setStatus(account, status);
       env.history.queue.forget({ serverId: env.serverId, accountNumber: account });
       const bookings = await Promise.all(events.map((event) => env.history.queue.book(event)));

@@ -33,7 +33,7 @@ const SWAP_NUMBERS = statement(
   "update orders set n = n + 1000 where server_id = $1 and account_number = $2 and n <= 2",
 );
 /** The event types of a traded account. */
-const FACTS = 46;
+const EVENTS = 46;
 const LOSE_FEED = statement("test-lose-feed", "delete from feeds where server_id = $1 and account_number = $2");
 
 describe("a rebuild of the history", () => {
@@ -87,7 +87,7 @@ describe("a rebuild of the history", () => {
   it("changes only wrong rows, and publishes no event twice", async () => {
     const account = await tradedAccount();
     const rows = await harness.rows(account);
-    await eventually(() => expect(harness.eventsOf(account)).toHaveLength(FACTS));
+    await eventually(() => expect(harness.eventsOf(account)).toHaveLength(EVENTS));
     expect(await rebuild(account)).toMatchObject({ kind: "rebuilt", different: 0 });
     expect(await harness.rows(account)).toEqual(rows);
     for (const [spoil, different] of [
@@ -105,7 +105,7 @@ describe("a rebuild of the history", () => {
     expect(await harness.rows(account)).toEqual(rows);
     await harness.trade("POST", account, "/orders", { ...EURUSD, volume: 0.1 });
     const accountEvents = await eventually(
-      () => harness.eventsOf(account).length >= FACTS + 3 && harness.eventsOf(account),
+      () => harness.eventsOf(account).length >= EVENTS + 3 && harness.eventsOf(account),
     );
     expect(accountEvents.map(({ accountSequence }) => accountSequence)).toEqual(
       accountEvents.map((_, index) => index + 1),
@@ -131,7 +131,7 @@ describe("a rebuild of the history", () => {
 
   it("stops at the booked event, so that later events are still published", async () => {
     const account = await tradedAccount();
-    await eventually(() => expect(harness.eventsOf(account)).toHaveLength(FACTS));
+    await eventually(() => expect(harness.eventsOf(account)).toHaveLength(EVENTS));
     await harness.stopConsumer();
     const name = { serverId: harness.serverId, accountNumber: account };
     const booked = await harness.history.reader.bookedSequence(name);
@@ -142,7 +142,7 @@ describe("a rebuild of the history", () => {
     expect(await harness.history.reader.bookedSequence(name)).toBe(booked);
     await harness.startConsumer();
     await harness.booked(account);
-    await eventually(() => expect(harness.eventsOf(account)).toHaveLength(FACTS + 15));
+    await eventually(() => expect(harness.eventsOf(account)).toHaveLength(EVENTS + 15));
   });
 
   it("leaves an account unchanged if the trading server's history ends too early", async () => {

@@ -70,7 +70,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   });
   const discrepancyCounter = counter("finance.discrepancies", "Events after which ledger and trading server disagree");
   const queue: BookingQueue<LedgerReport> = new BookingQueue({
-    book: ledger,
+    repository: ledger,
     isTransient,
     onGaps: (accounts: readonly AccountName[]) => filler.fill(accounts),
     onReport: ({ discrepancies }: LedgerReport) => {

@@ -5,7 +5,7 @@ import {
   CommandEvent,
   type AnyCommandMessage,
   directoryKey,
-  FinanceFact,
+  FinanceEvent,
   type ServerEntry,
   TOPICS,
   type TradingEvent,
@@ -69,7 +69,7 @@ const UNBALANCED = statement<{ what: string }>(
  */
 export class Harness {
   readonly events: CommandEvent[] = [];
-  readonly financeEvents: FinanceFact[] = [];
+  readonly financeEvents: FinanceEvent[] = [];
   readonly server: ServerEntry;
   readonly environment: TestEnvironment;
   readonly tradingServer: TradingServerProcess;
@@ -277,7 +277,7 @@ export class Harness {
         }),
       );
     await follow(TOPICS.commandEvents, (json) => this.events.push(CommandEvent.parse(json)));
-    await follow(TOPICS.financeEvents, (json) => this.financeEvents.push(FinanceFact.parse(json)));
+    await follow(TOPICS.financeEvents, (json) => this.financeEvents.push(FinanceEvent.parse(json)));
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 import {
-  type AccountFact,
+  type AccountEvent,
   type AccountMetricSnapshot,
   AccountMetricsAnswer,
   accountKey,
@@ -157,9 +157,9 @@ describe("the stored snapshots of an account", () => {
     expect(await list({ accountNumber: running })).toEqual([]);
   });
 
-  it("show the status that the account's newest fact tells", async () => {
+  it("show the status of the account's newest event", async () => {
     const account = harness.account();
-    const fact = (version: number, status: "active" | "archived" | "disabled"): AccountFact => ({
+    const event = (version: number, status: "active" | "archived" | "disabled"): AccountEvent => ({
       type: "account.updated",
       eventId: randomUUID(),
       organizationId: harness.organizationId,
@@ -174,9 +174,10 @@ describe("the stored snapshots of an account", () => {
       leverage: 100,
     });
     const key = accountKey(harness.serverId, account);
-    const send = (one: AccountFact) => harness.producer.send(TOPICS.accountEvents, { key, value: JSON.stringify(one) });
-    await send(fact(3, "disabled"));
-    await send(fact(2, "archived"));
+    const send = (one: AccountEvent) =>
+      harness.producer.send(TOPICS.accountEvents, { key, value: JSON.stringify(one) });
+    await send(event(3, "disabled"));
+    await send(event(2, "archived"));
     const status = statement<{ status: string }>(
       "test_status",
       "select status from account_statuses where account_number = $1",

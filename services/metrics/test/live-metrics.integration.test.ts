@@ -156,7 +156,7 @@ describe("a connection", () => {
     client.subscribe(harness.serverId, account, 0);
     await harness.value(account, [1]);
     await client.until(() => client.sequences(account).length === 1);
-    const fact = {
+    const event = {
       type: "account.deleted",
       eventId: randomUUID(),
       organizationId: harness.organizationId,
@@ -171,7 +171,7 @@ describe("a connection", () => {
       leverage: 100,
     };
     const key = accountKey(harness.serverId, account);
-    await harness.producer.send(TOPICS.accountEvents, { key, value: JSON.stringify(fact) });
+    await harness.producer.send(TOPICS.accountEvents, { key, value: JSON.stringify(event) });
     await client.until(() => client.frames("account.deleted").length === 1);
     client.subscribe(harness.serverId, account, 0);
     await client.until(() => client.frames("error").length === 1);

@@ -164,7 +164,7 @@ export async function startService(
 
   const kafka = createServiceKafka(context, SERVICE);
   await startReader(context, "event consumer", () =>
-    consumeEvents({ kafka, recordEvents, commandsAreAsked: () => events.commandsAreAsked(), logger, fatal }),
+    consumeEvents({ kafka, recordEvents, hasCommandSubscribers: () => events.hasCommandSubscribers(), logger, fatal }),
   );
   return { url };
 }

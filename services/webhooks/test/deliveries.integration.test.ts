@@ -205,7 +205,7 @@ describe("a delivery", () => {
     receiver.answer = hang;
     const { id } = await tested();
     const delivery = await harness.attempted(id, 1);
-    expect(delivery.attempts[0]).toMatchObject({ status: null, error: "it did not answer in time" });
+    expect(delivery.attempts[0]).toMatchObject({ status: null, error: "the receiver did not answer in time" });
     expect(delivery.attempts[0]?.durationMs).toBeGreaterThanOrEqual(TIMEOUT_MS - 50);
     receiver.answer = (response) => response.writeHead(500).write("beginning");
     harness.clock.advance(5 * SECOND_MS);

@@ -125,7 +125,7 @@ describe("a non-public address", () => {
     await inDatabase((database) => database.query(put, [id, `http://127.0.0.1:${receiver.port}/`]));
     await harness.call("POST", `/webhooks/${id}/test`);
     const { attempts } = await harness.attempted(id, 1);
-    expect(attempts[0]?.error).toBe("the address was refused: it is not https");
+    expect(attempts[0]?.error).toBe("the address was rejected: it is not https");
   });
 
   it("was never connected to in these tests", () => {

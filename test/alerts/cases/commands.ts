@@ -49,7 +49,7 @@ export const COMMANDS: readonly AlertCase[] = [
   },
   {
     alert: "KapiOutboxStuck",
-    when: "facts of finance wait for Kafka",
+    when: "events of finance wait for Kafka",
     series: { [kapi("commands_outbox_age", { ...FIRST, worker: "finance" })]: level(0, 45) },
     labels: { job: "finance" },
     severity: "critical",

@@ -46,7 +46,7 @@ export interface BareProcess extends ReturnType<typeof bareKafka> {
     handle: (messages: readonly Message[], partition: number) => Promise<void>,
   ) => Promise<void>;
   /** Signals the parent that it is ready. */
-  readonly hello: (facts: Record<string, unknown>) => void;
+  readonly hello: (details: Record<string, unknown>) => void;
 }
 
 /** `name` as kapi's service is called; `minIntervalMs` between the requests of its producer. */
@@ -76,7 +76,7 @@ export async function bareProcess(name: string, minIntervalMs?: number): Promise
         },
       });
     },
-    hello: (facts) => process.stdout.write(`${JSON.stringify(facts)}\n`),
+    hello: (details) => process.stdout.write(`${JSON.stringify(details)}\n`),
   };
 }
 

@@ -1,7 +1,7 @@
 /**
  * Group commit. Changes collect in the open commit while a transaction runs; the next transaction
  * stores the whole open commit. Nothing is answered or published before it is stored. A commit that
- * cannot be stored ends the process: the next process reads what is stored, and callers settle
+ * cannot be stored ends the process. The next process reads the stored state, and callers settle
  * their references.
  */
 import { accountKey, type TradingEvent, type Valuation } from "@kapi/contracts";
@@ -13,35 +13,35 @@ import type { CommitBatch, Journal, JournalRow, OutgoingValuation, Publisher } f
 /** Maximum number of rows that wait for a transaction; above it new work is rejected. */
 export const MAX_WAITING_ROWS = 20_000;
 
-/** What the bridge knows of an account of the platform. */
-export interface KeptAccount {
+/** Identifies an account of the platform. */
+export interface PlatformAccount {
   readonly serverId: string;
   readonly accountNumber: string;
 }
-/** What it knows of a trading server. */
-export interface KeptServer {
+/** Identifies a trading server. */
+export interface PlatformServer {
   readonly serverId: string;
 }
 
 /** The whole state as text, for its stored row. Called when a commit begins to be stored. */
-export interface StateText<A extends KeptAccount, S extends KeptServer> {
+export interface StateText<A extends PlatformAccount, S extends PlatformServer> {
   account(account: A): string;
   server(server: S): string;
 }
 
 /** Changes since the last transaction began. */
-class PendingCommit<A extends KeptAccount, S extends KeptServer> {
+class PendingCommit<A extends PlatformAccount, S extends PlatformServer> {
   readonly rows: JournalRow[] = [];
   /** Accounts whose state is stored with this commit. */
   readonly accounts = new Set<A>();
   /** Accounts whose state is stored later: journal rows suffice for now. */
-  readonly movedAccounts = new Set<A>();
+  readonly deferredAccounts = new Set<A>();
   readonly servers = new Set<S>();
   readonly valuations: OutgoingValuation[] = [];
   readonly stored: Deferred<void> = deferred();
 }
 
-export interface CommitterOptions<A extends KeptAccount, S extends KeptServer> {
+export interface CommitterOptions<A extends PlatformAccount, S extends PlatformServer> {
   readonly journal: Pick<Journal, "write">;
   readonly publisher: Publisher;
   readonly stateText: StateText<A, S>;
@@ -55,7 +55,7 @@ export interface CommitterOptions<A extends KeptAccount, S extends KeptServer> {
   readonly fatal: (error: Error) => void;
 }
 
-export class Committer<A extends KeptAccount, S extends KeptServer> {
+export class Committer<A extends PlatformAccount, S extends PlatformServer> {
   readonly #options: CommitterOptions<A, S>;
   #open = new PendingCommit<A, S>();
   /** Resolves with the commit that is being stored. */
@@ -76,9 +76,9 @@ export class Committer<A extends KeptAccount, S extends KeptServer> {
 
   /**
    * Adds an event to the open commit and returns its JSON text. Its sequence is the account's last
-   * one plus 1. Its reference is that of the change that made it; null for events that a change
-   * causes. `traceparent`: span of the change. Everything of one turn of the event loop is stored
-   * together.
+   * sequence plus 1. Its reference is the reference of its change; null for events that a change
+   * causes besides its own. `traceparent`: span of the change. Everything recorded in one turn of
+   * the event loop is stored together.
    */
   recordEvent(event: TradingEvent, traceparent?: string): string {
     const { serverId, accountNumber, sequence, reference } = event;
@@ -104,11 +104,11 @@ export class Committer<A extends KeptAccount, S extends KeptServer> {
   }
 
   /**
-   * Stores the state of an account within seconds: a restart can derive it from the event and the
-   * state before.
+   * Stores the state of an account within seconds: a restart can derive it from the earlier state
+   * and the event.
    */
   storeAccountLater(account: A): void {
-    this.#commit().movedAccounts.add(account);
+    this.#commit().deferredAccounts.add(account);
   }
 
   /** Stores the state of a trading server with the open commit. */
@@ -116,15 +116,18 @@ export class Committer<A extends KeptAccount, S extends KeptServer> {
     this.#commit().servers.add(server);
   }
 
-  /** True: too much waits to be stored; begin nothing new. */
+  /** True: too many changes wait to be stored; start no new work. */
   get isFull(): boolean {
     return this.#waitingRows >= MAX_WAITING_ROWS || this.#failure !== null;
   }
 
   /** Throws an ApiError 503 while {@link isFull}. */
-  refuseWhenFull(): void {
+  rejectWhenFull(): void {
     if (!this.isFull) return;
-    throw new ApiError("DEPENDENCY_UNAVAILABLE", { status: 503, text: "too much waits to be stored" });
+    throw new ApiError("DEPENDENCY_UNAVAILABLE", {
+      status: 503,
+      text: "too many changes wait to be stored; retry later",
+    });
   }
 
   /** Resolves when everything recorded before this call is stored. */
@@ -134,14 +137,14 @@ export class Committer<A extends KeptAccount, S extends KeptServer> {
     return this.#storing ?? Promise.resolve();
   }
 
-  /** Adds accounts whose stored state is behind the journal. */
+  /** Adds accounts whose stored state lacks journal rows; `storeAccounts` stores them. */
   addLazyAccounts(accounts: Iterable<A>): void {
     for (const account of accounts) this.#lazyAccounts.add(account);
   }
 
   /**
-   * Stores every account that is behind the journal, `chunk` per transaction. Resolves with a
-   * position up to which stored accounts have all rows.
+   * Stores every account that lacks journal rows, `chunk` per transaction. Resolves with the
+   * position up to which all stored accounts have all rows.
    */
   async storeAccounts(chunk: number): Promise<number> {
     const accounts = [...this.#lazyAccounts];
@@ -208,7 +211,7 @@ export class Committer<A extends KeptAccount, S extends KeptServer> {
   #batchOf(commit: PendingCommit<A, S>): CommitBatch {
     const position = commit.rows.at(-1)?.position ?? this.#lastBatchedPosition;
     this.#lastBatchedPosition = position;
-    for (const account of commit.movedAccounts) this.#lazyAccounts.add(account);
+    for (const account of commit.deferredAccounts) this.#lazyAccounts.add(account);
     const accounts = [...commit.accounts].map((account) => {
       this.#lazyAccounts.delete(account);
       const { serverId, accountNumber } = account;

@@ -1,4 +1,4 @@
-import type { RefusalCode } from "@kapi/trading-server";
+import type { RejectionCode } from "@kapi/trading-server";
 
 /** A change that made `event`; both JSON text. */
 export function appliedOutcome(reference: string, event: string): string {
@@ -10,7 +10,7 @@ export function unchangedOutcome(reference: string): string {
   return JSON.stringify({ reference, status: "applied", event: null });
 }
 
-export function refusedOutcome(reference: string, { code, message }: { code: RefusalCode; message: string }): string {
+export function refusedOutcome(reference: string, { code, message }: { code: RejectionCode; message: string }): string {
   return JSON.stringify({ reference, status: "refused", code, message });
 }
 

@@ -1,8 +1,8 @@
-/** The journal, and its store. */
+/** Ports of the journal, the stored state and the publishers. */
 
 /** A journal row: an event, or the outcome of a change without one. */
 export interface JournalRow {
-  /** Global and rising. As primary key it keeps out a second writer. */
+  /** Ascending over all accounts. The primary key: a second writer fails on it. */
   readonly position: number;
   readonly serverId: string;
   readonly accountNumber: string | null;
@@ -85,10 +85,11 @@ export interface JournalTail {
   readonly event: string;
 }
 
-/** State that the last process left. */
+/** State that the previous process stored. */
 export interface StoredState {
   /**
-   * Resolves when the last process has stopped writing: its statement may still wait for a standby.
+   * Resolves when the previous process has stopped writing. Its last statement may still wait for a
+   * standby.
    */
   settled(): Promise<void>;
   progress(): Promise<Progress>;

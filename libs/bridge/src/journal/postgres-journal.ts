@@ -6,14 +6,14 @@ import { appliedOutcome } from "./outcomes.ts";
 import type { CommitBatch, Journal, Progress, PublishableEvent } from "./ports.ts";
 
 /**
- * Separates list items in one text parameter; JSON and the other texts never contain it. PostgreSQL
+ * Separates list items in one text parameter. JSON, ids and numbers never contain it. PostgreSQL
  * splits such text much faster than it parses an array literal with escaped quotes.
  */
 const SEPARATOR = "\u001f";
 const RETRY_DELAY_MS = 200;
 
 /** One statement stores a whole commit: one round trip, one transaction. */
-const WRITE_TURN = statement<Record<string, never>>(
+const WRITE_COMMIT = statement<Record<string, never>>(
   "trading_server_write_turn",
   `with new_rows as (
      insert into journal (position, server_id, account_number, sequence, reference, event, outcome)
@@ -109,7 +109,7 @@ async function write(database: Database, batch: CommitBatch): Promise<void> {
   let isRepeated = false;
   const attempt = async (): Promise<void> => {
     if (isRepeated && (await isStored(database, batch))) return;
-    await database.query(WRITE_TURN, values);
+    await database.query(WRITE_COMMIT, values);
   };
   await retry(attempt, {
     backOff: { firstMs: RETRY_DELAY_MS },
@@ -125,7 +125,9 @@ async function isStored(database: Database, batch: CommitBatch): Promise<boolean
   const [row] = await database.query(ROW_AT, [last.position]);
   if (row === undefined) return false;
   if (row.event === last.event && row.outcome === last.outcome) return true;
-  throw new Error(`another process writes this journal: position ${last.position} is taken`);
+  throw new Error(
+    `another process writes this journal: it has used position ${last.position}. Run one process per schema`,
+  );
 }
 
 function valuesOf({ rows, accounts, servers }: CommitBatch): unknown[] {

@@ -1,16 +1,16 @@
 /**
- * Outcomes by reference. The journal keeps them for good; the newest, and all that are not stored
- * yet, are also in memory. Requests with the same reference take turns, so a reference never has
- * two outcomes.
+ * Outcomes by reference. The journal keeps them for good. The newest outcomes, and all that are not
+ * stored yet, are also in memory. Concurrent requests with the same reference run one after
+ * another, so a reference never has two outcomes.
  */
 import { deferred } from "@kapi/kernel";
 
 import type { Journal } from "./ports.ts";
 
-/** Maximum number of outcomes in memory; more than can wait to be stored. */
-const MAX_REMEMBERED = 50_000;
+/** Maximum number of outcomes in memory: above the maximum number of unstored outcomes. */
+const MAX_CACHED = 50_000;
 
-/** References that no other request decides before they are released. */
+/** Locked references: no other request decides them before `release`. */
 export interface HeldReferences {
   /** Known outcomes (JSON text) by reference. */
   readonly outcomes: ReadonlyMap<string, string>;
@@ -34,7 +34,7 @@ export class References {
   async hold(serverId: string, references: readonly string[]): Promise<HeldReferences> {
     const keys = references.map((reference) => keyOf(serverId, reference));
     for (let other = this.#holderOf(keys); other !== undefined; other = this.#holderOf(keys)) await other;
-    // All at once, synchronously: two batches never wait for each other.
+    // All in one synchronous step, so that two batches cannot deadlock.
     const released = deferred<void>();
     for (const key of keys) this.#held.set(key, released.promise);
     const release = (): void => {
@@ -52,7 +52,7 @@ export class References {
   /** Remembers the outcome of a held reference. */
   remember(serverId: string, reference: string, outcome: string): void {
     this.#remembered.set(keyOf(serverId, reference), outcome);
-    if (this.#remembered.size <= MAX_REMEMBERED) return;
+    if (this.#remembered.size <= MAX_CACHED) return;
     for (const oldest of this.#remembered.keys()) {
       this.#remembered.delete(oldest);
       return;

@@ -7,6 +7,7 @@ import type { JournalTail, Progress, StoredAccount, StoredServer, StoredState } 
 const BATCH_ROWS = 1_000;
 const SETTLED_RETRY_MS = 200;
 
+/** Waits for running writes of the previous process. */
 const UNTIL_WRITTEN = statement<Record<string, never>>(
   "trading_server_until_written",
   "lock table journal in share mode",
@@ -34,7 +35,7 @@ const UNPUBLISHED_ACCOUNTS = statement<{ server_id: string; account_number: stri
   "select distinct server_id, account_number from journal where position > $1 and event is not null",
 );
 
-/** State that the last process left, for a restart. */
+/** Reads the state that the previous process stored. */
 export function createStoredState(database: Database): StoredState {
   return {
     settled: () => settled(database),

@@ -1,8 +1,8 @@
 /**
  * Publishes events to `trading.events`, in order and at least once. Committed events wait in a
- * short queue. Events that do not fit (Kafka is slow or unavailable), or were left by the last
- * process, are read from the journal. One chunk is sent at a time, and again as a whole if any
- * event is not acknowledged: so events of an account keep their order.
+ * short queue. Events that do not fit (Kafka is slow or unavailable) and events of the previous
+ * process are read from the journal. One chunk is sent at a time. If an event is not acknowledged,
+ * the whole chunk is sent again: so events of an account keep their order.
  */
 import { TOPICS } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
@@ -49,7 +49,7 @@ export class EventPublisher {
     this.#isBehind = options.committed > options.published;
   }
 
-  /** `stop` sends what waits, as far as Kafka accepts it. */
+  /** `stop` sends the queued events, as long as Kafka accepts them. */
   static start(options: EventPublisherOptions): Started<EventPublisher> {
     const publisher = new EventPublisher(options);
     publisher.#wake();
@@ -96,7 +96,10 @@ export class EventPublisher {
         this.#failures = 0;
       } catch (error) {
         this.#failures += 1;
-        this.#options.logger.warn({ err: error, failures: this.#failures }, "events were not published, trying again");
+        this.#options.logger.warn(
+          { err: error, failures: this.#failures },
+          "events were not published; they are sent again",
+        );
         await delay(RETRY_DELAY_MS, this.#stop.signal);
       }
     }
@@ -106,7 +109,7 @@ export class EventPublisher {
     if (!this.#isBehind) {
       const chunk = this.#queue.slice(0, CHUNK_EVENTS);
       await this.#send(chunk);
-      // Meanwhile the queue may have been dropped in favour of the journal.
+      // `push` may have emptied the queue meanwhile: then the journal is read.
       if (!this.#isBehind) this.#queue = this.#queue.slice(chunk.length);
       return;
     }

@@ -9,17 +9,17 @@ const logger = createLogger({ service: "test", level: "silent" });
 
 it("resends only unacknowledged valuations, before newer ones", async () => {
   const sent: string[] = [];
-  const refusedOnce = new Set(["b1", "b2"]);
+  const rejectedOnce = new Set(["b1", "b2"]);
   const send = (_topic: unknown, { value }: OutgoingMessage): ReturnType<Producer["send"]> => {
     sent.push(String(value));
-    if (refusedOnce.delete(String(value))) return Promise.reject(new Error("the leader is unavailable"));
+    if (rejectedOnce.delete(String(value))) return Promise.reject(new Error("the leader is unavailable"));
     return Promise.resolve({ partition: 0, offset: 0n });
   };
   const producer: Producer = { send, partitionOf: () => 0 };
   const publisher = ValuationPublisher.start({ producer, logger });
   publisher.value.push(["a1", "b1", "a2", "b2"].map((value) => ({ key: value.slice(0, 1), value })));
   publisher.value.push([{ key: "b", value: "b3" }]);
-  await eventually(() => sent.includes("b3") && refusedOnce.size === 0);
+  await eventually(() => sent.includes("b3") && rejectedOnce.size === 0);
   await publisher.stop();
   expect(sent).toEqual(["a1", "b1", "a2", "b2", "b1", "b2", "b3"]);
 });

@@ -41,7 +41,7 @@ export class ValuationPublisher {
   /** Adds valuations, in order. */
   push(valuations: readonly OutgoingValuation[]): void {
     for (const valuation of valuations) {
-      // Once one does not fit, later ones wait behind it: the order of an account is kept.
+      // After one that does not fit, all later ones wait too: this keeps the order of an account.
       if (this.#newest.size > 0 || this.#queue.length >= MAX_QUEUED_VALUATIONS) {
         this.#newest.set(valuation.key, valuation);
       } else {
@@ -66,7 +66,7 @@ export class ValuationPublisher {
       const failure = results.find((result) => result.status === "rejected");
       if (failure !== undefined) {
         const fields = { err: failure.reason, valuations: failed.length };
-        this.#options.logger.warn(fields, "valuations were not published, trying again");
+        this.#options.logger.warn(fields, "valuations were not published; they are sent again");
         await delay(RETRY_DELAY_MS, this.#stop.signal);
       }
       if (this.#queue.length === 0 && this.#newest.size > 0) {

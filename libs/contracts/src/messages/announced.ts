@@ -1,12 +1,13 @@
 /**
- * Which events of a trading server become facts, and whose. A fact of one service names the last
- * event before it that the other one announces, so both must agree on this.
+ * Which trading events the account and the finance service announce, each in its own topic. An
+ * event of one service names the last trading event before it that the other service announces, so
+ * both services use these rules.
  */
 import type { TradingEvent } from "./trading-event.ts";
 
 /**
- * Whether the account service makes a fact of the event. Its facts of other events on an account,
- * such as a new leverage, follow from commands; nobody waits for those.
+ * Whether the account service publishes an account event for the trading event. Account events of
+ * commands, such as a new leverage, are not counted: no other event waits for them.
  */
 export function isAnnouncedByAccount({ type }: TradingEvent): boolean {
   switch (type) {
@@ -25,7 +26,7 @@ export function isAnnouncedByAccount({ type }: TradingEvent): boolean {
   }
 }
 
-/** Whether the finance service makes facts of the event: one for each row of the ledger. */
+/** Whether the finance service publishes finance events for it: one for each ledger row. */
 export function isAnnouncedByFinance(event: TradingEvent): boolean {
   switch (event.type) {
     case "account.created":

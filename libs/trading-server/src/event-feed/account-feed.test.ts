@@ -2,20 +2,20 @@ import { describe, expect, it } from "vitest";
 
 import { balanceChanged } from "@kapi/testkit";
 
-import { judgeEvents } from "./account-feed.ts";
+import { classifyEvents } from "./account-feed.ts";
 
 const events = (...sequences: number[]) => sequences.map((sequence) => balanceChanged({ sequence }));
 
 describe("events of an account", () => {
   it.each([
     [0, [1, 2, 3], ["booked", "booked", "booked"], [1, 2, 3]],
-    [2, [1, 2, 3], ["repeat", "repeat", "booked"], [3]],
+    [2, [1, 2, 3], ["duplicate", "duplicate", "booked"], [3]],
     [2, [4, 5], ["gap", "gap"], []],
     [2, [3, 5, 6], ["booked", "gap", "gap"], [3]],
-    [2, [3, 3, 4], ["booked", "repeat", "booked"], [3, 4]],
+    [2, [3, 3, 4], ["booked", "duplicate", "booked"], [3, 4]],
   ])("booked up to %i, of %j become %j", (bookedSequence, sequences, bookings, run) => {
-    const judged = judgeEvents(bookedSequence, events(...sequences));
-    expect(judged.bookings).toEqual(bookings);
-    expect(judged.run.map(({ sequence }) => sequence)).toEqual(run);
+    const classified = classifyEvents(bookedSequence, events(...sequences));
+    expect(classified.bookings).toEqual(bookings);
+    expect(classified.run.map(({ sequence }) => sequence)).toEqual(run);
   });
 });

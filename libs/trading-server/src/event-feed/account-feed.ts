@@ -9,9 +9,9 @@ export interface AccountName {
 
 /**
  * Result of one event. `gap`: an earlier event is missing. `dropped`: the account accepts no
- * events; not remembered, because that may change.
+ * events; not cached, because that may change.
  */
-export type Booking = "booked" | "repeat" | "gap" | "dropped";
+export type Booking = "booked" | "duplicate" | "gap" | "dropped";
 
 /** Result of one unit. */
 export interface BookingReport {
@@ -22,7 +22,7 @@ export interface BookingReport {
 }
 
 /** Repository of booked events, in the schema of the service. */
-export interface EventBook<Report extends BookingReport = BookingReport> {
+export interface EventRepository<Report extends BookingReport = BookingReport> {
   /**
    * Books events of many accounts in one transaction and records gaps. Events of one account are in
    * order of sequence. Rejects if nothing was booked.
@@ -33,7 +33,7 @@ export interface EventBook<Report extends BookingReport = BookingReport> {
 }
 
 /** Repository of gaps. */
-export interface GapBook {
+export interface GapRepository {
   /** Due gaps, longest waiting first. */
   due(limit: number): Promise<Gap[]>;
   /** Number of gaps of existing accounts, counted up to `atMost`. */
@@ -59,7 +59,7 @@ export interface EventHistory {
 }
 
 /** The events to book now (`run`), and the result of each given event. */
-export interface JudgedEvents {
+export interface ClassifiedEvents {
   readonly run: readonly TradingEvent[];
   readonly bookings: readonly Booking[];
 }
@@ -68,11 +68,11 @@ export interface JudgedEvents {
  * Classifies events of an account that is booked up to `bookedSequence`. Events are in order of
  * sequence.
  */
-export function judgeEvents(bookedSequence: number, events: readonly TradingEvent[]): JudgedEvents {
+export function classifyEvents(bookedSequence: number, events: readonly TradingEvent[]): ClassifiedEvents {
   const run: TradingEvent[] = [];
   const bookings = events.map((event): Booking => {
     const next = bookedSequence + run.length + 1;
-    if (event.sequence !== next) return event.sequence < next ? "repeat" : "gap";
+    if (event.sequence !== next) return event.sequence < next ? "duplicate" : "gap";
     run.push(event);
     return "booked";
   });

@@ -9,14 +9,14 @@ import { BookingQueue } from "./booking-queue.ts";
 
 const SERVER = "0190f6d2-0000-4000-8000-000000000001";
 
-class Away extends Error {}
+class Unavailable extends Error {}
 
 function setUp() {
   const units: { events: readonly TradingEvent[]; answer: Deferred<BookingReport> }[] = [];
   const noted: (AccountName & { neededSequence: number })[] = [];
   const unbookable: AccountName[] = [];
   const queue = new BookingQueue({
-    book: {
+    repository: {
       book: (events) => {
         const answer = deferred<BookingReport>();
         units.push({ events, answer });
@@ -26,7 +26,7 @@ function setUp() {
         noted.push({ ...account, neededSequence });
       },
     },
-    isTransient: (error) => error instanceof Away,
+    isTransient: (error) => error instanceof Unavailable,
     onGaps: () => undefined,
     onUnbookable: (account) => unbookable.push(account),
   });
@@ -41,7 +41,7 @@ function report(bookings: readonly Booking[]): BookingReport {
   return { bookings, gaps: [] };
 }
 
-/** Lets promises that are resolved be noticed. */
+/** Waits until callbacks of resolved promises have run. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -61,7 +61,7 @@ describe("the booking queue", () => {
     expect(await Promise.all(answers)).toEqual(["booked", "gap", "booked"]);
   });
 
-  it("books an event from two concurrent paths once, and answers both", async () => {
+  it("books an event from two concurrent sources once, and resolves both", async () => {
     const { queue, units } = setUp();
     const first = queue.book(event("1001", 1));
     await turn();
@@ -71,7 +71,7 @@ describe("the booking queue", () => {
     units[0]?.answer.resolve(report(["booked"]));
     expect(await Promise.all([first, second])).toEqual(["booked", "booked"]);
     expect(queue.isBooked(SERVER, "1001", 1)).toBe(true);
-    expect(await queue.book(event("1001", 1))).toBe("repeat");
+    expect(await queue.book(event("1001", 1))).toBe("duplicate");
     expect(units).toHaveLength(1);
   });
 
@@ -92,8 +92,8 @@ describe("the booking queue", () => {
     const { queue, units } = setUp();
     const first = queue.book(event("1001", 1));
     await turn();
-    units[0]?.answer.reject(new Away("gone"));
-    await expect(first).rejects.toThrow("gone");
+    units[0]?.answer.reject(new Unavailable("no connection"));
+    await expect(first).rejects.toThrow("no connection");
     const again = queue.book(event("1001", 1));
     await turn();
     units[1]?.answer.resolve(report(["booked"]));

@@ -1,25 +1,25 @@
 /**
  * Collects events from all sources (answers to changes, the topic, fetched history) into units. An
  * account is in one unit at a time, so this process never waits for its own row locks. An event
- * that comes by two paths is booked once and answers both. Events that come while units run make
- * the next units larger.
+ * from two sources is booked once, and both callers get the result. Events that arrive while units
+ * run make the next units larger.
  */
 import { accountKey, type TradingEvent } from "@kapi/contracts";
 import { type Deferred, deferred } from "@kapi/kernel";
 import { inBatchSpan, type Span, startSpan } from "@kapi/runtime";
 import { LRUCache } from "lru-cache";
 
-import type { AccountName, Booking, BookingReport, EventBook } from "./account-feed.ts";
+import type { AccountName, Booking, BookingReport, EventRepository } from "./account-feed.ts";
 
 /** Maximum number of events per unit. */
 const MAX_UNIT_EVENTS = 500;
 /** Maximum number of concurrent units. */
 const MAX_UNITS = 4;
 /** Number of accounts whose last booked sequence is cached. */
-const MAX_REMEMBERED_ACCOUNTS = 100_000;
+const MAX_CACHED_ACCOUNTS = 100_000;
 
 export interface BookingQueueOptions<Report extends BookingReport> {
-  readonly book: EventBook<Report>;
+  readonly repository: EventRepository<Report>;
   /** Whether a retry may succeed, for example when the database is unavailable. */
   readonly isTransient: (error: unknown) => boolean;
   readonly onGaps: (accounts: readonly AccountName[]) => void;
@@ -40,8 +40,8 @@ type AccountEvents = Map<number, Waiting>;
 export class BookingQueue<Report extends BookingReport = BookingReport> {
   readonly #options: BookingQueueOptions<Report>;
   readonly #waiting = new Map<string, AccountEvents>();
-  readonly #underWay = new Map<string, AccountEvents>();
-  readonly #booked = new LRUCache<string, number>({ max: MAX_REMEMBERED_ACCOUNTS });
+  readonly #running = new Map<string, AccountEvents>();
+  readonly #booked = new LRUCache<string, number>({ max: MAX_CACHED_ACCOUNTS });
   #units = 0;
   #scheduled = false;
 
@@ -68,8 +68,8 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
    */
   book(event: TradingEvent, traceparent?: string): Promise<Booking> {
     const key = accountKey(event.serverId, event.accountNumber);
-    if (event.sequence <= (this.#booked.get(key) ?? 0)) return Promise.resolve("repeat");
-    const same = this.#underWay.get(key)?.get(event.sequence) ?? this.#waiting.get(key)?.get(event.sequence);
+    if (event.sequence <= (this.#booked.get(key) ?? 0)) return Promise.resolve("duplicate");
+    const same = this.#running.get(key)?.get(event.sequence) ?? this.#waiting.get(key)?.get(event.sequence);
     if (same !== undefined) return same.answer.promise;
     const waiting: Waiting = { event, answer: deferred<Booking>(), span: startBooking(event, traceparent) };
     const { span } = waiting;
@@ -104,11 +104,11 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
     let size = 0;
     for (const [key, events] of this.#waiting) {
       if (size > 0 && size + events.size > MAX_UNIT_EVENTS) break;
-      if (this.#underWay.has(key)) continue;
+      if (this.#running.has(key)) continue;
       unit.set(key, events);
       size += events.size;
       this.#waiting.delete(key);
-      this.#underWay.set(key, events);
+      this.#running.set(key, events);
     }
     return unit;
   }
@@ -120,13 +120,13 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
     try {
       const members = waiting.map(({ span }) => span?.traceparent);
       const report = await inBatchSpan("book events", members, () =>
-        this.#options.book.book(waiting.map(({ event }) => event)),
+        this.#options.repository.book(waiting.map(({ event }) => event)),
       );
       this.#finish(waiting, report);
     } catch (error) {
       await this.#fail(unit, waiting, error);
     }
-    for (const key of unit.keys()) this.#underWay.delete(key);
+    for (const key of unit.keys()) this.#running.delete(key);
     this.#units -= 1;
     this.#schedule();
   }
@@ -134,8 +134,8 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
   #finish(waiting: readonly Waiting[], report: Report): void {
     for (const [index, { event, answer }] of waiting.entries()) {
       const booking = report.bookings[index] ?? "gap";
-      if (booking === "booked" || booking === "repeat")
-        this.#remember(accountKey(event.serverId, event.accountNumber), event.sequence);
+      if (booking === "booked" || booking === "duplicate")
+        this.#cache(accountKey(event.serverId, event.accountNumber), event.sequence);
       answer.resolve(booking);
     }
     if (report.gaps.length > 0) this.#options.onGaps(report.gaps);
@@ -153,7 +153,7 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
     for (const [key, events] of unit) {
       const alone = [...events.values()].sort((a, b) => a.event.sequence - b.event.sequence);
       try {
-        this.#finish(alone, await this.#options.book.book(alone.map(({ event }) => event)));
+        this.#finish(alone, await this.#options.repository.book(alone.map(({ event }) => event)));
       } catch (cause) {
         await this.#fail(new Map([[key, events]]), alone, cause);
       }
@@ -166,7 +166,7 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
     const account = { serverId: last.serverId, accountNumber: last.accountNumber };
     this.#options.onUnbookable(account, error);
     try {
-      await this.#options.book.noteGap(account, last.sequence);
+      await this.#options.repository.noteGap(account, last.sequence);
       for (const { answer } of waiting) answer.resolve("gap");
     } catch {
       // The gap could not be recorded: the sources must send these events again.
@@ -174,7 +174,7 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
     }
   }
 
-  #remember(key: string, sequence: number): void {
+  #cache(key: string, sequence: number): void {
     this.#booked.set(key, Math.max(this.#booked.get(key) ?? 0, sequence));
   }
 }

@@ -7,7 +7,7 @@ import { type Logger, observed, type Started } from "@kapi/runtime";
 import { accountKey } from "@kapi/contracts";
 import { backOffMs, repeat, type StartedRepetition } from "@kapi/kernel";
 
-import type { AccountName, EventHistory, GapBook } from "./account-feed.ts";
+import type { AccountName, EventHistory, GapRepository } from "./account-feed.ts";
 import type { BookingQueue } from "./booking-queue.ts";
 
 /** Maximum number of accounts filled concurrently. */
@@ -20,7 +20,7 @@ const POLL_INTERVAL_MS = 1_000;
 const MAX_COUNTED = 100_000;
 
 export interface GapFillerOptions {
-  readonly gaps: GapBook;
+  readonly gaps: GapRepository;
   readonly history: EventHistory;
   readonly queue: Pick<BookingQueue, "book" | "forget">;
   readonly logger: Logger;
@@ -39,7 +39,7 @@ export function startGapFiller(options: GapFillerOptions): Started<GapFiller> {
 
 class Filler implements GapFiller {
   readonly #options: GapFillerOptions;
-  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #running = new Map<string, Promise<void>>();
   readonly #polling: StartedRepetition;
   /** The last read returned as many gaps as the limit. */
   #moreMayBeDue = false;
@@ -59,7 +59,7 @@ class Filler implements GapFiller {
       round: () => this.#fillDue(),
       pauseMs: POLL_INTERVAL_MS,
       firstPauseMs: POLL_INTERVAL_MS,
-      // Accounts wait for it.
+      // Back off little: accounts wait for their missing events.
       backOff: { firstMs: POLL_INTERVAL_MS },
       logger: options.logger,
     });
@@ -68,10 +68,10 @@ class Filler implements GapFiller {
   fill(accounts: readonly AccountName[]): void {
     for (const account of accounts) {
       // Above the limit the row waits for the next read of due gaps.
-      if (this.#stopped || this.#underWay.size >= MAX_FILLS) return;
+      if (this.#stopped || this.#running.size >= MAX_FILLS) return;
       const key = accountKey(account.serverId, account.accountNumber);
-      if (this.#underWay.has(key)) continue;
-      this.#underWay.set(
+      if (this.#running.has(key)) continue;
+      this.#running.set(
         key,
         this.#fillOne(account).finally(() => this.#ended(key)),
       );
@@ -82,11 +82,11 @@ class Filler implements GapFiller {
     this.#stopped = true;
     this.#endCount();
     await this.#polling.stop();
-    await Promise.all(this.#underWay.values());
+    await Promise.all(this.#running.values());
   }
 
   async #fillDue(): Promise<void> {
-    const free = MAX_FILLS - this.#underWay.size;
+    const free = MAX_FILLS - this.#running.size;
     if (free <= 0) return;
     const due = await this.#options.gaps.due(free);
     this.#moreMayBeDue = due.length === free;
@@ -95,8 +95,8 @@ class Filler implements GapFiller {
 
   /** After many gaps, the next ones do not wait for the interval. */
   #ended(key: string): void {
-    this.#underWay.delete(key);
-    if (!this.#moreMayBeDue || this.#stopped || this.#underWay.size > 0) return;
+    this.#running.delete(key);
+    if (!this.#moreMayBeDue || this.#stopped || this.#running.size > 0) return;
     this.#moreMayBeDue = false;
     this.#polling.value.wake();
   }
@@ -120,7 +120,7 @@ class Filler implements GapFiller {
         await bookNextPage(this.#options, account, gap.bookedSequence);
       }
     } catch (error) {
-      logger.warn({ err: error, ...account }, "a gap in the events of an account is tried again later");
+      logger.warn({ err: error, ...account }, "filling a gap in the events of an account failed; it is retried later");
       await this.#postpone(account);
     }
   }
@@ -131,7 +131,7 @@ class Filler implements GapFiller {
       const gap = await gaps.find(account);
       if (gap !== null) await gaps.postpone(account, backOffMs(gap.attempts + 1, Math.random));
     } catch (error) {
-      logger.warn({ err: error, ...account }, "the next try of a gap could not be put off");
+      logger.warn({ err: error, ...account }, "the retry of a gap could not be postponed");
     }
   }
 }

@@ -1,6 +1,7 @@
 /**
  * Trading events in a service: ordered per account, without duplicates, gaps filled from history,
- * many accounts per transaction. The service implements {@link EventBook} and {@link GapBook}.
+ * many accounts per transaction. The service implements {@link EventRepository} and
+ * {@link GapRepository}.
  */
 export * from "./account-feed.ts";
 export * from "./booking-queue.ts";

@@ -65,7 +65,7 @@ function decode({ value }: Message, queue: Pick<BookingQueue, "isBooked">): Trad
   }
   if (isKnown(json, queue)) return null;
   const parsed = TradingEvent.safeParse(json);
-  return parsed.success ? parsed.data : `not a trading event (${parsed.error.issues.length} findings)`;
+  return parsed.success ? parsed.data : `not a trading event (${parsed.error.issues.length} invalid fields)`;
 }
 
 /** Cheap check before the whole event is parsed. */

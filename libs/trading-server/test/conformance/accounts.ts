@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { TradingStatus } from "../../src/contract.ts";
-import { anyAccountNumber, type Bench, create, deposit, withdrawal, wordOf } from "./bench.ts";
+import { anyAccountNumber, type Bench, create, deposit, withdrawal, resultOf } from "./bench.ts";
 
 const UNSUPPORTED_LEVERAGE = 77;
 
@@ -31,13 +31,13 @@ export function addAccountTests(bench: Bench): void {
       });
     });
 
-    it("a number is given once, also after its account was deleted", async () => {
+    it("an account number is never reused, even after a deletion", async () => {
       const accountNumber = await bench.account();
-      expect(wordOf(await bench.change(accountNumber, create(0)))).toBe("ACCOUNT_EXISTS");
-      expect(wordOf(await bench.change(accountNumber, { type: "delete" }))).toBe("account.deleted");
-      expect(wordOf(await bench.change(accountNumber, create(0)))).toBe("ACCOUNT_EXISTS");
-      expect(wordOf(await bench.change(accountNumber, deposit(1)))).toBe("ACCOUNT_NOT_FOUND");
-      expect(wordOf(await bench.change(accountNumber, { type: "delete" }))).toBe("already so");
+      expect(resultOf(await bench.change(accountNumber, create(0)))).toBe("ACCOUNT_EXISTS");
+      expect(resultOf(await bench.change(accountNumber, { type: "delete" }))).toBe("account.deleted");
+      expect(resultOf(await bench.change(accountNumber, create(0)))).toBe("ACCOUNT_EXISTS");
+      expect(resultOf(await bench.change(accountNumber, deposit(1)))).toBe("ACCOUNT_NOT_FOUND");
+      expect(resultOf(await bench.change(accountNumber, { type: "delete" }))).toBe("unchanged");
       expect(await bench.client.snapshot(bench.serverId, accountNumber)).toBeNull();
       const history = await bench.client.history(bench.serverId, accountNumber, 0, 10);
       expect(history.events.map((event) => event.type)).toEqual(["account.created", "account.deleted"]);
@@ -45,23 +45,23 @@ export function addAccountTests(bench: Bench): void {
 
     it("an unknown account is not found", async () => {
       const nobody = anyAccountNumber();
-      expect(wordOf(await bench.change(nobody, deposit(1)))).toBe("ACCOUNT_NOT_FOUND");
-      expect(wordOf(await bench.change(nobody, { type: "delete" }))).toBe("ACCOUNT_NOT_FOUND");
+      expect(resultOf(await bench.change(nobody, deposit(1)))).toBe("ACCOUNT_NOT_FOUND");
+      expect(resultOf(await bench.change(nobody, { type: "delete" }))).toBe("ACCOUNT_NOT_FOUND");
       expect(await bench.client.snapshot(bench.serverId, nobody)).toBeNull();
       expect(await bench.client.eventSequence(bench.serverId, nobody)).toBeNull();
       expect(await bench.client.history(bench.serverId, nobody, 0, 10)).toEqual({ events: [], lastSequence: 0 });
     });
 
-    it("leverage is one of those that the server supports", async () => {
-      expect(wordOf(await bench.change(anyAccountNumber(), create(0, UNSUPPORTED_LEVERAGE)))).toBe(
+    it("leverage is one of the values that the server supports", async () => {
+      expect(resultOf(await bench.change(anyAccountNumber(), create(0, UNSUPPORTED_LEVERAGE)))).toBe(
         "LEVERAGE_NOT_SUPPORTED",
       );
       const account = await bench.account();
       const update = { type: "update", leverage: UNSUPPORTED_LEVERAGE } as const;
-      expect(wordOf(await bench.change(account, update))).toBe("LEVERAGE_NOT_SUPPORTED");
+      expect(resultOf(await bench.change(account, update))).toBe("LEVERAGE_NOT_SUPPORTED");
       const outcome = await bench.change(account, { type: "update", accountName: "Renamed", leverage: 50 });
       expect(outcome).toMatchObject({ event: { type: "account.updated", accountName: "Renamed", leverage: 50 } });
-      expect(wordOf(await bench.change(account, { type: "update", leverage: 50 }))).toBe("already so");
+      expect(resultOf(await bench.change(account, { type: "update", leverage: 50 }))).toBe("unchanged");
     });
 
     it("the event of a password change has no password", async () => {
@@ -74,7 +74,7 @@ export function addAccountTests(bench: Bench): void {
 
     it("a withdrawal takes at most the available funds", async () => {
       const account = await bench.account(1_000);
-      expect(wordOf(await bench.change(account, withdrawal(1_001)))).toBe("INSUFFICIENT_FUNDS");
+      expect(resultOf(await bench.change(account, withdrawal(1_001)))).toBe("INSUFFICIENT_FUNDS");
       expect(await bench.change(account, withdrawal(1_000))).toMatchObject({
         event: { kind: "withdrawal", amountMinor: -1_000, balanceMinor: 0, description: "conformance" },
       });
@@ -88,40 +88,40 @@ export function addAccountTests(bench: Bench): void {
 function addStatusTests(bench: Bench): void {
   describe("status", () => {
     const moves: [path: TradingStatus[], last: string][] = [
-      [["active"], "already so"],
+      [["active"], "unchanged"],
       [["disabled"], "account.status_changed"],
-      [["disabled", "disabled"], "already so"],
+      [["disabled", "disabled"], "unchanged"],
       [["disabled", "active"], "account.status_changed"],
       [["disabled", "archived"], "account.status_changed"],
       [["archived"], "account.status_changed"],
-      [["archived", "archived"], "already so"],
+      [["archived", "archived"], "unchanged"],
       [["archived", "active"], "account.status_changed"],
       [["archived", "disabled"], "INVALID_STATE_TRANSITION"],
     ];
     it.each(moves)("active → %s: %s", async (path, last) => {
       const account = await bench.account();
-      let word = "";
-      for (const status of path) word = wordOf(await bench.change(account, { type: "set_status", status }));
-      expect(word).toBe(last);
+      let result = "";
+      for (const status of path) result = resultOf(await bench.change(account, { type: "set_status", status }));
+      expect(result).toBe(last);
     });
 
-    it("a disabled account takes deposits and withdrawals, an archived one neither", async () => {
+    it("a disabled account accepts deposits and withdrawals, an archived one neither", async () => {
       const account = await bench.account();
       await bench.change(account, { type: "set_status", status: "disabled" });
-      expect(wordOf(await bench.change(account, deposit(100)))).toBe("balance.changed");
-      expect(wordOf(await bench.change(account, withdrawal(40)))).toBe("balance.changed");
+      expect(resultOf(await bench.change(account, deposit(100)))).toBe("balance.changed");
+      expect(resultOf(await bench.change(account, withdrawal(40)))).toBe("balance.changed");
       await bench.change(account, { type: "set_status", status: "archived" });
-      expect(wordOf(await bench.change(account, deposit(1)))).toBe("ACCOUNT_ARCHIVED");
-      expect(wordOf(await bench.change(account, withdrawal(1)))).toBe("ACCOUNT_ARCHIVED");
+      expect(resultOf(await bench.change(account, deposit(1)))).toBe("ACCOUNT_ARCHIVED");
+      expect(resultOf(await bench.change(account, withdrawal(1)))).toBe("ACCOUNT_ARCHIVED");
     });
 
     it("an account with open positions is neither archived nor deleted, unless the deletion closes them", async () => {
       const account = await bench.account(10_000_000);
       await bench.target.openPosition(account);
       const archive = { type: "set_status", status: "archived" } as const;
-      expect(wordOf(await bench.change(account, archive))).toBe("ACCOUNT_HAS_OPEN_POSITIONS");
-      expect(wordOf(await bench.change(account, { type: "delete" }))).toBe("ACCOUNT_HAS_OPEN_POSITIONS");
-      expect(wordOf(await bench.change(account, { type: "delete", closePositions: true }))).toBe("account.deleted");
+      expect(resultOf(await bench.change(account, archive))).toBe("ACCOUNT_HAS_OPEN_POSITIONS");
+      expect(resultOf(await bench.change(account, { type: "delete" }))).toBe("ACCOUNT_HAS_OPEN_POSITIONS");
+      expect(resultOf(await bench.change(account, { type: "delete", closePositions: true }))).toBe("account.deleted");
     });
   });
 }
@@ -153,7 +153,7 @@ function addHistoryTests(bench: Bench): void {
       expect(events.at(-1)?.sequence).toBe(lastSequence);
     });
 
-    it("shows each event exactly as the change answered it", async () => {
+    it("has each event exactly as the answer to its change", async () => {
       const account = await bench.account();
       const outcome = await bench.change(account, deposit(5));
       const { events } = await bench.client.history(bench.serverId, account, 1, 10);

@@ -6,7 +6,7 @@ import type { Change, Outcome } from "../../src/contract.ts";
 /** The bridge under test. */
 export interface ConformanceTarget {
   readonly client: TradingServerClient;
-  /** A server for the tests alone. */
+  /** A server that only these tests use. */
   readonly serverId: string;
   /** Opens a position on an account that can afford it. */
   openPosition(accountNumber: string): Promise<void>;
@@ -37,7 +37,7 @@ export class Bench {
   async change(accountNumber: string, body: Body, reference: string = randomUUID()): Promise<Outcome> {
     const outcomes = await this.changes([{ reference, accountNumber, ...body }]);
     const [outcome] = outcomes;
-    if (outcome === undefined) throw new Error("a change has an outcome");
+    if (outcome === undefined) throw new Error("the trading server returned no outcome for the change");
     return outcome;
   }
 
@@ -83,10 +83,10 @@ export function withdrawal(amountMinor: number): Body {
   return { type: "balance", kind: "withdrawal", amountMinor, description: "conformance" };
 }
 
-/** An outcome in a word: the event's type, "already so", the rejection's code, or "closed". */
-export function wordOf(outcome: Outcome | undefined): string {
-  if (outcome === undefined) return "nothing";
+/** An outcome as text: the event's type, "unchanged", the rejection's code, or "closed". */
+export function resultOf(outcome: Outcome | undefined): string {
+  if (outcome === undefined) return "no outcome";
   if (outcome.status === "refused") return outcome.code;
   if (outcome.status === "closed") return "closed";
-  return outcome.event === null ? "already so" : outcome.event.type;
+  return outcome.event === null ? "unchanged" : outcome.event.type;
 }

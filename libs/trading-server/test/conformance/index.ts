@@ -1,11 +1,11 @@
 /**
- * The conformance tests of the trading-server contract. Whoever writes a bridge to a real platform
- * runs them against it:
+ * The conformance tests of the trading-server contract, for every bridge to a platform:
  *
- * describeTradingServerConformance("our bridge", async () => ({ value: { client, serverId,
- * openPosition }, stop }));
+ *     describeTradingServerConformance("our bridge", async () => {
+ *       return { value: { client, serverId, openPosition }, stop };
+ *     });
  *
- * They use the contract alone, on accounts of their own, and expect nothing about prices.
+ * They use only the contract, on accounts of their own, and expect nothing about prices.
  */
 import type { Started } from "@kapi/runtime";
 import { afterAll, beforeAll, describe } from "vitest";
@@ -26,12 +26,12 @@ const CONFIGURATION: ServerConfiguration = {
   defaultLeverage: 100,
 };
 
-/** Defines the tests as `name`. `start` gives the target, which is stopped at the end. */
+/** Defines the tests under `name`. `start` starts the target, which is stopped after them. */
 export function describeTradingServerConformance(name: string, start: () => Promise<Started<ConformanceTarget>>): void {
   describe(`${name} keeps the trading-server contract`, () => {
     let started: Started<ConformanceTarget> | null = null;
     const bench = new Bench(() => {
-      if (started === null) throw new Error("the target has not been started");
+      if (started === null) throw new Error("the conformance target is used before `start` has resolved");
       return started.value;
     });
     beforeAll(async () => {

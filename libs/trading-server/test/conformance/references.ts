@@ -2,14 +2,14 @@ import { randomUUID } from "node:crypto";
 
 import { describe, expect, it } from "vitest";
 
-import { type Bench, deposit, withdrawal, wordOf } from "./bench.ts";
+import { type Bench, deposit, withdrawal, resultOf } from "./bench.ts";
 
-const AT_ONCE = 20;
+const CONCURRENCY = 20;
 
 /** The first outcome of a reference is final. */
 export function addReferenceTests(bench: Bench): void {
   describe("references", () => {
-    it("a change that is sent again returns its first outcome and does nothing", async () => {
+    it("a repeated change returns its first outcome and changes nothing", async () => {
       const account = await bench.account();
       const reference = randomUUID();
       const first = await bench.change(account, deposit(500), reference);
@@ -18,10 +18,10 @@ export function addReferenceTests(bench: Bench): void {
       expect(await bench.balanceMinor(account)).toBe(500);
     });
 
-    it("a change that is sent many times at once, and twice in one batch, applies once", async () => {
+    it("a change that is sent concurrently, and twice in one batch, applies once", async () => {
       const account = await bench.account();
       const change = { reference: randomUUID(), accountNumber: account, ...deposit(500) } as const;
-      const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => bench.changes([change, change])));
+      const answers = await Promise.all(Array.from({ length: CONCURRENCY }, () => bench.changes([change, change])));
       expect(new Set(answers.flat().map((outcome) => JSON.stringify(outcome))).size).toBe(1);
       expect(await bench.balanceMinor(account)).toBe(500);
     });
@@ -30,7 +30,7 @@ export function addReferenceTests(bench: Bench): void {
       const account = await bench.account();
       const reference = randomUUID();
       const first = await bench.change(account, withdrawal(100), reference);
-      expect(wordOf(first)).toBe("INSUFFICIENT_FUNDS");
+      expect(resultOf(first)).toBe("INSUFFICIENT_FUNDS");
       await bench.change(account, deposit(1_000));
       expect(await bench.change(account, withdrawal(100), reference)).toEqual(first);
       expect(await bench.client.settle(bench.serverId, [reference])).toEqual([first]);
@@ -51,15 +51,15 @@ export function addReferenceTests(bench: Bench): void {
       const account = await bench.account();
       const applied = await bench.change(account, deposit(500));
       const nothingDone = await bench.change(account, { type: "set_status", status: "active" });
-      expect(wordOf(nothingDone)).toBe("already so");
+      expect(resultOf(nothingDone)).toBe("unchanged");
       const references = [applied.reference, nothingDone.reference];
       expect(await bench.client.settle(bench.serverId, references)).toEqual([applied, nothingDone]);
     });
 
-    it("settling and changing at the same moment agree on one outcome", async () => {
+    it("concurrent settling and changing agree on one outcome", async () => {
       const account = await bench.account();
       let applied = 0;
-      for (let round = 0; round < AT_ONCE; round += 1) {
+      for (let round = 0; round < CONCURRENCY; round += 1) {
         const reference = randomUUID();
         const [changed, [settled]] = await Promise.all([
           bench.change(account, deposit(1), reference),
@@ -81,7 +81,7 @@ export function addReferenceTests(bench: Bench): void {
         { reference: randomUUID(), accountNumber: first, ...withdrawal(300) },
         { reference: randomUUID(), accountNumber: first, ...withdrawal(1) },
       ]);
-      expect(outcomes.map(wordOf)).toEqual([
+      expect(outcomes.map(resultOf)).toEqual([
         "balance.changed",
         "INSUFFICIENT_FUNDS",
         "balance.changed",
@@ -94,7 +94,7 @@ export function addReferenceTests(bench: Bench): void {
       const broken = { reference: randomUUID(), accountNumber: account, ...deposit(-5) };
       const good = { reference: randomUUID(), accountNumber: account, ...deposit(5) };
       const outcomes = await bench.changes([broken, good]);
-      expect(outcomes.map(wordOf)).toEqual(["INVALID_CHANGE", "balance.changed"]);
+      expect(outcomes.map(resultOf)).toEqual(["INVALID_CHANGE", "balance.changed"]);
     });
   });
 }

@@ -1,15 +1,17 @@
 import type { WorkTransaction } from "@kapi/commands";
-import type { AccountFact, FactPlace } from "@kapi/contracts";
+import type { AccountEvent, EventPlace } from "@kapi/contracts";
 
 /** The place of `account.created`, the first event of every account (libs/trading-server). */
-export const CREATED_PLACE: FactPlace = { through: 1, after: 0 };
+export const CREATED_PLACE: EventPlace = { through: 1, after: 0 };
 
 /**
  * An account event before it is numbered. Without a place, it comes after all booked trading
  * events.
  */
-export type AccountEventDraft = DraftOf<AccountFact>;
-type DraftOf<Fact> = Fact extends AccountFact ? Omit<Fact, "eventId" | "organizationId" | "accountSequence"> : never;
+export type AccountEventDraft = DraftOf<AccountEvent>;
+type DraftOf<Event> = Event extends AccountEvent
+  ? Omit<Event, "eventId" | "organizationId" | "accountSequence">
+  : never;
 
 /** Spans of account events, by account key, as far as their traces are sampled. */
 export type EventSpans = ReadonlyMap<string, string | undefined>;
@@ -19,4 +21,4 @@ export type RecordEvents = (
   transaction: WorkTransaction,
   drafts: readonly AccountEventDraft[],
   spans?: EventSpans,
-) => Promise<AccountFact[]>;
+) => Promise<AccountEvent[]>;

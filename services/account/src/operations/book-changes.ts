@@ -1,7 +1,8 @@
 /**
- * Books the events of changes before their commands complete, so that the event of a change follows
- * the events of what happened before it (decisions, 11). The response to a change is usually faster
- * than the topic, so the topic gets a short wait first. Then the trading server's history is read.
+ * Books the events of changes before their commands complete. So the event of a change follows the
+ * events of everything that happened earlier (decisions, 11). The response to a change is usually
+ * faster than the topic, so the topic gets a short wait first. Then the trading server's history is
+ * read.
  *
  * This is best effort: no command fails because of it, and a batch waits for at most half a second.
  * Otherwise the event follows the commit of its command.
@@ -14,14 +15,14 @@ import type { AccountName } from "../domain/ports.ts";
 
 /** Maximum wait of a batch. */
 const MAX_WAIT_MS = 500;
-/** How much of it is spent waiting for the topic. */
+/** Maximum wait for the topic, within {@link MAX_WAIT_MS}. */
 const TOPIC_WAIT_MS = 150;
-const LOOK_INTERVAL_MS = 25;
+const TOPIC_POLL_INTERVAL_MS = 25;
 /**
  * Maximum number of concurrent history reads per server, across all batches, including hanging
  * ones.
  */
-const MAX_ASKED_AT_ONCE = 8;
+const MAX_CONCURRENT_READS = 8;
 
 /** The event made by a command's change. */
 export interface BookableChange {
@@ -66,7 +67,7 @@ class ChangeBooking {
     const topicUntilMs = monotonicClock.nowMs() + TOPIC_WAIT_MS;
     let waiting = await this.#withoutBooked(changes);
     while (waiting.length > 0 && monotonicClock.nowMs() < topicUntilMs && !ended.aborted) {
-      await delay(LOOK_INTERVAL_MS, ended);
+      await delay(TOPIC_POLL_INTERVAL_MS, ended);
       waiting = await this.#withoutBooked(waiting);
     }
     const rest = waiting.values();
@@ -76,7 +77,7 @@ class ChangeBooking {
         await this.#askHistory(serverId, change);
       }
     };
-    await Promise.all(Array.from({ length: MAX_ASKED_AT_ONCE }, work));
+    await Promise.all(Array.from({ length: MAX_CONCURRENT_READS }, work));
   }
 
   /**
@@ -94,7 +95,7 @@ class ChangeBooking {
   async #askHistory(serverId: string, { account }: BookableChange): Promise<void> {
     const { reader, feed } = this.#dependencies;
     const asked = this.#asked.get(serverId) ?? new Set<string>();
-    if (asked.has(account.accountNumber) || asked.size >= MAX_ASKED_AT_ONCE) return;
+    if (asked.has(account.accountNumber) || asked.size >= MAX_CONCURRENT_READS) return;
     this.#asked.set(serverId, asked.add(account.accountNumber));
     try {
       const [booked] = await reader.bookedSequences([account]);

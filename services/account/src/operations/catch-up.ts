@@ -1,7 +1,8 @@
 /**
- * Books an account's events up to the trading server's current sequence: before a fresh read
- * (decisions, 4.11), and before a command completes whose change also made other events (decisions,
- * 3.7). Missing events are read from the trading server, so this does not depend on the consumer.
+ * Books an account's events up to the trading server's current sequence. Runs before a fresh read
+ * (decisions, 4.11). Also runs before a command completes if its change caused further events
+ * (decisions, 3.7). Missing events are read from the trading server, so this does not depend on the
+ * consumer.
  */
 import { DependencyError } from "@kapi/http";
 import { delay } from "@kapi/kernel";

@@ -13,9 +13,9 @@ import { catchUp } from "./catch-up.ts";
  * Maximum number of concurrent deletions of a batch. After this many failures the batch tries no
  * further ones.
  */
-const MAX_AT_ONCE = 8;
+const MAX_CONCURRENT_DELETIONS = 8;
 /** The reason for the untried deletions of such a batch. */
-export const NOT_TRIED = "not tried, because others of its batch failed";
+export const NOT_TRIED = "not tried, because other deletions of its batch failed";
 /**
  * Maximum time to book the events of one deletion: enough for thousands of closed positions, and
  * less than the gateway's deadline.
@@ -88,10 +88,10 @@ export async function completeDeletions(
   accounts: readonly Account[],
 ): Promise<(string | null)[]> {
   const reasons: (string | null)[] = [];
-  for (let from = 0; from < accounts.length; from += MAX_AT_ONCE) {
-    const some = accounts.slice(from, from + MAX_AT_ONCE);
+  for (let from = 0; from < accounts.length; from += MAX_CONCURRENT_DELETIONS) {
+    const some = accounts.slice(from, from + MAX_CONCURRENT_DELETIONS);
     const failed = reasons.filter((reason) => reason !== null).length;
-    const tries = failed < MAX_AT_ONCE;
+    const tries = failed < MAX_CONCURRENT_DELETIONS;
     reasons.push(...(await Promise.all(some.map((account) => completed(ports, account, tries)))));
   }
   return reasons;

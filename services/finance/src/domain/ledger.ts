@@ -4,7 +4,7 @@
  */
 import {
   type Actor,
-  type FactPlace,
+  type EventPlace,
   isAnnouncedByAccount,
   type TradingEvent,
   type TransactionType,
@@ -49,7 +49,7 @@ export interface LedgerTransaction extends AccountName {
   readonly dealId: string | null;
   /** When it happened on the trading server. */
   readonly recordedAt: string;
-  readonly place: FactPlace;
+  readonly place: EventPlace;
 }
 
 /** A difference between ledger and trading server after an event. Reported, never corrected. */

@@ -1,4 +1,4 @@
-import type { BookingReport, EventBook } from "@kapi/trading-server/event-feed";
+import type { BookingReport, EventRepository } from "@kapi/trading-server/event-feed";
 
 import type { AccountName, Discrepancy } from "./ledger.ts";
 
@@ -8,7 +8,7 @@ export interface LedgerReport extends BookingReport {
 }
 
 /** The ledger. Booking an event completes its command. */
-export interface Ledger extends EventBook<LedgerReport> {
+export interface Ledger extends EventRepository<LedgerReport> {
   /** Completes open commands whose events are booked; returns the commands that are final now. */
   confirm(commandIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Whether the ledger has ever seen each account, or it was deleted before. */

@@ -97,8 +97,10 @@ async function conclude(
       return options.book(answer.event, commands[index]?.message.traceparent);
     }),
   );
-  const repeats = commands.flatMap(({ message }, index) => (bookings[index] === "repeat" ? [message.commandId] : []));
-  const final = repeats.length === 0 ? new Set<string>() : await options.ledger.confirm(repeats);
+  const duplicates = commands.flatMap(({ message }, index) =>
+    bookings[index] === "duplicate" ? [message.commandId] : [],
+  );
+  const final = duplicates.length === 0 ? new Set<string>() : await options.ledger.confirm(duplicates);
   const known = await knownAccounts(options, commands, answers);
   return commands.map(({ message }, index) => {
     const answer = answers[index];

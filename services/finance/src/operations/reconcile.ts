@@ -1,7 +1,7 @@
 /**
  * Reconciliation: periodically compares the balance of every account in the ledger with its trading
- * server, and reports differences. Differences are never corrected: somebody has to understand each
- * one.
+ * server, and reports differences. Differences are never corrected automatically: an operator has
+ * to find the cause of each one.
  *
  * A pass starts some time after the end of the last one. It reads the accounts in key order, in
  * batches. An account that is not booked up to the server's sequence is compared again at the end

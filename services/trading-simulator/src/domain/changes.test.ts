@@ -21,7 +21,7 @@ function change(context: TestTradingContext, account: Account | undefined, body:
 
 function codeOf(result: ChangeResult): string {
   if (!result.applied) return result.code;
-  return result.event === null ? "already so" : result.event.type;
+  return result.event === null ? "unchanged" : result.event.type;
 }
 
 const CREATE: Body = {
@@ -55,15 +55,15 @@ describe("creation", () => {
 
 describe("the life of an account", () => {
   const moves: [from: AccountStatus, to: "active" | "disabled" | "archived", outcome: string][] = [
-    ["active", "active", "already so"],
+    ["active", "active", "unchanged"],
     ["active", "disabled", "account.status_changed"],
     ["active", "archived", "account.status_changed"],
     ["disabled", "active", "account.status_changed"],
-    ["disabled", "disabled", "already so"],
+    ["disabled", "disabled", "unchanged"],
     ["disabled", "archived", "account.status_changed"],
     ["archived", "active", "account.status_changed"],
     ["archived", "disabled", "INVALID_STATE_TRANSITION"],
-    ["archived", "archived", "already so"],
+    ["archived", "archived", "unchanged"],
     ["deleted", "active", "ACCOUNT_NOT_FOUND"],
     ["deleted", "disabled", "ACCOUNT_NOT_FOUND"],
     ["deleted", "archived", "ACCOUNT_NOT_FOUND"],
@@ -89,7 +89,7 @@ describe("the life of an account", () => {
     expect(codeOf(change(context, account, { type: "set_status", status: "archived" }))).toBe("account.status_changed");
     expect(context.takeTypes()).toEqual(["order.cancelled", "account.status_changed"]);
     expect(codeOf(change(context, account, { type: "delete" }))).toBe("account.deleted");
-    expect(codeOf(change(context, account, { type: "delete" }))).toBe("already so");
+    expect(codeOf(change(context, account, { type: "delete" }))).toBe("unchanged");
   });
 
   it("closes positions first if requested, with their events before the deletion", () => {
@@ -151,7 +151,7 @@ describe("an update", () => {
       "account.updated",
     );
     expect(account).toMatchObject({ name: "B", leverage: 50 });
-    expect(codeOf(change(new TestTradingContext(), account, { type: "update", leverage: 50 }))).toBe("already so");
+    expect(codeOf(change(new TestTradingContext(), account, { type: "update", leverage: 50 }))).toBe("unchanged");
     expect(codeOf(change(new TestTradingContext(), account, { type: "update", leverage: 60 }))).toBe(
       "LEVERAGE_NOT_SUPPORTED",
     );

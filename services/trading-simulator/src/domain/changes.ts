@@ -1,6 +1,6 @@
 /** Applies the changes of the contract to accounts, or rejects them (decisions, 4.3 and 6.1). */
 import type { TradingEvent } from "@kapi/contracts";
-import type { Change, RefusalCode } from "@kapi/trading-server";
+import type { Change, RejectionCode } from "@kapi/trading-server";
 
 import { type Account, MAX_BALANCE_MINOR, newAccount } from "./account.ts";
 import type { TradingContext } from "./trading-context.ts";
@@ -24,7 +24,7 @@ export interface ChangeInput {
 
 export type ChangeResult =
   | { readonly applied: true; readonly account: Account; readonly event: TradingEvent | null }
-  | { readonly applied: false; readonly code: RefusalCode; readonly message: string };
+  | { readonly applied: false; readonly code: RejectionCode; readonly message: string };
 
 type ChangeOf<T extends Change["type"]> = Extract<Change, { type: T }>;
 
@@ -151,7 +151,7 @@ function applied(account: Account, event: TradingEvent | null): ChangeResult {
   return { applied: true, account, event };
 }
 
-function refused(code: RefusalCode, message: string): ChangeResult {
+function refused(code: RejectionCode, message: string): ChangeResult {
   return { applied: false, code, message };
 }
 

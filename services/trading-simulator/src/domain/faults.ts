@@ -1,7 +1,7 @@
 /**
  * Faults that tests and operators inject: how a trading server misbehaves, for whom, and how often.
  */
-import type { RefusalCode } from "@kapi/trading-server";
+import type { RejectionCode } from "@kapi/trading-server";
 
 export const FAULT_KINDS = ["delay", "refuse", "drop_answer", "apply_late", "unreachable"] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
@@ -35,7 +35,7 @@ export interface Fault {
   /** For `delay` and `apply_late`. */
   readonly delayMs: number;
   /** For `refuse`. */
-  readonly code: RefusalCode;
+  readonly code: RejectionCode;
   /** For `unreachable`: disconnect instead of answering 503. */
   readonly disconnect: boolean;
 }

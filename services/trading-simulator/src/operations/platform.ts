@@ -11,7 +11,7 @@ export function createPlatform(engine: Engine): TradingPlatform {
     isConfigured: (serverId) => engine.servers.has(serverId),
     configure: (serverId, configuration) => configureServer(engine, serverId, configuration),
     apply: (serverId, changes) => applyChanges(engine, engine.server(serverId), changes),
-    // A change and its event are stored together: what is not in the journal did not happen.
+    // A change and its event are stored together: a change without a journal row was not applied.
     findApplied: () => Promise.resolve(null),
     snapshot: (serverId, accountNumber) => Promise.resolve(readAccount(engine, engine.server(serverId), accountNumber)),
     lastSequence: (serverId, accountNumber) =>

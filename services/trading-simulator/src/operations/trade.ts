@@ -118,7 +118,7 @@ async function operate<T>(
   { engine, server, account }: AccountAt,
   action: (context: TradingContext) => T,
 ): Promise<TradeResult<T>> {
-  engine.committer.refuseWhenFull();
+  engine.committer.rejectWhenFull();
   const context = engine.context(server);
   const done = action(context);
   engine.changed(server, context, account, watchMargin(context, account));

@@ -54,13 +54,13 @@ export function classifyReply(
   };
   if (succeeded) return { status: "succeeded", dueAtMs: null, gone: false, pausedUntilMs: null, attempt };
   const gone = reply.status === GONE;
-  const askedMs = retryAfterOf(reply.status, reply.retryAfter, nowMs);
-  const restMs = gone ? null : retryDelayMs(failures + 1, askedMs, random);
+  const requestedMs = retryAfterOf(reply.status, reply.retryAfter, nowMs);
+  const delayMs = gone ? null : retryDelayMs(failures + 1, requestedMs, random);
   return {
-    status: restMs === null ? "failed" : "pending",
-    dueAtMs: restMs === null ? null : nowMs + restMs,
+    status: delayMs === null ? "failed" : "pending",
+    dueAtMs: delayMs === null ? null : nowMs + delayMs,
     gone,
-    pausedUntilMs: askedMs === null || restMs === null ? null : nowMs + restMs,
+    pausedUntilMs: requestedMs === null || delayMs === null ? null : nowMs + delayMs,
     attempt,
   };
 }

@@ -37,14 +37,14 @@ export function isCommandKind(kind: WebhookKind): boolean {
 }
 
 /** Whether the endpoint subscribes to `kind`; null means all kinds except command events. */
-export function takesKind({ kinds }: Pick<Endpoint, "kinds">, kind: WebhookKind): boolean {
+export function subscribesToKind({ kinds }: Pick<Endpoint, "kinds">, kind: WebhookKind): boolean {
   return kinds === null ? !isCommandKind(kind) : kinds.includes(kind);
 }
 
 /**
  * Whether the endpoint receives events of a server. Events without a server go to every endpoint.
  */
-export function takesServer({ serverIds }: Pick<Endpoint, "serverIds">, serverId: string | null): boolean {
+export function subscribesToServer({ serverIds }: Pick<Endpoint, "serverIds">, serverId: string | null): boolean {
   return serverIds === null || serverId === null || serverIds.includes(serverId);
 }
 

@@ -1,4 +1,4 @@
-import { AccountFact, CommandEvent, FinanceFact, WebhookEvent, WEBHOOK_KINDS } from "@kapi/contracts";
+import { AccountEvent, CommandEvent, FinanceEvent, WebhookEvent, WEBHOOK_KINDS } from "@kapi/contracts";
 import { describe, expect, it } from "vitest";
 
 import { account, commandEvent, deal, order, position, transaction } from "../../test/event-messages.ts";
@@ -18,14 +18,14 @@ describe("the body sent to a receiver", () => {
     position("position.closed"),
     deal(),
   ])("of $type matches the contract exactly", (message) => {
-    const sent = wire(fromAccountEvent(AccountFact.parse(message)));
+    const sent = wire(fromAccountEvent(AccountEvent.parse(message)));
     expect(WebhookEvent.parse(sent)).toEqual(sent);
   });
 
   it("of a closed position contains the position, its deals and the number of open positions", () => {
     const message = position("position.closed");
     const { eventId, organizationId, serverId, accountNumber } = message;
-    expect(wire(fromAccountEvent(AccountFact.parse(message)), 7)).toEqual({
+    expect(wire(fromAccountEvent(AccountEvent.parse(message)), 7)).toEqual({
       type: "position.closed",
       timestamp: message.occurredAt,
       data: {
@@ -42,7 +42,7 @@ describe("the body sent to a receiver", () => {
   });
 
   it("of a transaction contains its row", () => {
-    const sent = wire(fromFinanceEvent(FinanceFact.parse(transaction())));
+    const sent = wire(fromFinanceEvent(FinanceEvent.parse(transaction())));
     expect(WebhookEvent.parse(sent)).toEqual(sent);
   });
 
@@ -67,7 +67,7 @@ describe("the body sent to a receiver", () => {
     const secret = "hV7#kQ2mRz9!pLw4XnTb";
     const credentials = { tradingPassword: secret, investorPassword: secret };
     for (const kind of ["account.created", "account.password_changed"]) {
-      const message = AccountFact.parse({ ...account(kind), password: secret, credentials });
+      const message = AccountEvent.parse({ ...account(kind), password: secret, credentials });
       expect(payloadOf(fromAccountEvent(message), 1)).not.toContain(secret);
     }
     const event = CommandEvent.parse({ ...commandEvent({}), password: secret, credentials });

@@ -3,11 +3,11 @@
  * other field can leak.
  */
 import {
-  type AccountFact,
+  type AccountEvent,
   type CommandEvent,
-  type CreditsFact,
-  type FactPlace,
-  type FinanceFact,
+  type CreditsEvent,
+  type EventPlace,
+  type FinanceEvent,
   isFinal,
   type WebhookEvent,
   type WebhookKind,
@@ -62,17 +62,17 @@ export interface IncomingEvent {
 }
 
 /** Maps a message of `account.events`. */
-export function fromAccountEvent(event: AccountFact): IncomingEvent {
+export function fromAccountEvent(event: AccountEvent): IncomingEvent {
   const { eventId, organizationId, serverId, accountNumber, type, occurredAt, accountSequence } = event;
   const common = { eventId, organizationId, serverId, accountNumber, type, timestamp: occurredAt, onlyFor: null };
   return { ...common, record: accountRecord(event), place: placeOf("account", accountSequence, event.place) };
 }
 
-function placeOf(source: Source, sequence: number, place: FactPlace | undefined): SourcePlace {
+function placeOf(source: Source, sequence: number, place: EventPlace | undefined): SourcePlace {
   return { source, sequence, through: place?.through ?? null, after: place?.after ?? null };
 }
 
-function accountRecord(event: AccountFact): Readonly<Record<string, unknown>> {
+function accountRecord(event: AccountEvent): Readonly<Record<string, unknown>> {
   switch (event.type) {
     case "order.executed":
     case "order.cancelled":
@@ -96,14 +96,14 @@ function accountRecord(event: AccountFact): Readonly<Record<string, unknown>> {
 }
 
 /** Maps a message of `finance.events`. */
-export function fromFinanceEvent(event: FinanceFact): IncomingEvent {
+export function fromFinanceEvent(event: FinanceEvent): IncomingEvent {
   const { eventId, organizationId, serverId, accountNumber, type, occurredAt, transaction } = event;
   const common = { eventId, organizationId, serverId, accountNumber, type, timestamp: occurredAt, onlyFor: null };
   return { ...common, record: transaction, place: placeOf("finance", transaction.sequence, event.place) };
 }
 
 /** Maps a message of `credits.events`. */
-export function fromCreditsEvent(event: CreditsFact): IncomingEvent {
+export function fromCreditsEvent(event: CreditsEvent): IncomingEvent {
   const { eventId, organizationId, type, occurredAt, availableCredits, lowBalanceThreshold } = event;
   return {
     eventId,

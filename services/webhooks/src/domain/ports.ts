@@ -85,7 +85,7 @@ export interface EventStore {
   /** Up to `limit` events whose wait for an older event is over; `recordEvents` records them. */
   overdue(limit: number): Promise<readonly IncomingEvent[]>;
   /** Whether any enabled endpoint subscribes to command events. */
-  commandsAreAsked(): Promise<boolean>;
+  hasCommandSubscribers(): Promise<boolean>;
   /** Position of the organization's newest event; 0 without events. */
   lastPosition(organizationId: string): Promise<number>;
   /** Position of the oldest stored event after `after`; null without one. */
@@ -132,8 +132,8 @@ export type EndpointDraft = Pick<
 
 /** Each change writes an audit entry with its caller in the same transaction. */
 export interface EndpointStore {
-  /** Stores the endpoint; null if the organization already has `most` endpoints. */
-  create(draft: EndpointDraft, most: number, nowMs: number, by: ChangedBy): Promise<Endpoint | null>;
+  /** Stores the endpoint; null if the organization already has `maxEndpoints`. */
+  create(draft: EndpointDraft, maxEndpoints: number, nowMs: number, by: ChangedBy): Promise<Endpoint | null>;
   /** Oldest first. */
   list(organizationId: string): Promise<readonly Endpoint[]>;
   get(organizationId: string, endpointId: string): Promise<Endpoint | null>;

@@ -34,8 +34,8 @@ export const MAX_RETRY_AFTER_MS = 24 * HOUR_MS;
 export function retryDelayMs(failures: number, retryAfterMs: number | null, random: number): number | null {
   const delayMs = RETRY_DELAYS_MS[failures - 1];
   if (delayMs === undefined) return null;
-  const restMs = Math.round(delayMs * (1 + JITTER * random));
-  return Math.max(restMs, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS));
+  const jitteredMs = Math.round(delayMs * (1 + JITTER * random));
+  return Math.max(jitteredMs, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS));
 }
 
 const TOO_MANY_REQUESTS = 429;

@@ -3,8 +3,8 @@
  *
  * Each source numbers its events of an account from 1 without a gap, in the order of its commits.
  * Kafka delivers them in another order if a publisher was killed or lost a reply. So an event waits
- * for its missing predecessor. Each event also says up to which event of the trading server the
- * other source comes first, and waits for that one.
+ * for its missing predecessor. Each event also has `after`, a sequence of the trading server. It
+ * waits until the other source has published everything up to `after`.
  */
 import { accountKey } from "@kapi/contracts";
 
@@ -108,13 +108,13 @@ export function orderBySource(
 ): OrderedEvents {
   const waitingIds = new Set(waiting.map(({ eventId }) => eventId));
   const all = [...waiting, ...events.filter(({ eventId }) => !waitingIds.has(eventId))];
-  const next = new Map<string, Placed[]>();
+  const next = new Map<string, PlacedEvent[]>();
   const early: EarlyEvent[] = [];
   const missing: MissingEvents[] = [];
   for (const [key, ofAccount] of Map.groupBy(all.filter(isPlaced), keyOf)) {
     const queues = SOURCES.map((source) => queueOf(source, ofAccount));
     const known = recorded.get(key) ?? unknownSequences();
-    next.set(key, takeReady(queues, known, missing));
+    next.set(key, dequeueReady(queues, known, missing));
     early.push(...queues.flatMap((queue) => remainingOf(queue, known)));
   }
   // Ready events of an account take the slots of its events in arrival order.
@@ -124,25 +124,25 @@ export function orderBySource(
   return { ready, early, missing };
 }
 
-type Placed = (IncomingEvent & { readonly place: SourcePlace }) | WaitingEvent;
+type PlacedEvent = (IncomingEvent & { readonly place: SourcePlace }) | WaitingEvent;
 
 /** The events of an account from one source, oldest first. */
 interface SourceQueue {
   readonly source: Source;
-  readonly sorted: readonly Placed[];
+  readonly sorted: readonly PlacedEvent[];
   /** Arrival index of each event among those of the account. */
   readonly arrivals: readonly number[];
   /** Up to this sequence, events have waited too long for an older event of their source. */
   readonly overdueUpTo: number;
   /** Up to this sequence, events have waited too long for the other source. */
   readonly otherOverdueUpTo: number;
-  /** Number of ready events. */
+  /** Number of ready events: they are removed from the queue. */
   taken: number;
   /** Number of other events that were stored as waiting. */
   waiting: number;
 }
 
-function isPlaced(event: IncomingEvent | WaitingEvent): event is Placed {
+function isPlaced(event: IncomingEvent | WaitingEvent): event is PlacedEvent {
   return event.place !== null;
 }
 
@@ -154,7 +154,7 @@ function unknownSequences(): RecordedSequences {
   return { account: { sequence: null, through: null }, finance: { sequence: null, through: null } };
 }
 
-function queueOf(source: Source, ofAccount: readonly Placed[]): SourceQueue {
+function queueOf(source: Source, ofAccount: readonly PlacedEvent[]): SourceQueue {
   const arrived = ofAccount.flatMap((event, arrival) => (event.place.source === source ? [{ event, arrival }] : []));
   const sorted = arrived.map(({ event }) => event).toSorted((a, b) => a.place.sequence - b.place.sequence);
   const waitedFor = (ms: number): number =>
@@ -171,11 +171,15 @@ function queueOf(source: Source, ofAccount: readonly Placed[]): SourceQueue {
 }
 
 /**
- * Takes the ready events from the queues of an account, in order. Adds given-up events to
- * `missing`.
+ * Removes the ready events from the queues of an account and returns them in order. Adds given-up
+ * events to `missing`.
  */
-function takeReady(queues: readonly SourceQueue[], recorded: RecordedSequences, missing: MissingEvents[]): Placed[] {
-  const ready: Placed[] = [];
+function dequeueReady(
+  queues: readonly SourceQueue[],
+  recorded: RecordedSequences,
+  missing: MissingEvents[],
+): PlacedEvent[] {
+  const ready: PlacedEvent[] = [];
   for (;;) {
     const heads = queues.flatMap((queue) => {
       const event = queue.sorted[queue.taken];
@@ -234,7 +238,7 @@ function isGivenUpFor(queue: SourceQueue, place: SourcePlace, recorded: Recorded
   return queue.waiting > MAX_WAITING || place.sequence <= upTo;
 }
 
-function missingBefore(queue: SourceQueue, event: Placed, recorded: RecordedSequences): MissingEvents[] {
+function missingBefore(queue: SourceQueue, event: PlacedEvent, recorded: RecordedSequences): MissingEvents[] {
   const { serverId, accountNumber, place } = event;
   const missing: MissingEvents[] = [];
   if (lacksOwn(place, recorded)) {

@@ -74,7 +74,7 @@ export class Deliverer {
   readonly #options: DelivererOptions;
   readonly #queues: EndpointQueues;
   readonly #record: (attempt: AttemptRecord) => Promise<void>;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #running = new Set<Promise<void>>();
   #stopping = false;
   #aborted = false;
 
@@ -104,8 +104,8 @@ export class Deliverer {
 
   add(deliveries: readonly LeasedDelivery[]): void {
     const nowMs = this.#options.clock.nowMs();
-    const resting = deliveries.filter((delivery) => !this.#queues.add(delivery, nowMs));
-    if (resting.length > 0) this.#track(this.#release(resting));
+    const paused = deliveries.filter((delivery) => !this.#queues.add(delivery, nowMs));
+    if (paused.length > 0) this.#track(this.#release(paused));
     this.#pump();
   }
 
@@ -115,10 +115,10 @@ export class Deliverer {
   async stop(): Promise<void> {
     this.#stopping = true;
     await this.#release(this.#queues.drain());
-    await Promise.race([Promise.all(this.#underWay), delay(STOP_TIMEOUT_MS)]);
+    await Promise.race([Promise.all(this.#running), delay(STOP_TIMEOUT_MS)]);
     this.#aborted = true;
     this.#options.sender.abort();
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#running);
   }
 
   #pump(): void {
@@ -138,18 +138,18 @@ export class Deliverer {
     }
   }
 
-  /** A stop waits for `work`, which never rejects. */
+  /** Makes `stop` wait for `work`, which never rejects. */
   #track(work: Promise<void>): void {
     const tracked = work.finally(() => {
-      this.#underWay.delete(tracked);
+      this.#running.delete(tracked);
     });
-    this.#underWay.add(tracked);
+    this.#running.add(tracked);
   }
 
   async #deliver(delivery: LeasedDelivery): Promise<void> {
     const { endpointId } = delivery;
     let sent: SentAttempt | null = null;
-    let resting: readonly LeasedDelivery[] = [];
+    let paused: readonly LeasedDelivery[] = [];
     try {
       sent = await this.#send(delivery);
     } finally {
@@ -157,7 +157,7 @@ export class Deliverer {
       else {
         const { succeeded, durationMs, outcome } = sent;
         const nowMs = this.#options.clock.nowMs();
-        resting = this.#queues.finish(endpointId, {
+        paused = this.#queues.finish(endpointId, {
           succeeded,
           durationMs,
           nowMs,
@@ -170,11 +170,11 @@ export class Deliverer {
     }
     if (sent === null) return;
     const { target, outcome, succeeded } = sent;
-    await Promise.all([this.#recordWithinLease({ delivery, outcome }), this.#release(resting)]);
+    await Promise.all([this.#recordWithinLease({ delivery, outcome }), this.#release(paused)]);
     if (succeeded) return;
     // Recording the attempt sets `failingSince`: read the endpoint again.
     this.#options.endpointCache.forget(endpointId);
-    await this.#disableIfDead(target, outcome);
+    await this.#disableIfGoneOrFailing(target, outcome);
   }
 
   /** Makes the attempt; null if none was made, or the attempt was aborted. */
@@ -245,12 +245,12 @@ export class Deliverer {
   }
 
   /** Disables the endpoint after 410, or after five days of failures (decisions, 11). */
-  async #disableIfDead({ endpoint }: EndpointWithKeys, { gone }: AttemptOutcome): Promise<void> {
+  async #disableIfGoneOrFailing({ endpoint }: EndpointWithKeys, { gone }: AttemptOutcome): Promise<void> {
     const { endpoints, endpointCache, clock, logger, onNotEnabled } = this.#options;
     const nowMs = clock.nowMs();
     const failingBeforeMs = nowMs - FAILING_LIMIT_MS;
-    const dead = endpoint.failingSinceMs !== null && endpoint.failingSinceMs <= failingBeforeMs;
-    if (!gone && !dead) return;
+    const isFailing = endpoint.failingSinceMs !== null && endpoint.failingSinceMs <= failingBeforeMs;
+    if (!gone && !isFailing) return;
     const reason = gone ? "gone" : "failing";
     if (!(await endpoints.disable(endpoint.id, reason, nowMs, failingBeforeMs))) return;
     countDisabled(reason);

@@ -94,13 +94,13 @@ export class DueDeliveries {
   }
 
   async #work(): Promise<void> {
-    // Wait one turn of the event loop, to lease for all its endpoints together.
+    // Wait one turn of the event loop: one statement then leases for all its endpoints.
     await new Promise((resolve) => setImmediate(resolve));
     while (!this.#stopping) {
       const wanted = this.#wanted();
-      const [ended] = this.#deactivated;
-      if (wanted.size === 0 && ended === undefined) return;
-      if (ended !== undefined) await this.#cancelSome(ended);
+      const [deactivated] = this.#deactivated;
+      if (wanted.size === 0 && deactivated === undefined) return;
+      if (deactivated !== undefined) await this.#cancelSome(deactivated);
       if (wanted.size > 0) await this.#lease(wanted);
     }
   }
@@ -133,10 +133,10 @@ export class DueDeliveries {
     const nowMs = clock.nowMs();
     const leased = await deliveries.lease(wanted, nowMs, nowMs + leaseMs);
     const got = Map.groupBy(leased, ({ endpointId }) => endpointId);
-    for (const [endpointId, room] of wanted) {
+    for (const [endpointId, count] of wanted) {
       const organizationId = this.#more.get(endpointId);
       this.#more.delete(endpointId);
-      if (organizationId === undefined || (got.get(endpointId)?.length ?? 0) < room) continue;
+      if (organizationId === undefined || (got.get(endpointId)?.length ?? 0) < count) continue;
       // Moved to the end, behind the endpoints still to be served.
       this.#more.set(endpointId, organizationId);
     }

@@ -142,7 +142,7 @@ export class EndpointQueues {
     return true;
   }
 
-  /** The next delivery, which counts as running from now on; undefined if none may start. */
+  /** Starts the next delivery: it counts as running. Undefined if none may start. */
   next(): LeasedDelivery | undefined {
     if (this.#running >= this.#limits.concurrency) return undefined;
     for (const endpointId of this.#turns) {
@@ -172,11 +172,11 @@ export class EndpointQueues {
     if (result.succeeded) queue.failures = 0;
     // Attempts that started before the pause do not count again.
     else if (result.nowMs >= queue.pausedUntilMs) queue.failures += 1;
-    queue.pausedUntilMs = result.pausedUntilMs ?? this.#restUntilMs(queue, result);
-    const resting = result.nowMs < queue.pausedUntilMs ? queue.waiting.splice(0) : [];
-    this.#countWaiting(queue, -resting.length);
+    queue.pausedUntilMs = result.pausedUntilMs ?? this.#pauseUntilMs(queue, result);
+    const paused = result.nowMs < queue.pausedUntilMs ? queue.waiting.splice(0) : [];
+    this.#countWaiting(queue, -paused.length);
     this.#settle(endpointId, queue);
-    return resting;
+    return paused;
   }
 
   /** Ends a started delivery that was not sent. */
@@ -203,8 +203,8 @@ export class EndpointQueues {
     return Math.max(0, wanted - queue.waiting.length - queue.running);
   }
 
-  /** Without a pause, an endpoint that fails at once would use all of this process's time. */
-  #restUntilMs(queue: EndpointQueue, { succeeded, nowMs }: AttemptResult): number {
+  /** Without a pause, an endpoint that fails immediately would be tried without end. */
+  #pauseUntilMs(queue: EndpointQueue, { succeeded, nowMs }: AttemptResult): number {
     if (succeeded) return 0;
     if (nowMs < queue.pausedUntilMs || queue.failures < BREAKER_FAILURES) return queue.pausedUntilMs;
     return nowMs + backOffMs(queue.failures - BREAKER_FAILURES + 1, this.#random);

@@ -8,7 +8,7 @@ import type { EventStore, FeedRow } from "../domain/ports.ts";
  * Maximum number of feed positions that one page scans. A page of a rare kind can be empty while
  * `next` advances.
  */
-const MAX_PLACES = 50_000;
+const MAX_SCANNED_POSITIONS = 50_000;
 
 /**
  * A page of an organization's feed, as JSON text. Positions are assigned in commit order. The page
@@ -26,7 +26,7 @@ export async function listEvents(
   const first = from >= last ? null : await events.firstPositionAfter(organizationId, from);
   // A cursor beyond the end is returned unchanged: it came from a longer feed.
   if (first === null || first > last) return page([], Math.max(from, last));
-  const upTo = Math.min(last, first - 1 + MAX_PLACES);
+  const upTo = Math.min(last, first - 1 + MAX_SCANNED_POSITIONS);
   const rows = await events.list(organizationId, { after: first - 1, upTo, kinds, limit });
   return page(rows, rows.length === limit ? (rows.at(-1)?.position ?? upTo) : upTo);
 }

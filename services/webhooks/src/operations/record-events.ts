@@ -31,7 +31,7 @@ export function createEventRecorder(
   options: EventRecorderOptions,
 ): (events: readonly IncomingEvent[]) => Promise<void> {
   const { events, deliverer, due, leaseMs, clock, logger } = options;
-  const take = batcher<readonly IncomingEvent[], void>({
+  const record = batcher<readonly IncomingEvent[], void>({
     load: async (batches) => {
       const nowMs = clock.nowMs();
       const given = batches.flat();
@@ -49,7 +49,7 @@ export function createEventRecorder(
     maxConcurrentBatches: 1,
   });
   return async (given) => {
-    if (given.length > 0) await take(given);
+    if (given.length > 0) await record(given);
   };
 }
 

@@ -1,8 +1,8 @@
 import type { CommandErrorCode } from "@kapi/contracts";
-import type { RefusalCode } from "@kapi/trading-server";
+import type { RejectionCode } from "@kapi/trading-server";
 
 /** Maps rejections of the trading server to command errors. */
-export const COMMAND_ERROR_OF: Readonly<Record<RefusalCode, CommandErrorCode>> = {
+export const COMMAND_ERROR_OF: Readonly<Record<RejectionCode, CommandErrorCode>> = {
   ACCOUNT_NOT_FOUND: "ACCOUNT_NOT_FOUND",
   ACCOUNT_EXISTS: "REJECTED_BY_SERVER",
   ACCOUNT_DISABLED: "ACCOUNT_DISABLED",

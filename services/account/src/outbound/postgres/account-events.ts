@@ -1,10 +1,10 @@
 /**
  * The only writer of `account.events`. An event is numbered in the transaction that commits it, so
  * the events of an account are numbered from 1 without a gap, over all kinds (decisions, 11).
- * Columns and ids keep the stored name `fact`.
+ * The column `fact_sequence` and the event ids keep their stored names.
  */
 import { column, type WorkTransaction } from "@kapi/commands";
-import { type AccountFact, accountKey, type FactPlace, TOPICS } from "@kapi/contracts";
+import { type AccountEvent, accountKey, type EventPlace, TOPICS } from "@kapi/contracts";
 import { assertDefined, uuidV5 } from "@kapi/kernel";
 import { statement } from "@kapi/postgres";
 
@@ -25,16 +25,16 @@ interface CountedRow {
 }
 
 // $1 server ids, $2 account numbers, $3 numbers of events; each account once.
-const COUNT_FACTS = statement<CountedRow>(
-  "account-count-facts",
+const COUNT_EVENTS = statement<CountedRow>(
+  "account-count-events",
   `with due as materialized (
-     select a.id, a.server_id, a.account_number, counted.facts
-     from unnest($1::uuid[], $2::text[], $3::integer[]) as counted(server_id, account_number, facts)
+     select a.id, a.server_id, a.account_number, counted.events
+     from unnest($1::uuid[], $2::text[], $3::integer[]) as counted(server_id, account_number, events)
      join accounts a on a.server_id = counted.server_id and a.account_number = counted.account_number
      where a.status <> 'deleted'
      ${IN_LOCK_ORDER}
    )
-   update accounts set fact_sequence = accounts.fact_sequence + due.facts
+   update accounts set fact_sequence = accounts.fact_sequence + due.events
    from due left join feeds f on f.server_id = due.server_id and f.account_number = due.account_number
    where accounts.id = due.id
    returning accounts.id, accounts.organization_id, accounts.server_id, accounts.account_number,
@@ -52,14 +52,14 @@ export async function recordEvents(
   transaction: WorkTransaction,
   drafts: readonly AccountEventDraft[],
   spans?: EventSpans,
-): Promise<AccountFact[]> {
+): Promise<AccountEvent[]> {
   if (drafts.length === 0) return [];
   const byAccount = Map.groupBy(drafts, (draft) => accountKey(draft.serverId, draft.accountNumber));
   const counted = [...byAccount.values()].map((events) => ({
     account: assertDefined(events[0], "an event"),
     count: events.length,
   }));
-  const rows = await transaction.query(COUNT_FACTS, [
+  const rows = await transaction.query(COUNT_EVENTS, [
     column(counted.map(({ account }) => account.serverId)),
     column(counted.map(({ account }) => account.accountNumber)),
     column(counted.map(({ count }) => count)),
@@ -80,12 +80,12 @@ export async function recordEvents(
  * The place after all booked events. The caller holds the account's row, so no event is booked
  * meanwhile. Undefined if 0.1.0 started the deletion: it removed the account's feed.
  */
-function placeBehindBooked(row: CountedRow): FactPlace | undefined {
+function placeBehindBooked(row: CountedRow): EventPlace | undefined {
   if (row.status === "deleting" && row.booked_sequence === null) return undefined;
   return { through: row.booked_sequence ?? 0, after: row.ledger_sequence ?? 0 };
 }
 
-function numbered(row: CountedRow, drafts: readonly AccountEventDraft[]): AccountFact[] {
+function numbered(row: CountedRow, drafts: readonly AccountEventDraft[]): AccountEvent[] {
   const before = row.fact_sequence - drafts.length;
   return drafts.map((draft, index) => {
     const accountSequence = before + index + 1;

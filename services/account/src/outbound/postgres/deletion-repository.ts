@@ -10,15 +10,17 @@ import { countMoves } from "./account-counts.ts";
 import { recordEvents } from "./account-events.ts";
 import { ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow, IN_LOCK_ORDER } from "./account-row.ts";
 
-/** First resume of an unfinished deletion; then twice as late each time. */
-const FIRST_LOOK_SECONDS = 10;
-const LAST_LOOK_SECONDS = 300;
+/**
+ * Delay before an unfinished deletion is resumed; doubled after each attempt, up to the maximum.
+ */
+const FIRST_RETRY_SECONDS = 10;
+const MAX_RETRY_SECONDS = 300;
 /** The booked sequence of an account whose last events are skipped: above every real sequence. */
 const EVERY_EVENT = Number.MAX_SAFE_INTEGER;
 
 interface DeletionRow extends AccountRow {
   readonly running_command: string | null;
-  readonly deletion_refusals: number;
+  readonly deletion_rejections: number;
   readonly deletion_created_by: string | null;
   readonly command_status: "leased" | "queued" | null;
 }
@@ -28,9 +30,11 @@ interface LockedRow {
   readonly status: StoredStatus;
 }
 
-const LOOK = statement<DeletionRow>(
-  "account-deletion-look",
-  `select ${ACCOUNT_COLUMNS_OF_A}, a.running_command, a.deletion_refusals, a.deletion_created_by,
+const DELETION_COLUMNS = "a.running_command, a.deletion_refusals as deletion_rejections, a.deletion_created_by";
+
+const FIND_DELETION = statement<DeletionRow>(
+  "account-deletion-find",
+  `select ${ACCOUNT_COLUMNS_OF_A}, ${DELETION_COLUMNS},
      i.status as command_status
    from accounts a
    left join command_inbox i on i.command_id = a.running_command and i.${OPEN_BY_KEY}
@@ -97,12 +101,12 @@ const DELETE_FEEDS = statement(
   `delete from feeds f using accounts a
    where a.id = any($1::uuid[]) and f.server_id = a.server_id and f.account_number = a.account_number`,
 );
-const REFUSED = statement(
-  "account-deletion-refused",
+const NOTE_REJECTION = statement(
+  "account-deletion-note-rejection",
   `update accounts set deletion_refusals = $2 + 1 where id = $1 and deletion_refusals = $2`,
 );
-const TAKE_DUE = statement<DeletionRow>(
-  "account-deletion-take-due",
+const CLAIM_DUE = statement<DeletionRow>(
+  "account-deletion-claim-due",
   `update accounts a set deletion_attempts = a.deletion_attempts + 1,
      deletion_due_at =
        clock_timestamp() + least($2 * power(2, least(a.deletion_attempts + 1, 20)), $3) * interval '1 second'
@@ -111,7 +115,7 @@ const TAKE_DUE = statement<DeletionRow>(
      order by deletion_due_at limit $1 for no key update skip locked
    ) due
    where a.id = due.id
-   returning ${ACCOUNT_COLUMNS_OF_A}, a.running_command, a.deletion_refusals, a.deletion_created_by,
+   returning ${ACCOUNT_COLUMNS_OF_A}, ${DELETION_COLUMNS},
      null as command_status`,
 );
 // Locked, so that only the first of several concurrent completions records the event.
@@ -140,7 +144,7 @@ export interface DeletionRepositoryOptions {
 export function createDeletionRepository({ database, deleteHistory }: DeletionRepositoryOptions): DeletionRepository {
   return {
     async find(serverId, accountNumber) {
-      const [row] = await database.query(LOOK, [serverId, accountNumber]);
+      const [row] = await database.query(FIND_DELETION, [serverId, accountNumber]);
       return row === undefined ? null : toState(row);
     },
     async start({ account, lastCommand, createdBy }) {
@@ -163,10 +167,10 @@ export function createDeletionRepository({ database, deleteHistory }: DeletionRe
       );
     },
     async noteRejection({ account, rejections }) {
-      await database.query(REFUSED, [account.id, rejections]);
+      await database.query(NOTE_REJECTION, [account.id, rejections]);
     },
     async claimDue(limit) {
-      const rows = await database.query(TAKE_DUE, [limit, FIRST_LOOK_SECONDS, LAST_LOOK_SECONDS]);
+      const rows = await database.query(CLAIM_DUE, [limit, FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS]);
       return rows.map(toState);
     },
     async bookedSequence({ serverId, accountNumber }) {
@@ -193,7 +197,7 @@ async function marked(
   createdBy: Actor | null,
 ): Promise<boolean> {
   if (locked.length === 0) return false;
-  await tx.query(MARK_DELETING, [accountId, FIRST_LOOK_SECONDS, actorToText(createdBy)]);
+  await tx.query(MARK_DELETING, [accountId, FIRST_RETRY_SECONDS, actorToText(createdBy)]);
   await tx.query(KEEP_FEED, [accountId]);
   await countMoves(
     tx,
@@ -244,7 +248,7 @@ function toState(row: DeletionRow): DeletionState {
     account: fromRow(row),
     lastCommand: row.running_command,
     open: status === null ? null : status === "leased" ? "running" : "queued",
-    rejections: row.deletion_refusals,
+    rejections: row.deletion_rejections,
     createdBy: actorFromText(row.deletion_created_by),
   };
 }

@@ -1,5 +1,5 @@
 import { type Database, type Statement, statement } from "@kapi/postgres";
-import type { Gap, GapBook } from "@kapi/trading-server/event-feed";
+import type { Gap, GapRepository } from "@kapi/trading-server/event-feed";
 
 interface GapRow {
   readonly server_id: string;
@@ -45,7 +45,7 @@ const POSTPONE_GAP: Statement<never> = statement(
 );
 
 /** Stores gaps of the history, so that a restart does not lose them. */
-export function createGapRepository(database: Database): GapBook {
+export function createGapRepository(database: Database): GapRepository {
   return {
     due: async (limit) => (await database.query(DUE_GAPS, [limit])).map(fromRow),
     count: async (atMost) => (await database.query(COUNT_GAPS, [atMost]))[0]?.gaps ?? 0,

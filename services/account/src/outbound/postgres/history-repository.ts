@@ -9,9 +9,9 @@ import {
   type AccountName,
   type Booking,
   type BookingReport,
-  type EventBook,
-  type JudgedEvents,
-  judgeEvents,
+  type EventRepository,
+  type ClassifiedEvents,
+  classifyEvents,
 } from "@kapi/trading-server/event-feed";
 
 import type { RecordEvents } from "../../domain/account-event.ts";
@@ -25,7 +25,7 @@ import { type AccountRun, createHistoryWriter, type HistoryWriter } from "./hist
  * the account is known. So are publishable events that precede `account.created`, an account's
  * first event.
  */
-export function createHistoryRepository(store: CommandStore, recordEvents: RecordEvents): EventBook {
+export function createHistoryRepository(store: CommandStore, recordEvents: RecordEvents): EventRepository {
   const writer = createHistoryWriter("live");
   return {
     book: (events) => store.transact((unit) => bookUnit(unit, events, writer, recordEvents)),
@@ -88,10 +88,10 @@ function acceptEvents(
   row: AccountStatusRow | undefined,
   feed: Feed | undefined,
   events: readonly TradingEvent[],
-): JudgedEvents {
+): ClassifiedEvents {
   if (row === undefined) return { run: [], bookings: events.map((): Booking => "gap") };
   if (isEnded(row, feed)) return { run: [], bookings: events.map((): Booking => "dropped") };
-  const accepted = judgeEvents((feed ?? NEW_FEED).bookedSequence, events);
+  const accepted = classifyEvents((feed ?? NEW_FEED).bookedSequence, events);
   return isNotCreated(row) ? beforeAccountEvents(accepted, events) : accepted;
 }
 
@@ -106,15 +106,15 @@ function isEnded({ status }: AccountStatusRow, feed: Feed | undefined): boolean 
  * Whether `account.created` is not published yet: its creation is running, or its deletion has not
  * settled that.
  */
-function isNotCreated({ status, fact_sequence: factSequence }: AccountStatusRow): boolean {
-  return factSequence === 0 && (status === "pending" || status === "deleting");
+function isNotCreated({ status, fact_sequence: eventSequence }: AccountStatusRow): boolean {
+  return eventSequence === 0 && (status === "pending" || status === "deleting");
 }
 
 /**
  * Accepts events before the first publishable one; the others are a gap. `account.created` is not
  * published by booking.
  */
-function beforeAccountEvents({ run, bookings }: JudgedEvents, events: readonly TradingEvent[]): JudgedEvents {
+function beforeAccountEvents({ run, bookings }: ClassifiedEvents, events: readonly TradingEvent[]): ClassifiedEvents {
   const first = run.find((event) => event.type !== "account.created" && isAnnouncedByAccount(event));
   if (first === undefined) return { run, bookings };
   return {

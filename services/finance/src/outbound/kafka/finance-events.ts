@@ -2,7 +2,7 @@ import {
   accountKey,
   type Actor,
   type CommandHeader,
-  type FinanceFact,
+  type FinanceEvent,
   TOPICS,
   type Transaction,
 } from "@kapi/contracts";
@@ -22,7 +22,7 @@ export function toEventMessage(
   createdAt: string,
 ): OutboxMessage {
   const { serverId, accountNumber } = transaction;
-  const event: FinanceFact = {
+  const event: FinanceEvent = {
     eventId: transaction.id,
     organizationId: account.organizationId,
     serverId,

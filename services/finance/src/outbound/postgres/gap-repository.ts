@@ -1,10 +1,10 @@
 import type { Database } from "@kapi/postgres";
-import type { Gap, GapBook } from "@kapi/trading-server/event-feed";
+import type { Gap, GapRepository } from "@kapi/trading-server/event-feed";
 
 import { CLOSE_GAP, COUNT_GAPS, DUE_GAPS, FIND_GAP, type GapRow, POSTPONE_GAP } from "./statements.ts";
 
 /** Stores gaps of the ledger, so that a restart does not lose them. */
-export function createGapRepository(database: Database): GapBook {
+export function createGapRepository(database: Database): GapRepository {
   return {
     due: async (limit) => (await database.query(DUE_GAPS, [limit])).map(fromRow),
     count: async (atMost) => (await database.query(COUNT_GAPS, [atMost]))[0]?.gaps ?? 0,

@@ -2,7 +2,7 @@
 import { column, type CommandStore, type OpenCommand, type WorkTransaction } from "@kapi/commands";
 import { actorToText, type TradingEvent } from "@kapi/contracts";
 import { amountFromMinor, type Clock, toIso } from "@kapi/kernel";
-import { type Booking, judgeEvents } from "@kapi/trading-server/event-feed";
+import { type Booking, classifyEvents } from "@kapi/trading-server/event-feed";
 
 import {
   type AccountName,
@@ -67,7 +67,7 @@ async function bookUnit(
   const bookingOf = new Map<TradingEvent, Booking>();
   for (const [key, ofAccount] of byAccount) {
     const account = accounts.get(key);
-    const accepted = account === undefined ? null : judgeEvents(account.lastSequence, ofAccount);
+    const accepted = account === undefined ? null : classifyEvents(account.lastSequence, ofAccount);
     if (account !== undefined && accepted !== null && accepted.run.length > 0)
       booked.push(bookEvents(account, accepted.run));
     for (const [index, event] of ofAccount.entries()) {

@@ -1,4 +1,4 @@
-import { AccountFact, accountKey, TOPICS } from "@kapi/contracts";
+import { AccountEvent, accountKey, TOPICS } from "@kapi/contracts";
 import { createLogReader, type KafkaConnection, type LogReader } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";
 
@@ -40,7 +40,7 @@ function deletedAccount(value: Buffer, logger: Logger): AccountId | null {
     logger.warn({ err: error }, "an account event is not JSON");
     return null;
   }
-  const parsed = AccountFact.safeParse(json);
+  const parsed = AccountEvent.safeParse(json);
   if (!parsed.success || parsed.data.type !== "account.deleted") return null;
   return { serverId: parsed.data.serverId.toLowerCase(), accountNumber: parsed.data.accountNumber };
 }

@@ -1,4 +1,4 @@
-import { AccountFact, accountKey, TOPICS } from "@kapi/contracts";
+import { AccountEvent, accountKey, TOPICS } from "@kapi/contracts";
 import { type Consumer, createConsumer, type DeadLetter, type KafkaConnection, RetryableError } from "@kapi/kafka";
 import { isTransient } from "@kapi/postgres";
 import type { Logger, Started } from "@kapi/runtime";
@@ -58,13 +58,13 @@ async function storeStatuses(store: SnapshotStore, statuses: readonly AccountSta
 }
 
 /** Decodes an event; returns the reason if it is malformed. */
-function decodeAccountEvent(value: Buffer): AccountFact | string {
+function decodeAccountEvent(value: Buffer): AccountEvent | string {
   let json: unknown;
   try {
     json = JSON.parse(value.toString("utf8"));
   } catch {
     return "the value is not JSON";
   }
-  const parsed = AccountFact.safeParse(json);
+  const parsed = AccountEvent.safeParse(json);
   return parsed.success ? parsed.data : `not an account event: ${parsed.error.issues[0]?.path.join(".") ?? ""}`;
 }

@@ -80,7 +80,7 @@ function addMarketRoutes(app: FastifyInstance, engine: Engine, tickIntervalMs: n
     const server = engine.server(parse(ServerParams, request.params).serverId);
     const { count } = parse(TicksBody, request.body ?? undefined);
     for (let tick = 0; tick < count; tick += 1) {
-      engine.committer.refuseWhenFull();
+      engine.committer.rejectWhenFull();
       runTick(engine, server, tickIntervalMs);
     }
     await engine.committer.stored();
@@ -88,7 +88,7 @@ function addMarketRoutes(app: FastifyInstance, engine: Engine, tickIntervalMs: n
   });
   app.post(`${SERVER}/rollover`, async (request) => {
     const server = engine.server(parse(ServerParams, request.params).serverId);
-    engine.committer.refuseWhenFull();
+    engine.committer.rejectWhenFull();
     const accounts = rollOver(engine, server);
     await engine.committer.stored();
     return { accounts };

@@ -1,6 +1,6 @@
 /** Bodies of the control API. Volumes in lots, prices in the symbol's quote currency. */
 import { ORDER_TYPES, SIDES } from "@kapi/contracts";
-import { REFUSAL_CODES } from "@kapi/trading-server";
+import { REJECTION_CODES } from "@kapi/trading-server";
 import { z } from "zod";
 
 import { FAULT_KINDS, FAULT_OPERATIONS } from "../../domain/faults.ts";
@@ -71,6 +71,6 @@ export const FaultBody = z.object({
   operation: z.enum(FAULT_OPERATIONS).nullable().default(null),
   count: z.int().min(1).max(1_000_000).nullable().default(1),
   delayMs: z.int().min(0).max(MAX_DELAY_MS).default(1_000),
-  code: z.enum(REFUSAL_CODES).default("INVALID_CHANGE"),
+  code: z.enum(REJECTION_CODES).default("INVALID_CHANGE"),
   disconnect: z.boolean().default(false),
 });

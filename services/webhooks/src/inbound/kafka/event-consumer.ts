@@ -1,4 +1,4 @@
-import { AccountFact, CommandEvent, CreditsFact, FinanceFact, type TopicContract, TOPICS } from "@kapi/contracts";
+import { AccountEvent, CommandEvent, CreditsEvent, FinanceEvent, type TopicContract, TOPICS } from "@kapi/contracts";
 import { type Consumer, createConsumer, type DeadLetter, type KafkaConnection, RetryableError } from "@kapi/kafka";
 import { isTransient } from "@kapi/postgres";
 import type { Logger, Started } from "@kapi/runtime";
@@ -27,16 +27,16 @@ function translator<S extends z.ZodType>(schema: S, from: (message: z.output<S>)
 }
 
 const TRANSLATORS: ReadonlyMap<TopicContract, Translate> = new Map<TopicContract, Translate>([
-  [TOPICS.accountEvents, translator(AccountFact, fromAccountEvent)],
-  [TOPICS.financeEvents, translator(FinanceFact, fromFinanceEvent)],
-  [TOPICS.creditsEvents, translator(CreditsFact, fromCreditsEvent)],
+  [TOPICS.accountEvents, translator(AccountEvent, fromAccountEvent)],
+  [TOPICS.financeEvents, translator(FinanceEvent, fromFinanceEvent)],
+  [TOPICS.creditsEvents, translator(CreditsEvent, fromCreditsEvent)],
   [TOPICS.commandEvents, translator(CommandEvent, fromCommandEvent)],
 ]);
 
 export interface EventConsumerDependencies {
   readonly kafka: KafkaConnection;
   readonly recordEvents: (events: readonly IncomingEvent[]) => Promise<void>;
-  readonly commandsAreAsked: () => Promise<boolean>;
+  readonly hasCommandSubscribers: () => Promise<boolean>;
   readonly logger: Logger;
   readonly fatal: (error: Error) => void;
 }
@@ -47,7 +47,7 @@ export interface EventConsumerDependencies {
 export function consumeEvents({
   kafka,
   recordEvents,
-  commandsAreAsked,
+  hasCommandSubscribers,
   logger,
   fatal,
 }: EventConsumerDependencies): Promise<Started<Consumer>> {
@@ -65,7 +65,7 @@ export function consumeEvents({
       const deadLetters: DeadLetter[] = [];
       try {
         // Without a subscriber, command events are not even parsed.
-        if (topic === TOPICS.commandEvents && !(await commandsAreAsked())) return {};
+        if (topic === TOPICS.commandEvents && !(await hasCommandSubscribers())) return {};
         const events: IncomingEvent[] = [];
         for (const message of messages) {
           const event = eventFromWire(message.value, translate);

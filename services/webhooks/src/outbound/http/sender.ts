@@ -46,11 +46,11 @@ export function createSender({ rules, resolve, timeoutMs }: SenderOptions): Star
     const startedMs = performance.now();
     const elapsedMs = (): number => Math.round(performance.now() - startedMs);
     const rejection = rejectionOf(outgoing.url, rules);
-    if (rejection !== null) return replyOf(noAnswer(`the address was refused: ${rejection}`), elapsedMs());
+    if (rejection !== null) return replyOf(noAnswer(`the address was rejected: ${rejection}`), elapsedMs());
     const once = (): Promise<Answer> =>
       exchange({ transport, lookup, aborts, limitMs: timeoutMs - elapsedMs() }, outgoing);
     let answer = await once();
-    // The receiver closed an idle connection just as it was used, so it has not seen the request.
+    // The receiver closed an idle connection at the same moment: it has not seen the request.
     if (answer.stale) answer = await once();
     return replyOf(answer, elapsedMs());
   };
@@ -67,14 +67,14 @@ export function createSender({ rules, resolve, timeoutMs }: SenderOptions): Star
   };
 }
 
-const KEPT_ALIVE = { keepAlive: true, maxFreeSockets: MAX_IDLE_CONNECTIONS, timeout: IDLE_MS } as const;
+const AGENT_OPTIONS = { keepAlive: true, maxFreeSockets: MAX_IDLE_CONNECTIONS, timeout: IDLE_MS } as const;
 
 function openTransport(): Transport {
-  return { http: new http.Agent(KEPT_ALIVE), https: new https.Agent(KEPT_ALIVE) };
+  return { http: new http.Agent(AGENT_OPTIONS), https: new https.Agent(AGENT_OPTIONS) };
 }
 
 function guardedTransport(): Transport {
-  return { http: new RequestFilteringHttpAgent(KEPT_ALIVE), https: new RequestFilteringHttpsAgent(KEPT_ALIVE) };
+  return { http: new RequestFilteringHttpAgent(AGENT_OPTIONS), https: new RequestFilteringHttpsAgent(AGENT_OPTIONS) };
 }
 
 interface Answer {
@@ -127,8 +127,8 @@ function exchange(
     request.destroy(new Error(reason));
     response?.destroy();
   };
-  const timer = setTimeout(() => end("it did not answer in time"), Math.max(0, limitMs));
-  const abort = (): void => end("the delivery was broken off");
+  const timer = setTimeout(() => end("the receiver did not answer in time"), Math.max(0, limitMs));
+  const abort = (): void => end("the delivery was aborted");
   aborts.add(abort);
   request.on("error", (error: NodeJS.ErrnoException) => {
     // The status decides, even if the connection breaks later.

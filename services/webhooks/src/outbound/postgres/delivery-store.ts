@@ -68,9 +68,9 @@ export const LEASE = statement<LeasedRow>(
  */
 export const RECORD = statement<Record<string, never>>(
   "webhooks_record",
-  `with well as (
+  `with recovered as (
      update endpoints set failing_since = null where id = any($9::uuid[]) and failing_since is not null
-   ), ill as (
+   ), failing as (
      update endpoints set failing_since = $8 where id = any($10::uuid[]) and failing_since is null
    )
    update deliveries as d set

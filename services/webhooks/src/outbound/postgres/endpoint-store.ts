@@ -81,12 +81,12 @@ const DISABLE = statement<{ organization_id: string }>(
 export function createEndpointStore(database: Database): EndpointStore {
   const one = ([row]: EndpointRow[]): Endpoint | null => (row === undefined ? null : fromRow(row));
   return {
-    create: (draft, most, nowMs, by) =>
+    create: (draft, maxEndpoints, nowMs, by) =>
       database.transaction(async (tx) => {
         await tx.query(LOCK_LIST, [draft.organizationId]);
         const { id, organizationId, url, description, kinds, serverIds, secret } = draft;
         const values = [id, organizationId, url, description, kinds, serverIds, JSON.stringify(secret), toIso(nowMs)];
-        const created = one(await tx.query(INSERT, [...values, most]));
+        const created = one(await tx.query(INSERT, [...values, maxEndpoints]));
         const details = { receiver: originOf(url), kinds: kinds?.length ?? null, servers: serverIds?.length ?? null };
         const name = { organizationId, endpointId: id };
         if (created !== null) recordForAudit(tx, auditEventOf("webhook.created", name, by, nowMs, details));

@@ -95,10 +95,10 @@ export const INSERT_DELIVERIES = statement<Record<string, never>>(
    from unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::timestamptz[], $9::boolean[]) as given`,
 );
 
-export const COMMANDS_ARE_ASKED = statement<{ asked: boolean }>(
-  "webhooks_commands_are_asked",
+export const HAS_COMMAND_SUBSCRIBERS = statement<{ subscribed: boolean }>(
+  "webhooks_has_command_subscribers",
   `select exists (select from endpoints
-     where status = 'enabled' and kinds && array['command.succeeded', 'command.failed', 'command.expired']) as asked`,
+     where status = 'enabled' and kinds && array['command.succeeded', 'command.failed', 'command.expired']) as subscribed`,
 );
 
 export const LAST_POSITION = statement<{ last_position: number }>(
@@ -140,7 +140,7 @@ export const LIST_FOR_REPLAY = statement<{ position: number; day: string; event_
 );
 
 /** $1 endpoint, $2 organization, $3 now, $4-$7 deliveries. Open deliveries are unchanged. */
-export const BEGIN_DELIVERIES = statement<Record<string, never>>(
+export const START_DELIVERIES = statement<Record<string, never>>(
   "webhooks_begin_deliveries",
   `insert into deliveries as d
      (endpoint_id, organization_id, created_at, due_at, status, leased, day, id, event_id, type)

@@ -2,7 +2,7 @@ import { accountKey, type WebhookKind } from "@kapi/contracts";
 import { assertDefined, toIso, uuidV5 } from "@kapi/kernel";
 import type { Database, Transaction } from "@kapi/postgres";
 
-import { type Endpoint, isCommandKind, takesKind, takesServer } from "../../domain/endpoint.ts";
+import { type Endpoint, isCommandKind, subscribesToKind, subscribesToServer } from "../../domain/endpoint.ts";
 import { type IncomingEvent, payloadOf } from "../../domain/events.ts";
 import type {
   DayStore,
@@ -19,8 +19,8 @@ import { fromRow } from "./endpoint-row.ts";
 import {
   ACCOUNT_SEQUENCES,
   type AccountRow,
-  BEGIN_DELIVERIES,
-  COMMANDS_ARE_ASKED,
+  START_DELIVERIES,
+  HAS_COMMAND_SUBSCRIBERS,
   COUNT_FOR_REPLAY,
   ENABLED_ENDPOINTS,
   FEED,
@@ -33,11 +33,11 @@ import {
   LIST_FOR_REPLAY,
   LOCK_ORGANIZATIONS,
 } from "./event-statements.ts";
-import { keepWaiting, overdueEvents, takeWaiting, waitingEvents } from "./waiting-events.ts";
+import { storeWaiting, overdueEvents, deleteWaiting, waitingEvents } from "./waiting-events.ts";
 
 const DAY_MS = 86_400_000;
-/** Topics keep records for 7 days, so a repeat is at most that much later. */
-const REPEATS_MS = 8 * DAY_MS;
+/** Topics keep records for 7 days, so a duplicate message arrives at most that much later. */
+const MAX_DUPLICATE_AGE_MS = 8 * DAY_MS;
 /**
  * Maximum difference between the clock that stamped an event and the clock that chose its recording
  * day.
@@ -46,7 +46,7 @@ const CLOCK_SKEW_MS = DAY_MS;
 const NOTHING_RECORDED: RecordedEvents = { recorded: 0, leased: [], more: [], missing: [] };
 
 /** An event with its position in the feed. */
-interface Placed {
+interface NumberedEvent {
   readonly event: IncomingEvent;
   readonly position: number;
   readonly payload: string;
@@ -60,7 +60,7 @@ export function createEventStore(database: Database, days: DayStore): EventStore
       return database.transaction((tx) => recordEvents(tx, events, readCapacity, nowMs, leaseUntilMs));
     },
     overdue: (limit) => overdueEvents(database, limit),
-    commandsAreAsked: async () => (await database.query(COMMANDS_ARE_ASKED, []))[0]?.asked ?? false,
+    hasCommandSubscribers: async () => (await database.query(HAS_COMMAND_SUBSCRIBERS, []))[0]?.subscribed ?? false,
     lastPosition: async (organizationId) =>
       (await database.query(LAST_POSITION, [organizationId]))[0]?.last_position ?? 0,
     firstPositionAfter: async (organizationId, after) =>
@@ -76,7 +76,7 @@ export function createEventStore(database: Database, days: DayStore): EventStore
       const last = rows.at(-1);
       if (last === undefined) return null;
       const { id, organizationId } = replay.endpoint;
-      await database.query(BEGIN_DELIVERIES, [
+      await database.query(START_DELIVERIES, [
         id,
         organizationId,
         toIso(nowMs),
@@ -103,27 +103,29 @@ async function recordEvents(
 ): Promise<RecordedEvents> {
   const organizationIds = [...new Set(given.map(({ organizationId }) => organizationId))];
   const { positions, endpoints } = await lockOrganizations(tx, organizationIds);
-  const asked = given.filter(({ type, organizationId }) => isAsked(type, endpoints.get(organizationId) ?? []));
-  if (asked.length === 0) return NOTHING_RECORDED;
-  const accounts = accountsOf(asked);
+  const subscribed = given.filter(({ type, organizationId }) =>
+    isSubscribed(type, endpoints.get(organizationId) ?? []),
+  );
+  if (subscribed.length === 0) return NOTHING_RECORDED;
+  const accounts = accountsOf(subscribed);
   const [events, sequences, waiting] = await Promise.all([
-    withoutKnown(tx, asked, nowMs),
+    withoutKnown(tx, subscribed, nowMs),
     accountSequences(tx, accounts),
     waitingEvents(tx, accounts),
   ]);
   const { ready, early, missing } = orderBySource(events, waiting, sequences);
-  keepWaiting(tx, early);
+  storeWaiting(tx, early);
   const recordable = await withContent(tx, ready, nowMs);
   if (recordable.length === 0) return { ...NOTHING_RECORDED, missing };
-  const placed = recordable.map((event) => place(event, positions, sequences));
-  insertEvents(tx, placed, positions, sequences, nowMs);
-  const begun = insertDeliveries(tx, placed, endpoints, readCapacity(), nowMs, leaseUntilMs);
-  return { recorded: placed.length, ...begun, missing };
+  const numbered = recordable.map((event) => numberEvent(event, positions, sequences));
+  insertEvents(tx, numbered, positions, sequences, nowMs);
+  const started = insertDeliveries(tx, numbered, endpoints, readCapacity(), nowMs, leaseUntilMs);
+  return { recorded: numbered.length, ...started, missing };
 }
 
 /** Command events are recorded only if an endpoint subscribes to them. */
-function isAsked(type: WebhookKind, endpoints: readonly Endpoint[]): boolean {
-  return !isCommandKind(type) || endpoints.some((endpoint) => takesKind(endpoint, type));
+function isSubscribed(type: WebhookKind, endpoints: readonly Endpoint[]): boolean {
+  return !isCommandKind(type) || endpoints.some((endpoint) => subscribesToKind(endpoint, type));
 }
 
 /**
@@ -174,7 +176,7 @@ async function withContent(
   nowMs: number,
 ): Promise<IncomingEvent[]> {
   const waited = ready.filter(isWaiting);
-  const taken = waited.length === 0 ? [] : await withoutKnown(tx, await takeWaiting(tx, waited), nowMs);
+  const taken = waited.length === 0 ? [] : await withoutKnown(tx, await deleteWaiting(tx, waited), nowMs);
   const contents = new Map(taken.map((event) => [event.eventId, event]));
   return ready.flatMap((one) => {
     const event = isWaiting(one) ? contents.get(one.eventId) : one;
@@ -188,7 +190,7 @@ async function withContent(
  */
 function earliestRecording({ timestamp }: IncomingEvent, nowMs: number): number {
   const happenedMs = Date.parse(timestamp);
-  const oldestMs = nowMs - REPEATS_MS;
+  const oldestMs = nowMs - MAX_DUPLICATE_AGE_MS;
   return happenedMs > nowMs ? oldestMs : Math.max(oldestMs, happenedMs - CLOCK_SKEW_MS);
 }
 
@@ -208,8 +210,8 @@ interface AccountSequence extends AccountName, RecordedSequences {
 /** The distinct accounts of events with a place. */
 function accountsOf(events: readonly IncomingEvent[]): readonly AccountName[] {
   const accounts = new Map<string, AccountName>();
-  for (const { place: placed, serverId, accountNumber } of events) {
-    if (placed === null || serverId === null || accountNumber === null) continue;
+  for (const { place, serverId, accountNumber } of events) {
+    if (place === null || serverId === null || accountNumber === null) continue;
     accounts.set(accountKey(serverId, accountNumber), { serverId, accountNumber });
   }
   return [...accounts.values()];
@@ -250,11 +252,11 @@ function columnsOf(accounts: readonly AccountName[]): [string[], string[]] {
   return [accounts.map(({ serverId }) => serverId), accounts.map(({ accountNumber }) => accountNumber)];
 }
 
-function place(
+function numberEvent(
   event: IncomingEvent,
   positions: Map<string, number>,
   sequences: ReadonlyMap<string, AccountSequence>,
-): Placed {
+): NumberedEvent {
   const position = assertDefined(positions.get(event.organizationId), "the last position of an organization") + 1;
   positions.set(event.organizationId, position);
   const key = accountOf(event);
@@ -265,7 +267,7 @@ function place(
 
 function insertEvents(
   tx: Transaction,
-  placed: readonly Placed[],
+  numbered: readonly NumberedEvent[],
   positions: ReadonlyMap<string, number>,
   sequences: ReadonlyMap<string, AccountSequence>,
   nowMs: number,
@@ -274,13 +276,13 @@ function insertEvents(
   tx.execute(INSERT_EVENTS, [
     dayOf(nowMs),
     toIso(nowMs),
-    placed.map(({ event }) => event.organizationId),
-    placed.map(({ event }) => event.eventId),
-    placed.map(({ position }) => position),
-    placed.map(({ event }) => event.type),
-    placed.map(({ event }) => event.serverId),
-    placed.map(({ payload }) => payload),
-    placed.map(({ event }) => event.traceparent ?? null),
+    numbered.map(({ event }) => event.organizationId),
+    numbered.map(({ event }) => event.eventId),
+    numbered.map(({ position }) => position),
+    numbered.map(({ event }) => event.type),
+    numbered.map(({ event }) => event.serverId),
+    numbered.map(({ payload }) => payload),
+    numbered.map(({ event }) => event.traceparent ?? null),
     [...positions.keys()],
     [...positions.values()],
     accounts.map(({ serverId }) => serverId),
@@ -295,7 +297,7 @@ function insertEvents(
 
 function insertDeliveries(
   tx: Transaction,
-  placed: readonly Placed[],
+  numbered: readonly NumberedEvent[],
   endpoints: ReadonlyMap<string, readonly Endpoint[]>,
   capacity: Capacity,
   nowMs: number,
@@ -314,9 +316,9 @@ function insertDeliveries(
     dueAt: [] as string[],
     leased: [] as boolean[],
   };
-  for (const { event, payload } of placed) {
+  for (const { event, payload } of numbered) {
     for (const endpoint of endpoints.get(event.organizationId) ?? []) {
-      if (!isFor(event, endpoint)) continue;
+      if (!isRecipient(event, endpoint)) continue;
       const { id: endpointId, organizationId } = endpoint;
       const name = { organizationId, endpointId };
       const isLeased = capacity.reserve(name);
@@ -337,7 +339,7 @@ function insertDeliveries(
   return { leased, more: [...more.values()] };
 }
 
-function isFor(event: IncomingEvent, endpoint: Endpoint): boolean {
+function isRecipient(event: IncomingEvent, endpoint: Endpoint): boolean {
   if (event.onlyFor !== null) return event.onlyFor === endpoint.id;
-  return takesKind(endpoint, event.type) && takesServer(endpoint, event.serverId);
+  return subscribesToKind(endpoint, event.type) && subscribesToServer(endpoint, event.serverId);
 }

@@ -82,7 +82,7 @@ const CHANGE_WAITING = statement<never>(
 );
 
 /** $1, $2: organizations and event ids. */
-const TAKE_WAITING = statement<ContentRow>(
+const DELETE_WAITING = statement<ContentRow>(
   "webhooks_take_waiting",
   `delete from waiting_events as w using unnest($1::uuid[], $2::uuid[]) as given (organization_id, event_id)
    where w.organization_id = given.organization_id and w.event_id = given.event_id
@@ -117,8 +117,8 @@ export async function overdueEvents(database: Queryable, limit: number): Promise
 }
 
 /** Removes these events from the waiting ones and returns them with their content. */
-export async function takeWaiting(tx: Transaction, waiting: readonly WaitingEvent[]): Promise<IncomingEvent[]> {
-  const rows = await tx.query(TAKE_WAITING, [
+export async function deleteWaiting(tx: Transaction, waiting: readonly WaitingEvent[]): Promise<IncomingEvent[]> {
+  const rows = await tx.query(DELETE_WAITING, [
     waiting.map(({ organizationId }) => organizationId),
     waiting.map(({ eventId }) => eventId),
   ]);
@@ -126,7 +126,7 @@ export async function takeWaiting(tx: Transaction, waiting: readonly WaitingEven
 }
 
 /** Stores events that wait, and updates waiting ones. */
-export function keepWaiting(tx: Transaction, early: readonly EarlyEvent[]): void {
+export function storeWaiting(tx: Transaction, early: readonly EarlyEvent[]): void {
   const added: { readonly event: IncomingEvent; readonly isForOtherSource: boolean }[] = [];
   const changed: EarlyEvent[] = [];
   for (const { event, isForOtherSource } of early) {
@@ -152,7 +152,7 @@ export function keepWaiting(tx: Transaction, early: readonly EarlyEvent[]): void
   }
 }
 
-/** {@link keepWaiting} wrote the row from an event. */
+/** {@link storeWaiting} wrote the row from an event. */
 function fromContent(row: ContentRow): IncomingEvent {
   const event = JSON.parse(row.event) as IncomingEvent & { readonly place: StoredPlace };
   return { ...event, place: fromStored(event.place) };

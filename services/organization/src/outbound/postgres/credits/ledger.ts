@@ -1,4 +1,4 @@
-import { type CreditsFact, TOPICS } from "@kapi/contracts";
+import { type CreditsEvent, TOPICS } from "@kapi/contracts";
 import type { OutboxTransaction } from "@kapi/outbox";
 import { type Queryable, statement, type Transaction } from "@kapi/postgres";
 import { type Shard, shardOf } from "@kapi/admission/redis";
@@ -223,7 +223,7 @@ async function keepWallets(tx: OutboxTransaction, fresh: readonly LedgerEntry[],
 function announceLowBalance(tx: OutboxTransaction, wallet: ChangedWallet, nowMs: number, cause: string): void {
   const { organizationId, available: after, change, threshold } = wallet;
   if (!crossedThreshold({ before: after - change, after, threshold })) return;
-  const event: CreditsFact = {
+  const event: CreditsEvent = {
     eventId: uuidV5(organizationId, `credits.low_balance/${cause}`),
     organizationId,
     occurredAt: toIso(nowMs),

@@ -1,0 +1,117 @@
+/**
+ * Domain events: what the account, finance and organization services have committed, as they
+ * publish it on `account.events`, `finance.events` and `credits.events`.
+ */
+import { z } from "zod";
+
+import { MessageCreatedBy } from "../actor.ts";
+import { ACCOUNT_STATUSES } from "../http/accounts.ts";
+import { Transaction } from "../http/finance.ts";
+import { Deal, Order, PositionMessage } from "../http/history.ts";
+
+/**
+ * Where an event of an account stands among its trading events, so that the webhooks service can
+ * merge account events and finance events in that order. Both numbers are sequences of the trading
+ * server.
+ */
+export const EventPlace = z.object({
+  /** With this event, its service has announced everything up to this sequence. */
+  through: z.int().min(0),
+  /** The event comes after everything that the other service announces up to this sequence. */
+  after: z.int().min(0),
+});
+export type EventPlace = z.infer<typeof EventPlace>;
+
+/** Fields of every event of an account. */
+const EventFields = {
+  eventId: z.uuid(),
+  organizationId: z.uuid(),
+  serverId: z.guid(),
+  accountNumber: z.string(),
+  occurredAt: z.iso.datetime(),
+  /** 0.1.0 leaves it out. */
+  place: EventPlace.optional(),
+};
+
+/** Fields of every event of `account.events`. */
+const AccountEventFields = {
+  ...EventFields,
+  /**
+   * Counts the account events of an account, of all kinds, from 1 without a gap (decisions, 11).
+   */
+  accountSequence: z.int().min(1),
+};
+
+/** The account after the event. */
+const AccountRecord = {
+  accountId: z.uuid(),
+  /** The account's `version` after the event. */
+  version: z.int().min(1),
+  accountName: z.string(),
+  status: z.enum([...ACCOUNT_STATUSES, "deleted"]),
+  leverage: z.int(),
+};
+
+/** A record of `account.events`: a change that the account service has committed. */
+export const AccountEvent = z.discriminatedUnion("type", [
+  z.object({
+    ...AccountEventFields,
+    type: z.enum([
+      "account.created",
+      "account.updated",
+      "account.enabled",
+      "account.disabled",
+      "account.archived",
+      "account.deleted",
+    ]),
+    ...AccountRecord,
+  }),
+  z.object({
+    ...AccountEventFields,
+    type: z.literal("account.password_changed"),
+    ...AccountRecord,
+    passwordKind: z.enum(["trading", "investor"]),
+  }),
+  // Each record as the API shows it after the event.
+  z.object({ ...AccountEventFields, type: z.enum(["order.executed", "order.cancelled"]), order: Order }),
+  // position.updated: a partial close.
+  z.object({ ...AccountEventFields, type: z.enum(["position.opened", "position.updated"]), position: PositionMessage }),
+  z.object({
+    ...AccountEventFields,
+    type: z.literal("position.closed"),
+    position: PositionMessage,
+    /** Every deal of the position, in the order of their execution. */
+    dealIds: z.array(z.string()),
+    /** Positions of the account that are open after it. */
+    openPositionCount: z.int().min(0),
+  }),
+  z.object({ ...AccountEventFields, type: z.literal("deal.executed"), deal: Deal }),
+  z.object({
+    ...AccountEventFields,
+    type: z.enum(["margin.call", "margin.stop_out"]),
+    equity: z.number(),
+    usedMargin: z.number(),
+    /** Percent. */
+    marginLevel: z.number(),
+  }),
+]);
+export type AccountEvent = z.infer<typeof AccountEvent>;
+
+/** A record of `finance.events`: a ledger row that the finance service has committed. */
+export const FinanceEvent = z.object({
+  ...EventFields,
+  type: z.literal("transaction.recorded"),
+  transaction: Transaction.extend({ createdBy: MessageCreatedBy }),
+});
+export type FinanceEvent = z.infer<typeof FinanceEvent>;
+
+/** A record of `credits.events`, of the organization service. */
+export const CreditsEvent = z.object({
+  eventId: z.uuid(),
+  organizationId: z.uuid(),
+  occurredAt: z.iso.datetime(),
+  type: z.literal("credits.low_balance"),
+  availableCredits: z.int(),
+  lowBalanceThreshold: z.int(),
+});
+export type CreditsEvent = z.infer<typeof CreditsEvent>;
