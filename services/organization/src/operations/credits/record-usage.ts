@@ -97,7 +97,7 @@ export async function recordInTransaction(
   );
   // No wallet in Redis has new refunds that the ledger decided: their shards are synced again.
   const refunds = recorded.filter(({ entry, isNew }) => isNew && entry.kind === "refund" && asked.has(entry.chargeId));
-  await tx.insertPending(refunds.map((refund) => ({ ...pendingRelease(refund), isOld: true })));
+  await tx.insertPending(refunds.map((refund) => pendingRelease(refund, true)));
   return { converted: entries, recorded, repeated: await repeatedSettlements(tx, entries, recorded) };
 }
 

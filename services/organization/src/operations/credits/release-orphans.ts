@@ -65,7 +65,7 @@ async function releaseUnknown(
   const count = await store.transaction(async (tx) => {
     const released = (await recordUnderLocks(tx, entries, clock.nowMs())).filter(({ isNew }) => isNew);
     // In the same transaction: after a crash nothing else would apply them in Redis.
-    await tx.insertPending(released.map(pendingRelease));
+    await tx.insertPending(released.map((recorded) => pendingRelease(recorded, false)));
     return released.length;
   });
   abandoned.add(count);

@@ -12,13 +12,22 @@ export async function settleInRedis(context: LedgerContext, settlements: readonl
   );
   const left = settlements.filter((_, index) => !isApplied(replies[index]));
   // An old one stays old: Redis may have applied and forgotten it.
-  await context.store.insertPending(left.map(({ action, ...change }) => ({ ...change, kind: action })));
+  await context.store.insertPending(
+    left.map(({ chargeId, organizationId, action: kind, credits, epoch, isOld = false }) => ({
+      chargeId,
+      organizationId,
+      kind,
+      credits,
+      epoch,
+      isOld,
+    })),
+  );
 }
 
 /** The change that returns the credits of a recorded release or refund to its wallet. */
-export function pendingRelease({ entry, epoch }: RecordedEntry): PendingWalletChange {
+export function pendingRelease({ entry, epoch }: RecordedEntry, isOld: boolean): PendingWalletChange {
   const { chargeId, organizationId, credits } = entry;
-  return { chargeId, organizationId, kind: "release", credits, epoch };
+  return { chargeId, organizationId, kind: "release", credits, epoch, isOld };
 }
 
 /** Whether the wallet has the change, by the call or by its sync. */

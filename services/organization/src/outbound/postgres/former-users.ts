@@ -30,14 +30,17 @@ const markMoved = statement<Record<string, never>>(
 
 export function createFormerUsers(database: Queryable): FormerUsers {
   return {
-    unmoved: async (limit) =>
-      (await database.query(selectUnmoved, [limit])).map((row) => ({
-        ...row,
-        createdAt: row.createdAt.toISOString(),
-        disabledAt: row.disabledAt?.toISOString() ?? null,
-      })),
+    unmoved: async (limit) => (await database.query(selectUnmoved, [limit])).map(fromRow),
     markMoved: async (users) => {
       await database.query(markMoved, columnsOf(users, "userId", "sessionVersion"));
     },
+  };
+}
+
+function fromRow(row: UserRow): FormerUser {
+  return {
+    ...row,
+    createdAt: row.createdAt.toISOString(),
+    disabledAt: row.disabledAt?.toISOString() ?? null,
   };
 }

@@ -197,9 +197,11 @@ function keepReservations(tx: Transaction, fresh: readonly LedgerEntry[]): void 
   const reserved = fresh.filter((entry) => entry.kind === "reserve" && !ended.has(entry.chargeId));
   const settled = fresh.filter((entry) => entry.kind === "settle" && !begun.has(entry.chargeId));
   if (reserved.length > 0) {
-    const rows = reserved.map((entry) => ({ ...entry, at: toIso(entry.atMs) }));
-    const columns = ["chargeId", "organizationId", "credits", "at", "operation", "commandId"] as const;
-    tx.execute(insertOpenReservations, columnsOf(rows, ...columns));
+    tx.execute(insertOpenReservations, [
+      ...columnsOf(reserved, "chargeId", "organizationId", "credits"),
+      reserved.map((entry) => toIso(entry.atMs)),
+      ...columnsOf(reserved, "operation", "commandId"),
+    ]);
   }
   if (settled.length > 0) tx.execute(deleteOpenReservations, columnsOf(settled, "chargeId"));
 }
@@ -212,10 +214,14 @@ async function keepWallets(tx: OutboxTransaction, fresh: readonly LedgerEntry[],
   const deltas = deltasByOrganization(fresh);
   if (deltas.size === 0) return;
   const lines = Map.groupBy(fresh.filter(isUsageLine), (entry) => entry.organizationId);
-  const rows = [...deltas].map(([id, delta]) => ({ id, ...delta, lines: lines.get(id)?.length ?? 0 }));
-  tx.execute(lockWallets, columnsOf(rows, "id"));
-  const columns = columnsOf(rows, "id", "purchased", "reserved", "consumed", "lines");
-  const changed = await tx.query(addToWallets, [...columns, toIso(nowMs)]);
+  const organizationIds = [...deltas.keys()];
+  tx.execute(lockWallets, [organizationIds]);
+  const changed = await tx.query(addToWallets, [
+    organizationIds,
+    ...columnsOf([...deltas.values()], "purchased", "reserved", "consumed"),
+    organizationIds.map((id) => lines.get(id)?.length ?? 0),
+    toIso(nowMs),
+  ]);
   const [cause] = fresh;
   for (const wallet of changed) announceLowBalance(tx, wallet, nowMs, cause ? entryName(cause) : "");
 }

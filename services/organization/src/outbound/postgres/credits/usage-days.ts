@@ -96,11 +96,13 @@ async function completeReservations(
   tables: readonly string[],
   incomplete: readonly LedgerEntry[],
 ): Promise<UsageDay[]> {
-  const withRequest = incomplete
-    .filter((entry) => entry.requestId !== null)
-    .map((entry) => ({ ...entry, at: toIso(entry.atMs), createdBy: actorToText(entry.createdBy) }));
+  const withRequest = incomplete.filter((entry) => entry.requestId !== null);
   if (withRequest.length === 0) return [];
-  const columns = columnsOf(withRequest, "chargeId", "operation", "requestId", "at", "createdBy");
+  const columns = [
+    ...columnsOf(withRequest, "chargeId", "operation", "requestId"),
+    withRequest.map((entry) => toIso(entry.atMs)),
+    withRequest.map((entry) => actorToText(entry.createdBy)),
+  ];
   const completed = await queryAll(tx, tables, completeReservationRows, columns);
   if (completed.length === 0) return [];
   const releases = await queryAll(tx, tables, selectReleases, columnsOf(completed, "chargeId"));
@@ -108,7 +110,7 @@ async function completeReservations(
   return completed.flatMap((row) => {
     const release = releaseOf.get(row.chargeId);
     const before = usageOf(row, row.oldAt, row.oldOperation, release);
-    return [...before.map(withdrawn), ...usageOf(row, row.at, row.operation, release)];
+    return before.map(withdrawn).concat(usageOf(row, row.at, row.operation, release));
   });
 }
 
