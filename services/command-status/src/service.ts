@@ -11,16 +11,16 @@ import type { Config } from "./config.ts";
 import { registerListRoutes } from "./inbound/http/list-routes.ts";
 import { registerRoutes } from "./inbound/http/routes.ts";
 import { createEventConsumer, createMessageConsumer } from "./inbound/kafka/consumers.ts";
-import { startKeepingMonths } from "./operations/keep-months.ts";
-import { createIntake } from "./operations/take-in-commands.ts";
-import { CommandWaiters, startPolling, tellingWaiters } from "./operations/wait-for-command.ts";
-import { createLogEnds } from "./outbound/kafka/log-ends.ts";
+import { startMonthMaintenance } from "./operations/maintain-months.ts";
+import { createIngestion } from "./operations/ingest-commands.ts";
+import { CommandWaiters, startPolling, notifyingWaiters } from "./operations/wait-for-command.ts";
+import { createLogEndOffsets } from "./outbound/kafka/log-end-offsets.ts";
 import { createCommandAges } from "./outbound/postgres/command-ages.ts";
-import { createCommandEnds, createCommandLists } from "./outbound/postgres/command-lists.ts";
-import { createCommandStore } from "./outbound/postgres/command-store.ts";
-import { createKnownTopics } from "./outbound/postgres/known-topics.ts";
-import { rememberingFinal } from "./outbound/postgres/final-commands.ts";
-import { createMonthStore } from "./outbound/postgres/months.ts";
+import { createFinalCommandRepository, createCommandLists } from "./outbound/postgres/command-lists.ts";
+import { createCommandRepository } from "./outbound/postgres/command-repository.ts";
+import { createTopicIdRepository } from "./outbound/postgres/topic-id-repository.ts";
+import { withFinalCommandCache } from "./outbound/postgres/final-command-cache.ts";
+import { createMonthRepository } from "./outbound/postgres/month-repository.ts";
 import { createIdempotencyRecords } from "./outbound/redis/idempotency-records.ts";
 
 const SERVICE = "command-status";
@@ -52,10 +52,10 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
       logger,
     }),
   );
-  const months = createMonthStore(database);
-  await months.keep();
+  const months = createMonthRepository(database);
+  await months.createPartitions();
   await scope.start("months", () =>
-    Promise.resolve(startKeepingMonths({ months, keptMonths: config.COMMANDS_KEPT_MONTHS, logger })),
+    Promise.resolve(startMonthMaintenance({ months, keptMonths: config.COMMANDS_KEPT_MONTHS, logger })),
   );
   const redis = await scope.start("redis", () =>
     createRedis({ ...redisOptions(config), clientName: SERVICE, functionLibraries: [ADMISSION_LIBRARY], logger }),
@@ -67,13 +67,13 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
     sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     logger,
   });
-  const topics = createKnownTopics(database);
+  const topics = createTopicIdRepository(database);
   const waiters = new CommandWaiters();
-  const ends = createCommandEnds(database);
-  const store = tellingWaiters(rememberingFinal(createCommandStore(database)), waiters);
-  await scope.start("waiters", () => startPolling(waiters, ends, logger));
+  const finalCommands = createFinalCommandRepository(database);
+  const repository = notifyingWaiters(withFinalCommandCache(createCommandRepository(database)), waiters);
+  await scope.start("waiters", () => startPolling(waiters, finalCommands, logger));
   const records = await scope.start("idempotency records", () => createIdempotencyRecords(redis, logger));
-  const intake = createIntake({ store, records });
+  const ingestion = createIngestion({ repository, records });
   const openStates = createCommandAges(database, () => monotonicClock.nowMs());
   observed("command_status.commands.open", "Commands that are not final, by `status`", "{command}", async () =>
     (await openStates()).map(({ status, commands }) => ({ value: commands, attributes: { status } })),
@@ -90,15 +90,15 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   const app = createHttpServer({ logger, health, clock });
   admitCallers(app, "command-status", config);
   // What the routes measure begins and ends in this process.
-  const waits = { store, clock: monotonicClock };
-  registerRoutes(app, { ...waits, ends: createLogEnds(kafka), topics });
-  registerListRoutes(app, { ...waits, lists: createCommandLists(database), ends, waiters });
+  const waits = { repository, clock: monotonicClock };
+  registerRoutes(app, { ...waits, endOffsets: createLogEndOffsets(kafka), topics });
+  registerListRoutes(app, { ...waits, lists: createCommandLists(database), finalCommands, waiters });
   const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
 
-  const needs = { kafka, intake, topics, logger, fatal: (error: Error) => context.fatal(error) };
+  const dependencies = { kafka, ingestion, topics, logger, fatal: (error: Error) => context.fatal(error) };
   const [messages, events] = await Promise.all([
-    scope.start("message consumer", () => createMessageConsumer(needs)),
-    scope.start("event consumer", () => createEventConsumer(needs)),
+    scope.start("message consumer", () => createMessageConsumer(dependencies)),
+    scope.start("event consumer", () => createEventConsumer(dependencies)),
   ]);
   health.liveness("message consumer", () => messages.check());
   health.liveness("event consumer", () => events.check());
