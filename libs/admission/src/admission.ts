@@ -29,43 +29,40 @@ import { batchByShard } from "./batch-by-shard.ts";
 
 /** Seconds to wait before retrying, while Redis or the wallet shard is unavailable. */
 const UNAVAILABLE_RETRY_AFTER_S = 1;
-/** Most of a request id that is kept for billing, in characters. */
+/** Maximum length of a request id for billing, in characters. */
 const MAX_BILLED_REQUEST_ID_LENGTH = 128;
 const MAX_RECORDS = 100;
-/**
- * Pause before records are marked once more where the reply was lost: a dropped connection is made
- * again in about 50 ms.
- */
+/** Pause before records are marked again after a lost reply. Reconnecting takes about 50 ms. */
 const MARK_REPEAT_MS = 100;
 /**
- * Maximum number of records in a batch; a request without any counts as one. Such a call takes 1 to
- * 2 ms of Redis.
+ * Maximum number of records in a batch; a request without records counts as one. A full batch takes
+ * 1 to 2 ms of Redis.
  */
 const MAX_RECORDS_PER_BATCH = 20;
 
-/** What became of a record; in the order of the records. */
+/** The outcome of a record. */
 export type RecordOutcome =
   /**
-   * Ours: publish the message that was sent, then mark completed, then 202. `chargeId`: the
-   * reservation, where it is not the command's id; the message that is published names it.
+   * This request created the record: publish its message, mark the record completed, then answer
+   * 202. `chargeId` is the reservation if that is not the command's id; put it into the message.
    */
   | { readonly kind: "created"; readonly recordToken: string; readonly chargeId: string | null }
   /**
-   * Ours, from a request that never answered: publish `message`, then mark completed, then 202 as
-   * the first would have. Null: the command is already final; nothing to publish, command-status
-   * has it.
+   * This request reclaimed the record of one that never answered: publish `message`, mark the
+   * record completed, then answer 202 in its place. Null: the command is already final; publish
+   * nothing, command-status has it.
    */
   | { readonly kind: "reclaimed"; readonly recordToken: string; readonly message: AnyCommandMessage | null }
-  /** Queued before. `message` is null where only command-status knows it. */
+  /** The command was queued before. `message` is null if only command-status has it. */
   | { readonly kind: "duplicate"; readonly message: AnyCommandMessage | null }
-  /** An equal request is at work on it: nothing was charged; ask again with the same charge id. */
+  /** An equal request is in progress. Nothing was charged; retry with the same charge id. */
   | { readonly kind: "open"; readonly ageMs: number }
   /**
-   * The command id has the record of a different request: no record was created, the read price was
+   * The record belongs to a different request: no record was created, and the read price was
    * charged.
    */
   | { readonly kind: "mismatch" }
-  /** Another record of this call is open or a mismatch: nothing was done with this one. */
+  /** Another record of this call is open or a mismatch: this one was not changed. */
   | { readonly kind: "skipped" };
 
 export interface AdmissionRequest {
@@ -75,25 +72,24 @@ export interface AdmissionRequest {
   /** `X-Request-Id`; for billing. */
   readonly requestId: string;
   /**
-   * Credits; what `consume` costs. Not looked at for `reserve` (each record has its credits) and
+   * Price of a `consume`, in credits. Ignored for `reserve` (each record has its credits) and
    * `free`.
    */
   readonly price: number;
   readonly mode: "consume" | "reserve" | "free";
-  /** Credits; what a `reserve` costs that creates no new record. */
+  /** Price of a `reserve` that creates no record, in credits. */
   readonly readPrice: number;
   /** One UUIDv7 per request; the same for every call that the request makes. */
   readonly chargeId: string;
   /**
-   * The network address that the request came from; null or absent: not known. For the first use of
-   * a key.
+   * The network address of the request; null or absent if unknown. For the audit entry of the first
+   * use of a key.
    */
   readonly address?: string | null;
   /** Only for `reserve`: 1 to 100, of different commands. */
   readonly records?: readonly NewRecord[];
   /**
-   * Per record, whether command-status knows the command (under the same fingerprint); none unless
-   * told.
+   * Per record, whether command-status has the command with the same fingerprint; by default none.
    */
   readonly knownDuplicates?: readonly boolean[];
 }
@@ -109,35 +105,35 @@ export interface Admitted {
 
 export interface Admission {
   /**
-   * Revoked set, rate limit, credits and records, in one Redis call, which requests of the same
-   * moment share; repeated with the same charge id it charges once. Throws ApiError: 401; 429 with
-   * Retry-After; 402 (404 WALLET_NOT_FOUND for getCreditBalance); 500 DEPENDENCY_UNAVAILABLE with
-   * Retry-After where the shard is unsynced or Redis is away. Nothing was charged by a call that
-   * throws, unless Redis is away.
+   * Checks revocation and rate limit, charges credits and creates records, in one Redis call that
+   * concurrent requests share. Calls with the same charge id are charged once.
+   * @throws ApiError 401; 429 with Retry-After; 402 (404 WALLET_NOT_FOUND for getCreditBalance);
+   * 500 DEPENDENCY_UNAVAILABLE with Retry-After if the shard is unsynced or Redis is unavailable. A
+   * rejected call was not charged, except with {@link ChargeUnknown}.
    */
   readonly admit: (request: AdmissionRequest) => Promise<Admitted>;
   /**
-   * After Kafka's acknowledgement and before the 202, for all records of the request. False: no 202
-   * may be sent.
+   * Marks all records of a request completed. Call it after Kafka's acknowledgement and before the
+   * 202. If it returns false, no 202 may be sent.
    */
   readonly markCompleted: (organizationId: string, completed: CompletedRecords) => Promise<boolean>;
   /**
-   * Confirms that a 202 with passwords is being sent. Without it, an equal request within two
-   * minutes answers them again: the 202 may never have been sent.
+   * Confirms that a 202 with passwords is being sent. Without the confirmation, an equal request
+   * within two minutes gets the passwords again, because the 202 may never have been sent.
    */
   readonly confirmCompleted: (organizationId: string, completed: CompletedRecords) => Promise<void>;
   /**
-   * For a request that is answered 5xx: gives back what it consumed, and what it reserved for
-   * commands that were certainly not published; also where {@link ChargeUnknown} was thrown. Once,
-   * however often it is called. Returns what was given back and what is available then.
+   * Refunds a request that is answered 5xx: the credits that it consumed, and those that it
+   * reserved for commands that were certainly not published; also after {@link ChargeUnknown}.
+   * Idempotent. Returns the refunded and the available credits.
    */
   readonly refund: (request: RefundRequest) => Promise<{ credits: number; remaining: number | null }>;
   /**
-   * The message that the organization's record on the command still holds, for reads that come
-   * before command-status has the command. Null: every command of the organization that was
-   * answered with 202 either has a record or is in command-status by now. Throws
-   * DEPENDENCY_UNAVAILABLE where that is not known, because Redis lost records and the shard is
-   * unsynced.
+   * Returns the message in the record of a command, for reads before command-status has the
+   * command. Null means that command-status has every command that was answered with 202 and has no
+   * record.
+   * @throws ApiError DEPENDENCY_UNAVAILABLE if that is unknown, because Redis lost records and the
+   * shard is unsynced.
    */
   readonly recordedMessage: (organizationId: string, commandId: string) => Promise<AnyCommandMessage | null>;
 }
@@ -161,10 +157,7 @@ export interface AdmissionOptions {
   readonly redis: RedisConnection;
   readonly directory: Pick<Directory, "key">;
   readonly clock: Clock;
-  /**
-   * How long records are open, and how many usage entries may wait; {@link ADMISSION_SETTINGS}
-   * unless told.
-   */
+  /** By default {@link ADMISSION_SETTINGS}. */
   readonly settings?: AdmissionSettings;
 }
 
@@ -186,10 +179,10 @@ export function createAdmission(options: AdmissionOptions): Admission {
       const { key, records = [], knownDuplicates = [] } = request;
       assert(
         (request.mode === "reserve") === records.length > 0,
-        "records are made by requests that reserve, and only those",
+        "a request has records if and only if its mode is reserve",
       );
-      assert(records.length <= MAX_RECORDS, "a request makes no more records than a bulk has items");
-      // The entry may be older than a revocation that came while the request was read.
+      assert(records.length <= MAX_RECORDS, "a request has at most as many records as a bulk has items");
+      // The key may have been revoked while the request was read.
       if (options.directory.key(key.keyId)?.status === "revoked") throw new ApiError("AUTHENTICATION_REQUIRED");
       const reply = await reaching(
         () =>
@@ -214,8 +207,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     },
     markCompleted: (organizationId, completed) => {
       const mark = (): Promise<boolean> => markBatched(shardOf(organizationId), completed);
-      // The reply may be lost where the mark is set: the same token learns that, whoever else asks
-      // sees a completed request.
+      // The reply to a successful mark may be lost. A second call with the same token returns true.
       return reaching(() => retry(mark, { backOff: { firstMs: MARK_REPEAT_MS }, maxAttempts: 2 }));
     },
     confirmCompleted: (organizationId, completed) => reaching(() => confirmCompleted(redis, organizationId, completed)),
@@ -231,8 +223,8 @@ export function createAdmission(options: AdmissionOptions): Admission {
       const message = messageFromWire(await reaching(() => recordedMessage(redis, organizationId, commandId)));
       // Records are found by shard and command id, and organizations share shards.
       if (message?.organizationId === organizationId) return message;
-      // After the record: a shard that lost its records is ready only once command-status has taken
-      // in all that was published before.
+      // Check the shard after the record: a shard that lost its records becomes ready only after
+      // command-status has ingested everything that was published before.
       const unsynced = await reaching(() => unsyncedShards(redis, [shardOf(organizationId)]));
       if (unsynced.length > 0) throw unavailable();
       return null;
@@ -299,14 +291,13 @@ function outcomeOf(record: RecordReply, recordToken: string): RecordOutcome {
 }
 
 /**
- * What we wrote ourselves; a message that is none is a broken promise of ours, not a caller's
- * mistake.
+ * Parses a message that this service stored. An invalid one is a defect, not a caller's mistake.
  */
 function messageFromWire(message: string | null): AnyCommandMessage | null {
   return message === null ? null : AnyCommandMessage.parse(JSON.parse(message));
 }
 
-/** The message, with the charge id of its reservation where that is not the command's id. */
+/** The message with the charge id of its reservation, if that is not the command's id. */
 function reservedAs(message: AnyCommandMessage | null, chargeId: string | null): AnyCommandMessage | null {
   return message === null || chargeId === null ? message : { ...message, chargeId };
 }

@@ -13,7 +13,7 @@ function directoryOf(...keys: KeyEntry[]) {
   return { key: (keyId: string) => keys.find((entry) => entry.keyId === keyId) };
 }
 
-function refusal(work: () => unknown): unknown {
+function errorOf(work: () => unknown): unknown {
   try {
     work();
   } catch (error) {
@@ -22,14 +22,14 @@ function refusal(work: () => unknown): unknown {
   return undefined;
 }
 
-test("the key in the header proves who calls, whatever the letter case of the scheme", () => {
+test("the key in the header authenticates the caller, in any letter case of the scheme", () => {
   const { entry, managementKey } = keyEntry();
   for (const scheme of ["Management", "management", "MANAGEMENT"]) {
     expect(authenticate(directoryOf(entry), clock, `${scheme} ${managementKey}`)).toBe(entry);
   }
 });
 
-test("missing, malformed, unknown, wrong, revoked and expired keys are refused alike", () => {
+test("missing, malformed, unknown, wrong, revoked and expired keys get the same error", () => {
   const { entry, managementKey } = keyEntry();
   const [, keyId, secret = ""] = managementKey.split(".");
   const wrong = `kapi.${keyId}.${secret.startsWith("A") ? "B" : "A"}${secret.slice(1)}`;
@@ -47,7 +47,7 @@ test("missing, malformed, unknown, wrong, revoked and expired keys are refused a
     [[{ ...entry, expiresAt: toIso(clock.nowMs()) }], `Management ${managementKey}`],
   ];
   for (const [keys, header] of cases) {
-    const error = refusal(() => authenticate(directoryOf(...keys), clock, header));
+    const error = errorOf(() => authenticate(directoryOf(...keys), clock, header));
     expect(error, header).toMatchObject({
       code: "AUTHENTICATION_REQUIRED",
       status: 401,
@@ -58,26 +58,26 @@ test("missing, malformed, unknown, wrong, revoked and expired keys are refused a
   expect(authenticate(directoryOf(later), clock, `Management ${managementKey}`)).toBe(later);
 });
 
-test("the scope is checked before the server, and both by name", () => {
+test("the scope is checked before the server, and the error names it", () => {
   const server = serverEntry({ organizationId: ORGANIZATION });
   const directory = { server: (serverId: string) => (serverId === server.serverId ? server : undefined) };
   const { entry } = keyEntry({ organizationId: ORGANIZATION, scopes: ["accounts:read"] });
   expect(authorize(entry, "accounts:read", directory)).toBeUndefined();
   expect(authorize(entry, "accounts:read", directory, server.serverId)).toBe(server);
-  expect(refusal(() => authorize(entry, "finance:deposit", directory, "elsewhere"))).toMatchObject({
+  expect(errorOf(() => authorize(entry, "finance:deposit", directory, "elsewhere"))).toMatchObject({
     status: 403,
     message: "Missing API scope: finance:deposit",
   });
-  expect(refusal(() => authorize(entry, "accounts:read", directory, "elsewhere"))).toMatchObject({
+  expect(errorOf(() => authorize(entry, "accounts:read", directory, "elsewhere"))).toMatchObject({
     status: 403,
     message: "Missing server access: elsewhere",
   });
 });
 
-test("another organization's server, one outside the key's list and a removed one are refused", () => {
+test("another organization's server, one outside the key's list and a removed one are rejected", () => {
   const server = serverEntry({ organizationId: ORGANIZATION });
   const reach = (found: typeof server, key: Partial<KeyEntry>, allowRemoved = false): unknown =>
-    refusal(() =>
+    errorOf(() =>
       authorize(
         keyEntry({ organizationId: ORGANIZATION, ...key }).entry,
         "accounts:read",

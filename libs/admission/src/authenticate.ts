@@ -12,17 +12,18 @@ import type { Directory } from "./directory.ts";
  */
 const AUTHORIZATION = /^(?i:management) +kapi\.([a-z2-7]{16})\.([A-Za-z0-9_-]{43})$/;
 const SHA256_BYTES = 32;
-/** Compared against where the key is unknown, so that unknown and wrong take the same steps. */
+/** Hash to compare with for an unknown key, so that unknown and wrong keys take equal time. */
 const NO_HASH = Buffer.alloc(SHA256_BYTES);
 
-/** SHA-256, in hex, of the secret part of a key: what the directory keeps of it. */
+/** SHA-256 of the secret part of a key, in hex, as the directory stores it. */
 export function secretHashOf(secret: string): string {
   return hash("sha256", secret, "hex");
 }
 
 /**
- * The key that the header `Authorization` proves. Missing, malformed, unknown, wrong, revoked and
- * expired are the same 401 (AUTHENTICATION_REQUIRED); the secret is compared in constant time.
+ * Returns the key of the header `Authorization`. The secret is compared in constant time.
+ * @throws ApiError the same 401 (AUTHENTICATION_REQUIRED) for a missing, malformed, unknown, wrong,
+ * revoked or expired key.
  */
 export function authenticate(
   directory: Pick<Directory, "key">,
@@ -41,8 +42,8 @@ export function authenticate(
 }
 
 /**
- * Whether a key is neither revoked nor expired at `nowMs`; live sockets ask again while they are
- * open.
+ * Whether a key is neither revoked nor expired at `nowMs`; live sockets check it again while they
+ * are open.
  */
 export function isInForce(key: KeyEntry, nowMs: number): boolean {
   return key.status === "active" && (key.expiresAt === null || Date.parse(key.expiresAt) > nowMs);

@@ -5,16 +5,17 @@ import type { Directory } from "./directory.ts";
 
 export interface AuthorizeOptions {
   /**
-   * Give a removed server of the organization back instead of 403, for operations that list 404:
-   * they answer it as 404 after admission (decisions, 1.1).
+   * Return a removed server of the organization instead of throwing 403. For operations that have
+   * 404: they return 404 after admission (decisions, 1.1).
    */
   readonly allowRemoved?: boolean;
 }
 
 /**
- * Checks that `key` may do what needs `scope`, on `serverId` where one is named (lower case).
- * Throws 403 MISSING_SCOPE, then 403 MISSING_SERVER_ACCESS: unknown, another organization's, not in
- * the key's list, or removed. Returns the server.
+ * Checks that `key` has `scope`, and access to `serverId` (lower case) if one is given. Returns the
+ * server.
+ * @throws ApiError 403 MISSING_SCOPE; 403 MISSING_SERVER_ACCESS for a server that is unknown,
+ * removed, another organization's, or not in the key's list.
  */
 export function authorize(
   key: KeyEntry,

@@ -3,15 +3,12 @@ import { unsyncedShards, shardOf, walletKey } from "./redis/index.ts";
 import type { Logger } from "@kapi/runtime";
 
 /**
- * Available credits of an organization: 0 without a wallet, null where they are not known: Redis
- * does not answer, or has lost its wallets.
+ * Returns the available credits of an organization: 0 without a wallet; null if Redis does not
+ * answer, or has lost its wallets.
  */
 export type AvailableCredits = (organizationId: string) => Promise<number | null>;
 
-/**
- * Looks at wallets in Redis, for answers that no admission gave a number to (decisions, 1.6).
- * Changes no wallet.
- */
+/** Reads wallets in Redis, for answers of requests that were not admitted (decisions, 1.6). */
 export function createAvailableCredits(redis: RedisConnection, logger: Logger): AvailableCredits {
   return async (organizationId) => {
     try {
@@ -21,7 +18,7 @@ export function createAvailableCredits(redis: RedisConnection, logger: Logger): 
       // While the shard is unsynced, the wallet may be in the ledger alone.
       return (await unsyncedShards(redis, [shard])).length > 0 ? null : 0;
     } catch (error) {
-      logger.debug({ err: error }, "no wallet to show with an error answer");
+      logger.debug({ err: error }, "cannot read the wallet for the headers of an error answer");
       return null;
     }
   };

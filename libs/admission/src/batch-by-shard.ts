@@ -5,11 +5,11 @@ import type { Shard } from "./redis/index.ts";
 export interface BatchOptions<Request, Answer> {
   /** Carries out requests of one shard in one call of Redis: one answer per request, in order. */
   readonly call: (shard: Shard, requests: readonly Request[]) => Promise<readonly Answer[]>;
-  /** How much a request is; in records, at least 1. */
+  /** Size of a request, in records, at least 1. */
   readonly sizeOf: (request: Request) => number;
   /**
-   * The largest sum of sizes in one batch, so that none holds Redis for long. A larger request has
-   * a call of its own.
+   * Maximum sum of sizes in one batch, so that no call blocks Redis for long. A larger request gets
+   * a batch of its own.
    */
   readonly maxSize: number;
 }
@@ -20,11 +20,11 @@ interface Waiting<Request, Answer> {
 }
 
 /**
- * Returns a function that carries out one request. The requests of one shard in one turn of the
- * event loop are one batch, and one call: what they share (is the shard ready, the wallet) is read
- * and written once. One call per shard: another shard's node may be down. The calls of all shards
- * go out in one turn, so that they share a write. No batch waits for a call under way. A call that
- * fails rejects the requests of its batch.
+ * Returns a function that executes one request. Requests of one shard in one turn of the event loop
+ * share a call, which reads and writes shared keys (shard state, wallet) once. Each shard has its
+ * own call, because another shard's node may be down. The calls of all shards are sent in one turn,
+ * so that they share a write. No batch waits for an earlier call. A failed call rejects the
+ * requests of its batch.
  */
 export function batchByShard<Request, Answer>(
   options: BatchOptions<Request, Answer>,
@@ -59,7 +59,7 @@ export function batchByShard<Request, Answer>(
   };
 }
 
-/** In their order, each as large as it may be. */
+/** Divides requests into batches, in order, each as large as `maxSize` allows. */
 function batchesOf<Request, Answer>(
   members: readonly Waiting<Request, Answer>[],
   { sizeOf, maxSize }: BatchOptions<Request, Answer>,

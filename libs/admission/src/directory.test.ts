@@ -7,35 +7,35 @@ import { createDirectoryState, type DirectoryState } from "./directory.ts";
 
 const logger = createLogger({ service: "test", level: "silent" });
 
-function tell(state: DirectoryState, entry: DirectoryEntry): void {
-  state.take({ key: directoryKey(entry), value: Buffer.from(JSON.stringify(entry)) });
+function apply(state: DirectoryState, entry: DirectoryEntry): void {
+  state.apply({ key: directoryKey(entry), value: Buffer.from(JSON.stringify(entry)) });
 }
 
 test("of several records of a key the highest version wins, in whatever order they come", () => {
   const { entry } = keyEntry({ version: 1 });
   const state = createDirectoryState(logger);
-  tell(state, { ...entry, version: 3, status: "revoked" });
-  tell(state, entry);
-  tell(state, { ...entry, version: 2 });
+  apply(state, { ...entry, version: 3, status: "revoked" });
+  apply(state, entry);
+  apply(state, { ...entry, version: 2 });
   expect(state.directory.key(entry.keyId)).toMatchObject({ version: 3, status: "revoked" });
 });
 
 test("prices are those of the contracts until the operator sets others", () => {
   const state = createDirectoryState(logger);
   expect(state.directory.prices()).toEqual(DEFAULT_PRICES);
-  tell(state, pricesEntry({ prices: { ...DEFAULT_PRICES, read: 3 } }));
+  apply(state, pricesEntry({ prices: { ...DEFAULT_PRICES, read: 3 } }));
   expect(state.directory.prices().read).toBe(3);
 });
 
-test("who listens hears what comes into force, and nothing that is out of date", () => {
+test("listeners get entries that take effect, and no outdated ones", () => {
   const server = serverEntry({ version: 2 });
   const state = createDirectoryState(logger);
   const heard: DirectoryEntry[] = [];
   const end = state.directory.onChange((entry) => heard.push(entry));
-  tell(state, server);
-  tell(state, { ...server, version: 1 });
+  apply(state, server);
+  apply(state, { ...server, version: 1 });
   end();
-  tell(state, { ...server, version: 3 });
+  apply(state, { ...server, version: 3 });
   expect(heard).toEqual([server]);
   expect([...state.directory.servers()]).toMatchObject([{ version: 3 }]);
 });
@@ -46,22 +46,22 @@ test("of two records of one version, the one with the server's token wins: relea
   const state = createDirectoryState(logger);
   const heard: DirectoryEntry[] = [];
   state.directory.onChange((changed) => heard.push(changed));
-  for (const told of [bare, entry, bare, entry]) tell(state, told);
+  for (const record of [bare, entry, bare, entry]) apply(state, record);
   expect(state.directory.server(bare.serverId)).toEqual(entry);
   expect(heard).toEqual([bare, entry]);
-  // A later version without a token takes it away.
-  tell(state, { ...bare, version: 3 });
+  // A later version without a token removes the token.
+  apply(state, { ...bare, version: 3 });
   expect(state.directory.server(bare.serverId)).toEqual({ ...bare, version: 3 });
 });
 
-test("a record that cannot be understood refuses its entity rather than trust the older one", () => {
+test("an unreadable record removes its entity instead of keeping the older one", () => {
   const { entry } = keyEntry();
   const state = createDirectoryState(logger);
-  tell(state, entry);
-  state.take({ key: directoryKey(entry), value: Buffer.from("{") });
+  apply(state, entry);
+  state.apply({ key: directoryKey(entry), value: Buffer.from("{") });
   expect(state.directory.key(entry.keyId)).toBeUndefined();
   const server = serverEntry();
-  tell(state, server);
-  state.take({ key: directoryKey(server), value: Buffer.from(JSON.stringify({ ...server, status: "new" })) });
+  apply(state, server);
+  state.apply({ key: directoryKey(server), value: Buffer.from(JSON.stringify({ ...server, status: "new" })) });
   expect(state.directory.server(server.serverId)).toBeUndefined();
 });

@@ -11,7 +11,7 @@ import {
 import { type KafkaConnection, type LogReader, type Message, createLogReader } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";
 
-/** Longest wait for the end of the topic at the start; above it the process should not come up. */
+/** Maximum time to read the topic at the start. After it the start fails. */
 const CATCH_UP_DEADLINE_MS = 60_000;
 
 /** What {@link createDirectory} needs. */
@@ -19,7 +19,7 @@ export interface DirectoryOptions {
   readonly kafka: KafkaConnection;
   readonly logger: Logger;
   /**
-   * Called once if the topic can no longer be read: what is in memory would grow stale unnoticed.
+   * Called once if the topic can no longer be read, because the directory would become stale.
    */
   readonly fatal: (error: Error) => void;
 }
@@ -34,23 +34,21 @@ export interface Directory {
   /** The operator's prices, or the defaults of the contracts. */
   readonly prices: () => Prices;
   /**
-   * Calls `listener` with every entry that comes into force from now on; returns how to end that.
+   * Calls `listener` with every entry that takes effect from now on; returns a function that
+   * removes it.
    */
   readonly onChange: (listener: (entry: DirectoryEntry) => void) => () => void;
   /** Null, or why the directory may be stale; for health checks. */
   readonly check: () => string | null;
 }
 
-/**
- * Reads the directory; the value is there only once everything that the topic held at the start was
- * taken in.
- */
+/** Reads the directory. Resolves after all records that the topic had at the start are applied. */
 export async function createDirectory(options: DirectoryOptions): Promise<Started<Directory>> {
   const state = createDirectoryState(options.logger);
   const reader: Started<LogReader> = await createLogReader(options.kafka, {
     topic: TOPICS.organizationDirectory,
     from: "beginning",
-    onBatch: (_partition, messages) => messages.forEach(state.take),
+    onBatch: (_partition, messages) => messages.forEach(state.apply),
     logger: options.logger,
     fatal: options.fatal,
   });
@@ -63,15 +61,14 @@ export async function createDirectory(options: DirectoryOptions): Promise<Starte
   return { value: { ...state.directory, check: () => reader.value.check() }, stop: () => reader.stop() };
 }
 
-/** The memory behind a {@link Directory}, apart from where its records come from. */
+/** The state of a {@link Directory}, independent of Kafka. */
 export interface DirectoryState {
   readonly directory: Omit<Directory, "check">;
-  readonly take: (record: Pick<Message, "key" | "value">) => void;
+  readonly apply: (record: Pick<Message, "key" | "value">) => void;
 }
 
 /**
- * An empty directory. Of several records of an entity the highest version wins, in whatever order
- * they come.
+ * Creates an empty directory. The record with the highest version of an entity wins, in any order.
  */
 export function createDirectoryState(logger: Logger): DirectoryState {
   const keys = new Map<string, KeyEntry>();
@@ -79,7 +76,7 @@ export function createDirectoryState(logger: Logger): DirectoryState {
   const listeners = new Set<(entry: DirectoryEntry) => void>();
   let prices: PricesEntry | undefined;
 
-  const keep = (entry: DirectoryEntry): boolean => {
+  const store = (entry: DirectoryEntry): boolean => {
     const known =
       entry.kind === "key" ? keys.get(entry.keyId) : entry.kind === "server" ? servers.get(entry.serverId) : prices;
     if (known && !replaces(entry, known)) return false;
@@ -88,20 +85,22 @@ export function createDirectoryState(logger: Logger): DirectoryState {
     else prices = entry;
     return true;
   };
-  const take: DirectoryState["take"] = (record) => {
+  const apply: DirectoryState["apply"] = (record) => {
     const entry = entryFromWire(record.value);
     if (!entry || directoryKey(entry) !== record.key) {
-      // What cannot be understood may be a revocation: the entity is refused until a record that
-      // can be.
-      logger.error({ key: record.key }, "unreadable directory record: its entity is refused");
+      // An unreadable record may be a revocation: reject the entity until a readable record.
+      logger.error(
+        { key: record.key },
+        "unreadable directory record: its key or server is rejected until a readable record",
+      );
       keys.delete(record.key.slice("key/".length));
       servers.delete(record.key.slice("server/".length));
       return;
     }
-    if (keep(entry)) for (const listener of listeners) listener(entry);
+    if (store(entry)) for (const listener of listeners) listener(entry);
   };
   return {
-    take,
+    apply,
     directory: {
       key: (keyId) => keys.get(keyId),
       server: (serverId) => servers.get(serverId),
@@ -116,9 +115,8 @@ export function createDirectoryState(logger: Logger): DirectoryState {
 }
 
 /**
- * Whether `entry` comes into force in place of `known`, of the same entity. An organization service
- * of release 0.1.0 publishes a version without the server's token: of two records of one version
- * the one with the token wins.
+ * Whether `entry` replaces `known`, of the same entity. The organization service of release 0.1.0
+ * publishes servers without their token: of two records of one version the one with the token wins.
  */
 function replaces(entry: DirectoryEntry, known: DirectoryEntry): boolean {
   if (entry.version !== known.version) return entry.version > known.version;

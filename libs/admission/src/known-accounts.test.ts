@@ -18,7 +18,7 @@ function remembering(existing: Set<string>, maxEntries = 10) {
   return { accounts, loads };
 }
 
-test("an account that exists is asked for once; one that does not is asked for again each time", async () => {
+test("loads an existing account once, and a missing one each time", async () => {
   const { accounts, loads } = remembering(new Set(["1000"]));
   for (let time = 0; time < 3; time += 1) {
     expect(await accounts.find(SERVER, "1000")).toBe("id of 1000");
@@ -27,7 +27,7 @@ test("an account that exists is asked for once; one that does not is asked for a
   expect(loads.flat().map((name) => name.accountNumber)).toEqual(["1000", "2000", "2000", "2000"]);
 });
 
-test("misses that come together are asked for together", async () => {
+test("concurrent misses share one load", async () => {
   const { accounts, loads } = remembering(new Set(["1000", "2000"]));
   expect(await Promise.all(["1000", "2000", "3000"].map((number) => accounts.find(SERVER, number)))).toEqual([
     "id of 1000",
@@ -37,7 +37,7 @@ test("misses that come together are asked for together", async () => {
   expect(loads).toHaveLength(1);
 });
 
-test("the memory keeps to its limit, and forgets what it is told to", async () => {
+test("the cache keeps to its limit, and forgets an account on request", async () => {
   const { accounts, loads } = remembering(new Set(["1000", "2000", "3000"]), 2);
   for (const number of ["1000", "2000", "3000"]) await accounts.find(SERVER, number);
   accounts.forget(SERVER, "3000");
@@ -45,7 +45,7 @@ test("the memory keeps to its limit, and forgets what it is told to", async () =
   expect(loads.flat().map((name) => name.accountNumber)).toEqual(["1000", "2000", "3000", "1000", "3000"]);
 });
 
-test("an answer from before a deletion is not remembered after it", async () => {
+test("an answer from before a deletion is not cached after it", async () => {
   const existing = new Set(["1000"]);
   const { accounts } = remembering(existing);
   const before = accounts.find(SERVER, "1000");
@@ -55,7 +55,7 @@ test("an answer from before a deletion is not remembered after it", async () => 
   expect(await accounts.find(SERVER, "1000")).toBeNull();
 });
 
-test("an answer that is not lasting is given and asked for again", async () => {
+test("an answer that is not lasting is returned and loaded again", async () => {
   let loads = 0;
   const accounts = createKnownAccounts({
     maxEntries: 10,

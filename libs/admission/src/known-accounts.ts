@@ -12,30 +12,29 @@ export interface AccountName {
 }
 
 export interface KnownAccountsOptions<A> {
-  /** Asks the account service; one answer per account, in order: null for no such account. */
+  /** Loads accounts from the account service: one answer per account, in order; null if unknown. */
   readonly load: (accounts: readonly AccountName[]) => Promise<readonly (A | null)[]>;
-  /** Whether an answer is remembered; by default every one. */
+  /** Whether an answer is cached; by default every one. */
   readonly isLasting?: (account: A) => boolean;
-  /** Most accounts remembered; the one asked for longest ago gives way. */
+  /** Maximum number of cached accounts; the least recently used one is evicted. */
   readonly maxEntries: number;
 }
 
 /**
- * Which accounts exist, with what is loaded of each (`A`), which never changes. Only existence is
- * remembered, never absence: an account may be created at any moment. One that is deleted has to be
- * forgotten by who hears of it (architecture, 3.4).
+ * A cache of existing accounts, with the loaded value (`A`) of each, which never changes. Absence
+ * is not cached: an account may be created at any moment. Code that learns of a deletion must call
+ * `forget` (architecture, 3.4).
  */
 export interface KnownAccounts<A> {
-  /** Null where there is no such account. */
+  /** Null for an unknown account. */
   readonly find: (serverId: string, accountNumber: string) => Promise<A | null>;
   /**
-   * Makes the memory forget an account, after its deletion; an answer that is under way is not
-   * remembered either.
+   * Removes an account after its deletion. Answers that are being loaded are not cached either.
    */
   readonly forget: (serverId: string, accountNumber: string) => void;
 }
 
-/** Makes an empty memory; misses that come together share one `load`. */
+/** Creates an empty cache. Concurrent misses share one `load`. */
 export function createKnownAccounts<A extends object | string | true>(
   options: KnownAccountsOptions<A>,
 ): KnownAccounts<A> {
@@ -54,8 +53,7 @@ export function createKnownAccounts<A extends object | string | true>(
       if (remembered !== undefined) return remembered;
       const forgottenBefore = forgotten;
       const found = await load({ serverId, accountNumber });
-      // The answer may be older than a deletion that was heard of meanwhile; one that is not
-      // remembered is asked for again.
+      // The answer may be older than a deletion that was reported meanwhile, so it is not cached.
       if (found !== null && forgotten === forgottenBefore && isLasting(found)) known.set(key, found);
       return found;
     },

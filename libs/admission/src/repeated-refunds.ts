@@ -3,21 +3,19 @@ import { counter, type Logger, type Started } from "@kapi/runtime";
 
 import type { Admission, RefundRequest } from "./admission.ts";
 
-/** Pause between two tries. */
+/** Pause between two attempts. */
 const RETRY_PAUSE_MS = 1_000;
-/**
- * How long after its charge a refund is tried: Redis remembers what it charged for 120 s, and gives
- * nothing back after that.
- */
+/** How long after its charge a refund is retried. Redis remembers a charge for 120 s. */
 const GIVE_UP_AFTER_MS = 110_000;
 /**
- * How long the refunds that wait are tried at a stop. It is a part of the time that requests under
- * way have then.
+ * Maximum time for the last attempts at a stop, a part of the time that open requests have then.
  */
 const STOP_TRY_MS = 2_000;
-/** Refunds that wait, about 500 bytes each. One more is given up, and logged. */
+/**
+ * Maximum number of waiting refunds, about 500 bytes each. Further ones are given up and logged.
+ */
 const MAX_WAITING = 10_000;
-/** Refunds that are tried at the same time. */
+/** Maximum number of concurrent refunds. */
 const MAX_AT_ONCE = 200;
 
 const givenUp = counter(
@@ -26,23 +24,25 @@ const givenUp = counter(
   "{refund}",
 );
 
-/** Refunds that Redis did not take at once. */
+/** Retries refunds that Redis did not accept. */
 export interface RepeatedRefunds {
-  /** Tries again until Redis takes it; it is carried out once, whatever the tries before did. */
+  /**
+   * Retries the refund until Redis accepts it. It is applied once, whatever earlier attempts did.
+   */
   add(request: RefundRequest): void;
 }
 
 /**
- * Starts trying, once a second; the last try is at the stop. A refund that cannot be made while
- * Redis remembers its charge is counted, and logged with its charge id. Charge ids are UUIDv7,
- * whose time is that of the request.
+ * Starts retrying refunds once a second; the last attempt is at the stop. A refund that fails until
+ * Redis forgets its charge is counted, and logged with its charge id. Charge ids are UUIDv7, whose
+ * time is that of the request.
  */
-export function startRepeatedRefunds(needs: {
+export function startRepeatedRefunds(dependencies: {
   readonly admission: Pick<Admission, "refund">;
   readonly clock: Clock;
   readonly logger: Logger;
 }): Started<RepeatedRefunds> {
-  const { admission, clock, logger } = needs;
+  const { admission, clock, logger } = dependencies;
   let isStopping = false;
   let tryUntilMs = Number.POSITIVE_INFINITY;
   let waiting: RefundRequest[] = [];
@@ -84,7 +84,7 @@ export function startRepeatedRefunds(needs: {
       tryUntilMs = clock.nowMs() + STOP_TRY_MS;
       isStopping = true;
       await rounds.stop();
-      // What a round that was under way at the stop left, and what came in meanwhile.
+      // Refunds that the last round left, and new ones.
       await round();
     },
   };

@@ -77,14 +77,14 @@ function deposit(key: KeyEntry, message: AnyCommandMessage): AdmissionRequest {
   return read(key, { mode: "reserve", operation: "depositAccountFunds", records });
 }
 
-test("a key is known from the moment the directory tells of it", async () => {
+test("a key is known once the directory topic has it", async () => {
   const { entry, managementKey } = keyEntry();
   await producer.send(TOPICS.organizationDirectory, { key: directoryKey(entry), value: JSON.stringify(entry) });
   await eventually(() => directory.key(entry.keyId) !== undefined);
   expect(authenticate(directory, systemClock, `Management ${managementKey}`)).toEqual(entry);
 });
 
-test("an admitted read tells what it cost, what is left, and the wallet as the interface has it", async () => {
+test("an admitted read returns its cost, the remaining credits, and the wallet of the interface", async () => {
   const key = await keyWith(12);
   const admitted = await admission.admit(read(key, { price: 2 }));
   expect(admitted).toMatchObject({ charged: 2, remaining: 10, records: [] });
@@ -98,7 +98,7 @@ test("an admitted read tells what it cost, what is left, and the wallet as the i
   });
 });
 
-test("each refusal is the interface's error, and costs nothing", async () => {
+test("each rejection is the interface's error, and costs nothing", async () => {
   const poor = await keyWith(0);
   await expect(admission.admit(read(poor))).rejects.toMatchObject({ status: 402, message: "Insufficient API credits" });
   const without = await keyWith(null);
@@ -163,7 +163,7 @@ test("the message of a record is its own organization's alone, also where anothe
   expect(await admission.recordedMessage(key.organizationId, message.commandId)).toEqual(message);
 });
 
-test("with Redis away, or another one in its place, the answer is 500 with Retry-After, soon, and later all is well", async () => {
+test("without Redis, or with an empty one, the answer is 500 with Retry-After, until the shard is synced", async () => {
   const key = await keyWith(10);
   await admission.admit(read(key));
   const unavailable = { status: 500, code: "DEPENDENCY_UNAVAILABLE", headers: { "retry-after": "1" } };

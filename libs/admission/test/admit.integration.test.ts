@@ -41,7 +41,7 @@ test("a reservation repeated with the same charge id reserves once and keeps its
   expect(first).toMatchObject({ charged: 5, wallet: { available: 95, reserved: 5 }, records: [{ kind: "created" }] });
 });
 
-test("a price that is not there is refused, and the wallet never falls below zero", async () => {
+test("a price above the available credits is rejected, and the wallet never falls below zero", async () => {
   const organizationId = await organizationWith(redis, 10);
   const calls = Array.from({ length: 50 }, (_, at) =>
     at % 2 ? request(organizationId, { price: 3 }) : reserve(organizationId, [record({ credits: 3 })]),
@@ -52,13 +52,13 @@ test("a price that is not there is refused, and the wallet never falls below zer
   expect((await walletOf(redis, organizationId)).available).toBe(1);
 });
 
-test("an organization without a wallet is told apart from one without credits", async () => {
+test("an organization without a wallet differs from one without credits", async () => {
   const organizationId = await organizationWith(redis, 1);
   await dropWallet(redis, organizationId);
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "no_wallet" });
 });
 
-test("a revoked key is refused at once and costs nothing", async () => {
+test("a revoked key is rejected at once and costs nothing", async () => {
   const organizationId = await organizationWith(redis, 5);
   const keyId = randomUUID();
   await revokeKey(redis, organizationId, keyId);
@@ -66,7 +66,7 @@ test("a revoked key is refused at once and costs nothing", async () => {
   expect((await walletOf(redis, organizationId)).available).toBe(5);
 });
 
-test("over the rate limit nothing is billed, and the answer says when to come again", async () => {
+test("above the rate limit nothing is billed, and the reply has the time to wait", async () => {
   const organizationId = await organizationWith(redis, 100);
   const rateLimit = { perSecond: 0.5, burst: 3 };
   const keyId = randomUUID();
@@ -107,7 +107,7 @@ test("at the stream's limit the shard answers as unsynced rather than lose an en
   expect(await admit(redis, request(organizationId), settings)).toEqual({ kind: "unsynced" });
   expect(await entries()).toBe(2);
   expect((await walletOf(redis, organizationId)).available).toBe(98);
-  // The ledger takes what is there; then there is room again.
+  // The ledger consumes the entries; then there is room again.
   await redis.commands.xtrim(`{b${String(shardOf(organizationId)).padStart(2, "0")}}:usage`, "MAXLEN", 0);
   expect(await admit(redis, request(organizationId), settings)).toMatchObject({ kind: "admitted" });
 });

@@ -1,4 +1,4 @@
-/** Who answers a command that has a record: exactly one request, and its passwords too. */
+/** Exactly one request answers a command that has a record, and returns its passwords. */
 import { delay } from "@kapi/kernel";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -143,7 +143,7 @@ test("a duplicate stays a duplicate, however late its first request, answered 50
   const wanted = record();
   const first = reserve(organizationId, [wanted]);
   await admit(redis, first);
-  // It is marked, and the reply is lost: the caller is answered 500, and comes again.
+  // It is marked, and the reply is lost: the caller gets 500, and retries.
   expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId)).toBe(true);
   const duplicate = { records: [{ kind: "duplicate", message: wanted.message }] };
   expect(await admit(redis, reserve(organizationId, [wanted]))).toMatchObject(duplicate);

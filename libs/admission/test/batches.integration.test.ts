@@ -73,7 +73,7 @@ const drafts = fc.array(draft, { minLength: 1, maxLength: MAX_REQUESTS, size: "m
 const recordOpenMs = fc.constantFrom(ADMISSION_SETTINGS.recordOpenMs, 0);
 
 /** Two organizations of one shard, with keys of which one is revoked and one limited. */
-class World {
+class TestOrganizations {
   readonly #organizations: readonly string[];
   readonly #keys = ["a", "b", "limited", "revoked"].map((name) => `${name}-${randomUUID()}`);
   readonly #charges = Array.from({ length: MAX_REQUESTS }, () => randomUUID());
@@ -116,7 +116,7 @@ class World {
     return records.length === 0 ? request(organizationId, changes) : reserve(organizationId, records, changes);
   }
 
-  /** What is left behind, without what names this world or its time. */
+  /** The resulting state, without ids and times. */
   async state(): Promise<unknown> {
     return Promise.all(
       this.#organizations.map(async (organizationId) => {
@@ -130,8 +130,8 @@ class World {
   }
 }
 
-/** A reply without what names its world or its time. */
-function told(reply: AdmitReply | undefined): unknown {
+/** A reply without ids and times. */
+function comparable(reply: AdmitReply | undefined): unknown {
   if (reply?.kind === "limited") return reply.kind;
   if (reply?.kind !== "admitted") return reply;
   const { available, reserved, consumed, purchased } = reply.wallet;
@@ -145,12 +145,15 @@ test("requests in one call are answered, charged and recorded as if each had com
     fc.asyncProperty(drafts, recordOpenMs, async (wanted, openMs) => {
       const settings = { ...ADMISSION_SETTINGS, recordOpenMs: openMs };
       const organizations = await ofOneShard(4);
-      const [batched, alone] = [new World(organizations.slice(0, 2)), new World(organizations.slice(2))];
+      const [batched, alone] = [
+        new TestOrganizations(organizations.slice(0, 2)),
+        new TestOrganizations(organizations.slice(2)),
+      ];
       await Promise.all([batched.revoke(), alone.revoke()]);
       const replies = await admitAll(redis, shardOf(organizations[0] ?? ""), batched.requestsOf(wanted), settings);
       for (const [index, one] of alone.requestsOf(wanted).entries()) {
         const reply = await admit(redis, one, settings);
-        expect(told(replies[index])).toEqual(told(reply));
+        expect(comparable(replies[index])).toEqual(comparable(reply));
         if (reply.kind !== "admitted") kinds.add(reply.kind);
         else for (const outcome of reply.records) kinds.add(outcome.kind);
       }

@@ -164,7 +164,7 @@ describe("a cluster", () => {
     await eventually(async () => expect(await unsyncedShards(redis, shards)).toEqual(shards));
     await syncShard(redis, shard, EPOCH + 1, [walletWith(organizationId, 50)]);
     expect(await admit(redis, request(organizationId))).toMatchObject({ wallet: { available: 49 } });
-    // The replica that took over is away before the old master has heard anything of it.
+    // The promoted replica stops before the old master learns of it.
     await pause(cluster.replica);
     await resume(master);
     await eventually(async () => expect(await master.ask("INFO replication")).toContain("role:slave"));

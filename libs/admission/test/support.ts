@@ -102,7 +102,7 @@ export async function organizationWith(
   return organizationId;
 }
 
-/** A read of price 1, unless told otherwise. */
+/** A read of price 1 by default. */
 export function request(organizationId: string, changes: Partial<AdmitRequest> = {}): AdmitRequest {
   return {
     keyId: "aaaaaaaaaaaaaaaa",
@@ -119,7 +119,7 @@ export function request(organizationId: string, changes: Partial<AdmitRequest> =
   };
 }
 
-/** A record of 5 credits on a new command, unless told otherwise. */
+/** A record of 5 credits on a new command by default. */
 export function record(changes: Partial<NewRecord> = {}): NewRecord {
   const commandId = changes.commandId ?? randomUUID();
   return {
@@ -170,7 +170,7 @@ export async function answer(
   return (await markCompleted(redis, shardOf(organizationId), [{ commandIds, recordToken }], settings))[0];
 }
 
-/** Stands for the 5 s, so that tests need not wait for them. */
+/** Replaces the 5 s, so that tests do not wait for them. */
 export const QUICK: AdmissionSettings = { ...ADMISSION_SETTINGS, recordOpenMs: 150 };
 const POLL_MS = 10;
 export const DEADLINE_MS = 5_000;

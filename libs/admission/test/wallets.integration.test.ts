@@ -75,7 +75,7 @@ function isSound(wallet: WalletState): boolean {
   return available + reserved + consumed === purchased && Math.min(available, reserved, consumed) >= 0;
 }
 
-class World {
+class WalletModel {
   readonly wallets: WalletState[] = [];
   readonly settled = new Map<string, "consume" | "release">();
   bought = START_CREDITS;
@@ -86,7 +86,7 @@ class World {
     this.organizationId = organizationId;
   }
 
-  async take(step: Step): Promise<void> {
+  async run(step: Step): Promise<void> {
     const { organizationId } = this;
     switch (step.do) {
       case "read":
@@ -136,26 +136,26 @@ class World {
 }
 
 /** The wallet that the ledger would derive from what was written. */
-function derived(world: World, entries: readonly UsageEntry[]): Record<string, number> {
+function derived(model: WalletModel, entries: readonly UsageEntry[]): Record<string, number> {
   const sum = (kind: string): number =>
     entries.filter((entry) => entry.kind === kind).reduce((total, entry) => total + entry.credits, 0);
   const settledAs = (action: string): number =>
     entries
-      .filter((entry) => entry.kind === "reserve" && world.settled.get(entry.chargeId) === action)
+      .filter((entry) => entry.kind === "reserve" && model.settled.get(entry.chargeId) === action)
       .reduce((total, entry) => total + entry.credits, 0);
   const consumed = sum("consume") - sum("refund") + settledAs("consume");
   const reserved = sum("reserve") - settledAs("consume") - settledAs("release");
-  return { purchased: world.bought, consumed, reserved, available: world.bought - consumed - reserved };
+  return { purchased: model.bought, consumed, reserved, available: model.bought - consumed - reserved };
 }
 
 test("under any calls at once, purchased = available + reserved + consumed, none below zero, and the entries tell the same", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(steps, { minLength: 1, maxLength: 60 }), async (sequence) => {
-      const world = new World(await organizationWith(redis, START_CREDITS));
-      await Promise.all(sequence.map((step) => world.take(step)));
-      const wallet = await walletOf(redis, world.organizationId);
-      expect([...world.wallets, wallet].filter((seen) => !isSound(seen))).toEqual([]);
-      expect(wallet).toMatchObject(derived(world, await usageOf(redis, world.organizationId)));
+      const model = new WalletModel(await organizationWith(redis, START_CREDITS));
+      await Promise.all(sequence.map((step) => model.run(step)));
+      const wallet = await walletOf(redis, model.organizationId);
+      expect([...model.wallets, wallet].filter((seen) => !isSound(seen))).toEqual([]);
+      expect(wallet).toMatchObject(derived(model, await usageOf(redis, model.organizationId)));
     }),
     { numRuns: 60 },
   );
@@ -355,7 +355,7 @@ function sameShard(shard: Shard, count: number): string[] {
   return found;
 }
 
-test("a wallet is read and its threshold set without a charge; nothing is told of it while its shard is unsynced", async () => {
+test("a wallet is read and its threshold set without a charge; neither works while its shard is unsynced", async () => {
   // A test before this one may have left a shard unsynced, under a later epoch.
   await everywhere("FLUSHALL");
   await syncAll(redis);

@@ -59,8 +59,8 @@ export class Partitions {
   }
 
   /**
-   * When the oldest command in memory was accepted, in milliseconds since the epoch; null if there
-   * is none.
+   * When the oldest command in memory was accepted, in milliseconds since the epoch; null without
+   * commands.
    */
   oldestMs(): number | null {
     let oldest: Entry | null = null;

@@ -36,7 +36,9 @@ export interface SchedulerOptions {
    */
   readonly run: (serverId: string, mode: BatchMode, batch: readonly Entry[]) => Promise<ServerAnswer>;
   readonly onBreaker: (serverId: string, open: boolean) => void;
-  /** Maximum number of commands in one batch. Default and upper limit: {@link MAX_BATCH_COMMANDS}. */
+  /**
+   * Maximum number of commands in one batch. Default and upper limit: {@link MAX_BATCH_COMMANDS}.
+   */
   readonly maxBatchCommands?: number;
 }
 

@@ -63,7 +63,8 @@ export const OPEN_SERVERS: Statement<{ server_id: string }> = statement(
 );
 
 /**
- * Returns the open commands of $1. Locks nothing: `WRITE_UNIT` detects a changed row by its version.
+ * Returns the open commands of $1. Locks nothing: `WRITE_UNIT` detects a changed row by its
+ * version.
  */
 export const READ_OPEN: Statement<OpenState> = statement(
   "commands_read_open",

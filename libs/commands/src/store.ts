@@ -36,14 +36,17 @@ export interface CommandStore {
   /**
    * Runs `work` in one transaction, and again after a transient error (deadlock, lost connection, a
    * command changed by another transaction). So `work` must tolerate that an earlier run was
-   * committed and its reply lost. Resolves after the commit; publishing continues in the background.
+   * committed and its reply lost. Resolves after the commit; publishing continues in the
+   * background.
    */
   transact<T>(work: (transaction: Unit) => Promise<T>): Promise<T>;
   /** For the worker that runs the commands of this store. */
   attach(worker: AttachedWorker): void;
 }
 
-/** Starts the outbox of the service's schema. `stop` waits for messages that are being published. */
+/**
+ * Starts the outbox of the service's schema. `stop` waits for messages that are being published.
+ */
 export function createCommandStore(options: CommandStoreOptions): Started<CommandStore> {
   const { database, worker, producer, clock, logger } = options;
   const outbox = startOutbox({ service: worker, database, rows: ROW_PER_TRANSACTION, producer, logger });

@@ -32,11 +32,14 @@ const REFUSE_REQUEUE = statement<never>(
    begin raise exception 'the database is starting up' using errcode = '57P03'; end $$`,
 );
 const ADD_REQUEUE_TRIGGER = statement<never>(
-  "test_add_refusal",
+  "test_add_requeue_trigger",
   `create trigger refuse_requeue before update on command_inbox for each row
    when (new.status = 'queued' and old.status = 'leased') execute function refuse_requeue()`,
 );
-const DROP_REQUEUE_TRIGGER = statement<never>("test_drop_refusal", "drop trigger refuse_requeue on command_inbox");
+const DROP_REQUEUE_TRIGGER = statement<never>(
+  "test_drop_requeue_trigger",
+  "drop trigger refuse_requeue on command_inbox",
+);
 
 describe("commands", () => {
   let harness: Harness;

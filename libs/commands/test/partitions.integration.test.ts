@@ -19,10 +19,10 @@ const INSERT = statement<never>(
 );
 
 const TOKEN = statement<{ token: number }>(
-  "test_fence_token",
+  "test_fencing_token",
   "select token from partition_lease where topic = $1 and partition = $2",
 );
-const EXPIRE = statement<never>("test_expire_fences", "update partition_lease set expires_at = now() where topic = $1");
+const EXPIRE = statement<never>("test_expire_leases", "update partition_lease set expires_at = now() where topic = $1");
 
 let harness: Harness;
 beforeAll(async () => {

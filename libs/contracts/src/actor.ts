@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What can cause a change: a management key, a person in the console, kapi itself. */
+/** What can cause a change: a management key, a user of the console, kapi itself. */
 export const ACTOR_TYPES = ["key", "user", "system"] as const;
 const MAX_ACTOR_ID_CHARACTERS = 64;
 /** An IPv6 address has 45 at most. */
@@ -9,24 +9,24 @@ const MAX_ADDRESS_CHARACTERS = 64;
 /** Who caused a command, a billed request or a transaction (decisions, 3.3). */
 export const Actor = z.object({
   type: z.enum(ACTOR_TYPES),
-  /** Of a key its key id, of a person the user id. */
+  /** The key id of a key, or the id of a user. */
   id: z.string().min(1).max(MAX_ACTOR_ID_CHARACTERS),
 });
 export type Actor = z.infer<typeof Actor>;
 
 /**
- * The field `createdBy`. Null or absent: nobody asked for it through kapi, or an earlier release
- * recorded it.
+ * The field `createdBy`. Null or absent if nobody requested it through kapi, or if an earlier
+ * release recorded it.
  */
 export const CreatedBy = Actor.nullable().optional();
 
 /**
- * The same in messages between services. What cannot be read, such as the actor of a later release,
- * is left out: it must never stop the message.
+ * The field `createdBy` in messages between services. An unreadable actor, such as one of a later
+ * release, is left out: it must never invalidate the message.
  */
 export const MessageCreatedBy = CreatedBy.catch(undefined);
 
-/** An actor as tables keep it: `<type>/<id>`. */
+/** An actor as text for tables: `<type>/<id>`. */
 export function actorToText(actor: Actor | null | undefined): string | null {
   return actor === null || actor === undefined ? null : `${actor.type}/${actor.id}`;
 }
@@ -40,7 +40,7 @@ export function actorFromText(text: string | null): Actor | null {
 }
 
 /**
- * The network address that a request came from, in messages of what the audit log records. Absent
- * or null: not known, not readable, or of no interest. It must never stop the message.
+ * The network address of a request, in messages for the audit log. Absent or null if it is unknown,
+ * unreadable or irrelevant. It must never invalidate the message.
  */
 export const CallerAddress = z.string().max(MAX_ADDRESS_CHARACTERS).nullable().optional().catch(null);

@@ -1,7 +1,7 @@
 /**
- * The document of the live stream: AsyncAPI 3.0, made of the schemas that its messages are checked
- * with, so that it cannot say anything else than they do. The checked-in copy is
- * `docs/reference/asyncapi.json`; for people there is `docs/live-metrics.md`.
+ * The AsyncAPI 3.0 document of the live stream. It is generated from the schemas that validate its
+ * messages. The checked-in copy is `docs/reference/asyncapi.json`; the page for people is
+ * `docs/live-metrics.md`.
  */
 import { HANDSHAKE_HEADERS, handshakeAnswers } from "./asyncapi/handshake.ts";
 import { LIVE_LIMITS } from "./asyncapi/limits.ts";
@@ -21,7 +21,7 @@ const CHANNEL = "liveMetrics";
 /** Version of the WebSocket binding, by AsyncAPI's own list. */
 const BINDING_VERSION = "0.1.0";
 
-/** An AsyncAPI 3.0 document; what is looked into is typed, the rest is JSON. */
+/** An AsyncAPI 3.0 document. Only fields that code reads are typed. */
 export interface AsyncApiDocument {
   readonly asyncapi: string;
   readonly channels: Readonly<Record<string, JsonSchema>>;
@@ -34,7 +34,7 @@ export interface AsyncApiDocument {
 
 const messages = Object.entries<LiveMessage>(LIVE_MESSAGES);
 
-/** Makes the document. Pure: always the same. */
+/** Returns the document, which is always the same. */
 export function asyncApiDocument(): AsyncApiDocument {
   return {
     asyncapi: "3.0.0",
@@ -118,7 +118,7 @@ function payloadSchema(message: LiveMessage): JsonSchema {
   return isText(message) ? { type: "string", const: message.name } : messageSchema(message.schema, message.from);
 }
 
-/** Whether the message is a bare text and no JSON. */
+/** Whether the message is plain text instead of JSON. */
 function isText({ schema }: LiveMessage): boolean {
   return schema.type === "literal";
 }

@@ -10,19 +10,19 @@ import { DateTime } from "./values.ts";
 export const COMMAND_DEADLINE_MS = 15 * 60_000;
 export const EXPORT_DEADLINE_MS = 60 * 60_000;
 
-/** What kapi says of one command; the table {@link COMMANDS} has a row for each. */
+/** The contract of one command: a row of the table {@link COMMANDS}. */
 export interface CommandContract {
   /** Where the command is published. One worker reads it: account, finance or export. */
   readonly topic: TopicContract;
   /** Time from acceptance to expiry, in milliseconds. */
   readonly deadlineMs: number;
   /**
-   * The request's body without `requestId` and passwords: what the API shows, and what the worker
-   * reads.
+   * The request's body without `requestId` and passwords. The API shows it, and the worker reads
+   * it.
    */
   readonly payload: z.ZodType<Record<string, unknown>>;
   /**
-   * The member of the payload that is money, in units of currency; null where no money is moved.
+   * The field of the payload with the money, in units of currency; null for a command without.
    */
   readonly money: "amount" | "initialBalance" | null;
   /**

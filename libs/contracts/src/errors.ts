@@ -2,7 +2,7 @@ import { z } from "zod";
 
 /**
  * The closed catalogue of public errors: code (header `X-Error-Code`) → status and text
- * (interface, "Errors"; decisions, 1.2). A text with `<…>` is completed where the error is raised.
+ * (interface, "Errors"; decisions, 1.2). Code that raises an error fills in `<…>`.
  */
 export const ERRORS = {
   VALIDATION_FAILED: { status: 400, text: "Invalid request" },
@@ -39,7 +39,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** One violation of a schema: the path of the field, the kind, and a sentence. */
+/** One violation of a schema: the path of the field, a code, and a message. */
 export const Issue = z
   .object({ path: z.array(z.union([z.string(), z.number()])).readonly(), code: z.string(), message: z.string() })
   .readonly();

@@ -1,7 +1,6 @@
 /**
- * The document of the API: OpenAPI 3.1, made of the operation table and the schemas that check
- * requests and shape answers, so that it cannot say anything else than they do. It is the same for
- * every process; the checked-in copy is `docs/reference/openapi.json`.
+ * The OpenAPI 3.1 document of the API. It is generated from the operation table and the schemas
+ * that validate requests and answers. The checked-in copy is `docs/reference/openapi.json`.
  */
 import { z } from "zod";
 
@@ -27,20 +26,20 @@ export { SAMPLE_BASE_URL } from "./openapi/code-samples.ts";
 const SECURITY_SCHEME = "managementKey";
 const TOO_MANY_REQUESTS = 429;
 const ALL_SERVERS_TEXT =
-  "This operation concerns all servers of your organization: a key that is limited to some servers is answered 403.";
+  "This operation concerns all servers of your organization: a key that is limited to some servers gets 403.";
 /** Operations whose envelope always shows the new password (interface, "Command envelope"). */
 const PASSWORD_RESETS: ReadonlySet<OperationId> = new Set(["resetTradingPassword", "resetInvestorPassword"]);
 
-/** An OpenAPI 3.1 document; what is looked into is typed, the rest is JSON. */
+/** An OpenAPI 3.1 document. Only fields that code reads are typed. */
 export interface OpenApiDocument {
   readonly openapi: string;
   readonly paths: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>;
-  /** What receivers are sent, by its kind. */
+  /** Requests to receivers, by kind of event. */
   readonly webhooks: Readonly<Record<string, JsonSchema>>;
   readonly [field: string]: unknown;
 }
 
-/** Makes the document. Pure: always the same. */
+/** Returns the document, which is always the same. */
 export function openApiDocument(): OpenApiDocument {
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const [id, operation] of Object.entries(OPERATIONS) as [OperationId, OperationContract][]) {
@@ -97,7 +96,7 @@ function titleOf(id: OperationId): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** A query that shows what the operation is for. */
+/** An example query of the operation. */
 function queryOfSample(id: OperationId): string {
   if (id === "getCommand") return "?wait=20";
   if (id === "listAccountPositions") return "?status=open&limit=1";
@@ -127,7 +126,7 @@ function responses(id: OperationId, operation: OperationContract, example: unkno
   return Object.fromEntries(described);
 }
 
-/** How the outcome is asked for. */
+/** The operation that returns the outcome. */
 const COMMAND_LINK = {
   command: { operationId: "getCommand", parameters: { commandId: "$response.body#/command/id" } },
 };
@@ -197,7 +196,7 @@ function sharedParameters(): JsonSchema {
       name: "Idempotency-Key",
       in: "header",
       required: true,
-      description: "One for each change, used again only to retry it.",
+      description: "One key per change. Repeat it only to retry the same request.",
       schema: parameterSchema(IdempotencyKey),
       example: EXAMPLE_PARAMETERS.idempotencyKey,
     },
@@ -230,7 +229,7 @@ function queryParameters({ query }: OperationContract): JsonSchema[] {
 
 function queryParameter(name: string, field: z.ZodType): JsonSchema {
   const schema = parameterSchema(field);
-  // Lists stand in one parameter, with commas.
+  // Lists are one parameter, separated by commas.
   const form = schema["type"] === "array" ? { style: "form", explode: false } : {};
   return { name, in: "query", required: false, description: QUERY_TEXTS[name], ...form, schema };
 }

@@ -40,13 +40,13 @@ export interface OperationContract {
   readonly idempotencyKey: boolean;
   readonly price: PriceClass;
   readonly success: readonly number[];
-  /** Besides them 429 (decisions, 7.5). */
+  /** In addition to 429 (decisions, 7.5). */
   readonly errors: readonly number[];
   /** Whether the path names a server, so that access to it is checked. */
   readonly server: boolean;
   /**
-   * Whether it concerns all servers of the organization at once: refused to a key that is limited
-   * to some.
+   * Whether it concerns all servers of the organization. A key that is limited to some servers gets
+   * 403.
    */
   readonly allServers?: true;
   /** Heading in the reference. */

@@ -27,8 +27,8 @@ export const Minor = z.int();
 const STORABLE = /^(?!0000)\d{4}-/;
 
 /**
- * A moment that a caller gives, with any offset; kept in UTC with milliseconds. What is none is
- * compared with nothing.
+ * A time from a caller, with any offset, converted to UTC with milliseconds. Unparsable dates skip
+ * comparisons with other fields.
  */
 export const DateTime = z.iso
   .datetime({ offset: true, abort: true })

@@ -43,7 +43,7 @@ const CHANGE = {
 
 const WITHOUT_404 = [400, 401, 402, 403, 500] as const;
 const WITH_404 = [400, 401, 402, 403, 404, 500] as const;
-/** An endpoint id that is none is 404, as a command's is. */
+/** Malformed ids of endpoints return 404, like those of commands. */
 const WITHOUT_400 = [401, 402, 403, 404, 500] as const;
 
 export const WEBHOOK_OPERATIONS = {
@@ -131,7 +131,7 @@ export const WEBHOOK_OPERATIONS = {
     ...READ,
     path: "/api/v1/management/events",
     errors: WITHOUT_404,
-    summary: "The feed of all events, oldest first: for a receiver that was away",
+    summary: "The feed of all events, oldest first: for a receiver that was unavailable",
     query: ListEventsQuery,
     answer: EventsAnswer,
   },

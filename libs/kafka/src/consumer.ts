@@ -33,13 +33,13 @@ import { fetchBytesOf } from "./topics.ts";
 import { handleTraced } from "./traces.ts";
 
 const REBALANCE_TIMEOUT_MS = 30_000;
-/** Each fetch costs broker and process the same whether it finds something or not; the end of a consumer waits for one. */
+/** Maximum time that the broker holds an empty fetch. The stop of a consumer waits for it. */
 const MAX_WAIT_MS = 250;
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_CONCURRENT_PARTITIONS = 4;
 /**
- * Ten minutes. A consumer that gave up earlier would come back as a new member, and the group would wait for the old one
- * until its session ends. The liveness check tells about it long before.
+ * Ten minutes. A consumer that gave up earlier would rejoin as a new member, and the group would wait
+ * for the old member until its session ends. The liveness check fails long before.
  */
 const RETRIES = 1_200;
 /** Less than a process gives each of its components. */
@@ -55,8 +55,8 @@ const MEMBERSHIP_CHECK_MS = 1_000;
 const { PartitionAssigners } = kafkajs;
 
 /**
- * Joins the group and reads its topics from their beginning, or from what the group committed. Resolves after the first
- * join. `stop` lets running batches end and leaves the group, within a deadline.
+ * Joins the group and reads its topics from their beginning, or from the committed offsets. Resolves
+ * after the first join. `stop` waits for running batches, within a deadline, and leaves the group.
  */
 export async function createConsumer(kafka: KafkaConnection, options: ConsumerOptions): Promise<Started<Consumer>> {
   let consumer: GroupConsumer | null = null;
@@ -142,7 +142,7 @@ class GroupConsumer implements Consumer {
     return stalled === null ? null : `group ${this.#options.groupId}: ${stalled}`;
   }
 
-  /** kafkajs does something, be it in vain: while the cluster is unavailable, this process waits for it. */
+  /** kafkajs is active, even if in vain: while the cluster is unavailable, this process waits for it. */
   sign(): void {
     this.#lastSignMs = this.#clock.nowMs();
   }
@@ -338,7 +338,7 @@ class GroupConsumer implements Consumer {
       offset: typeof commitOffset === "function" ? commitOffset : () => commitOffset,
       end: typeof commitOffset === "function" ? end : commitOffset,
       topicId: this.#groupTopics.idOf(payload.batch.topic),
-      // On the connection of a join that waits for the other members, a commit would wait behind it.
+      // On the connection of a waiting join, a commit would wait behind the join.
       isCurrent: () => run.isCurrent() && (!this.#generations.isJoining || this.#isFlushing),
       send: (offsets) => this.#commit(payload, run, offsets),
     });
@@ -365,7 +365,7 @@ class GroupConsumer implements Consumer {
       this.#fail(new Error(`the process is no member of group ${this.#options.groupId}: ${problem}`));
   }
 
-  /** A batch may take longer than the session; what a heartbeat learns about the group, kafkajs's next one does too. */
+  /** A batch may take longer than the session. The next heartbeat of kafkajs reports rebalances. */
   #keepAlive(payload: EachBatchPayload): NodeJS.Timeout {
     const intervalMs = heartbeatIntervalOf(this.#kafka, this.#options) / 2;
     return setInterval(() => {

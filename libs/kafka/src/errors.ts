@@ -90,9 +90,8 @@ export function isAway(error: unknown): boolean {
 }
 
 /**
- * Whether kafkajs holds its own error for passing: a leader that changes, a topic that not every
- * broker knows yet. Told by the field, since its error classes cannot be imported by name into an
- * ES module.
+ * Whether kafkajs marks its error as retriable: a leader that changes, a topic that not every
+ * broker has yet. Checks the field, because an ES module cannot import the error classes by name.
  */
 export function mayPass(error: unknown): boolean {
   return error instanceof Error && "retriable" in error && error.retriable === true;

@@ -10,11 +10,14 @@ import { endOf, type FetchedPartition, isFarFromEnd, unlessOver } from "./fetche
 import { type FetchedRecord, fromWire, type Message } from "./message.ts";
 import { fetchBytesOf } from "./topics.ts";
 
-/** Least time from one fetch to the next: under load it makes fewer, larger fetches; what comes after a rest is not held back. */
+/** Minimum time between fetches under load, for fewer and larger fetches. */
 const MIN_INTERVAL_MS = 3;
-/** Each fetch costs broker and process the same whether it finds something or not, and most topics are at rest. */
+/** Maximum time that the broker holds an empty fetch. Most topics are idle. */
 const MAX_WAIT_MS = 500;
-/** While somebody waits for an end: where compaction took the last records, only a fetch that finds nothing reaches it. */
+/**
+ * While a caller waits for an end: only an empty fetch reaches an end whose last records compaction
+ * removed.
+ */
 const MAX_WAIT_FOR_END_MS = 100;
 const MAX_BYTES = 10 * 1024 * 1024;
 const START_DEADLINE_MS = 30_000;
@@ -29,8 +32,9 @@ const LEADERLESS_POLL_MS = 500;
 export interface LogReaderOptions {
   readonly topic: TopicContract;
   /**
-   * The first offset wanted of each partition; a partition that the map leaves out is read from its beginning. Beyond the
-   * end of the log it is refused with a {@link PositionBeyondEnd}: at the start by a rejection, later by `fatal`.
+   * The first offset to read of each partition; other partitions are read from their beginning. An
+   * offset beyond the end of the log fails with {@link PositionBeyondEnd}: at the start as a rejection,
+   * later by `fatal`.
    */
   readonly from: "beginning" | ReadonlyMap<number, bigint>;
   /** Gets the records of one partition, in order, never two batches of one partition at once. */
@@ -39,11 +43,11 @@ export interface LogReaderOptions {
   /** Called once if `onBatch` throws: the reader has stopped, and the process should. */
   readonly fatal: (error: Error) => void;
   /**
-   * How long the broker holds a fetch that finds nothing. It answers at once when a record comes. Default 500, and 100
-   * while somebody waits for an end.
+   * Maximum time that the broker holds an empty fetch. By default 500 ms, and 100 ms while a caller
+   * waits for an end.
    */
   readonly maxWaitTimeInMs?: number;
-  /** Least time from one fetch to the next while records come in numbers: after several of one partition. Default 3. */
+  /** Minimum time between fetches after one with several records of a partition. By default 3 ms. */
   readonly busyIntervalMs?: number;
   /** Bytes the broker gathers before it answers a fetch. Default 1. */
   readonly minBytes?: number;
@@ -62,8 +66,8 @@ export interface LogReader {
 }
 
 /**
- * Starts a reader of the whole topic. It belongs to no consumer group and commits nothing: it only fetches, so it starts
- * without a join, cannot be rebalanced, and sees the end of the log itself.
+ * Starts a reader of a whole topic. It has no consumer group and commits nothing. So it starts without
+ * a join, is never rebalanced, and sees the end of the log.
  */
 export async function createLogReader(kafka: KafkaConnection, options: LogReaderOptions): Promise<Started<LogReader>> {
   let reader: FetchingReader | null = null;
@@ -299,9 +303,9 @@ class FetchingReader implements LogReader {
   }
 
   /**
-   * Hands the new records over and moves the position. Compaction can remove the last records before the end of the log:
-   * then a fetch finds nothing although the end is further on, and only the end moves the position. That is taken from
-   * a fetch that found nothing anywhere, since a full answer leaves partitions out that do have records.
+   * Passes new records on and advances the position. Compaction can remove the last records before the
+   * end of the log: then only an empty fetch advances the position to the end. It must be empty for all
+   * partitions, because a full answer can leave out partitions that have records.
    */
   async #take({ partition, highWatermark, messages }: FetchedPartition, somethingCame: boolean): Promise<void> {
     const position = this.position(partition);
@@ -312,7 +316,7 @@ class FetchingReader implements LogReader {
       if (!somethingCame && end > position) this.#positions.set(partition, end);
       return;
     }
-    // A fetch answers with whole record batches, which may begin before the offset that was asked for.
+    // A fetch returns whole record batches, which may begin before the requested offset.
     const fresh = messages
       .filter((record) => record.isControlRecord !== true && this.#isReadable(partition, record))
       .map(fromWire);
@@ -323,7 +327,7 @@ class FetchingReader implements LogReader {
     if (next > position) this.#positions.set(partition, next);
   }
 
-  /** The records of a batch that cannot be read are left out, and logged. A group that reads them has the dead letter. */
+  /** Skips and logs the records of an unreadable batch. A consumer group sends a dead letter for it. */
   #isReadable(partition: number, record: FetchedRecord): boolean {
     if (record.unreadable === undefined) return true;
     const { firstOffset, reason } = record.unreadable;
@@ -343,7 +347,7 @@ class FetchingReader implements LogReader {
     }
   }
 
-  /** Finds the cluster and the leaders again, and what became of positions that are not in the log. */
+  /** Finds the leaders again, and checks positions that are not in the log. */
   async #recover(error: unknown): Promise<void> {
     try {
       await this.#cluster.connect();
@@ -371,7 +375,7 @@ class FetchingReader implements LogReader {
     }
   }
 
-  /** A position that retention has passed goes on at the log's beginning. Throws where it is beyond the log's end. */
+  /** A position before the beginning of the log moves there. Throws for one beyond the end. */
   #inLog(partition: number, wanted: bigint, begin: bigint, end: bigint): bigint {
     if (wanted > end) throw new PositionBeyondEnd(this.#topic, partition, wanted, end);
     if (wanted >= begin) return wanted;

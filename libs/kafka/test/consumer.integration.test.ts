@@ -112,7 +112,7 @@ test("no batch is larger than its limit, and one partition's batches come in ord
   expect(Math.max(...batches.map(({ length }) => length))).toBeLessThanOrEqual(8);
 });
 
-test("a batch that may succeed later comes again from the same message, while other partitions go on", async () => {
+test("a batch with a retryable error is retried from the same message, while other partitions continue", async () => {
   const topic = TOPICS.tradingEvents;
   const blocked = await publish(topic, 5, 0);
   let open = false;

@@ -10,9 +10,9 @@ import type { Statement } from "./statement.ts";
 import { TYPES } from "./types.ts";
 
 /**
- * A prepared statement keeps the plan that was made for it, and a plan made while a table was new reads the whole table
- * and goes on doing so when it has millions of rows. Every statement of a service finds its rows by an index, at most
- * some thousands of them, so nothing else is planned.
+ * A prepared statement keeps the plan that was made for it, and a plan made while a table was new
+ * reads the whole table and goes on doing so when it has millions of rows. Every statement of a
+ * service finds its rows by an index, at most some thousands of them, so nothing else is planned.
  */
 const PLANS = ["jit=off", "enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off", "enable_bitmapscan=off"];
 /**
@@ -31,9 +31,9 @@ const CHECKOUT_TIMEOUT_MS = 4_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 8_000;
 /** A stream locks no rows, and what its loop does with a batch may take long. */
 const IDLE_STREAM_TIMEOUT_MS = 60_000;
-/** An unused connection is closed after it. A new one costs its first users the sign-in and the plans of all their statements. */
+/** Time after which an unused connection is closed. A new one costs a sign-in and new query plans. */
 const IDLE_CONNECTION_MS = 60_000;
-/** The server ends a statement first; this only ends waiting for a server that is gone, 5 s after the statement by default. */
+/** Ends the wait for a server that does not answer, by default 5 s after the statement timeout. */
 const ANSWER_MARGIN_MS = 1_000;
 const STOP_DEADLINE_MS = 10_000;
 /**
@@ -65,23 +65,24 @@ export interface PoolOptions extends ServerOptions {
 
 /** What a statement can be run on: the database (each statement by itself) or a transaction. */
 export interface Queryable {
-  /** Runs `statement` and returns its rows. Rejects with the server's error (`pg.DatabaseError`) or the connection's. */
+  /** Runs `statement` and returns its rows. Rejects with the error of the server or the connection. */
   query<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
 }
 
 /**
- * Statements run in the order of their calls, without a wait between them: the answer to one is waited for only by who needs
- * it, so those that do not need each other's answers take one way to the server and back together.
+ * Statements run in the order of their calls and are pipelined: independent statements share a round
+ * trip.
  */
 export interface Transaction extends Queryable {
-  /** Runs a statement whose rows nobody needs. Where it fails, the transaction rejects with its error. */
+  /** Runs a statement and ignores its rows. If it fails, the transaction rejects with its error. */
   execute(statement: Statement<unknown>, values: readonly unknown[]): void;
 }
 
 export interface Database extends Queryable {
   /**
-   * Runs `work` in a transaction: committed when it resolves, rolled back when it rejects. The commit is sent right behind the
-   * last statement; where one fails, whether `work` has waited for it or not, nothing is committed and its error is thrown.
+   * Runs `work` in a transaction: commits when it resolves, rolls back when it rejects. The commit is
+   * pipelined after the last statement. If a statement fails, awaited or not, nothing is committed and
+   * its error is thrown.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /**
@@ -93,7 +94,7 @@ export interface Database extends Queryable {
   stream<Row>(statement: Statement<Row>, values: readonly unknown[], batchRows: number): AsyncIterable<Row[]>;
 }
 
-/** Starts a pool and makes sure that the server answers. `stop` waits, within a deadline, for what is under way. */
+/** Starts a pool and checks that the server answers. `stop` waits for open work, within a deadline. */
 export async function createPool(options: PoolOptions): Promise<Started<Database>> {
   assertIdentifier(options.schema);
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
@@ -207,7 +208,7 @@ class PoolDatabase implements Database {
       lent.broken ||= isConnectionLost(error);
       throw error;
     } finally {
-      // Nothing was written, so this ends the transaction after a full read too, and closes the cursor.
+      // Also ends the transaction after a full read, and closes the cursor. Nothing was written.
       lent.broken ||= !(await rolledBack(lent.client));
       lent.giveBack();
     }
@@ -247,7 +248,7 @@ class PoolDatabase implements Database {
   }
 }
 
-/** A connection on loan. What is broken is closed when it is given back; everything else returns to the pool. */
+/** A borrowed connection. A broken one is closed when it is returned. */
 interface Lent {
   readonly client: PoolClient;
   broken: boolean;
@@ -261,7 +262,7 @@ class ClientTransaction implements Transaction {
   #isBegun = false;
   #isEnded = false;
   #isRolledBack = false;
-  /** Something waits for the answer to `begin`; everything after it does so too, so that the order stays. */
+  /** A statement waits for the answer to `begin`; later ones wait too, which keeps the order. */
   #holds = false;
   readonly #failures: unknown[] = [];
 
@@ -291,7 +292,7 @@ class ClientTransaction implements Transaction {
     await failuresOnTheSpot();
     this.#throwFailure();
     const { command } = await this.#client.query("commit");
-    // PostgreSQL answers in the order of the statements, but the failures of some may be heard of a moment later.
+    // PostgreSQL answers in order, but some failures are reported a moment later.
     await Promise.allSettled(this.#underWay);
     this.#throwFailure();
     assert(command === "COMMIT", "a transaction with a failed statement cannot be committed");
@@ -304,19 +305,19 @@ class ClientTransaction implements Transaction {
     return rolledBack(this.#client);
   }
 
-  /** What made the transaction fail, where `error` only tells that a statement was ignored because of it. */
+  /** The first failure, if `error` only says that the transaction is aborted. */
   causeOf(error: unknown): unknown {
     return isOfFailedTransaction(error) ? (this.#failures[0] ?? error) : error;
   }
 
-  /** A statement failed without the server's saying so: whether its name is still prepared is not known. */
+  /** A statement failed without a server error: it is unknown whether its name is still prepared. */
   leavesBroken(): boolean {
     return this.#failures.some(breaksConnection);
   }
 
   /**
-   * What writes goes out only after `begin` was answered: should `begin` alone be refused (cancelled, say), the statement would
-   * be committed by itself. What only reads may go out with it.
+   * Writes are sent only after the answer to `begin`. If `begin` failed alone, such as by a cancel, they
+   * would be committed without a transaction. Reads may be sent together with `begin`.
    */
   async #send<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
     assert(!this.#isEnded, `statement ${statement.name} was run after the end of its transaction`);
@@ -347,8 +348,9 @@ class ClientTransaction implements Transaction {
 }
 
 /**
- * Resolves when statements just sent that never reach the server (a value that cannot be written, say) are known to have failed: what
- * the server does not hear of does not keep it from committing the rest. They fail by the end of this tick, and are heard of in the next.
+ * Resolves when statements that could not be sent, such as one with an unserializable value, have
+ * failed. Otherwise the server would commit the rest. They fail by the end of this tick, and are
+ * reported in the next.
  */
 async function failuresOnTheSpot(): Promise<void> {
   for (let tick = 0; tick < 2; tick += 1) await new Promise<void>((resolve) => process.nextTick(resolve));

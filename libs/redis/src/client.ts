@@ -18,10 +18,9 @@ import {
 export type { RedisConnection, RedisOptions } from "./connection.ts";
 
 /**
- * Connects and loads the function libraries. Nothing is ever sent twice behind the caller's back,
- * and nothing waits in a queue for a connection that is away (a debit whose reply was lost would
- * run again); every call has a deadline. Throws one line that tells the address and the reason
- * where this Redis cannot be used.
+ * Connects and loads the function libraries. The client never resends a call, and queues none while
+ * it is disconnected: a debit whose reply was lost would run again. Every call has a deadline.
+ * @throws Error one line with address and reason if this Redis cannot be used.
  */
 export function createRedis(options: RedisOptions): Promise<Started<RedisConnection>> {
   return options.cluster === true ? connectCluster(options) : connectOne(options);
@@ -33,7 +32,7 @@ async function connectOne(options: RedisOptions): Promise<Started<RedisConnectio
   redis.on("error", (error: Error) => options.logger.warn({ err: error }, "redis connection"));
   try {
     await connect(redis, url);
-    if (await isClusterNode(redis)) throw unusable(url, "it is a node of a cluster, which REDIS_CLUSTER=on tells");
+    if (await isClusterNode(redis)) throw unusable(url, "it is a node of a cluster: set REDIS_CLUSTER=on");
     await assertNothingIsEvicted(redis);
     await loadLibraries(redis, options);
   } catch (error) {
@@ -56,8 +55,8 @@ async function connectOne(options: RedisOptions): Promise<Started<RedisConnectio
 }
 
 /**
- * Sends calls as they come, and all of one turn of the event loop in one write. ioredis' own way to
- * share requests costs half as much again as the call, and has one request under way at a time.
+ * Sends the calls of one turn of the event loop in one write. The automatic pipelining of ioredis
+ * adds half the cost of a call, and has only one request in flight.
  */
 function sharingWrites(redis: Redis): (call: (string | number)[]) => Promise<unknown> {
   let held: Redis["stream"] | null = null;
@@ -94,6 +93,6 @@ async function callFunction(
 
 async function close(redis: Redis): Promise<void> {
   if (redis.status !== "ready") return redis.disconnect();
-  // A server that does not answer any more keeps nobody from ending.
+  // A server that does not answer must not block the stop.
   await redis.quit().catch(() => redis.disconnect());
 }

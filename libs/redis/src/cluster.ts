@@ -22,29 +22,26 @@ import {
   unusable,
 } from "./node.ts";
 
-/** Until every slot has a node that answers. */
+/** Maximum time until every slot has a node that answers. */
 const READY_DEADLINE_MS = 10_000;
-/**
- * How often the map of slots is read anew by itself; a node that says that a slot has moved makes
- * it be read at once.
- */
+/** Interval of reads of the slot map. A MOVED reply also triggers a read. */
 const SLOTS_REFRESH_INTERVAL_MS = 5_000;
 const SLOTS_REFRESH_TIMEOUT_MS = 2_000;
-/** How often one command is sent elsewhere because a node did not take it. */
+/** Maximum number of redirections of one command. */
 const MAX_REDIRECTIONS = 5;
 const DEFAULT_PORT = 6379;
 /**
- * What was certainly not carried out: a node answers so to what is not its own, and ioredis to a
- * request whose calls, since they were put together, have come to belong to several nodes.
+ * Errors of calls that certainly did not run: replies of a node that does not own the slot, and the
+ * error of ioredis for a pipeline whose slots meanwhile belong to several nodes.
  */
 const NOT_CARRIED_OUT = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN) |^All keys in the pipeline should belong to the same slots/;
 /**
- * Sent by themselves: ioredis then follows their slots by itself. Only calls of functions are many
- * enough to share requests.
+ * Commands that are not pipelined, so that ioredis follows redirections. Only function calls are
+ * frequent enough to need pipelining.
  */
 const UNSHARED_COMMANDS = ["del", "exists", "hdel", "hget", "hset", "xdel", "xlen", "xrange"];
 
-/** As `createRedis`, for a cluster: through whichever of the nodes given answers first. */
+/** Like `createRedis`, for a cluster: connects through the first given node that answers. */
 export async function connectCluster(options: RedisOptions): Promise<Started<RedisConnection>> {
   const urls = typeof options.url === "string" ? [options.url] : options.url;
   const url = await firstThatAnswers(urls, options);
@@ -61,7 +58,7 @@ export async function connectCluster(options: RedisOptions): Promise<Started<Red
     cluster.disconnect();
     throw error;
   }
-  // Not the status alone: it stays "ready" as long as any replica is there.
+  // The status alone is not enough: it stays "ready" while any replica is connected.
   const pings = keepPinging(() => cluster.nodes("master"));
   const value: RedisConnection = {
     commands: cluster,
@@ -76,9 +73,7 @@ export async function connectCluster(options: RedisOptions): Promise<Started<Red
   return { value, stop };
 }
 
-/**
- * A cluster client tells little of why it cannot connect, so each node is tried by itself before.
- */
+/** Connects to each node first, because errors of a cluster client lack the reason. */
 async function firstThatAnswers(urls: readonly string[], options: RedisOptions): Promise<string> {
   let failure: unknown = new Error("no address of a Redis Cluster is given");
   for (const url of urls) {
@@ -87,7 +82,7 @@ async function firstThatAnswers(urls: readonly string[], options: RedisOptions):
     try {
       await connect(client, url);
       if (await isClusterNode(client)) return url;
-      failure = unusable(url, "it is no node of a cluster, which REDIS_CLUSTER=on asks for");
+      failure = unusable(url, "it is not a node of a cluster, but REDIS_CLUSTER=on is set");
     } catch (error) {
       failure = error;
     } finally {
@@ -113,10 +108,9 @@ function createCluster(url: string, urls: readonly string[], options: RedisOptio
     slotsRefreshInterval: SLOTS_REFRESH_INTERVAL_MS,
     slotsRefreshTimeout: SLOTS_REFRESH_TIMEOUT_MS,
     maxRedirections: MAX_REDIRECTIONS,
-    // A command whose connection was lost may have been carried out: whoever made it decides about
-    // another try.
+    // A command whose connection was lost may have run: its caller decides about a retry.
     retryDelayOnFailover: 0,
-    // Names stay names: a certificate is for them.
+    // Do not resolve host names: certificates are issued for them.
     dnsLookup: (name, callback) => callback(null, name),
     redisOptions: {
       ...clientOptions(options),
@@ -127,15 +121,15 @@ function createCluster(url: string, urls: readonly string[], options: RedisOptio
   });
 }
 
-/** ioredis goes on trying for ever where slots are without a node. */
+/** Waits until the cluster is ready. ioredis retries forever if slots have no node. */
 async function ready(cluster: Cluster, url: string): Promise<void> {
   const cancel = new AbortController();
   const late = delay(READY_DEADLINE_MS, cancel.signal).then(() => {
     throw unusable(url, `its cluster is not ready after ${READY_DEADLINE_MS} ms`);
   });
   late.catch(() => undefined);
-  // Not the promise of connect(): it never settles where the first node that is asked is down,
-  // although a later try succeeds.
+  // Not the promise of connect(): it never settles if the first node is down, although a later
+  // attempt succeeds.
   const isReady = new Promise<void>((resolve) => cluster.once("ready", resolve));
   cluster.connect().catch(() => undefined);
   try {
@@ -146,8 +140,8 @@ async function ready(cluster: Cluster, url: string): Promise<void> {
 }
 
 /**
- * Makes a master ready for calls; false where it does not answer. A master that is down concerns
- * its own keys only: it gets the libraries with the first call that finds them missing.
+ * Checks a master and loads the libraries; false if it does not answer. That affects only its own
+ * keys: the first call that finds the libraries missing loads them.
  */
 async function prepare(master: Redis, options: RedisOptions): Promise<boolean> {
   try {
@@ -165,9 +159,8 @@ async function prepare(master: Redis, options: RedisOptions): Promise<boolean> {
 }
 
 /**
- * Calls share a request by node. Where a node did not carry out some of the calls of a request
- * (their slots have moved, or are about to), ioredis hands that back; such a call is made again by
- * itself, and follows its slot then.
+ * Calls are pipelined by node. If a node did not run a call, because its slot has moved or is
+ * moving, the call is sent again alone, so that ioredis follows the redirection.
  */
 async function callFunction(
   cluster: Cluster,
@@ -183,7 +176,7 @@ async function callFunction(
     if (error instanceof Error && NOT_CARRIED_OUT.test(error.message)) return alone(cluster, call);
     if (!isMissingFunction(error)) throw error;
   }
-  // A master that has joined, or was made anew, may lack the libraries.
+  // A new master may lack the libraries.
   await Promise.allSettled(cluster.nodes("master").map((master) => loadLibraries(master, options)));
   return alone(cluster, call);
 }
@@ -193,7 +186,7 @@ function alone(cluster: Cluster, call: readonly (string | number)[]): Promise<un
   return Promise.resolve(cluster.sendCommand(command));
 }
 
-/** A node that does not answer any more keeps nobody from ending. */
+/** A node that does not answer must not block the stop. */
 async function close(cluster: Cluster): Promise<void> {
   if (cluster.status !== "ready") return cluster.disconnect();
   await cluster.quit().catch(() => cluster.disconnect());

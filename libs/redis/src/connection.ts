@@ -11,36 +11,33 @@ export interface RedisOptions {
   /** Whether the address is that of a Redis Cluster. */
   readonly cluster?: boolean;
   /**
-   * PEM: for `rediss://`, who must have signed the server's certificate; by default the authorities
-   * that Node knows.
+   * PEM, for `rediss://`: certificate authorities of the server's certificate; by default those of
+   * Node.
    */
   readonly ca?: string;
   /**
-   * Sources (Lua) of the function libraries that {@link RedisConnection.call} calls. Each is loaded
-   * at the start, and again where a call finds its function missing.
+   * Sources (Lua) of the function libraries for {@link RedisConnection.call}. They are loaded at
+   * the start, and again when a call finds its function missing.
    */
   readonly functionLibraries: readonly string[];
   /** Shown in `CLIENT LIST`. */
   readonly clientName: string;
   readonly logger: Logger;
-  /** Longest wait for one reply, 2 s unless told. */
+  /** Maximum wait for one reply, by default 2 s. */
   readonly commandTimeoutMs?: number;
 }
 
-/**
- * A connection whose commands are pipelined by themselves, and whose servers have the function
- * libraries.
- */
+/** A connection with automatic pipelining, to servers that have the function libraries. */
 export interface RedisConnection {
   /**
-   * Calls a function of the libraries; loads them again where Redis has lost them. Rejects when
-   * Redis is away.
+   * Calls a function of the libraries, which are loaded again if Redis has lost them. Rejects when
+   * Redis is unavailable.
    */
   readonly call: (name: string, keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>;
   /** Plain commands; in a cluster each goes to the node that has its key. */
   readonly commands: RedisCommander<{ type: "default"; mapping: "resp2" }>;
   /** A client for each master; without a cluster, the single server. */
   readonly masters: () => readonly Pick<Redis, "time">[];
-  /** Whether the connection is usable now; for health checks. Null, or what is wrong. */
+  /** For health checks: null if the connection is usable, or the reason why not. */
   readonly check: () => string | null;
 }

@@ -1,7 +1,4 @@
-/**
- * One Redis: how it is connected to, and what it must have before it is used. A cluster's nodes are
- * such, too.
- */
+/** Connects to and prepares one Redis: a single server, or a node of a cluster. */
 import net from "node:net";
 import type { ConnectionOptions } from "node:tls";
 
@@ -9,26 +6,21 @@ import { Redis, type RedisOptions as ClientOptions } from "ioredis";
 
 import type { RedisOptions } from "./connection.ts";
 
-/**
- * Longest wait for one reply. Above it the outcome is unknown, and the call must be safe to repeat.
- */
+/** Maximum wait for one reply. After it the outcome is unknown, so calls must be safe to repeat. */
 const DEFAULT_COMMAND_TIMEOUT_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 2_500;
-/** A connection with an open call that brings nothing for so long is dropped, and made anew. */
+/** A connection that receives nothing for this long during a call is replaced. */
 const SOCKET_TIMEOUT_MS = 2_500;
-/**
- * How often a connection is asked for a sign of life: one that fell silent without a word is
- * dropped within 4.5 s.
- */
+/** Interval of pings: with them a dead connection is dropped within 4.5 s. */
 const PING_INTERVAL_MS = 2_000;
-/** Two pings without an answer, of whichever connection. */
+/** Time without an answer to a ping after which `check` fails: two pings. */
 const SILENT_AFTER_MS = 4_500;
 const RECONNECT_STEP_MS = 50;
 const MAX_RECONNECT_DELAY_MS = 1_000;
 const ENCRYPTED = "rediss:";
 const DEFAULT_PORT = "6379";
 
-/** How long to wait before the next try to connect. */
+/** Returns the pause before connection attempt `attempt`, in milliseconds. */
 export function reconnectDelay(attempt: number): number {
   return Math.min(attempt * RECONNECT_STEP_MS, MAX_RECONNECT_DELAY_MS);
 }
@@ -41,9 +33,7 @@ type CommonOptions =
   | "connectTimeout"
   | "socketTimeout";
 
-/**
- * What the connections of a process have in common. Nothing is sent twice behind the caller's back.
- */
+/** Options of all connections. Commands are never resent. */
 export function clientOptions(options: RedisOptions): Required<Pick<ClientOptions, CommonOptions>> {
   return {
     connectionName: options.clientName,
@@ -56,8 +46,7 @@ export function clientOptions(options: RedisOptions): Required<Pick<ClientOption
 }
 
 /**
- * A client of the Redis at `url`, not connected yet; it tries again for as long as `retryStrategy`
- * says.
+ * Creates a client of the Redis at `url`, not yet connected, which reconnects by `retryStrategy`.
  */
 export function createClient(
   url: string,
@@ -69,36 +58,36 @@ export function createClient(
   return new Redis(url, {
     ...clientOptions(options),
     lazyConnect: true,
-    // Nothing waits in a queue for a connection that is away.
+    // No call is queued while the client is disconnected.
     enableOfflineQueue: false,
     enableAutoPipelining: true,
     retryStrategy,
-    // The name that the server is asked for; of an address there is none.
+    // The server name (SNI); IP addresses have none.
     ...(tls === undefined ? {} : { tls: net.isIP(hostname) === 0 ? { ...tls, servername: hostname } : tls }),
   });
 }
 
-/** How connections to `url` are encrypted; undefined where they are not. */
+/** TLS options of connections to `url`; undefined without TLS. */
 export function tlsOptions(url: string, { ca }: RedisOptions): ConnectionOptions | undefined {
   if (new URL(url).protocol !== ENCRYPTED) return undefined;
   return ca === undefined ? {} : { ca };
 }
 
 /**
- * Connects `client`. Throws one line that tells the address and why: where nobody answers, a
- * certificate is not trusted or a password is wrong. ioredis itself says only that the connection
- * is closed.
+ * Connects `client`.
+ * @throws Error one line with address and reason, such as an untrusted certificate or a wrong
+ * password. The error of ioredis says only that the connection is closed.
  */
 export async function connect(client: Redis, url: string): Promise<void> {
-  let told: unknown;
+  let lastError: unknown;
   const listen = (error: unknown): void => {
-    told = error;
+    lastError = error;
   };
   client.on("error", listen);
   try {
     await client.connect();
   } catch (error) {
-    throw unusable(url, told ?? error);
+    throw unusable(url, lastError ?? error);
   } finally {
     client.off("error", listen);
   }
@@ -132,7 +121,7 @@ export function keepPinging(clients: () => readonly Redis[]): Pings {
   };
 }
 
-/** One line that tells which Redis cannot be used and why; its password is not part of it. */
+/** An error of one line with the address of a Redis, without its password, and the reason. */
 export function unusable(url: string, error: unknown): Error {
   const { hostname, port } = new URL(url);
   const reason = error instanceof Error ? error.message : String(error);
@@ -144,7 +133,7 @@ export async function isClusterNode(client: Redis): Promise<boolean> {
   return /redis_mode:cluster/.test(await client.info("server"));
 }
 
-/** A Redis that evicts keys when memory is short would lose what is stored nowhere else. */
+/** @throws Error if this Redis evicts keys when memory is short: data would be lost. */
 export async function assertNothingIsEvicted(client: Redis): Promise<void> {
   const policy = /maxmemory_policy:(\S+)/.exec(await client.info("memory"))?.[1];
   if (policy === "noeviction") return;
@@ -172,7 +161,7 @@ export function wasNotCarriedOut(error: unknown): boolean {
   return error instanceof Error && NOT_CARRIED_OUT.test(error.message);
 }
 
-/** Whether Redis does not have the libraries, or not any more: nothing was done. */
+/** Whether a call failed because Redis does not have the library. It had no effect. */
 export function isMissingFunction(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("ERR Function not found");
 }

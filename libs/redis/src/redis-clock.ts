@@ -1,7 +1,7 @@
 /**
- * The time of Redis, for times that processes on several machines must agree on and that go beside
- * a claim. Clocks of machines are apart by minutes where nobody looks after them, and are set.
- * Between two looks the time goes on with the monotonic clock of the process, which is not set.
+ * The time of Redis, for times that processes on several machines must agree on, such as those of
+ * idempotency records. Clocks of machines may differ by minutes, and may be changed. Between two
+ * measurements the time advances with the monotonic clock of the process.
  */
 import { assertDefined, type Clock } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
@@ -10,18 +10,15 @@ import type { Redis } from "ioredis";
 import type { RedisConnection } from "./connection.ts";
 import { numberReply } from "./replies.ts";
 
-/**
- * How long a change of Redis' time stays unnoticed, at most: after a fail-over, or a pause of the
- * whole machine.
- */
+/** Interval of measurements: a changed time of Redis is noticed after this time. */
 const MEASURE_INTERVAL_MS = 5_000;
-/** A smaller difference is left: times should not go to and fro with the load. */
+/** Smaller differences are ignored, so that the time does not vary with the load. */
 const TOLERANCE_MS = 50;
-/** Tries to get an answer from most masters. After them the clock starts at the machine's time. */
-const MAX_FIRST_TRIES = 5;
+/** Attempts to measure at the start. After them the clock starts at the machine's time. */
+const MAX_FIRST_ATTEMPTS = 5;
 
 interface Measurement {
-  /** How far the time of a node is ahead of the monotonic clock of this process. */
+  /** Difference between the time of a node and the monotonic clock of this process. */
   readonly apartMs: number;
   readonly tookMs: number;
 }
@@ -51,7 +48,7 @@ export async function startRedisClock(
       return false;
     }
   };
-  for (let tries = 1; tries <= MAX_FIRST_TRIES; tries += 1) if (await tryToMeasure()) break;
+  for (let tries = 1; tries <= MAX_FIRST_ATTEMPTS; tries += 1) if (await tryToMeasure()) break;
   const timer = setInterval(() => {
     void tryToMeasure();
   }, intervalMs);

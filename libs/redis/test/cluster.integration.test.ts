@@ -32,7 +32,7 @@ function options(changes: Partial<RedisOptions> = {}): RedisOptions {
   };
 }
 
-it("is found through any of its nodes, over TLS too, and must be named as one", async () => {
+it("connects through any of its nodes, also over TLS, and only with REDIS_CLUSTER", async () => {
   const { masters, replica, authority } = cluster;
   const secure = { url: masters[1]?.secureUrl ?? "", ca: authority.certificate };
   for (const way of [{ url: replica.url }, { url: ["redis://localhost:1", masters[2]?.url ?? ""] }, secure]) {
@@ -41,23 +41,23 @@ it("is found through any of its nodes, over TLS too, and must be named as one", 
     await other.stop();
   }
   await expect(createRedis(options({ url: replica.url, cluster: false }))).rejects.toThrow(
-    /^Redis at localhost:\d+ cannot be used: it is a node of a cluster, which REDIS_CLUSTER=on tells$/,
+    /^Redis at localhost:\d+ cannot be used: it is a node of a cluster: set REDIS_CLUSTER=on$/,
   );
   await expect(createRedis(options({ ...secure, ca: "" }))).rejects.toThrow(/cannot be used: .*certificate/);
 });
 
-it("is refused where any of its masters may evict keys", async () => {
+it("is rejected if one of its masters may evict keys", async () => {
   await cluster.masters[2]?.ask("CONFIG SET maxmemory-policy allkeys-lru");
   await expect(createRedis(options())).rejects.toThrow("noeviction");
   await cluster.masters[2]?.ask("CONFIG SET maxmemory-policy noeviction");
 });
 
-it("has a library loaded again where one of its masters has lost it", async () => {
+it("loads a library again on a master that has lost it", async () => {
   await cluster.masters[1]?.ask("FUNCTION FLUSH SYNC");
   expect(await unreachableOf(redis, KEYS)).toEqual([]);
 });
 
-it("moves a slot to another node while calls go on, of which none is lost", async () => {
+it("loses no call while a slot moves to another node", async () => {
   const [, from, to] = cluster.masters;
   if (from === undefined || to === undefined) throw new Error("the cluster has masters");
   const slots = await Promise.all(KEYS.map((key) => redis.commands.cluster("KEYSLOT", key)));

@@ -8,7 +8,7 @@ const MIN_TOKEN_CHARACTERS = 16;
 const KEY_BYTES = 32;
 const SERVICE_TOKEN = /^[a-z-]+\.[A-Za-z0-9_-]{32,}$/;
 const SERVICE_TOKEN_DIGEST = /^([a-z-]+):([0-9a-f]{64})$/;
-/** Together with the longest drain of a server it stays below what a whole stop may take. */
+/** Together with the longest drain of a server, below the maximum duration of a stop. */
 const MAX_STOP_DELAY_MS = 10_000;
 const KEY_ID = /^[A-Za-z0-9._-]{1,32}$/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
@@ -67,7 +67,7 @@ const secretKey = z.string().transform((text, context): Buffer => {
 
 const LONGEST_PREFIX: Readonly<Record<number, number>> = { 4: 32, 6: 128 };
 
-/** Addresses and networks, with commas. Not of length 0: then everybody would say who they are. */
+/** Addresses and networks, separated by commas. Prefix length 0 would trust every caller. */
 const proxies = z
   .string()
   .transform((text): readonly string[] => text.split(",").map((part) => part.trim()))
@@ -87,7 +87,7 @@ const serviceToken = z
   .string()
   .regex(SERVICE_TOKEN, "must be <the caller's name>.<secret of 32 or more letters, digits, dashes or underscores>");
 
-/** Of each caller the digests of its tokens. */
+/** The digests of the tokens of each caller. */
 export type ServiceTokenDigests = ReadonlyMap<string, readonly Buffer[]>;
 
 const serviceTokenDigests = z.string().transform((text, context): ServiceTokenDigests => {
@@ -119,16 +119,16 @@ export const configFields = {
   /** LOG_LEVEL. */
   logLevel: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
   /**
-   * METRICS_PORT: serves /metrics there, and no longer at the HTTP port, which may be reached from
-   * outside.
+   * METRICS_PORT: serves /metrics on this port instead of the HTTP port, which may be reachable
+   * from outside.
    */
   metricsPort: integer(1, MAX_PORT).optional(),
   /** METRICS: `on` serves what the process measures at /metrics of its HTTP port. */
   metrics: onOrOff,
   /**
-   * STOP_DELAY_MS: for so long after a stop signal the process goes on as before, but for its
-   * readiness, so that every load balancer notices before the first connection is refused. 0 where
-   * nothing watches the readiness.
+   * STOP_DELAY_MS: time after a stop signal during which the process still works, but is not ready.
+   * So every load balancer notices before the first connection is refused. 0 if nothing checks the
+   * readiness.
    */
   stopDelayMs: integer(0, MAX_STOP_DELAY_MS).default(0),
   /** KAFKA_TOPIC_PREFIX: put before the name of every topic; none by default. */
@@ -137,16 +137,16 @@ export const configFields = {
     .regex(/^[A-Za-z0-9._-]{1,64}$/, "must be 1 to 64 letters, digits, dots, dashes or underscores")
     .default(""),
   /**
-   * KAFKA_SESSION_TIMEOUT_MS: after so much silence of this process its partitions go to others;
-   * its work rests as long when it crashed. Below the broker's own minimum (6 s by default) no
-   * group can be joined.
+   * KAFKA_SESSION_TIMEOUT_MS: time without a heartbeat after which the partitions of this process
+   * are reassigned, such as after a crash. Below the broker's minimum (6 s by default) no group can
+   * be joined.
    */
   kafkaSessionTimeoutMs: integer(1_000, 300_000).default(10_000),
-  /** POSTGRES_POOL_SIZE: most connections of one process. */
+  /** POSTGRES_POOL_SIZE: maximum number of connections per process. */
   postgresPoolSize: integer(1, 500).default(16),
   /**
-   * SERVICE_TOKEN and OPERATOR_TOKEN: what calls to services prove themselves with; begins with the
-   * caller's name.
+   * SERVICE_TOKEN and OPERATOR_TOKEN: the token of calls to services; begins with the caller's
+   * name.
    */
   serviceToken,
   /**
@@ -154,7 +154,10 @@ export const configFields = {
    * one caller while its token changes.
    */
   serviceTokenDigests,
-  /** TRADING_SERVER_TOKEN and CONTROL_TOKEN; INTERNAL_TOKEN is what services of 0.1.0 share. */
+  /**
+   * TRADING_SERVER_TOKEN and CONTROL_TOKEN; INTERNAL_TOKEN is the shared token of services of
+   * 0.1.0.
+   */
   internalToken: z.string().min(MIN_TOKEN_CHARACTERS, `must have at least ${MIN_TOKEN_CHARACTERS} characters`),
   /** ACCOUNT_URL and its like: the base address of another service. */
   serviceUrl: url("http", "https"),
@@ -164,8 +167,8 @@ export const configFields = {
    */
   keyring,
   /**
-   * TRADING_SERVER_ALLOW_INSECURE: "true" lets trading servers be reached by http, for one machine
-   * alone.
+   * TRADING_SERVER_ALLOW_INSECURE: "true" allows http for trading servers, for use on one machine
+   * only.
    */
   allowInsecure: z.enum(["true", "false"], 'must be "true" or "false"').default("false"),
   /** FINGERPRINT_KEY: base64 of 32 bytes. */

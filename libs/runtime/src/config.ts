@@ -5,8 +5,7 @@ import type { z } from "zod";
 import { companionProblems } from "./companions.ts";
 
 /**
- * After a variable's name: the variable that names the file with its value, as secrets are mounted
- * into containers.
+ * Suffix of the variable that names a file with the value, as secrets are mounted into containers.
  */
 const FILE_SUFFIX = "_FILE";
 
@@ -14,8 +13,7 @@ const FILE_SUFFIX = "_FILE";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The configuration cannot be used; `problems` has one sentence per problem, each beginning with
- * the variable's name.
+ * The configuration is invalid. `problems` has one line each, starting with the variable's name.
  */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";

@@ -11,16 +11,16 @@ import { z } from "zod";
 import { alongside, type CompanionCheck, needs } from "./companions.ts";
 import { configFields, url } from "./config-fields.ts";
 
-/** Mechanisms by which this process proves to Kafka who it is, as Kafka spells them. */
+/** SASL mechanisms, with Kafka's names. */
 const SASL_MECHANISMS = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] as const;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 const BROKER = /^[^\s:/,]+:\d{1,5}$/;
-/** Where one address ends and the next begins; a password may have commas too. */
+/** Separates addresses; passwords may contain commas. */
 const NEXT_REDIS_URL = /,\s*(?=rediss?:\/\/)/;
 const VERIFIED = "verify-full";
 /**
- * What an address of PostgreSQL may say of TLS. All else is encrypted to whoever answers, or will
- * be in pg's next version.
+ * Allowed values of `sslmode`. The others do not verify the server, now or in the next version of
+ * pg.
  */
 const SSL_MODES: ReadonlySet<string> = new Set([VERIFIED, "disable"]);
 
@@ -102,15 +102,14 @@ const kafka = {
    */
   KAFKA_TLS: configFields.onOrOff,
   /**
-   * Whose signature a broker's certificate must have; by default the authorities that Node knows.
+   * Certificate authorities of the brokers' certificates; by default those of Node.
    */
   KAFKA_TLS_CA: alongside(certificates.optional(), needs("KAFKA_TLS=on")),
-  /** This process's own certificate, where brokers ask for one, before those that signed it. */
+  /** The client certificate, followed by its chain, if brokers require one. */
   KAFKA_TLS_CERTIFICATE: alongside(certificates.optional(), needs("KAFKA_TLS=on", "KAFKA_TLS_KEY")),
   KAFKA_TLS_KEY: alongside(privateKey.optional(), both(needs("KAFKA_TLS_CERTIFICATE"), keyOfCertificate)),
   /**
-   * How user and password are proven. PLAIN sends the password itself: use it with KAFKA_TLS=on
-   * only.
+   * SASL mechanism. PLAIN sends the password itself: use it only with KAFKA_TLS=on.
    */
   KAFKA_SASL_MECHANISM: alongside(
     z.enum(SASL_MECHANISMS, `must be one of ${SASL_MECHANISMS.join(", ")}`).optional(),
@@ -128,7 +127,7 @@ const redis = {
   REDIS_URL: alongside(redisUrls, severalInAClusterOnly),
   /** `on`: the address is that of a Redis Cluster; its other nodes are found through it. */
   REDIS_CLUSTER: configFields.onOrOff,
-  /** Whose signature Redis's certificate must have; by default the authorities that Node knows. */
+  /** Certificate authorities of Redis's certificate; by default those of Node. */
   REDIS_TLS_CA: alongside(certificates.optional(), encryptedRedis),
 } as const;
 
@@ -139,15 +138,14 @@ const postgres = {
    */
   POSTGRES_URL: postgresUrl,
   /**
-   * Whose signature the server's certificate must have; by default the authorities that Node knows.
+   * Certificate authorities of the server's certificate; by default those of Node.
    */
   POSTGRES_TLS_CA: alongside(certificates.optional(), verifiedPostgres),
 } as const;
 
 const tradingServers = {
   /**
-   * Who may have signed the certificates of trading servers, beside the authorities that Node
-   * knows: there are several.
+   * Certificate authorities of trading servers' certificates, in addition to those of Node.
    */
   TRADING_SERVER_TLS_CA: certificates.optional(),
 } as const;
@@ -155,7 +153,7 @@ const tradingServers = {
 /** Fields of a schema, by server: `z.object({ ...connectionFields.kafka, … })`. */
 export const connectionFields = { kafka, redis, postgres, tradingServers } as const;
 
-/** What a configuration with {@link connectionFields} tells of each server. */
+/** The parsed settings of each server. */
 export type KafkaSettings = Readonly<z.output<z.ZodObject<typeof kafka>>>;
 export type RedisSettings = Readonly<z.output<z.ZodObject<typeof redis>>>;
 export type PostgresSettings = Readonly<z.output<z.ZodObject<typeof postgres>>>;

@@ -16,8 +16,7 @@ export function createFaultPoint(env: Environment, die: () => void): (name: stri
 }
 
 /**
- * A marked point at which a crash test may end this process: with SIGKILL, so that nothing is
- * flushed, closed or rolled back by us. Without FAULT_POINT in the environment it does nothing and
- * costs a call.
+ * A point at which a crash test may kill this process with SIGKILL, so that the process flushes,
+ * closes and rolls back nothing. Without FAULT_POINT in the environment it does nothing.
  */
 export const faultPoint = createFaultPoint(process.env, () => process.kill(process.pid, "SIGKILL"));

@@ -14,20 +14,20 @@ const METER = "kapi";
  * Bounds of the buckets of a duration of requests, in seconds: those of the semantic conventions.
  */
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
-/** The same for what may wait for minutes. */
+/** Bounds for durations of up to minutes, in seconds. */
 const COMMAND_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900];
 
-/** Counts what happened; never goes down. */
+/** Counts events; never decreases. */
 export interface Counter {
   add(value: number, attributes?: Readonly<Attributes>): void;
 }
 
-/** Tells how much there is of something now. */
+/** Records a current value. */
 export interface Gauge {
   record(value: number, attributes?: Readonly<Attributes>): void;
 }
 
-/** Tells how values are distributed. */
+/** Records the distribution of values. */
 export interface Histogram {
   record(value: number, attributes?: Readonly<Attributes>): void;
 }
@@ -41,16 +41,13 @@ export interface Observation {
 let measuring = false;
 
 /**
- * Tells whether the SDK keeps what is measured; said once, by `startTelemetry`, before anything is
- * measured.
+ * Sets whether the SDK records measurements. `startTelemetry` calls it once, before the first one.
  */
 export function enableMeasuring(on: boolean): void {
   measuring = on;
 }
 
-/**
- * Whether somebody looks at the metrics of this process: for what would cost something by itself.
- */
+/** Whether metrics are recorded: check it before an expensive measurement. */
 export function isMeasuring(): boolean {
   return measuring;
 }

@@ -101,7 +101,7 @@ describe("a TCP proxy", () => {
     late.socket.destroy();
   });
 
-  it("drops replies: requests arrive, and the connection is reset once replies would come again", async () => {
+  it("drops replies: requests arrive, and the connection is reset once replies would pass again", async () => {
     await proxy.dropReplies();
     client.say("b");
     await expect.poll(() => echo.received).toEqual(["a", "b"]);

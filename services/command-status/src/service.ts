@@ -17,16 +17,16 @@ import type { Config } from "./config.ts";
 import { registerListRoutes } from "./inbound/http/list-routes.ts";
 import { registerRoutes } from "./inbound/http/routes.ts";
 import { createEventConsumer, createMessageConsumer } from "./inbound/kafka/consumers.ts";
-import { startKeepingMonths } from "./operations/keep-months.ts";
-import { createIntake } from "./operations/take-in-commands.ts";
-import { CommandWaiters, startPolling, tellingWaiters } from "./operations/wait-for-command.ts";
-import { createLogEnds } from "./outbound/kafka/log-ends.ts";
+import { startMonthMaintenance } from "./operations/maintain-months.ts";
+import { createIngestion } from "./operations/ingest-commands.ts";
+import { CommandWaiters, notifyingWaiters, startPolling } from "./operations/wait-for-command.ts";
+import { createLogEndOffsets } from "./outbound/kafka/log-end-offsets.ts";
 import { createCommandAges } from "./outbound/postgres/command-ages.ts";
-import { createCommandEnds, createCommandLists } from "./outbound/postgres/command-lists.ts";
-import { createCommandStore } from "./outbound/postgres/command-store.ts";
-import { createKnownTopics } from "./outbound/postgres/known-topics.ts";
-import { rememberingFinal } from "./outbound/postgres/final-commands.ts";
-import { createMonthStore } from "./outbound/postgres/months.ts";
+import { createCommandLists, createFinalCommandRepository } from "./outbound/postgres/command-lists.ts";
+import { createCommandRepository } from "./outbound/postgres/command-repository.ts";
+import { createTopicIdRepository } from "./outbound/postgres/topic-id-repository.ts";
+import { withFinalCommandCache } from "./outbound/postgres/final-command-cache.ts";
+import { createMonthRepository } from "./outbound/postgres/month-repository.ts";
 import { createIdempotencyRecords } from "./outbound/redis/idempotency-records.ts";
 
 const SERVICE = "command-status";
@@ -47,10 +47,10 @@ export function migrateDatabase(context: MigrationContext): Promise<void> {
 export async function startService(context: MainContext<Config>): Promise<{ url: string }> {
   const { config, scope, logger, health, clock } = context;
   const database = await startDatabase(context, SCHEMA, { genericPlans: true });
-  const months = createMonthStore(database);
-  await months.keep();
+  const months = createMonthRepository(database);
+  await months.createPartitions();
   await scope.start("months", () =>
-    Promise.resolve(startKeepingMonths({ months, keptMonths: config.COMMANDS_KEPT_MONTHS, logger })),
+    Promise.resolve(startMonthMaintenance({ months, keptMonths: config.COMMANDS_KEPT_MONTHS, logger })),
   );
   const redis = await startServiceRedis(context, {
     service: SERVICE,
@@ -58,13 +58,13 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
     isReadyWithout: true,
   });
   const kafka = createServiceKafka(context, SERVICE);
-  const topics = createKnownTopics(database);
+  const topics = createTopicIdRepository(database);
   const waiters = new CommandWaiters();
-  const ends = createCommandEnds(database);
-  const store = tellingWaiters(rememberingFinal(createCommandStore(database)), waiters);
-  await scope.start("waiters", () => startPolling(waiters, ends, logger));
+  const finalCommands = createFinalCommandRepository(database);
+  const repository = notifyingWaiters(withFinalCommandCache(createCommandRepository(database)), waiters);
+  await scope.start("waiters", () => startPolling(waiters, finalCommands, logger));
   const records = await scope.start("idempotency records", () => createIdempotencyRecords(redis, logger));
-  const intake = createIntake({ store, records });
+  const ingestion = createIngestion({ repository, records });
   const openStates = createCommandAges(database, () => monotonicClock.nowMs());
   observed("command_status.commands.open", "Commands that are not final, by `status`", "{command}", async () =>
     (await openStates()).map(({ status, commands }) => ({ value: commands, attributes: { status } })),
@@ -79,16 +79,16 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   health.readiness("consumers", () => (joined ? null : "the consumers have not joined yet"));
 
   // Durations of waits are measured within this process.
-  const waits = { store, clock: monotonicClock };
+  const waits = { repository, clock: monotonicClock };
   const { url } = await startInternalHttp(context, SERVICE, {
     clock,
     register: (app) => {
-      registerRoutes(app, { ...waits, ends: createLogEnds(kafka), topics });
-      registerListRoutes(app, { ...waits, lists: createCommandLists(database), ends, waiters });
+      registerRoutes(app, { ...waits, endOffsets: createLogEndOffsets(kafka), topics });
+      registerListRoutes(app, { ...waits, lists: createCommandLists(database), finalCommands, waiters });
     },
   });
 
-  const dependencies = { kafka, intake, topics, logger, fatal: (error: Error) => context.fatal(error) };
+  const dependencies = { kafka, ingestion, topics, logger, fatal: (error: Error) => context.fatal(error) };
   await Promise.all([
     startReader(context, "message consumer", () => createMessageConsumer(dependencies)),
     startReader(context, "event consumer", () => createEventConsumer(dependencies)),

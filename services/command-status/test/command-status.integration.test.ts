@@ -18,7 +18,7 @@ import { eventOf } from "./events.ts";
 import { type Running, startRunning } from "./running.ts";
 
 let environment: TestEnvironment;
-/** Between the service and its servers. */
+/** Proxies between the service and its servers. */
 let proxies: Readonly<Record<"postgres" | "redis", TcpProxy>>;
 let running: Running;
 let redis: Started<RedisConnection>;
@@ -54,7 +54,7 @@ async function publishEvent(event: CommandEvent): Promise<void> {
   await running.producer.send(TOPICS.commandEvents, { key: event.commandId, value: JSON.stringify(event) });
 }
 
-/** The commands that the caller's own organization reads, null where there is none. */
+/** Reads commands as their own organizations; null for an unknown command. */
 async function read(
   ...messages: Pick<AnyCommandMessage, "organizationId" | "commandId">[]
 ): Promise<(Command | null)[]> {
@@ -73,14 +73,14 @@ async function caughtUp(): Promise<void> {
 }
 
 describe("a command", () => {
-  it("can be read as queued once its message is published, exactly as the gateway would show it", async () => {
+  it("can be read as queued once its message is published, as the gateway shows it", async () => {
     const message = commandMessage({ payload: { amount: 12.5, description: 'quotes " and \\ and ünïcode\n' } });
     await publishMessage(message);
     await caughtUp();
     expect(await read(message)).toEqual([queuedCommand(message)]);
   });
 
-  it("shows who asked for it, and null where a gateway of 0.1.0 accepted it", async () => {
+  it("shows its creator, and null if a gateway of 0.1.0 accepted it", async () => {
     const createdBy = { type: "key", id: "aaaaaaaaaaaaaaaa" } as const;
     const [message, { createdBy: _none, ...earlier }] = [commandMessage({ createdBy }), commandMessage()];
     await publishMessage(message);
@@ -89,7 +89,7 @@ describe("a command", () => {
     expect(await read(message, earlier)).toMatchObject([{ createdBy }, { createdBy: null }]);
   });
 
-  it("shows its newest state, and a final one for good", async () => {
+  it("shows its newest state, and never changes after a final one", async () => {
     const message = commandMessage();
     await publishMessage(message);
     await publishEvent(eventOf(message, { version: 1, status: "leased", result: null }));
@@ -98,17 +98,22 @@ describe("a command", () => {
     await caughtUp();
     expect(await read(message)).toMatchObject([{ status: "leased", attempts: 2, completedAt: null }]);
 
-    const end = eventOf(message, { version: 4, attempts: 2 });
-    await publishEvent(end);
+    const finalEvent = eventOf(message, { version: 4, attempts: 2 });
+    await publishEvent(finalEvent);
     await publishEvent(eventOf(message, { version: 5, status: "leased", result: null }));
     await publishMessage(message);
     await caughtUp();
     expect(await read(message)).toMatchObject([
-      { status: "succeeded", result: end.result, completedAt: end.occurredAt, updatedAt: end.occurredAt },
+      {
+        status: "succeeded",
+        result: finalEvent.result,
+        completedAt: finalEvent.occurredAt,
+        updatedAt: finalEvent.occurredAt,
+      },
     ]);
   });
 
-  it("whose event comes before its message is not lost: it is unknown until the message, and final with it", async () => {
+  it("is unknown until its message arrives, and then final, if its final event came first", async () => {
     const message = commandMessage({ operation: "account.create", accountNumber: null });
     await publishEvent(eventOf(message, { accountNumber: "10000007", result: { accountNumber: "10000007" } }));
     await caughtUp();
@@ -120,11 +125,11 @@ describe("a command", () => {
     ]);
   });
 
-  it("that is over before it was written is whole with its first row: a creation with its number, its time and its caller's words", async () => {
+  it("is complete if its message and its final event arrive together", async () => {
     const message = commandMessage({ operation: "account.create", accountNumber: null });
-    const end = eventOf(message, { accountNumber: "10000008", result: { accountNumber: "10000008" } });
+    const finalEvent = eventOf(message, { accountNumber: "10000008", result: { accountNumber: "10000008" } });
     await publishMessage(message);
-    await publishEvent(end);
+    await publishEvent(finalEvent);
     await caughtUp();
     expect(await read(message)).toEqual([
       {
@@ -133,13 +138,13 @@ describe("a command", () => {
         attempts: 1,
         accountNumber: "10000008",
         result: { accountNumber: "10000008" },
-        updatedAt: end.occurredAt,
-        completedAt: end.occurredAt,
+        updatedAt: finalEvent.occurredAt,
+        completedAt: finalEvent.occurredAt,
       },
     ]);
   });
 
-  it("whose message is published again with its end beside it is still one command, with its end", async () => {
+  it("is still one command, and final, if its message is published again with its final event", async () => {
     const message = commandMessage();
     await publishMessage(message);
     await caughtUp();
@@ -158,7 +163,7 @@ describe("a command", () => {
     ]);
   });
 
-  it("is read in the order asked, a thousand at once", async () => {
+  it("is read in the order of the request, a thousand per request", async () => {
     const messages = Array.from({ length: 1_000 }, () => commandMessage());
     await Promise.all(messages.map(publishMessage));
     await caughtUp();
@@ -172,7 +177,7 @@ describe("a command", () => {
 });
 
 describe("the look-up", () => {
-  it("gives fingerprint, derivation key and command of what is known, and null for the rest, in order", async () => {
+  it("returns fingerprint, derivation key and command of known commands, and null for others, in order", async () => {
     const message = commandMessage({ derivationKeyId: "d1" });
     await publishMessage(message);
     await caughtUp();
@@ -192,7 +197,7 @@ describe("the look-up", () => {
     });
   });
 
-  it("lists what is not final of an organization, with the credits it holds", async () => {
+  it("lists open commands of an organization, with their reserved credits", async () => {
     const organizationId = randomUUID();
     const open = commandMessage({ organizationId, reservedCredits: 7 });
     const done = commandMessage({ organizationId });
@@ -207,47 +212,47 @@ describe("the look-up", () => {
   });
 });
 
-describe("the claim of a command", () => {
-  const claimOf = (message: AnyCommandMessage): string => recordKey(shardOf(message.organizationId), message.commandId);
+describe("the idempotency record of a command", () => {
+  const keyOf = (message: AnyCommandMessage): string => recordKey(shardOf(message.organizationId), message.commandId);
 
-  async function claim(message: AnyCommandMessage): Promise<void> {
+  async function createRecord(message: AnyCommandMessage): Promise<void> {
     const fields = { fingerprint: message.fingerprint, message: JSON.stringify(message), answered: "1" };
-    await redis.value.commands.hset(claimOf(message), fields);
-    await redis.value.commands.pexpire(claimOf(message), 24 * 3_600_000);
+    await redis.value.commands.hset(keyOf(message), fields);
+    await redis.value.commands.pexpire(keyOf(message), 24 * 3_600_000);
   }
 
-  it("keeps its message until the command is final, and expires within the hour then", async () => {
+  it("keeps its message until the command is final, and then expires within an hour", async () => {
     const message = commandMessage();
-    await claim(message);
+    await createRecord(message);
     await publishMessage(message);
     await caughtUp();
-    expect(await redis.value.commands.hget(claimOf(message), "message")).toBe(JSON.stringify(message));
+    expect(await redis.value.commands.hget(keyOf(message), "message")).toBe(JSON.stringify(message));
 
     await publishEvent(eventOf(message));
     await eventually(async () => {
-      expect(await redis.value.commands.hget(claimOf(message), "message")).toBeNull();
+      expect(await redis.value.commands.hget(keyOf(message), "message")).toBeNull();
     });
-    expect(await redis.value.commands.hget(claimOf(message), "fingerprint")).toBe(message.fingerprint);
+    expect(await redis.value.commands.hget(keyOf(message), "fingerprint")).toBe(message.fingerprint);
     await eventually(async () => {
-      expect(await redis.value.commands.pttl(claimOf(message))).toBeLessThanOrEqual(3_600_000);
+      expect(await redis.value.commands.pttl(keyOf(message))).toBeLessThanOrEqual(3_600_000);
     });
   });
 
-  it("keeps its message while the end is known but the command cannot be read here", async () => {
+  it("keeps its message while the final state is known but the command cannot be read here", async () => {
     const message = commandMessage();
-    await claim(message);
+    await createRecord(message);
     await publishEvent(eventOf(message));
     await caughtUp();
-    expect(await redis.value.commands.hget(claimOf(message), "message")).toBe(JSON.stringify(message));
+    expect(await redis.value.commands.hget(keyOf(message), "message")).toBe(JSON.stringify(message));
     await publishMessage(message);
     await eventually(async () => {
-      expect(await redis.value.commands.hget(claimOf(message), "message")).toBeNull();
+      expect(await redis.value.commands.hget(keyOf(message), "message")).toBeNull();
     });
   });
 });
 
-describe("a record that is no command", () => {
-  it("does not hold up the ones behind it", async () => {
+describe("an invalid record", () => {
+  it("does not delay the records after it", async () => {
     const message = commandMessage();
     await running.producer.send(TOPICS.commandsFinance, { key: message.commandId, value: "{no json" });
     await running.producer.send(TOPICS.commandsFinance, { key: message.commandId, value: '{"commandId":1}' });
@@ -257,7 +262,7 @@ describe("a record that is no command", () => {
   });
 });
 
-it("is ready once its consumers have joined, and lets nobody in without the internal token", async () => {
+it("is ready once its consumers have joined, and rejects calls without a token", async () => {
   expect(running.health.ready()).toEqual({ ok: true, reasons: {} });
   const answer = await fetch(`${running.url}/internal/commands/read`, {
     method: "POST",
@@ -267,7 +272,7 @@ it("is ready once its consumers have joined, and lets nobody in without the inte
   expect(answer.status).toBe(401);
 });
 
-it("is not ready while PostgreSQL does not answer, and does not need Redis to be", async () => {
+it("is not ready while PostgreSQL does not answer, and is ready without Redis", async () => {
   await proxies.redis.refuse();
   await proxies.postgres.blackhole();
   await eventually(() => {

@@ -8,16 +8,16 @@ import { type Running, startRunning } from "./running.ts";
 
 const RESULT_BYTES = 3_000_000;
 const EXPORTS = 24;
-/** What an answer may have at most: 16 MiB of results, and all that is small. */
+/** Maximum size of an answer: 16 MiB of large results, and all small ones. */
 const MAX_ANSWER_BYTES = 17_500_000;
-/** So many of them fit. */
+/** Number of exports that fit into one answer. */
 const FITTING = 5;
 
 let running: Running;
 let exports: AnyCommandMessage[];
 let small: AnyCommandMessage;
 
-// More than one internal call takes, which is 64 MiB.
+// Together larger than the maximum answer of one internal call, 64 MiB.
 beforeAll(async () => {
   running = await startRunning();
   const server = { organizationId: randomUUID(), serverId: randomUUID() };
@@ -47,7 +47,7 @@ const isLater = (line: string): boolean => line === '"later"';
 const idOf = (line: string): string => (JSON.parse(line) as { command: { id: string } }).command.id;
 
 describe("commands with large results", () => {
-  it("asked for together are answered as far as they fit, what is small always; asked again, all of them", async () => {
+  it("are answered in one request as far as they fit, small ones always, and completely after further requests", async () => {
     let asked = [...exports, small];
     expect(idOf((await read(asked)).at(-1) ?? "")).toBe(small.commandId);
     const answered: string[] = [];
@@ -61,7 +61,7 @@ describe("commands with large results", () => {
     expect(answered.toSorted()).toEqual([...exports, small].map(({ commandId }) => commandId).toSorted());
   });
 
-  it("one of which is asked for by many at once has no more in an answer either", async () => {
+  it("count each time that one of them is requested", async () => {
     const [one = small] = exports;
     const lines = await read(Array.from({ length: 500 }, () => one));
     expect(lines.filter((line) => !isLater(line)).map(idOf)).toEqual(
@@ -70,7 +70,7 @@ describe("commands with large results", () => {
     expect(lines).toHaveLength(500);
   });
 
-  it("are looked up likewise", async () => {
+  it("are limited in a look-up, too", async () => {
     const commandIds = [...exports, small].map(({ commandId }) => commandId);
     const { body } = await running.client.request("POST", "/internal/commands/lookup", { commandIds });
     expect(body.length).toBeLessThan(MAX_ANSWER_BYTES);
@@ -80,7 +80,7 @@ describe("commands with large results", () => {
     expect(found).toHaveLength(EXPORTS + 1);
   });
 
-  it("in a page that is too large for one answer come as a stream, whole and in order; a smaller page does not", async () => {
+  it("in a page that is too large for one answer are streamed, complete and in order; a smaller page is not", async () => {
     const { organizationId, serverId } = small;
     const path = `/internal/servers/${serverId}/commands`;
     expect((await running.client.request("GET", `${path}?organizationId=${organizationId}&limit=100`)).status).toBe(

@@ -2,14 +2,14 @@ import { once } from "node:events";
 import net from "node:net";
 
 /**
- * A way to a server on which bytes can be kept back: what was sent arrives when they are released,
- * whoever sent it.
+ * A TCP proxy that can hold bytes back. Held bytes reach the server when they are released, also if
+ * the sender has stopped.
  */
 export class LateConnection {
   readonly #server: net.Server;
   readonly #sockets: net.Socket[] = [];
   readonly url: string;
-  /** Null while bytes go on at once. */
+  /** Null while bytes are forwarded at once. */
   #held: { readonly bytes: Buffer; readonly to: net.Socket }[] | null = null;
 
   private constructor(server: net.Server, url: string) {
@@ -17,7 +17,7 @@ export class LateConnection {
     this.url = url;
   }
 
-  /** A way to the server of `url`. */
+  /** Starts a proxy to the server of `url`. */
   static async to(url: string): Promise<LateConnection> {
     const far = new URL(url);
     const server = net.createServer();
@@ -35,7 +35,7 @@ export class LateConnection {
     this.#held ??= [];
   }
 
-  /** Whether `text` is among what is kept back. */
+  /** Whether the held bytes include `text`. */
   holds(text: string): boolean {
     return this.#held?.some(({ bytes }) => bytes.includes(text)) ?? false;
   }

@@ -13,8 +13,8 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 
-import { createCommandStore } from "../src/outbound/postgres/command-store.ts";
-import { createCommandEnds } from "../src/outbound/postgres/command-lists.ts";
+import { createCommandRepository } from "../src/outbound/postgres/command-repository.ts";
+import { createFinalCommandRepository } from "../src/outbound/postgres/command-lists.ts";
 import {
   CommandWaiters,
   MAX_WAITERS,
@@ -74,14 +74,14 @@ function asText(query: Record<string, string | number>): Record<string, string> 
   return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
 }
 
-/** Commands of a server over three days, with something of everything; the newest first. */
+/** Stores commands of a server over three days, with all statuses; returns them newest first. */
 async function filled(server: Server): Promise<Command[]> {
   const firstMs = Date.parse("2026-03-01T20:00:00.000Z");
   const operations = ["finance.deposit", "finance.withdraw", "account.update"] as const;
   const messages = Array.from({ length: 60 }, (_, index) =>
     commandMessage({
       ...server,
-      // Two at a time at the same moment, so that the id decides.
+      // Pairs have the same time, so that the id decides their order.
       createdAt: new Date(firstMs + Math.floor(index / 2) * 3_600_000).toISOString(),
       operation: operations[index % 3] ?? "account.update",
       accountNumber: `1000000${index % 4}`,
@@ -101,7 +101,7 @@ async function filled(server: Server): Promise<Command[]> {
 }
 
 describe("the list of a server's commands", () => {
-  it("shows each as it is read by itself, the newest first and of one moment by id", async () => {
+  it("shows each command as getCommand does, newest first, then by id", async () => {
     const server = anyServer();
     const commands = await filled(server);
     const order = (one: Command): string => `${one.createdAt} ${one.id}`;
@@ -114,7 +114,7 @@ describe("the list of a server's commands", () => {
     });
   });
 
-  it("is parted by its pages: each command on one of them, and none after the last", async () => {
+  it("has each command on exactly one page, and none after the last page", async () => {
     const server = anyServer();
     const commands = await filled(server);
     const pages = await Promise.all([1, 2, 3, 4, 5].map((page) => list(server, { page, limit: 15 })));
@@ -125,7 +125,7 @@ describe("the list of a server's commands", () => {
     ).toEqual([]);
   });
 
-  it("is narrowed by any of its filters and by all of them together, with the total of what is left", async () => {
+  it("applies each filter and all combinations, and counts the matches", async () => {
     const server = anyServer();
     const commands = await filled(server);
     const { from, to } = { from: "2026-03-01T23:00:00.000Z", to: "2026-03-02T22:00:00+01:00" };
@@ -170,7 +170,7 @@ describe("the list of a server's commands", () => {
     }
   });
 
-  it("has a command once its message has come, counts it once however often it comes, and finds it by a later number", async () => {
+  it("has a command once its message has arrived, counts it once, and finds it by a later account number", async () => {
     const server = anyServer();
     const message = commandMessage({ ...server, operation: "account.create", accountNumber: null });
     await publish([], [eventOf(message, { status: "leased", result: null })]);
@@ -182,7 +182,7 @@ describe("the list of a server's commands", () => {
     expect((await list(server, { accountNumber: "10000009" })).commands).toMatchObject([{ id: message.commandId }]);
   });
 
-  it("refuses a query that makes no sense", async () => {
+  it("rejects an invalid query", async () => {
     const { organizationId, serverId } = anyServer();
     for (const query of [
       "",
@@ -194,17 +194,17 @@ describe("the list of a server's commands", () => {
   });
 });
 
-it("a position only rises: what a process writes late is there, and does not lower it", async () => {
-  const store = createCommandStore(database.value);
+it("a position only rises: a late write is stored, and does not lower the position", async () => {
+  const repository = createCommandRepository(database.value);
   const at = (nextOffset: bigint) => ({ topic: "commands.test", partition: 0, nextOffset });
   const [newer, late, ended] = [commandMessage(), commandMessage(), commandMessage()];
-  await store.takeInMessages([newer], [at(9n)]);
-  await store.takeInMessages([late], [at(7n)]);
-  await store.takeInEvents([eventOf(ended)], [at(8n)]);
-  expect(await store.byIds([late.commandId])).toMatchObject([{ commandId: late.commandId }]);
-  expect(await store.positions()).toContainEqual(at(9n));
-  await store.takeInEvents([eventOf(late)], [at(10n)]);
-  expect(await store.positions()).toContainEqual(at(10n));
+  await repository.ingestMessages([newer], [at(9n)]);
+  await repository.ingestMessages([late], [at(7n)]);
+  await repository.ingestEvents([eventOf(ended)], [at(8n)]);
+  expect(await repository.byIds([late.commandId])).toMatchObject([{ commandId: late.commandId }]);
+  expect(await repository.positions()).toContainEqual(at(9n));
+  await repository.ingestEvents([eventOf(late)], [at(10n)]);
+  expect(await repository.positions()).toContainEqual(at(10n));
 });
 
 describe("waiting for a command", () => {
@@ -216,7 +216,7 @@ describe("waiting for a command", () => {
     });
   const commandIn = (answer: { body: Buffer }): Command => Answer.parse(JSON.parse(answer.body.toString())).command;
 
-  it("ends as soon as the command is final, and at the deadline with the command as it is", async () => {
+  it("returns once the command is final, or its current state at the timeout", async () => {
     const message = commandMessage();
     await publish([message]);
     expect(commandIn(await wait(message, 50)).status).toBe("queued");
@@ -228,7 +228,7 @@ describe("waiting for a command", () => {
     expect(commandIn(await wait(message, 30_000)).status).toBe("succeeded");
   });
 
-  it("ends too when another process took the end in", async () => {
+  it("also returns when another process ingested the final state", async () => {
     const message = commandMessage();
     await publish([message]);
     const startedMs = Date.now();
@@ -242,7 +242,7 @@ describe("waiting for a command", () => {
     expect(Date.now() - startedMs).toBeLessThan(5_000);
   });
 
-  it("is 404 at once for a command that is not known, and for another organization's", async () => {
+  it("is 404 at once for an unknown command, and for another organization's", async () => {
     const message = commandMessage();
     expect((await wait(message, 20_000)).status).toBe(404);
     await publish([message]);
@@ -252,7 +252,7 @@ describe("waiting for a command", () => {
     ).toBe(400);
   });
 
-  it("is refused above the limit, and free again when the others have ended", async () => {
+  it("is rejected above the limit, and possible again when other waits have ended", async () => {
     const waiters = new CommandWaiters();
     const any = (organizationId: string) => ({ organizationId, commandId: randomUUID() });
     const organizations = Array.from({ length: MAX_WAITERS / MAX_WAITERS_PER_ORGANIZATION }, () => randomUUID());
@@ -265,16 +265,16 @@ describe("waiting for a command", () => {
       return Promise.all(waits);
     });
     expect(() => waiters.wait(any(randomUUID()), 1, never.signal)).toThrow(TooManyWaiters);
-    await waiters.poll(createCommandEnds(database.value));
+    await waiters.poll(createFinalCommandRepository(database.value));
     never.abort();
     await Promise.all(all);
     await eventually(() => waiters.wait(any(randomUUID()), 1, never.signal).then(() => true));
   });
 
-  it("is free again at once where its caller left", async () => {
+  it("frees its slot at once when its caller disconnects", async () => {
     const message = commandMessage();
     await publish([message]);
-    // Whoever asks for a command that is not known yet does not wait.
+    // A request for an unknown command does not wait.
     await eventually(async () => expect((await wait(message, 0)).status).toBe(200));
     const left = new AbortController();
     const { organizationId, commandId } = message;

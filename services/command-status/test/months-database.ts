@@ -1,4 +1,4 @@
-/** A database of command-status whose months a test decides. */
+/** A database of command-status with a current month that a test sets. */
 import { createPool, type Database, migrate, statement } from "@kapi/postgres";
 import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment } from "@kapi/testkit";
@@ -13,16 +13,16 @@ export const logger = createLogger({ service: "test", level: "error" });
 
 export interface MonthsDatabase {
   readonly database: Database;
-  /** Runs every migration up to this number ("0002"); all without it. */
+  /** Runs every migration up to the number `last` ("0002"), by default all. */
   migrateTo(last?: string): Promise<void>;
-  /** From now on it is this month (its first day, YYYY-MM-DD) by the database's clock. */
+  /** Sets the current month of the database, as its first day (YYYY-MM-DD). */
   setMonth(month: string): Promise<void>;
   /** Runs SQL, given as text, and returns its rows. */
   sql<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   stop(): Promise<void>;
 }
 
-/** Makes an empty database. */
+/** Creates an empty database. */
 export async function createMonthsDatabase(): Promise<MonthsDatabase> {
   const scope = new Scope();
   const environment = await createTestEnvironment({ needs: ["postgres"] });

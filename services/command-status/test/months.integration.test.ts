@@ -3,49 +3,49 @@ import { statement } from "@kapi/postgres";
 import { commandMessage, eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
-import type { CommandStore, MonthStore } from "../src/domain/ports.ts";
-import { keepMonths } from "../src/operations/keep-months.ts";
+import type { CommandRepository, MonthRepository } from "../src/domain/ports.ts";
+import { maintainMonths } from "../src/operations/maintain-months.ts";
 import { lookUpCommands } from "../src/operations/look-up-commands.ts";
 import { readCommands } from "../src/operations/read-commands.ts";
-import { createCommandEnds, createCommandLists } from "../src/outbound/postgres/command-lists.ts";
-import { ASKED_COMMANDS } from "../src/outbound/postgres/command-places.ts";
-import { createCommandStore } from "../src/outbound/postgres/command-store.ts";
-import { createMonthStore } from "../src/outbound/postgres/months.ts";
+import { createFinalCommandRepository, createCommandLists } from "../src/outbound/postgres/command-lists.ts";
+import { REQUESTED_COMMANDS } from "../src/outbound/postgres/command-places.ts";
+import { createCommandRepository } from "../src/outbound/postgres/command-repository.ts";
+import { createMonthRepository } from "../src/outbound/postgres/month-repository.ts";
 import { eventOf } from "./events.ts";
 import { createMonthsDatabase, logger, type MonthsDatabase } from "./months-database.ts";
 
 const KEPT_MONTHS = 13;
 let testDatabase: MonthsDatabase;
-let store: CommandStore;
-let months: MonthStore;
-/** Each test has months of its own, two years after those of the test before. */
+let repository: CommandRepository;
+let months: MonthRepository;
+/** Each test has its own months, two years after those of the previous test. */
 let year = 2030;
 
 beforeAll(async () => {
   testDatabase = await createMonthsDatabase();
   await testDatabase.migrateTo();
-  store = createCommandStore(testDatabase.database);
-  months = createMonthStore(testDatabase.database);
+  repository = createCommandRepository(testDatabase.database);
+  months = createMonthRepository(testDatabase.database);
 });
 afterAll(() => testDatabase.stop());
 beforeEach(() => {
   year += 2;
 });
 
-/** The month that lies so many months after January of the test's year. */
+/** The month `count` months after January of the test's year. */
 function monthAfter(count: number): string {
   return new Date(Date.UTC(year, count, 1)).toISOString().slice(0, "2030-01-01".length);
 }
 
-async function goTo(month: string, by: MonthStore = months): Promise<void> {
+async function goTo(month: string, by: MonthRepository = months): Promise<void> {
   await testDatabase.setMonth(month);
   const { signal } = new AbortController();
-  await keepMonths({ months: by, keptMonths: KEPT_MONTHS, logger, signal });
+  await maintainMonths({ months: by, keptMonths: KEPT_MONTHS, logger, signal });
 }
 
-async function takeIn(message: AnyCommandMessage, ...events: CommandEvent[]): Promise<void> {
-  await store.takeInMessages([message], []);
-  for (const event of events) await store.takeInEvents([event], []);
+async function ingest(message: AnyCommandMessage, ...events: CommandEvent[]): Promise<void> {
+  await repository.ingestMessages([message], []);
+  for (const event of events) await repository.ingestEvents([event], []);
 }
 
 async function attached(): Promise<string[]> {
@@ -63,18 +63,18 @@ const listOf = async ({ organizationId, serverId }: AnyCommandMessage, query = {
   createCommandLists(testDatabase.database).list({ organizationId, serverId, page: 1, limit: 20, ...query });
 
 describe("a command whose month was dropped", () => {
-  it("is known by its key for good, with what the interface requires of it, and in no list", async () => {
+  it("is still found by its id, with the required fields, and is in no list", async () => {
     await goTo(monthAfter(0));
     const message = commandMessage({ derivationKeyId: "d1", createdAt: `${year}-01-05T10:00:00.000Z` });
     const failed = commandMessage({ ...message, commandId: commandMessage().commandId, idempotencyKey: "refused" });
-    await takeIn(message, eventOf(message));
+    await ingest(message, eventOf(message));
     const end = { status: "failed", attempts: 3, result: null, errorCode: "INSUFFICIENT_FUNDS" } as const;
-    await takeIn(failed, eventOf(failed, end));
+    await ingest(failed, eventOf(failed, end));
     expect((await listOf(message)).total).toBe(2);
 
     await goTo(monthAfter(KEPT_MONTHS));
     expect(await attached()).toContain(monthAfter(0));
-    expect(await store.byIds([message.commandId])).toMatchObject([{ json: expect.stringContaining('"payload"') }]);
+    expect(await repository.byIds([message.commandId])).toMatchObject([{ json: expect.stringContaining('"payload"') }]);
     await goTo(monthAfter(KEPT_MONTHS + 1));
     expect(await attached()).not.toContain(monthAfter(0));
 
@@ -87,7 +87,7 @@ describe("a command whose month was dropped", () => {
       createdBy: one.createdBy,
       result: null,
     });
-    const lines = await readCommands(store, [message, failed, { ...message, organizationId: failed.commandId }]);
+    const lines = await readCommands(repository, [message, failed, { ...message, organizationId: failed.commandId }]);
     const [first = "", second = "", third] = lines.split("\n");
     expect(JSON.parse(first)).toEqual({
       command: { ...short(message), status: "succeeded", attempts: 1, errorCode: null },
@@ -98,35 +98,41 @@ describe("a command whose month was dropped", () => {
     expect(third).toBe("");
     for (const line of [first, second])
       expect(CommandAnswer.strict().parse(JSON.parse(line))).toEqual(JSON.parse(line));
-    expect(JSON.parse(await lookUpCommands(store, [message.commandId]))).toMatchObject({
+    expect(JSON.parse(await lookUpCommands(repository, [message.commandId]))).toMatchObject({
       commands: [{ fingerprint: message.fingerprint, organizationId: message.organizationId, derivationKeyId: "d1" }],
     });
-    expect(await createCommandEnds(testDatabase.database).finalAmong([message.commandId])).toEqual([message.commandId]);
+    expect(await createFinalCommandRepository(testDatabase.database).findFinal([message.commandId])).toEqual([
+      message.commandId,
+    ]);
     for (const query of [{}, { status: "succeeded" }, { idempotencyKey: message.idempotencyKey }])
       expect((await listOf(message, query)).total).toBe(0);
   });
 
-  it("does not come back by a late message or event, which hold up nothing beside them", async () => {
+  it("is not stored again by a late message or event, which delay no other records", async () => {
     await goTo(monthAfter(0));
     const message = commandMessage();
-    await takeIn(message, eventOf(message));
+    await ingest(message, eventOf(message));
     await goTo(monthAfter(KEPT_MONTHS + 1));
     const [next, another] = [commandMessage(), commandMessage()];
     const position = (nextOffset: bigint) => ({ topic: `late.${year}`, partition: 0, nextOffset });
-    expect(await store.takeInMessages([message, next], [position(5n)])).toMatchObject([{ commandId: next.commandId }]);
-    expect(await store.takeInEvents([eventOf(message), eventOf(another)], [position(7n)])).toHaveLength(1);
-    expect(await store.positions()).toContainEqual(position(7n));
+    expect(await repository.ingestMessages([message, next], [position(5n)])).toMatchObject([
+      { commandId: next.commandId },
+    ]);
+    expect(await repository.ingestEvents([eventOf(message), eventOf(another)], [position(7n)])).toHaveLength(1);
+    expect(await repository.positions()).toContainEqual(position(7n));
     expect(await rowsOf(message)).toEqual([]);
-    expect(await store.byIds([message.commandId])).toMatchObject([{ json: expect.stringContaining('"succeeded"') }]);
+    expect(await repository.byIds([message.commandId])).toMatchObject([
+      { json: expect.stringContaining('"succeeded"') },
+    ]);
   });
 
-  it("takes no count of another month with it", async () => {
+  it("leaves the counts of other months", async () => {
     await goTo(monthAfter(0));
     const first = commandMessage({ createdAt: `${year}-01-31T23:59:58.000Z` });
     const second = commandMessage({ ...first, commandId: commandMessage().commandId });
-    await takeIn(first, eventOf(first));
+    await ingest(first, eventOf(first));
     await testDatabase.setMonth(monthAfter(1));
-    await takeIn(second, eventOf(second));
+    await ingest(second, eventOf(second));
     expect((await listOf(first)).total).toBe(2);
     await goTo(monthAfter(KEPT_MONTHS + 1));
     const { total, commands } = await listOf(first);
@@ -140,36 +146,36 @@ describe("a month that may be dropped", () => {
   it("stays while a command in it is not final", async () => {
     await goTo(monthAfter(0));
     const message = commandMessage();
-    await takeIn(message, eventOf(message, { status: "leased", result: null }));
+    await ingest(message, eventOf(message, { status: "leased", result: null }));
     await goTo(monthAfter(KEPT_MONTHS + 1));
     expect(await attached()).toContain(monthAfter(0));
     expect(await months.drop(monthAfter(0))).toBe("open");
-    await store.takeInEvents([eventOf(message, { version: 2, status: "expired", result: null })], []);
+    await repository.ingestEvents([eventOf(message, { version: 2, status: "expired", result: null })], []);
     await goTo(monthAfter(KEPT_MONTHS + 1));
     expect(await attached()).not.toContain(monthAfter(0));
-    expect(await store.byIds([message.commandId])).toMatchObject([{ json: expect.stringContaining('"expired"') }]);
+    expect(await repository.byIds([message.commandId])).toMatchObject([{ json: expect.stringContaining('"expired"') }]);
   });
 
-  it("and is being read is dropped as soon as that ends, and meanwhile commands are taken in", async () => {
+  it("is dropped after the statement that reads it, and commands are ingested meanwhile", async () => {
     await goTo(monthAfter(0));
     const message = commandMessage();
-    await takeIn(message, eventOf(message));
-    // Months of earlier tests go now, so that this turn has one month to drop.
+    await ingest(message, eventOf(message));
+    // Drop the months of earlier tests first, so that the next round has one month to drop.
     await goTo(monthAfter(KEPT_MONTHS));
     const { promise: mayEnd, resolve: end } = Promise.withResolvers<undefined>();
     const { promise: reads, resolve: isReading } = Promise.withResolvers<undefined>();
     const reader = testDatabase.database.transaction(async (tx) => {
-      expect(await createCommandStore(tx).byIds([message.commandId])).toHaveLength(1);
+      expect(await createCommandRepository(tx).byIds([message.commandId])).toHaveLength(1);
       isReading(undefined);
       await mayEnd;
     });
     await reads;
     const calls: string[] = [];
-    const recorded: MonthStore = {
+    const recorded: MonthRepository = {
       ...months,
-      keepOutcomes: (month, page) => {
+      archiveOutcomes: (month, page) => {
         calls.push(`read ${month}`);
-        return months.keepOutcomes(month, page);
+        return months.archiveOutcomes(month, page);
       },
       drop: async (month) => {
         const outcome = await months.drop(month);
@@ -180,9 +186,9 @@ describe("a month that may be dropped", () => {
     const dropping = goTo(monthAfter(KEPT_MONTHS + 1), recorded);
     await eventually(() => calls.includes(`used ${monthAfter(0)}`));
     const next = commandMessage();
-    await takeIn(next, eventOf(next));
+    await ingest(next, eventOf(next));
     expect(await attached()).toContain(monthAfter(0));
-    expect(await store.byIds([next.commandId])).toMatchObject([{ isFinal: true }]);
+    expect(await repository.byIds([next.commandId])).toMatchObject([{ isFinal: true }]);
     end(undefined);
     await reader;
     await dropping;
@@ -192,30 +198,30 @@ describe("a month that may be dropped", () => {
 });
 
 describe("a new command", () => {
-  it("makes the partition of its month where it is missing", async () => {
+  it("creates the missing partition of its month", async () => {
     await testDatabase.setMonth(monthAfter(0));
     expect(await attached()).not.toContain(monthAfter(0));
     const [message, other] = [commandMessage(), commandMessage()];
-    await takeIn(message, eventOf(message));
+    await ingest(message, eventOf(message));
     expect(await rowsOf(message)).toEqual([{ month: monthAfter(0), status: "succeeded", messages: 1 }]);
     expect(await attached()).toEqual(expect.arrayContaining([monthAfter(0), monthAfter(1), monthAfter(2)]));
     await testDatabase.setMonth(monthAfter(3));
-    await store.takeInEvents([eventOf(other)], []);
+    await repository.ingestEvents([eventOf(other)], []);
     expect(await rowsOf(other)).toMatchObject([{ month: monthAfter(3) }]);
   });
 
   it.each(["message", "event"])(
-    "whose %s comes first as the month changes is one row, in the month before",
+    "whose %s comes first as the month changes has one row, in the earlier month",
     async (first) => {
       await goTo(monthAfter(0));
       const message = commandMessage();
-      const take = (by: CommandStore, kind: string) =>
-        kind === "message" ? by.takeInMessages([message], []) : by.takeInEvents([eventOf(message)], []);
+      const take = (by: CommandRepository, kind: string) =>
+        kind === "message" ? by.ingestMessages([message], []) : by.ingestEvents([eventOf(message)], []);
       let other: Promise<unknown> = Promise.resolve();
       await testDatabase.database.transaction(async (tx) => {
-        await take(createCommandStore(tx), first);
+        await take(createCommandRepository(tx), first);
         await testDatabase.setMonth(monthAfter(1));
-        other = take(store, first === "message" ? "event" : "message");
+        other = take(repository, first === "message" ? "event" : "message");
         await eventually(async () => {
           const text = `select count(*)::integer as waiting from pg_stat_activity
           where datname = current_database() and wait_event = 'transactionid'`;
@@ -225,26 +231,26 @@ describe("a new command", () => {
       await other;
       expect(await rowsOf(message)).toEqual([{ month: monthAfter(0), status: "succeeded", messages: 1 }]);
       expect((await listOf(message)).total).toBe(1);
-      await take(store, "message");
-      await take(store, "event");
+      await take(repository, "message");
+      await take(repository, "event");
       expect(await rowsOf(message)).toEqual([{ month: monthAfter(0), status: "succeeded", messages: 2 }]);
       expect((await listOf(message)).total).toBe(1);
     },
   );
 
-  it("is where it belongs in a batch of many, of which some are known and some are not, in any order of ids", async () => {
+  it("is in the right month in a batch of known and unknown commands, in any order of ids", async () => {
     await goTo(monthAfter(0));
     const messages = Array.from({ length: 60 }, () => commandMessage());
-    await store.takeInMessages(
+    await repository.ingestMessages(
       messages.filter((_, index) => index % 3 === 0),
       [],
     );
     await testDatabase.setMonth(monthAfter(1));
-    await store.takeInEvents(
+    await repository.ingestEvents(
       messages.map((message) => eventOf(message)),
       [],
     );
-    await store.takeInMessages(messages, []);
+    await repository.ingestMessages(messages, []);
     for (const [index, message] of messages.entries())
       expect(await rowsOf(message)).toMatchObject([
         { month: monthAfter(index % 3 === 0 ? 0 : 1), status: "succeeded" },
@@ -252,11 +258,11 @@ describe("a new command", () => {
   });
 });
 
-it("a command is found by month and id together, also with a plan that was made while partitions were empty", async () => {
+it("a command is found by month and id, also with a plan that was made while partitions were empty", async () => {
   await goTo(monthAfter(0));
   const plan = await testDatabase.database.transaction(async (tx) => {
     await tx.query(
-      statement("test_prepare", `prepare asked (uuid[]) as select commands.status from ${ASKED_COMMANDS}`),
+      statement("test_prepare", `prepare asked (uuid[]) as select commands.status from ${REQUESTED_COMMANDS}`),
       [],
     );
     return tx.query(statement<{ "QUERY PLAN": string }>("test_explain", "explain execute asked ('{}')"), []);

@@ -1,6 +1,6 @@
 /**
- * The statements of the release before months, word for word: its processes run beside those of
- * this release while it is rolled out. To be deleted with the old tables.
+ * The exact statements of release 0.1.0, whose processes run beside those of this release during a
+ * rollout. Delete this file with the old tables.
  */
 import { type CommandEvent, type AnyCommandMessage, isFinal } from "@kapi/contracts";
 import { type Queryable, statement } from "@kapi/postgres";
@@ -14,7 +14,7 @@ const MOVE_POSITION = `
       where excluded.next_offset > positions.next_offset
   )`;
 
-const TAKE_IN_MESSAGES = statement<{ command_id: string; readable: boolean }>(
+const INGEST_MESSAGES = statement<{ command_id: string; readable: boolean }>(
   "old_take_in_messages",
   `${MOVE_POSITION},
   taken as (insert into commands (command_id, organization_id, server_id, account_number, managed_account_id, operation,
@@ -46,7 +46,7 @@ const TAKE_IN_MESSAGES = statement<{ command_id: string; readable: boolean }>(
   select command_id, organization_id, status, true as readable from taken`,
 );
 
-const TAKE_IN_EVENTS = statement<{ command_id: string; readable: boolean }>(
+const INGEST_EVENTS = statement<{ command_id: string; readable: boolean }>(
   "old_take_in_events",
   `${MOVE_POSITION}
   insert into commands (command_id, organization_id, server_id, account_number, managed_account_id, operation,
@@ -77,15 +77,15 @@ const BY_IDS = statement<{ command_id: string; status: string }>(
   "select command_id, status from commands where command_id = any($1::uuid[]) and created_at is not null",
 );
 
-/** How the release before writes and reads commands. Batches are sorted by id. */
+/** Writes and reads commands like release 0.1.0. Batches are sorted by id. */
 export function oldStore(database: Queryable) {
   const byId = (left: { commandId: string }, right: { commandId: string }): number =>
     left.commandId < right.commandId ? -1 : 1;
   return {
-    takeInMessages: (messages: readonly AnyCommandMessage[]) =>
-      database.query(TAKE_IN_MESSAGES, [[], [], [], ...messageColumns(messages.toSorted(byId))]),
-    takeInEvents: (events: readonly CommandEvent[]) =>
-      database.query(TAKE_IN_EVENTS, [[], [], [], ...eventColumns(events.toSorted(byId))]),
+    ingestMessages: (messages: readonly AnyCommandMessage[]) =>
+      database.query(INGEST_MESSAGES, [[], [], [], ...messageColumns(messages.toSorted(byId))]),
+    ingestEvents: (events: readonly CommandEvent[]) =>
+      database.query(INGEST_EVENTS, [[], [], [], ...eventColumns(events.toSorted(byId))]),
     byIds: (commandIds: readonly string[]) => database.query(BY_IDS, [commandIds]),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * A process stands still for longer than its session, with a statement on its way to the database.
- * Another process takes its partitions over; then the statement arrives.
+ * A process is paused for longer than its session, with a statement on its way to the database.
+ * Another process takes over its partitions; then the statement arrives.
  */
 import { type AnyCommandMessage, TOPICS } from "@kapi/contracts";
 import { createKafka, createProducer } from "@kapi/kafka";
@@ -13,14 +13,12 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { LateConnection } from "./late-connection.ts";
 import { type Running, startRunning } from "./running.ts";
 
-/** The shortest that the broker allows. */
+/** The minimum that the broker allows. */
 const SESSION_TIMEOUT_MS = 6_000;
 const TAKE_OVER_TIMEOUT_MS = 40_000;
-/**
- * How often the messages of a command were taken in: it tells whether the late statement has run.
- */
-const TIMES_TAKEN_IN = statement<{ messages: number }>(
-  "test_times_taken_in",
+/** How often the message of a command was ingested: shows whether the late statement has run. */
+const TIMES_INGESTED = statement<{ messages: number }>(
+  "test_times_ingested",
   "select messages from commands_by_month where command_id = $1",
 );
 const POSITIONS = statement<{ partition: number; next_offset: number }>(
@@ -54,10 +52,10 @@ afterAll(async () => {
   await environment.stop();
 });
 
-const timesTakenIn = async ({ commandId }: AnyCommandMessage): Promise<number> =>
-  (await database.value.query(TIMES_TAKEN_IN, [commandId]))[0]?.messages ?? 0;
+const timesIngested = async ({ commandId }: AnyCommandMessage): Promise<number> =>
+  (await database.value.query(TIMES_INGESTED, [commandId]))[0]?.messages ?? 0;
 
-/** Publishes to the one partition that there is. */
+/** Publishes to the only partition. */
 async function startProducer(): Promise<{
   publish(message: AnyCommandMessage): Promise<unknown>;
   stop(): Promise<void>;
@@ -71,12 +69,12 @@ async function startProducer(): Promise<{
   return { publish, stop };
 }
 
-it("what a paused process writes late neither moves a position back nor is missing", async () => {
+it("a late write of a paused process lowers no position, and is not lost", async () => {
   const publishing = await startProducer();
   const paused = stack.process("command-status");
   const [first, held, next] = [commandMessage(), commandMessage(), commandMessage()];
   await publishing.publish(first);
-  await eventually(async () => expect(await timesTakenIn(first)).toBe(1));
+  await eventually(async () => expect(await timesIngested(first)).toBe(1));
 
   late.hold();
   await publishing.publish(held);
@@ -84,12 +82,12 @@ it("what a paused process writes late neither moves a position back nor is missi
   paused.kill("SIGSTOP");
   other = await startRunning(environment);
   await publishing.publish(next);
-  await eventually(async () => expect(await timesTakenIn(next)).toBe(1), { timeoutMs: TAKE_OVER_TIMEOUT_MS });
-  expect(await timesTakenIn(held)).toBe(1);
+  await eventually(async () => expect(await timesIngested(next)).toBe(1), { timeoutMs: TAKE_OVER_TIMEOUT_MS });
+  expect(await timesIngested(held)).toBe(1);
   const before = await database.value.query(POSITIONS, []);
 
   late.release();
-  await eventually(async () => expect(await timesTakenIn(held)).toBe(2));
+  await eventually(async () => expect(await timesIngested(held)).toBe(2));
   expect(await database.value.query(POSITIONS, [])).toEqual(before);
   paused.kill("SIGCONT");
   expect((await other.client.request("POST", "/internal/commands/caught-up", {})).status).toBe(200);

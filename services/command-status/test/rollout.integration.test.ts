@@ -1,6 +1,6 @@
 /**
- * The release before knows one table of commands, this one has them by month. Processes of both run
- * side by side for a while, on the same rows.
+ * Release 0.1.0 has one table of commands, this release a partition per month. During a rollout
+ * processes of both releases write the same rows.
  */
 import type { AnyCommandMessage } from "@kapi/contracts";
 import { RetryableError } from "@kapi/kafka";
@@ -8,41 +8,41 @@ import { statement } from "@kapi/postgres";
 import { commandMessage, eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import type { CommandStore, MonthStore } from "../src/domain/ports.ts";
+import type { CommandRepository, MonthRepository } from "../src/domain/ports.ts";
 import { retried } from "../src/inbound/kafka/consumers.ts";
-import { keepMonths } from "../src/operations/keep-months.ts";
+import { maintainMonths } from "../src/operations/maintain-months.ts";
 import { createCommandLists } from "../src/outbound/postgres/command-lists.ts";
-import { createCommandStore } from "../src/outbound/postgres/command-store.ts";
-import { createMonthStore } from "../src/outbound/postgres/months.ts";
+import { createCommandRepository } from "../src/outbound/postgres/command-repository.ts";
+import { createMonthRepository } from "../src/outbound/postgres/month-repository.ts";
 import { eventOf } from "./events.ts";
 import { createMonthsDatabase, logger, type MonthsDatabase } from "./months-database.ts";
 import { oldStore } from "./old-release.ts";
 
 const OLD_MONTH = "0001-01-01";
-/** More than one piece of filling in. */
+/** More than one piece of the backfill. */
 const EARLIER_COMMANDS = 2_500;
 const server = (({ organizationId, serverId }) => ({ organizationId, serverId }))(commandMessage());
 const anyCommand = (): AnyCommandMessage => commandMessage({ serverId: server.serverId });
 
 let testDatabase: MonthsDatabase;
 let old: ReturnType<typeof oldStore>;
-let store: CommandStore;
-let months: MonthStore;
+let repository: CommandRepository;
+let months: MonthRepository;
 const earlier = Array.from({ length: EARLIER_COMMANDS }, anyCommand);
-/** Commands that this release put into their month. */
+/** Commands that this release stored in a month. */
 const byMonth: AnyCommandMessage[] = [];
 
 beforeAll(async () => {
   testDatabase = await createMonthsDatabase();
   await testDatabase.migrateTo("0002");
   old = oldStore(testDatabase.database);
-  store = createCommandStore(testDatabase.database);
-  months = createMonthStore(testDatabase.database);
+  repository = createCommandRepository(testDatabase.database);
+  months = createMonthRepository(testDatabase.database);
   await testDatabase.sql("insert into positions values ('commands.finance', 0, 1)");
-  await old.takeInMessages(earlier);
-  await old.takeInEvents(earlier.slice(10).map((message) => eventOf(message)));
+  await old.ingestMessages(earlier);
+  await old.ingestEvents(earlier.slice(10).map((message) => eventOf(message)));
   await testDatabase.migrateTo();
-  await months.keep();
+  await months.createPartitions();
 });
 afterAll(() => testDatabase.stop());
 
@@ -53,12 +53,14 @@ const rowsOf = ({ commandId }: AnyCommandMessage) =>
   );
 const isOneRowOf = async (message: AnyCommandMessage, month: string): Promise<void> => {
   expect(await rowsOf(message)).toEqual([{ month, status: "succeeded", messages: 1 }]);
-  expect(await store.byIds([message.commandId])).toMatchObject([{ fingerprint: message.fingerprint, isFinal: true }]);
+  expect(await repository.byIds([message.commandId])).toMatchObject([
+    { fingerprint: message.fingerprint, isFinal: true },
+  ]);
 };
 const keep = (keptMonths = 13): Promise<void> =>
-  keepMonths({ months, keptMonths, logger, signal: new AbortController().signal });
+  maintainMonths({ months, keptMonths, logger, signal: new AbortController().signal });
 
-it("for a day commands of either release are in the old table, whichever takes in what of them, and both read them", async () => {
+it("for a day both releases store commands in the old table, and read each other's", async () => {
   const [ours, theirs, ourEvent, ourMessage, ourEventFirst, theirEventFirst] = Array.from(
     { length: 6 },
     anyCommand,
@@ -70,15 +72,15 @@ it("for a day commands of either release are in the old table, whichever takes i
     AnyCommandMessage,
     AnyCommandMessage,
   ];
-  await store.takeInMessages([ours, ourMessage], []);
-  await old.takeInMessages([theirs, ourEvent]);
-  await store.takeInEvents(
+  await repository.ingestMessages([ours, ourMessage], []);
+  await old.ingestMessages([theirs, ourEvent]);
+  await repository.ingestEvents(
     [ours, ourEvent, ourEventFirst].map((one) => eventOf(one)),
     [],
   );
-  await old.takeInEvents([theirs, ourMessage, theirEventFirst].map((one) => eventOf(one)));
-  await old.takeInMessages([ourEventFirst]);
-  await store.takeInMessages([theirEventFirst], []);
+  await old.ingestEvents([theirs, ourMessage, theirEventFirst].map((one) => eventOf(one)));
+  await old.ingestMessages([ourEventFirst]);
+  await repository.ingestMessages([theirEventFirst], []);
   await keep();
   for (const one of [ours, theirs, ourEvent, ourMessage, ourEventFirst, theirEventFirst]) {
     await isOneRowOf(one, OLD_MONTH);
@@ -90,7 +92,7 @@ it("for a day commands of either release are in the old table, whichever takes i
   earlier.push(ourEventFirst);
 });
 
-it("then new commands go to their month, and those of the old table stay one row there", async () => {
+it("then new commands go to their month, and commands of the old table keep their one row there", async () => {
   const [month = ""] = (
     await testDatabase.sql<{ month: string }>("select to_char(current_command_month(), 'YYYY-MM-DD') as month")
   ).map((row) => row.month);
@@ -100,22 +102,22 @@ it("then new commands go to their month, and those of the old table stay one row
     AnyCommandMessage,
     AnyCommandMessage,
   ];
-  await store.takeInEvents([eventOf(open)], []);
+  await repository.ingestEvents([eventOf(open)], []);
   await isOneRowOf(open, OLD_MONTH);
-  await store.takeInMessages([openToo], []);
+  await repository.ingestMessages([openToo], []);
   expect(await rowsOf(openToo)).toEqual([{ month: OLD_MONTH, status: "queued", messages: 2 }]);
-  await store.takeInMessages([begun], []);
-  await store.takeInEvents([eventOf(begun)], []);
+  await repository.ingestMessages([begun], []);
+  await repository.ingestEvents([eventOf(begun)], []);
   await isOneRowOf(begun, month);
 
-  expect(await months.fillIds()).toBe(true);
-  await store.takeInEvents(
+  expect(await months.backfillIds()).toBe(true);
+  await repository.ingestEvents(
     earlier.slice(2, 10).map((message) => eventOf(message)),
     [],
   );
-  await store.takeInEvents([eventOf(openToo)], []);
+  await repository.ingestEvents([eventOf(openToo)], []);
   await keep();
-  expect(await months.fillIds()).toBe(false);
+  expect(await months.backfillIds()).toBe(false);
   byMonth.push(begun);
   const [{ missing } = { missing: null }] = await testDatabase.sql<{ missing: number | null }>(
     `select count(*)::integer as missing from commands left join command_ids as known using (command_id)
@@ -125,24 +127,24 @@ it("then new commands go to their month, and those of the old table stay one row
   expect(missing).toBe(0);
 });
 
-it("and the release before can store no command that this release would not find", async () => {
+it("and release 0.1.0 can store no command that this release would not find", async () => {
   const refused = /release 0\.1\.0 can no longer store commands/;
   const [unknown, started, placed] = [anyCommand(), anyCommand(), byMonth[0] ?? anyCommand()];
-  await expect(old.takeInMessages([unknown])).rejects.toThrow(refused);
-  await expect(old.takeInEvents([eventOf(started)])).rejects.toThrow(refused);
-  await expect(old.takeInEvents([eventOf(placed)])).rejects.toThrow(refused);
+  await expect(old.ingestMessages([unknown])).rejects.toThrow(refused);
+  await expect(old.ingestEvents([eventOf(started)])).rejects.toThrow(refused);
+  await expect(old.ingestEvents([eventOf(placed)])).rejects.toThrow(refused);
   for (const one of [unknown, started]) expect(await rowsOf(one)).toEqual([]);
   expect(await rowsOf(placed)).toHaveLength(1);
 
   const [known] = earlier as [AnyCommandMessage];
-  await old.takeInEvents([eventOf(known)]);
+  await old.ingestEvents([eventOf(known)]);
   await isOneRowOf(known, OLD_MONTH);
-  await store.takeInMessages([unknown], []);
-  await store.takeInEvents([eventOf(unknown)], []);
-  expect(await store.byIds([unknown.commandId])).toMatchObject([{ isFinal: true }]);
+  await repository.ingestMessages([unknown], []);
+  await repository.ingestEvents([eventOf(unknown)], []);
+  expect(await repository.byIds([unknown.commandId])).toMatchObject([{ isFinal: true }]);
 });
 
-it("until the old table is past the retention and goes as a month does", async () => {
+it("until the old table is past the retention and is dropped like a month", async () => {
   await keep(2);
   expect(await rowsOf(earlier[0] ?? anyCommand())).toHaveLength(1);
   const later = "(date_trunc('month', now()) + interval '4 months')::date";
@@ -152,27 +154,27 @@ it("until the old table is past the retention and goes as a month does", async (
   await testDatabase.setMonth(month);
   await keep(2);
   expect(await testDatabase.sql("select to_regclass('commands')::text as name")).toEqual([{ name: null }]);
-  const again = await store.byIds(earlier.map(({ commandId }) => commandId));
+  const again = await repository.byIds(earlier.map(({ commandId }) => commandId));
   for (const [index, found] of again.entries())
     expect(found).toMatchObject({ fingerprint: earlier[index]?.fingerprint, isFinal: true });
   const next = anyCommand();
-  await store.takeInMessages([next], []);
-  await store.takeInEvents([eventOf(next)], []);
+  await repository.ingestMessages([next], []);
+  await repository.ingestEvents([eventOf(next)], []);
   await isOneRowOf(next, month);
 });
 
-it("a batch that meets the same command in a statement of the release before comes again", async () => {
+it("retries a batch that conflicts with a concurrent statement of release 0.1.0", async () => {
   const race = await createMonthsDatabase();
   try {
     await race.migrateTo("0003");
-    // Index entries are written in the order in which the indexes were made: the release before
-    // pauses between those of its primary key and those of `commands_place`.
+    // Index entries are written in the order in which the indexes were created. Release 0.1.0
+    // pauses between its primary key and `commands_place`.
     await race.sql(`create function pause(id uuid) returns uuid language plpgsql immutable as $$
       begin perform pg_advisory_xact_lock_shared(1); return id; end $$`);
     await race.sql("create index commands_pause on commands (pause(command_id))");
     await race.sql("insert into positions values ('commands.finance', 0, 1)");
     await race.migrateTo();
-    const ours = createCommandStore(race.database);
+    const ours = createCommandRepository(race.database);
     const message = anyCommand();
     const waiting = (event: string) =>
       eventually(async () => {
@@ -183,14 +185,14 @@ it("a batch that meets the same command in a statement of the release before com
     let second: Promise<unknown> = Promise.resolve();
     await race.database.transaction(async (tx) => {
       await tx.query(statement("test_pause", "select pg_advisory_xact_lock(1)"), []);
-      first = oldStore(race.database).takeInMessages([message]);
+      first = oldStore(race.database).ingestMessages([message]);
       await waiting("advisory");
-      second = retried(() => ours.takeInMessages([message], [])).catch((error: unknown) => error);
+      second = retried(() => ours.ingestMessages([message], [])).catch((error: unknown) => error);
       await waiting("spectoken");
     });
     await first;
     expect(await second).toBeInstanceOf(RetryableError);
-    expect(await ours.takeInMessages([message], [])).toMatchObject([{ commandId: message.commandId, readable: true }]);
+    expect(await ours.ingestMessages([message], [])).toMatchObject([{ commandId: message.commandId, readable: true }]);
     expect(await race.sql("select messages, month::text from commands_by_month")).toEqual([
       { messages: 2, month: OLD_MONTH },
     ]);

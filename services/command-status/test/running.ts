@@ -7,9 +7,7 @@ import { createOwnerClient, createTestEnvironment, type TestEnvironment } from "
 import { ConfigSchema } from "../src/config.ts";
 import { startService } from "../src/service.ts";
 
-/**
- * command-status in this process, on servers of its own, with what is needed to feed and to ask it.
- */
+/** command-status in this process, on its own servers, with a producer and a client. */
 export interface Running {
   readonly environment: TestEnvironment;
   readonly kafka: KafkaConnection;
@@ -20,7 +18,7 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** Starts the service; `env` overrides variables. `stop` keeps an environment that was `given`. */
+/** Starts the service; `env` overrides variables. `stop` does not stop a `given` environment. */
 export async function startRunning(
   given?: TestEnvironment,
   env: Readonly<Record<string, string>> = {},

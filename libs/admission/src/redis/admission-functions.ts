@@ -19,23 +19,20 @@ import { callPerShard, type ShardReplies } from "./shard-replies.ts";
 import { USAGE_STREAM_LIMIT } from "./usage-stream.ts";
 
 /**
- * An idempotency record open for longer than this is reclaimed by the next equal request, and no
- * 202 is sent for it (decisions, 2.6).
+ * After this time the next equal request reclaims an open record, and the first request sends no
+ * 202 (decisions, 2.6).
  */
 export const RECORD_OPEN_MS = 5_000;
 /**
- * How long a record is kept while its command is not final: the log's retention is longer, and no
- * client retries for so long.
+ * How long a record is kept while its command is not final: shorter than the log's retention,
+ * longer than callers retry.
  */
 export const RECORD_TTL_MS = 24 * 3_600_000;
 /**
- * How long it is kept once its command is final, and command-status answers for it (decisions,
- * 2.5).
+ * How long a record is kept after its command is final, and command-status has it (decisions, 2.5).
  */
 export const FINAL_RECORD_TTL_MS = 3_600_000;
-/**
- * How long a repeated call with the same charge id is recognized; longer than any request lasts.
- */
+/** How long a repeated call with the same charge id is recognized: longer than any request. */
 export const CHARGE_TTL_MS = 120_000;
 
 /**
@@ -52,9 +49,9 @@ export interface NewRecord {
 }
 
 /**
- * What became of a record. `skipped`: another item of the call decided (mismatch or open), no
- * record was created. `chargeId`: what the command's credits are reserved under, where that is not
- * the command's id: an earlier reservation of it came back.
+ * The outcome of a record. `skipped`: another record of the call is a mismatch or open, so no
+ * record was created. `chargeId`: the reservation of the command, if that is not the command's id
+ * because an earlier reservation was released.
  */
 export type RecordReply =
   | { readonly kind: "created"; readonly chargeId: string | null }
@@ -78,14 +75,13 @@ export interface AdmitRequest {
   readonly rateLimit: { readonly perSecond: number; readonly burst: number } | null;
   readonly records: readonly NewRecord[];
   /**
-   * Per record, whether command-status knows the command, under the same fingerprint; none unless
-   * told.
+   * Per record, whether command-status has the command with the same fingerprint; by default none.
    */
   readonly knownDuplicates?: readonly boolean[];
-  /** The span of the request (W3C), where it is recorded: its usage entries name it. */
+  /** The span of the request (W3C) if it is recorded, for its usage entries. */
   readonly traceparent?: string | undefined;
   /**
-   * The network address that the request came from, where it is known: its usage entries name it.
+   * The network address of the request if it is known, for its usage entries.
    */
   readonly address?: string | undefined;
 }
@@ -96,8 +92,8 @@ export type AdmitReply =
   | {
       readonly kind: "admitted";
       /**
-       * Credits that this call consumed or reserved; of a reclaimed record those reserved by an
-       * earlier request, if they are there.
+       * Credits that this call consumed or reserved; for a reclaimed record the credits that the
+       * earlier request reserved.
        */
       readonly charged: number;
       readonly wallet: WalletState;
@@ -124,10 +120,11 @@ const REJECTIONS = {
 } as const;
 
 /**
- * Admits requests whose organizations are of `shard`, one after the other in one call: shard ready,
- * key not revoked, rate limit, credits, records, usage entries (architecture, 3.1). One reply per
- * request, in their order. A request repeated with the same charge id gets the first answer and is
- * charged once. Rejects when Redis is away.
+ * Admits requests of organizations of `shard` in one call, one after the other. Each passes these
+ * steps: shard ready, key not revoked, rate limit, credits, records, usage entries (architecture,
+ * 3.1). Returns one reply per request, in order. A request repeated with the same charge id gets
+ * the first reply and is charged once.
+ * @throws Error when Redis is unavailable.
  */
 export async function admitAll(
   redis: RedisConnection,
@@ -139,7 +136,7 @@ export async function admitAll(
   const args: (string | number)[] = [settings.recordOpenMs, RECORD_TTL_MS, CHARGE_TTL_MS, settings.usageStreamLimit];
   for (const request of requests) {
     const { organizationId, records, rateLimit } = request;
-    assert(shardOf(organizationId) === shard, "a call is about organizations of one shard");
+    assert(shardOf(organizationId) === shard, "all organizations of a call are of one shard");
     keys.push(
       walletKey(shard, organizationId),
       bucketKey(shard, request.keyId),
@@ -159,7 +156,7 @@ export async function admitAll(
   return requests.map(({ organizationId }, index) => admitReply(organizationId, arrayReply(replies[index])));
 }
 
-/** Admits one request by itself; see {@link admitAll}. */
+/** Admits one request; see {@link admitAll}. */
 export async function admit(
   redis: RedisConnection,
   request: AdmitRequest,
@@ -173,17 +170,17 @@ export async function admit(
 export interface CompletedRecords {
   readonly commandIds: readonly string[];
   readonly recordToken: string;
-  /** Whether the answer has passwords: {@link confirmCompleted} follows then. */
+  /** Whether the answer has passwords, which requires {@link confirmCompleted}. */
   readonly hasPasswords?: boolean;
 }
 
 /**
- * Marks the records of requests completed, of each request all or none: true only where each is
- * still held under its `recordToken` and younger than {@link RECORD_OPEN_MS}, or marked under this
- * token before: a call whose reply was lost is safe to repeat. After false no 202 may be sent
- * (decisions, 2.6). One call; all organizations are of `shard`. An answer with passwords is
- * unconfirmed until {@link confirmCompleted}. The reply to this call may be lost: an equal request
- * that comes within two minutes then answers in place of this one.
+ * Marks the records of requests of `shard` completed, in one call: for each request all records or
+ * none. Returns true for a request if each record still has its `recordToken` and is younger than
+ * {@link RECORD_OPEN_MS}, or is already marked under this token. So a call may be repeated after a
+ * lost reply. After false no 202 may be sent (decisions, 2.6). An answer with passwords is
+ * unconfirmed until {@link confirmCompleted}: an equal request within two minutes then answers in
+ * place of this one.
  */
 export async function markCompleted(
   redis: RedisConnection,
@@ -202,7 +199,7 @@ export async function markCompleted(
 }
 
 /**
- * Confirms that the answer of a request, which marked its records under `recordToken`, is being
+ * Confirms that the answer of the request that marked its records under `recordToken` is being
  * sent.
  */
 export async function confirmCompleted(
@@ -218,7 +215,7 @@ export type RefundReply =
   | { readonly kind: "unsynced" }
   | { readonly kind: "refunded"; readonly credits: number; readonly wallet: WalletState | null };
 
-/** A command that a request has, or may have, created the record of. */
+/** A command whose record the request created, or may have created. */
 export interface FailedRecord {
   readonly commandId: string;
   /** Whether its message may be in the log of commands, or may yet appear there. */
@@ -238,11 +235,11 @@ export interface RefundRequest {
 }
 
 /**
- * Gives back what the admission of `chargeId` consumed, and what it reserved for commands that were
- * certainly not published: once, also where it is not known whether it was admitted; one that is
- * still under way charges nothing then. What may be published stays reserved, for the final event
- * of the command settles it; the next equal request reclaims its record at once, and answers as
- * this one would have.
+ * Refunds what the admission of `chargeId` consumed, and what it reserved for commands that were
+ * certainly not published. Idempotent, and safe if it is unknown whether the admission happened: an
+ * admission after its refund charges nothing. Commands that may be published stay reserved, because
+ * their final event settles them; the next equal request reclaims their records at once, and
+ * answers in place of this one.
  */
 export async function refund(
   redis: RedisConnection,
@@ -266,7 +263,7 @@ export async function refund(
 }
 
 /**
- * The command message (JSON) that a record holds, or null where there is none or it was forgotten.
+ * Returns the command message (JSON) in a record; null without a record, or after `forget`.
  */
 export async function recordedMessage(
   redis: RedisConnection,
@@ -282,14 +279,14 @@ export interface CommandRef {
   readonly commandId: string;
 }
 
-/** Most records handed to one call of a function, so that none holds Redis for long. */
+/** Maximum number of records per function call, so that no call blocks Redis for long. */
 const MAX_RECORDS_PER_CALL = 500;
 
 /**
- * Told by command-status when these commands are final and it answers for them: the stored
- * messages, which may hold a sealed password, are dropped, and the records are kept for
- * {@link FINAL_RECORD_TTL_MS} more. One result per shard: the commands of a shard that is
- * `unreachable` are to be told again. Never rejects.
+ * Deletes the stored messages of commands, which may hold a sealed password, and keeps their
+ * records for {@link FINAL_RECORD_TTL_MS} more. command-status calls it for final commands that it
+ * can return. One result per shard: the caller retries the commands of `unreachable` shards. Never
+ * rejects.
  */
 export function forget(redis: RedisConnection, commands: readonly CommandRef[]): Promise<ShardReplies<void>> {
   const byShard = Map.groupBy(commands, (command) => shardOf(command.organizationId));

@@ -3,9 +3,8 @@ import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 
 /**
- * How many wallet shards the organizations are spread over; fixed, for it is part of every key
- * name. All keys of a shard have one Redis hash tag. Functions of Redis, and tables, call a shard
- * `tag`.
+ * Number of wallet shards. It never changes, because every key name depends on it. All keys of a
+ * shard have one Redis hash tag. Functions of Redis, and tables, call a shard `tag`.
  */
 export const SHARD_COUNT = 64;
 
@@ -15,9 +14,9 @@ export type Shard = number;
 /** Every wallet shard, in order. */
 export const ALL_SHARDS: readonly Shard[] = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
-/** Most organizations whose shards are remembered. About 150 bytes each. */
+/** Maximum number of organizations whose shards are cached, about 150 bytes each. */
 const MAX_KNOWN_SHARDS = 10_000;
-/** Every call needs the shard, and the hash would be most of what making its key names costs. */
+/** Every call needs the shard, and the hash is most of the cost of its key names. */
 const knownShards = new LRUCache<string, Shard>({
   max: MAX_KNOWN_SHARDS,
   memoMethod: (organizationId) => hash("sha256", organizationId, "buffer").readUInt8(0) % SHARD_COUNT,
@@ -31,18 +30,18 @@ export function shardOf(organizationId: string): Shard {
   return knownShards.memo(organizationId);
 }
 
-/** `{bNN}`: what decides on which node of a cluster a key lies. */
+/** The hash tag `{bNN}`, which decides on which node of a cluster a key is. */
 export function hashTag(shard: Shard): string {
   return `{b${shard.toString().padStart(2, "0")}}`;
 }
 
-/** Hash: run id and epoch that a shard was synced with, and the revoked keys. */
+/** Hash: replication id and epoch that a shard was synced with, and the revoked keys. */
 export const metaKey = (shard: Shard): string => `${hashTag(shard)}:meta`;
 /** Stream of usage entries on their way to the ledger. */
 export const usageKey = (shard: Shard): string => `${hashTag(shard)}:usage`;
 /**
- * Field of {@link metaKey}: this key is revoked. There, so that one look tells both whether the
- * shard is ready and this.
+ * Field of {@link metaKey}: this key is revoked. It is in `meta`, so that one read returns it
+ * together with the state of the shard.
  */
 export const revokedField = (keyId: string): string => `revoked:${keyId}`;
 /** Hash: the wallet of an organization. */

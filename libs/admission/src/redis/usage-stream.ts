@@ -5,24 +5,20 @@ import { type Shard, usageKey } from "./keys.ts";
 import { callPerShard, type ShardReplies } from "./shard-replies.ts";
 
 /**
- * Most entries of a shard's usage stream, unless a service is told otherwise: what ten minutes
- * without PostgreSQL bring at 1,000 requests/s of one shard's organizations. At the limit the shard
- * answers as unsynced rather than lose an entry, and so does everything where Redis has no memory
- * left. An entry takes 250 bytes: a full shard 150 MB, 10,000 requests/s of all shards for ten
- * minutes 1.5 GB.
+ * Default maximum number of entries in a shard's usage stream: ten minutes without PostgreSQL at
+ * 1,000 requests/s per shard. At the limit the shard answers as unsynced, so that no entry is lost.
+ * An entry takes 250 bytes: a full shard 150 MB, 10,000 requests/s of all shards for ten minutes
+ * 1.5 GB.
  */
 export const USAGE_STREAM_LIMIT = 600_000;
 
-/**
- * One entry of the credit ledger, as the admission function wrote it. The ledger's tables call its
- * kind `leg`.
- */
+/** One credit ledger entry, as the admission function wrote it. */
 export interface UsageEntry {
   /** Id of the entry in its stream. */
   readonly entryId: string;
   readonly chargeId: string;
   /**
-   * `release`: what was reserved under `chargeId` came back, for its command was never published.
+   * `release`: the reservation `chargeId` was released, because its command was never published.
    */
   readonly kind: "consume" | "reserve" | "refund" | "release";
   readonly organizationId: string;
@@ -33,11 +29,11 @@ export interface UsageEntry {
   /** When it was written, ms since 1970, by the clock of Redis. */
   readonly atMs: number;
   /**
-   * Of a refund: its credits are not known here, and no wallet has it. The ledger gives back what
-   * it finds consumed and not given back.
+   * Of a refund: its credits are unknown here, and no wallet has it. The ledger refunds what it
+   * finds consumed and not refunded.
    */
   readonly asksLedger?: boolean;
-  /** The span of the request that it bills (W3C), where that is recorded. */
+  /** The span (W3C) of the billed request, if that is recorded. */
   readonly traceparent?: string;
   /** The management key of the request; null in an entry of release 0.1.0. */
   readonly keyId: string | null;
@@ -61,8 +57,8 @@ export function readUsage(
 }
 
 /**
- * Deletes entries that the ledger has. What a shard does not take now is read again, and is the
- * same ledger entries.
+ * Deletes entries that the ledger has. Entries of a shard that does not answer are read again, and
+ * become the same ledger entries.
  */
 export function deleteUsage(
   redis: RedisConnection,

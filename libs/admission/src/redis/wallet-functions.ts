@@ -5,13 +5,13 @@ import { type WalletState, walletReply } from "./wallet-state.ts";
 import { callPerShard, type ShardReplies } from "./shard-replies.ts";
 
 /**
- * How long Redis remembers that a settlement was applied: 130 bytes a command, 1 GB at 1,000
- * commands/s. Later repeats are told as such, see {@link SettlementRequest.isOld}.
+ * How long Redis remembers that a settlement was applied: 130 bytes per command, 1 GB at 1,000
+ * commands/s. For later repeats the caller sets {@link SettlementRequest.isOld}.
  */
 export const SETTLED_TTL_MS = 2 * 3_600_000;
 /** The same for purchases, which are few. */
 export const PURCHASED_TTL_MS = 7 * 24 * 3_600_000;
-/** Most settlements handed to one function call, so that none holds Redis for long. */
+/** Maximum number of settlements per function call, so that no call blocks Redis for long. */
 const MAX_SETTLEMENTS_PER_CALL = 200;
 
 /** How the reservation of a command ends, as the ledger recorded it. */
@@ -164,7 +164,7 @@ export interface SyncedWallet extends WalletState {
 }
 
 /**
- * Most wallets and reservations, together, that one call of a sync sets: 4 ms of Redis at the
+ * Maximum number of wallets and reservations, together, per call of a sync: 4 ms of Redis at the
  * median on two busy cores, where 1,000 took 15 ms (`npm run bench:opening`).
  */
 const MAX_ENTRIES_PER_SYNC_CALL = 250;
@@ -212,11 +212,11 @@ export type MarkedUnsynced = "synced_since" | "unsynced" | "already";
 
 /**
  * Makes a shard unsynced unless it was synced with an epoch above `epoch`. Its organizations are
- * refused until {@link syncShard}.
+ * rejected until {@link syncShard}.
  */
 export async function markUnsynced(redis: RedisConnection, shard: Shard, epoch: number): Promise<MarkedUnsynced> {
   const synced = await redis.commands.hget(metaKey(shard), "epoch");
-  // A sync that comes in between is done once more, which does no harm.
+  // A sync between the two calls is repeated, which does no harm.
   if (synced !== null && Number(synced) > epoch) return "synced_since";
   return (await redis.commands.hdel(metaKey(shard), "replication", "run")) > 0 ? "unsynced" : "already";
 }
@@ -278,7 +278,7 @@ export interface ShardStates extends Pick<ShardReplies<unknown>, "unreachable" |
   readonly unsynced: Shard[];
 }
 
-/** Looks at each shard by itself: the node of one may be down. */
+/** Asks each shard separately, because the node of one may be down. */
 export async function shardStates(redis: RedisConnection, shards: readonly Shard[]): Promise<ShardStates> {
   const { replies, unreachable, error } = await callPerShard(shards, (shard) =>
     redis.call("kapi_look_at_tag", [metaKey(shard)], []),
@@ -293,7 +293,7 @@ export async function unsyncedShards(redis: RedisConnection, shards: readonly Sh
   return unsynced;
 }
 
-/** Refuses a key at once, before its directory entry has reached every gateway. */
+/** Rejects a key at once, before its directory entry has reached every gateway. */
 export async function revokeKey(redis: RedisConnection, organizationId: string, keyId: string): Promise<void> {
   await redis.commands.hset(metaKey(shardOf(organizationId)), revokedField(keyId), "1");
 }

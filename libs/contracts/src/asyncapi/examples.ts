@@ -42,12 +42,12 @@ export const LIVE_EXAMPLES = {
   subscribe: [
     {
       name: "resume",
-      summary: "Goes on behind the last sequence that was durably processed.",
+      summary: "Continues after the last sequence that was durably processed.",
       payload: { type: "subscribe", ...account, afterSequence: 409 },
     },
     {
       name: "first",
-      summary: "The first time: the latest sample at once, then the live ones.",
+      summary: "The first subscription: the latest sample at once, then the live ones.",
       payload: { type: "subscribe", ...account },
     },
   ],
@@ -74,7 +74,7 @@ export const LIVE_EXAMPLES = {
     },
     {
       name: "truncated",
-      summary: `After \`afterSequence\` 98, or in the middle of the stream to a slow socket: samples 99 to ${FIRST - 1} are gone, ${FIRST} to ${LAST} follow.`,
+      summary: `After \`afterSequence\` 98, or in the middle of the stream to a slow socket: samples 99 to ${FIRST - 1} are no longer available, ${FIRST} to ${LAST} follow.`,
       payload: replay({ ...kept, replayTruncated: true, replayCount: LIVE_LIMITS.windowSamples }),
     },
     {
@@ -111,7 +111,7 @@ export const LIVE_EXAMPLES = {
     },
     {
       name: "positionClosed",
-      summary: "The last position was closed: told at once, without margin in use.",
+      summary: "The last position was closed: sent at once, without margin in use.",
       payload: sample(LAST + 1, {
         measuredAt: "2026-03-02T10:04:12.950Z",
         balance: 10_098.9,
@@ -130,7 +130,7 @@ export const LIVE_EXAMPLES = {
       code: "INVALID_MESSAGE",
       error: "The message is not valid JSON",
     }),
-    liveError("invalidField", "A field is wrong: what the message named is told again.", {
+    liveError("invalidField", "A field is invalid: the error repeats the server and account of the message.", {
       code: "INVALID_MESSAGE",
       error: "Invalid message: afterSequence: Too small: expected number to be >=0",
       ...account,
@@ -156,7 +156,7 @@ export const LIVE_EXAMPLES = {
   accountDeleted: [
     {
       name: "accountDeleted",
-      summary: "The subscription has ended with its account.",
+      summary: "The account was deleted, which ends the subscription.",
       payload: { type: "account.deleted", ...account },
     },
   ],

@@ -9,35 +9,34 @@ const NOT_A_HANDSHAKE = "Not a WebSocket handshake";
 interface Answer {
   readonly text: string;
   readonly codes?: readonly ErrorCode[];
-  /** Names of headers beside those of every answer. */
+  /** Names of headers in addition to {@link EVERY_ANSWER}. */
   readonly headers?: readonly string[];
 }
 
 /**
- * The answers to a handshake, in the order of the checks (decisions, 1.1 and 10.3); the upgrade
- * comes last.
+ * The answers to a handshake, in the order of the checks (decisions, 1.1 and 10.3); 101 is last.
  */
 const ANSWERS: readonly (readonly [number, Answer])[] = [
-  [404, { text: "The path is another one.", codes: ["NOT_FOUND"] }],
+  [404, { text: "The path is wrong.", codes: ["NOT_FOUND"] }],
   [
     401,
     {
-      text: "The management key is missing, unknown, revoked or expired. Do not come back with it.",
+      text: "The management key is missing, unknown, revoked or expired. Do not retry with it.",
       codes: ["AUTHENTICATION_REQUIRED"],
     },
   ],
   [
     403,
     {
-      text: "The key lacks the scope, or your organization has as many connections as it may have: close one.",
+      text: "The key lacks the scope, or your organization has its maximum number of connections: close one.",
       codes: ["MISSING_SCOPE", "TOO_MANY_CONNECTIONS"],
     },
   ],
-  [400, { text: "The request is no WebSocket handshake of version 13.", codes: ["VALIDATION_FAILED"] }],
+  [400, { text: "The request is not a WebSocket handshake of version 13.", codes: ["VALIDATION_FAILED"] }],
   [
     429,
     {
-      text: "The key has made too many requests. Come back after `Retry-After`.",
+      text: "The key has made too many requests. Retry after `Retry-After`.",
       codes: ["RATE_LIMITED"],
       headers: ["Retry-After"],
     },
@@ -46,7 +45,7 @@ const ANSWERS: readonly (readonly [number, Answer])[] = [
   [
     500,
     {
-      text: "Something failed on our side. Come back, with backoff; `Retry-After` says after how long where it is known.",
+      text: "Something failed on our side. Retry with backoff, or after `Retry-After` if it is present.",
       codes: ["DEPENDENCY_UNAVAILABLE", "INTERNAL"],
       headers: ["Retry-After"],
     },
@@ -54,13 +53,15 @@ const ANSWERS: readonly (readonly [number, Answer])[] = [
   [
     101,
     {
-      text: "The connection is open and was charged; the first message is `connected`.",
+      text: "The connection is open and charged. The first message is `connected`.",
     },
   ],
 ];
 
-/** Every refusal, in the order of the checks. */
-export const REFUSALS = ANSWERS.flatMap(([status, { codes = [] }]) => codes.map((code) => ({ status, code })));
+/** Every error answer to a handshake, in the order of the checks. */
+export const HANDSHAKE_REJECTIONS = ANSWERS.flatMap(([status, { codes = [] }]) =>
+  codes.map((code) => ({ status, code })),
+);
 
 /** The headers of the handshake that a client sends, for the binding of the channel. */
 export const HANDSHAKE_HEADERS: JsonSchema = {
@@ -80,15 +81,13 @@ export const HANDSHAKE_HEADERS: JsonSchema = {
   required: ["Authorization"],
 };
 
-/** The text of a handshake's refusal. */
-export function refusalText(code: ErrorCode): string {
+/** The error text of a rejected handshake. */
+export function rejectionText(code: ErrorCode): string {
   if (code === "VALIDATION_FAILED") return NOT_A_HANDSHAKE;
   return ERRORS[code].text.replace("<scope>", LIVE_METRICS_SCOPE);
 }
 
-/**
- * Every answer to the handshake, in the words of OpenAPI's responses, in the order of the checks.
- */
+/** Every answer to the handshake, in the form of OpenAPI responses, in the order of the checks. */
 export function handshakeAnswers(): JsonSchema[] {
   return ANSWERS.map(describeAnswer);
 }
@@ -97,13 +96,18 @@ function describeAnswer([status, { text, codes = [], headers = [] }]: readonly [
   const described = Object.fromEntries([...EVERY_ANSWER, ...headers].map((name) => [name, RESPONSE_HEADERS[name]]));
   if (codes.length === 0) return { status, description: text, headers: described };
   const errorCode = { description: "A stable code.", schema: { type: "string", enum: codes } };
-  return { status, description: text, headers: { ...described, "X-Error-Code": errorCode }, body: refusals(codes) };
+  return {
+    status,
+    description: text,
+    headers: { ...described, "X-Error-Code": errorCode },
+    body: rejectionBody(codes),
+  };
 }
 
-function refusals(codes: readonly ErrorCode[]): JsonSchema {
+function rejectionBody(codes: readonly ErrorCode[]): JsonSchema {
   return {
     contentType: "application/json",
     schema: { type: "object", properties: { error: { type: "string" } }, required: ["error"] },
-    examples: Object.fromEntries(codes.map((code) => [code, { error: refusalText(code) }])),
+    examples: Object.fromEntries(codes.map((code) => [code, { error: rejectionText(code) }])),
   };
 }

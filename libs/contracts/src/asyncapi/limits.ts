@@ -1,27 +1,26 @@
 /**
- * What the live stream allows and keeps unless the operator set another
- * (decisions, 10.2, 10.4 and 10.5). These are the numbers of the documents; the metrics service's
- * settings have the same as defaults, and a test of it compares.
+ * Default limits of the live stream (decisions, 10.2, 10.4 and 10.5), for the documents. A test of
+ * the metrics service compares them with the defaults of its settings.
  */
 export const LIVE_LIMITS = {
   /** Open sockets of an organization. */
   socketsPerOrganization: 1_000,
   subscriptionsPerSocket: 2_000,
   messageBytes: 16 * 1_024,
-  /** Above it a socket is read more slowly. */
+  /** Above this rate a socket is read more slowly. */
   messagesPerSecond: 1_000,
   /** Samples of an account that can be replayed. */
   windowSamples: 300,
-  /** Age of the oldest sample that can be replayed, but for the newest one, in seconds. */
+  /** Maximum age of a replayed sample, in seconds; the newest sample has none. */
   windowSeconds: 300,
-  /** Least time between two samples of an account that only prices have moved, in milliseconds. */
+  /** Minimum time between two samples if only prices have moved, in milliseconds. */
   coalescingMs: 1_000,
-  /** How often the server pings, in seconds. */
+  /** Interval between pings of the server, in seconds. */
   pingIntervalSeconds: 20,
-  /** Unanswered pings after which the server gives a connection up. */
+  /** Number of unanswered pings after which the server closes a connection. */
   unansweredPings: 3,
-  /** How long a socket may take nothing before it is closed, in seconds. */
+  /** Time without reads after which a socket is closed, in seconds. */
   slowConsumerSeconds: 30,
-  /** How soon a revoked key's sockets are closed, in seconds. */
+  /** Maximum time until sockets of a revoked key are closed, in seconds. */
   revocationSeconds: 2,
 } as const;

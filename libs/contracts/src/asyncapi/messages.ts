@@ -16,7 +16,7 @@ import { LIVE_LIMITS } from "./limits.ts";
 export interface LiveMessage {
   readonly from: "client" | "server";
   readonly schema: z.ZodType;
-  /** Its `type` on the wire, or the whole text where it is no JSON. */
+  /** Its `type` on the wire, or the whole text of a message that is not JSON. */
   readonly name: string;
   readonly title: string;
   /** Markdown. */
@@ -33,7 +33,7 @@ export const LIVE_MESSAGES = {
     schema: SubscribeMessage,
     name: "subscribe",
     title: "Subscribe to an account",
-    text: "Begins the account's samples, or begins them again: subscribing twice restarts the subscription at the new place. With `afterSequence` a replay notice comes first, always.",
+    text: "Starts the samples of an account. A second subscription to the same account restarts them at the new `afterSequence`. With `afterSequence` a replay notice always comes first.",
     examples: LIVE_EXAMPLES.subscribe,
     replies: ["replay", "sample", "error"],
   },
@@ -42,7 +42,7 @@ export const LIVE_MESSAGES = {
     schema: UnsubscribeMessage,
     name: "unsubscribe",
     title: "Unsubscribe from an account",
-    text: "Ends the account's samples. Not answered; samples that are on their way may still come.",
+    text: "Ends the samples of an account. There is no answer; samples already on their way may still arrive.",
     examples: LIVE_EXAMPLES.unsubscribe,
   },
   ping: {
@@ -50,7 +50,7 @@ export const LIVE_MESSAGES = {
     schema: z.literal("ping"),
     name: "ping",
     title: "Ping",
-    text: "Asks for a `pong`, where a client cannot send WebSocket pings.",
+    text: "Requests a `pong`, for clients that cannot send WebSocket pings.",
     examples: LIVE_EXAMPLES.ping,
     replies: ["pong"],
   },
@@ -75,7 +75,7 @@ export const LIVE_MESSAGES = {
     schema: ReplayFrame,
     name: "account.metrics.replay",
     title: "Replay notice",
-    text: "Comes before replayed samples: whenever `afterSequence` was given, also with nothing to replay; and in the middle of the stream, then always with `replayTruncated: true`, where samples have fallen out of the window before a slow connection took them. The next sample has the sequence `lastAvailableSequence - replayCount + 1`.",
+    text: "Sent before replayed samples whenever `afterSequence` was given, also with nothing to replay. Also sent in the middle of the stream, always with `replayTruncated: true`, if samples left the window before a slow connection read them. The next sample has the sequence `lastAvailableSequence - replayCount + 1`.",
     examples: LIVE_EXAMPLES.replay,
   },
   sample: {
@@ -83,7 +83,7 @@ export const LIVE_MESSAGES = {
     schema: AccountMetricsFrame,
     name: "account.metrics",
     title: "Sample",
-    text: `What the account is worth. At most one in ${LIVE_LIMITS.coalescingMs / 1_000} s where only prices have moved, at once where the balance or the number of open positions has changed, none where nothing has. The bytes are the same for everyone, also when replayed.`,
+    text: `The values of an account. At most one per ${LIVE_LIMITS.coalescingMs / 1_000} s if only prices have moved, at once if the balance or the number of open positions has changed, none if nothing has. Every subscriber gets the same bytes, also when replayed.`,
     examples: LIVE_EXAMPLES.sample,
   },
   error: {
@@ -91,7 +91,7 @@ export const LIVE_MESSAGES = {
     schema: LiveErrorFrame,
     name: "error",
     title: "Error",
-    text: "A message could not be done, or access to a server was taken away. The connection and its other subscriptions stay. `serverId` and `accountNumber` are those of the message, where it had them.",
+    text: "A message was rejected, or access to a server was removed. The connection and its other subscriptions stay. `serverId` and `accountNumber` are those of the message, if it had them.",
     examples: LIVE_EXAMPLES.error,
   },
   accountDeleted: {
@@ -99,7 +99,7 @@ export const LIVE_MESSAGES = {
     schema: AccountDeletedFrame,
     name: "account.deleted",
     title: "Account deleted",
-    text: "The account was deleted: its subscription has ended, and subscribing again is answered `ACCOUNT_NOT_FOUND`.",
+    text: "The account was deleted: its subscription has ended, and a new one returns `ACCOUNT_NOT_FOUND`.",
     examples: LIVE_EXAMPLES.accountDeleted,
   },
 } as const satisfies Record<string, LiveMessage>;

@@ -1,11 +1,11 @@
-/** The page for people, `docs/live-metrics.md`, says what the contract says. */
+/** `docs/live-metrics.md` agrees with the contract. */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 
 import { describe, expect, it } from "vitest";
 
 import { LIVE_CLOSE_CODES, LIVE_ERROR_CODES } from "../live/frames.ts";
-import { refusalText, REFUSALS } from "./handshake.ts";
+import { HANDSHAKE_REJECTIONS, rejectionText } from "./handshake.ts";
 import { LIVE_LIMITS } from "./limits.ts";
 import { LIVE_MESSAGES, type LiveMessage } from "./messages.ts";
 
@@ -26,27 +26,33 @@ const anchors = new Set(
 );
 
 describe("the page on live metrics", () => {
-  it.each(shown)("shows a $type that the contract accepts, and that is an example of the document", (message) => {
+  it.each(shown)("shows a valid $type that is an example of the document", (message) => {
     const known = messages.find(({ name }) => name === message.type);
     expect(known?.schema.parse(message)).toEqual(message);
     expect(known?.examples.map(({ payload }) => payload)).toContainEqual(message);
   });
 
-  it("shows every message, and every example of it that is JSON", () => {
+  it("shows every example of every message", () => {
     const texts = [...page.matchAll(/```text\n(.*?)\n```/gs)].map(([, text = ""]) => text);
     const all: unknown[] = [...shown, ...texts];
     for (const { examples } of messages) for (const { payload } of examples) expect(all).toContainEqual(payload);
   });
 
-  it("has every error code, every close code and every refusal of a handshake with its body", () => {
+  it("has every error code, every close code and every handshake error with its body", () => {
     for (const code of LIVE_ERROR_CODES) expect(page).toContain(`| \`${code}\``);
     for (const code of Object.values(LIVE_CLOSE_CODES)) expect(page).toContain(`| ${code} `);
     const rows = page.matchAll(/^\| (\d{3}) +\| `(\w+)` +\| `(\{"error":.*?\})` /gm);
-    const told = [...rows].map(([, status, code, body = ""]) => [Number(status), code, JSON.parse(body) as unknown]);
-    expect(told).toEqual(REFUSALS.map(({ status, code }) => [status, code, { error: refusalText(code) }]));
+    const documented = [...rows].map(([, status, code, body = ""]) => [
+      Number(status),
+      code,
+      JSON.parse(body) as unknown,
+    ]);
+    expect(documented).toEqual(
+      HANDSHAKE_REJECTIONS.map(({ status, code }) => [status, code, { error: rejectionText(code) }]),
+    );
   });
 
-  it("tells the limits that the document tells", () => {
+  it("has the limits of the document", () => {
     const [, section = ""] = /^## Limits\n(.*?)^## /ms.exec(page) ?? [];
     const values = [...section.matchAll(/^\| [^|]+ \| ([^|]+?) +\|/gm)].map(([, value]) => value).slice(2);
     expect(values).toEqual([
@@ -59,7 +65,7 @@ describe("the page on live metrics", () => {
     ]);
   });
 
-  it("links only to what is there, and the project's README links to it", () => {
+  it("has no broken links, and the project's README links to it", () => {
     for (const [, target = ""] of page.matchAll(/\]\(([^)]+)\)/g)) {
       const found = target.startsWith("#")
         ? anchors.has(target.slice(1))

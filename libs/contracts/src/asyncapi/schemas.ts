@@ -5,10 +5,7 @@ import { type JsonSchema, simplify } from "../openapi/schemas.ts";
 import { AccountNumber } from "../values.ts";
 import { FIELD_TEXTS } from "./texts.ts";
 
-/**
- * Of an account number that a client gives: the server refuses any other with a text of its own,
- * not by the schema.
- */
+/** The pattern of account numbers from clients. The server checks it outside of the schema. */
 const ACCOUNT_NUMBER_PATTERN = assertDefined(z.toJSONSchema(AccountNumber).pattern, "a pattern");
 
 /**

@@ -14,26 +14,26 @@ const KIB = 1_024;
 /** Opens the document. Markdown. */
 export const INTRODUCTION = `
 Live valuations of your trading accounts over one WebSocket, for your own backend: subscribe to accounts, and get every
-sample of each under a consecutive sequence. What you missed is replayed, or you are told that it is gone.
+sample of each under a consecutive sequence. Missed samples are replayed, or reported as no longer available.
 
 The document describes the server: it *receives* what your client sends, and *sends* what your client gets.
 
 ## Frames
 
-Every message is one text frame with a JSON object, but for \`ping\` and \`pong\`, which are those four characters. Nothing is
-compressed. Ignore fields and types of messages that you do not know: later versions may add some.
+Every message is one text frame with a JSON object, except \`ping\` and \`pong\`, which are these four characters. Frames are
+not compressed. Ignore unknown fields and types of messages: later versions may add some.
 
 ## Order
 
-The samples of an account have the sequences 1, 2, 3, …, whatever is restarted. After a replay notice the next sample has the
-sequence \`lastAvailableSequence - replayCount + 1\`; after any other the one that follows it. Without \`afterSequence\` the first
-sample may have any. Keep the sequence of a sample once you have durably processed it, and come back with it as
-\`afterSequence\`.
+The samples of an account have the sequences 1, 2, 3, …, across all restarts. After a replay notice the next sample has the
+sequence \`lastAvailableSequence - replayCount + 1\`; after a sample, the next sequence. Without \`afterSequence\` the first
+sample may have any sequence. Store the sequence of a sample once you have durably processed it, and send it as
+\`afterSequence\` when you reconnect.
 
 ## Credits
 
-A connection costs ${DEFAULT_PRICES.liveConnection} credit unless your operator set another price. Messages and samples cost nothing, and neither
-does a handshake that is refused.
+A connection costs ${DEFAULT_PRICES.liveConnection} credit unless your operator set another price. Messages, samples and rejected
+handshakes are free.
 `.trim();
 
 export const CHANNEL_TEXT =
@@ -47,20 +47,19 @@ type FieldName = Exclude<
   "type"
 >;
 
-/** What a field means, by its name: it means the same in every message. */
+/** Descriptions of fields, by name. A field has the same meaning in every message. */
 export const FIELD_TEXTS: Readonly<Record<FieldName, string>> = {
   sessionId: "Names this connection in our logs.",
   serverId: "The trading server of the account, in lower case.",
   accountNumber: "The account's number on its server.",
   afterSequence:
-    "The last sequence that you have durably processed; 0 for all that is kept. Omitted: only the latest sample, and no replay notice.",
-  firstAvailableSequence: "The oldest sample that can be had. `lastAvailableSequence + 1` if there is none.",
+    "The last sequence that you have durably processed; 0 for all available samples. Omitted: only the latest sample, and no replay notice.",
+  firstAvailableSequence: "The oldest available sample. `lastAvailableSequence + 1` if there is none.",
   lastAvailableSequence: "The newest sample, 0 before the first.",
   replayTruncated:
-    "Samples after your place are gone, or your place is beyond the last sample. Reconcile before you go on.",
+    "Samples after `afterSequence` are no longer available, or `afterSequence` is beyond the last sample. Reconcile before you continue.",
   replayCount: "How many samples follow before the live ones.",
-  eventId:
-    "The same for the same account and sequence, whoever asks: UUIDv5 of `<accountNumber>/metrics/<sequence>` in the namespace `serverId`.",
+  eventId: "The same for every subscriber: UUIDv5 of `<accountNumber>/metrics/<sequence>` in the namespace `serverId`.",
   sequence: "Counts the samples of the account from 1, without a gap.",
   measuredAt: "When the trading server measured the values.",
   balance: "In units of the account's currency, as are all amounts.",
@@ -70,25 +69,25 @@ export const FIELD_TEXTS: Readonly<Record<FieldName, string>> = {
   marginLevel: "Equity in percent of the margin in use; 0 with none in use.",
   openPositionCount: "Open positions.",
   intervalMinimumEquity: "The lowest equity from the sample before, its own included, to this one.",
-  intervalMinimumMeasuredAt: "When that was measured.",
-  code: "What it is, for programs.",
-  error: "What it is, for people.",
+  intervalMinimumMeasuredAt: "When `intervalMinimumEquity` was measured.",
+  code: "A stable code, for programs.",
+  error: "A message, for people.",
 };
 
-/** When each error comes, and what is to be done; the socket stays open after each. */
+/** When each error is sent, and what to do. The socket stays open. */
 export const ERROR_CODE_TEXTS: Readonly<Record<LiveErrorFrame["code"], string>> = {
   INVALID_MESSAGE:
-    "The message is no JSON, has an unknown type, lacks a field or has a wrong one, or came in a binary frame. Nothing was done. Mend the client.",
+    "The message is not JSON, has an unknown type or an invalid field, or came in a binary frame. It had no effect. Fix the client.",
   ACCOUNT_NOT_FOUND: "There is no such account on the server, or it was deleted. Nothing is subscribed.",
   SERVER_ACCESS_DENIED:
-    "The server is unknown or another organization's, or the key does not reach it. Nothing is subscribed. Comes unasked, once for each subscription that ends, when access is taken away while you are connected.",
-  TOO_MANY_SUBSCRIPTIONS: `The connection has its ${LIVE_LIMITS.subscriptionsPerSocket} subscriptions; those go on. Open another connection.`,
+    "The server is unknown or another organization's, or the key does not reach it. Nothing is subscribed. Also sent once for each subscription that ends because access was removed while you are connected.",
+  TOO_MANY_SUBSCRIPTIONS: `The connection already has ${LIVE_LIMITS.subscriptionsPerSocket} subscriptions, which continue. Open another connection.`,
 };
 
-/** When the server closes with each code, and what is to be done. */
+/** When the server closes with each code, and what to do. */
 export const CLOSE_CODE_TEXTS: Readonly<Record<keyof typeof LIVE_CLOSE_CODES, string>> = {
-  restart: "The process stops. Come back at once, to another one, with `afterSequence`.",
-  keyRevoked: `The key was revoked, has expired or has lost its scope; within ${LIVE_LIMITS.revocationSeconds} s. Do not come back with this key.`,
-  slowConsumer: `The connection took nothing for ${LIVE_LIMITS.slowConsumerSeconds} s. Come back with \`afterSequence\`, and read faster.`,
-  messageTooLarge: `A message was over ${LIVE_LIMITS.messageBytes / KIB} KiB. Mend the client, then come back.`,
+  restart: "The process stops. Reconnect at once with `afterSequence`; another process answers.",
+  keyRevoked: `The key was revoked, has expired or has lost its scope; within ${LIVE_LIMITS.revocationSeconds} s. Do not reconnect with this key.`,
+  slowConsumer: `The connection took nothing for ${LIVE_LIMITS.slowConsumerSeconds} s. Reconnect with \`afterSequence\`, and read faster.`,
+  messageTooLarge: `A message was over ${LIVE_LIMITS.messageBytes / KIB} KiB. Fix the client, then reconnect.`,
 };

@@ -11,7 +11,7 @@ export const AccountMetricSnapshot = z.object({
   organizationId: z.uuid(),
   serverId: z.guid(),
   accountNumber: z.string(),
-  /** Those of the live sample that it was taken from. */
+  /** `eventId` and `sequence` of the live sample of the snapshot. */
   eventId: z.string(),
   sequence: z.int(),
   balance: z.number(),
@@ -32,7 +32,7 @@ export const AccountMetricSnapshot = z.object({
 });
 export type AccountMetricSnapshot = z.infer<typeof AccountMetricSnapshot>;
 
-/** Most snapshots of one answer (decisions, 9). */
+/** Maximum number of snapshots per answer (decisions, 9). */
 export const MAX_SNAPSHOTS = 1_000;
 
 /** Query of listAccountMetrics: `since` inclusive, `until` exclusive, on `measuredAt`. */

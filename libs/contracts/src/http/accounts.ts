@@ -6,7 +6,7 @@ import { Currency, RequestId } from "../values.ts";
 import { Limit, Page, Pagination } from "./pagination.ts";
 import { Leverage, ServerEnvironment } from "./servers.ts";
 
-/** Largest amount of money of one request, in units of currency (interface, "Limits"). */
+/** Maximum amount of money of a request, in units of currency (interface, "Limits"). */
 export const MAX_AMOUNT = 1_000_000_000;
 
 const WHOLE_CENTS = { error: "must have at most two decimals" };
@@ -29,7 +29,7 @@ export const CreateTradingAccountBody = z.object({
 });
 export type CreateTradingAccountBody = z.infer<typeof CreateTradingAccountBody>;
 
-/** Most accounts of one bulk (interface, "Limits"). */
+/** Maximum number of accounts per bulk request (interface, "Limits"). */
 export const MAX_BULK_ITEMS = 100;
 
 /** Body of bulkCreateTradingAccounts (interface, "Bulk create"). */
@@ -58,12 +58,15 @@ export type RequestBody = z.infer<typeof RequestBody>;
 export const ResetPasswordBody = z.object({ password: Password.optional(), requestId: RequestId });
 export type ResetPasswordBody = z.infer<typeof ResetPasswordBody>;
 
-/** Life of a trading account (decisions, 4.3). */
+/** States of a trading account (decisions, 4.3). */
 export const ACCOUNT_STATUSES = ["pending", "active", "failed", "disabled", "archived", "deleting"] as const;
 export const AccountStatus = z.enum(ACCOUNT_STATUSES);
 export type AccountStatus = z.infer<typeof AccountStatus>;
 
-/** Query of listTradingAccounts (decisions, 4.5); without any, every account is streamed. */
+/**
+ * Query of listTradingAccounts (decisions, 4.5); without `page` and `limit`, every account is
+ * streamed.
+ */
 export const ListTradingAccountsQuery = z.object({
   page: Page.optional(),
   limit: Limit.optional(),

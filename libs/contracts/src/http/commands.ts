@@ -82,8 +82,8 @@ export type CommandEnvelope = z.infer<typeof CommandEnvelope>;
 export const BulkEnvelopesAnswer = z.object({ results: z.array(CommandEnvelope) });
 
 /**
- * Query of getCommand. The operation has no 400: what makes no sense means no wait, more than the
- * most means the most.
+ * Query of getCommand. The operation has no 400: an invalid `wait` means no wait, and a value above
+ * the maximum means the maximum.
  */
 export const GetCommandQuery = z.object({
   wait: z.string().meta({ description: "Seconds to wait for a final state, 0 to 30" }).optional(),

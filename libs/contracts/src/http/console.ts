@@ -36,21 +36,21 @@ export const CSRF_HEADER = "x-csrf-token";
  */
 export const MAX_NAME_CHARACTERS = 100;
 const MAX_EMAIL_CHARACTERS = 254;
-/** Fewest characters of a person's password. */
+/** Minimum length of a user's password, in characters. */
 export const MIN_USER_PASSWORD_CHARACTERS = 12;
 const MAX_USER_PASSWORD_CHARACTERS = 200;
 /**
- * Most credits of a low-balance threshold: far above any wallet, far below where integers lose
- * their exactness.
+ * Maximum low-balance threshold, in credits: far above any wallet, and below the largest exact
+ * integer.
  */
 const MAX_THRESHOLD_CREDITS = 1_000_000_000_000;
-/** Most days of use in one answer. */
+/** Maximum number of days of usage per answer. */
 const MAX_USAGE_DAYS = 90;
 const DEFAULT_USAGE_DAYS = 30;
 
 /** A person's e-mail address, by which they sign in; kept in lower case. */
 export const Email = z.string().trim().toLowerCase().max(MAX_EMAIL_CHARACTERS).pipe(z.email());
-/** Line feeds, escape sequences of terminals and their like: no name is written with them. */
+/** Excludes line feeds and escape sequences of terminals. */
 const NO_CONTROL_CHARACTERS = /^\P{Cc}*$/u;
 /** A name that a person gives; spaces around it are dropped. */
 export const GivenName = z
@@ -62,7 +62,7 @@ export const GivenName = z
 /** A new password of a person. */
 export const UserPassword = z.string().min(MIN_USER_PASSWORD_CHARACTERS).max(MAX_USER_PASSWORD_CHARACTERS);
 
-/** Body of POST /session. What could be no e-mail or no password is only a wrong one. */
+/** Body of POST /session. Malformed e-mail addresses and passwords are treated as wrong ones. */
 export const SignInBody = z.object({
   email: z.string().trim().toLowerCase().min(1).max(MAX_EMAIL_CHARACTERS),
   password: z.string().min(1).max(MAX_USER_PASSWORD_CHARACTERS),
@@ -104,12 +104,11 @@ export const UsageByDayQuery = z.object({ days: queryInteger(1, MAX_USAGE_DAYS).
 export const DayUsage = z.object({
   operation: z.string(),
   /**
-   * Billed lines: requests, and each item of a bulk. What was given back takes none of them away.
+   * Number of billed requests; each item of a bulk counts. Refunds do not reduce it.
    */
   requests: z.int().min(0),
   /**
-   * What they cost, less what was given back that day: below zero where more came back than was
-   * used.
+   * Credits charged minus credits refunded on that day; negative if refunds exceed charges.
    */
   credits: z.int(),
 });
@@ -135,7 +134,7 @@ export const ConsoleKey = z.object({
   status: z.enum(["active", "revoked", "expired"]),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().nullable(),
-  /** Null too for a key that was revoked before this was kept. */
+  /** Null also for a key that was revoked before this field existed. */
   revokedAt: z.iso.datetime().nullable(),
   rateLimit: KeyEntry.shape.rateLimit,
 });
@@ -156,7 +155,7 @@ export const CreateConsoleKeyBody = z.object({
     .min(1)
     .max(SCOPES.length)
     .refine((scopes) => new Set(scopes).size === scopes.length, { error: "must not repeat a scope" }),
-  /** Null: never. What has passed is refused. */
+  /** Null: the key never expires. A time in the past is rejected. */
   expiresAt: DateTime.nullable().default(null),
 });
 export type CreateConsoleKeyBody = z.input<typeof CreateConsoleKeyBody>;
@@ -187,7 +186,7 @@ export type ConsoleServer = z.infer<typeof ConsoleServer>;
 export const ConsoleServersAnswer = z.object({ servers: z.array(ConsoleServer) });
 export type ConsoleServersAnswer = z.infer<typeof ConsoleServersAnswer>;
 
-/** Body of PATCH /servers/:serverId; what is not given stays. */
+/** Body of PATCH /servers/:serverId; missing fields are unchanged. */
 export const UpdateConsoleServerBody = z
   .object({
     status: ServerStatus.optional(),
@@ -223,8 +222,8 @@ export type ConsoleAccountAnswer = z.infer<typeof ConsoleAccountAnswer>;
  */
 export const LIVE_EVENTS = { sample: "sample", end: "end" } as const;
 /**
- * Why a stream ended by itself: the session did, the account is gone, or the server stops (connect
- * again).
+ * Why the server ended a stream: the session ended, the account was deleted, or the server stops
+ * (reconnect).
  */
 export const LiveEnd = z.object({ reason: z.enum(["signed_out", "deleted", "restart"]) });
 export type LiveEnd = z.infer<typeof LiveEnd>;

@@ -5,7 +5,7 @@ import { DateTime, RequestId } from "../values.ts";
 import { Transaction } from "./finance.ts";
 import { Deal, Order, PositionMessage } from "./history.ts";
 
-/** Most records of one export, and how many without a limit (interface, "Limits"). */
+/** Maximum and default number of records per export (interface, "Limits"). */
 export const MAX_EXPORT_RECORDS = 1_000;
 
 /** Body of exportAccountHistory; `from` and `to` are inclusive (decisions, 8). */
@@ -29,7 +29,7 @@ export const ExportRecord = z.discriminatedUnion("kind", [
   Transaction.extend({ kind: z.literal("transaction"), createdBy: MessageCreatedBy }),
   Order.extend({ kind: z.literal("order") }),
   PositionMessage.extend({ kind: z.literal("position") }),
-  // A deal has a kind of its own, which is told as dealKind.
+  // A deal already has a field `kind`, which is called `dealKind` here.
   Deal.extend({ kind: z.literal("deal"), dealKind: z.string() }),
 ]);
 export type ExportRecord = z.infer<typeof ExportRecord>;
@@ -41,7 +41,7 @@ export const HistoryExport = z.object({
   from: z.iso.datetime().nullable(),
   to: z.iso.datetime().nullable(),
   recordCount: z.int().min(0),
-  /** More than `limit` records match. */
+  /** Whether more than `limit` records match. */
   truncated: z.boolean(),
   records: z.array(ExportRecord),
 });

@@ -2,10 +2,10 @@ import { z } from "zod";
 
 import { queryInteger } from "../values.ts";
 
-/** Records of a page where the caller names no number (interface, "Limits"). */
+/** Default number of records per page (interface, "Limits"). */
 export const DEFAULT_PAGE_LIMIT = 20;
 
-/** Highest number of a page: 15 digits, so that it is exact in every language. */
+/** Maximum number of a page: 15 digits, so that it is exact in every language. */
 const MAX_PAGE = 999_999_999_999_999;
 
 export const Page = queryInteger(1, MAX_PAGE);
@@ -23,7 +23,7 @@ export const Pagination = z.object({
 });
 export type Pagination = z.infer<typeof Pagination>;
 
-/** The pagination object of a page of a list with `total` records. */
+/** Returns the pagination object for a page of a list with `total` records. */
 export function paginationOf({ page, limit }: PageQuery, total: number): Pagination {
   return { page, limit, total, totalPages: Math.ceil(total / limit) };
 }

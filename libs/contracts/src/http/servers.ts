@@ -22,7 +22,7 @@ export type Server = z.infer<typeof Server>;
 
 const distinct = (values: readonly number[]): boolean => new Set(values).size === values.length;
 
-/** Body of updateServerConfiguration (decisions, 4.10); what is not given stays. */
+/** Body of updateServerConfiguration (decisions, 4.10); missing fields are unchanged. */
 export const UpdateServerConfigurationBody = z
   .object({
     supportedLeverage: z

@@ -8,7 +8,7 @@ import { Deal, Order, Position } from "./history.ts";
 import { PageQuery, Pagination } from "./pagination.ts";
 import { DateTime, Guid, queryInteger } from "../values.ts";
 
-/** The kinds that an endpoint is sent unless it asks for others (decisions, 11). */
+/** The kinds that an endpoint receives by default (decisions, 11). */
 export const DEFAULT_WEBHOOK_KINDS = [
   "account.created",
   "account.updated",
@@ -29,31 +29,26 @@ export const DEFAULT_WEBHOOK_KINDS = [
   "credits.low_balance",
   "webhook.test",
 ] as const;
-/** Kinds that are recorded and sent only where an endpoint of the organization asks for them. */
+/** Kinds that are recorded and sent only if an endpoint of the organization requests them. */
 export const COMMAND_WEBHOOK_KINDS = ["command.succeeded", "command.failed", "command.expired"] as const;
 /** Every kind of event (decisions, 11). */
 export const WEBHOOK_KINDS = [...DEFAULT_WEBHOOK_KINDS, ...COMMAND_WEBHOOK_KINDS] as const;
 export const WebhookKind = z.enum(WEBHOOK_KINDS);
 export type WebhookKind = z.infer<typeof WebhookKind>;
 
-/** Most endpoints of one organization; the next one is 400 TOO_MANY_ENDPOINTS. */
+/** Maximum number of endpoints per organization; the next one returns 400 TOO_MANY_ENDPOINTS. */
 export const MAX_WEBHOOK_ENDPOINTS = 20;
-/** Longest address of an endpoint, in characters. */
+/** Maximum length of an endpoint's address, in characters. */
 export const MAX_WEBHOOK_URL_LENGTH = 2_048;
-/** Most servers that an endpoint can name. */
+/** Maximum number of servers per endpoint. */
 const MAX_WEBHOOK_SERVERS = 100;
-/** Most events of one page of the feed. */
+/** Maximum number of events per page of the feed. */
 export const MAX_FEED_EVENTS = 1_000;
-/** Most events of one replay; a receiver that missed more reads the feed. */
+/** Maximum number of events per replay; a receiver that missed more reads the feed. */
 export const MAX_REPLAY_EVENTS = 20_000;
-/**
- * Deliveries that listWebhookDeliveries counts and pages through, at most: the newest that match.
- */
+/** Maximum number of deliveries that listWebhookDeliveries counts and lists: the newest matches. */
 export const MAX_LISTED_DELIVERIES = 10_000;
-/**
- * Headers of a delivery (Standard Webhooks), and that of W3C Trace Context, which only a recorded
- * trace brings.
- */
+/** Headers of a delivery (Standard Webhooks). `traceparent` is sent only for a recorded trace. */
 export const WEBHOOK_HEADERS = {
   id: "webhook-id",
   timestamp: "webhook-timestamp",
@@ -74,9 +69,7 @@ const Description = z.string().max(250);
 
 export const WEBHOOK_STATUSES = ["enabled", "disabled"] as const;
 export const WebhookStatus = z.enum(WEBHOOK_STATUSES);
-/**
- * Why an endpoint is disabled: its owner said so, it answered 410, or it only failed for five days.
- */
+/** Why an endpoint is disabled: by its owner, after a 410, or after five days of failures only. */
 export const WEBHOOK_DISABLED_REASONS = ["owner", "gone", "failing"] as const;
 export type WebhookDisabledReason = (typeof WEBHOOK_DISABLED_REASONS)[number];
 
@@ -87,11 +80,11 @@ export const WebhookEndpoint = z.object({
   description: z.string(),
   /** Null: every kind but those of commands. */
   kinds: z.array(WebhookKind).nullable(),
-  /** Null: all servers. What is of no server (credits, tests) is sent in any case. */
+  /** Null: all servers. Events without a server (credits, tests) are always sent. */
   serverIds: z.array(z.guid()).nullable(),
   status: WebhookStatus,
   disabledReason: z.enum(WEBHOOK_DISABLED_REASONS).nullable(),
-  /** Since when every attempt has failed; null: the last one succeeded, or there was none. */
+  /** Start of the current series of failed attempts; null if the last one succeeded, or if none. */
   failingSince: z.iso.datetime().nullable(),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
@@ -108,8 +101,8 @@ export const CreateWebhookBody = z.object({
 export type CreateWebhookBody = z.infer<typeof CreateWebhookBody>;
 
 /**
- * Body of updateWebhook; what is not given stays. `enabled` also begins the count of failing days
- * anew.
+ * Body of updateWebhook; missing fields are unchanged. `enabled` restarts the count of failing
+ * days.
  */
 export const UpdateWebhookBody = z
   .object({
@@ -136,7 +129,7 @@ export const ReplayWebhookBody = z.object({
 });
 export type ReplayWebhookBody = z.infer<typeof ReplayWebhookBody>;
 
-/** What the data of every event begins with; null where it does not apply. */
+/** Fields of every event; null where they do not apply. */
 const Of = {
   eventId: z.uuid(),
   organizationId: z.uuid(),
@@ -207,7 +200,7 @@ export const WebhookEvent = z.discriminatedUnion("type", [
       operation: CommandOperation,
       status: z.enum(FINAL_COMMAND_STATUSES),
       attempts: z.int().min(0),
-      /** Null also where it is large, as an export's is: `getCommand` shows it. */
+      /** Null also for a large result, such as an export: `getCommand` returns it. */
       result: z.record(z.string(), z.unknown()).nullable(),
       resultOmitted: z.boolean(),
       errorCode: CommandErrorCode.nullable(),
@@ -218,11 +211,11 @@ export const WebhookEvent = z.discriminatedUnion("type", [
 ]);
 export type WebhookEvent = z.infer<typeof WebhookEvent>;
 
-/** An event in the feed: the same, with its id and the cursor behind it. */
+/** An event in the feed, with its id and the cursor after it. */
 export const FeedEvent = z.object({
   /** `webhook-id` of its deliveries. */
   id: z.uuid(),
-  /** Given as `after`, the feed goes on behind this event. */
+  /** Sent as `after`, it requests the events after this one. */
   cursor: z.string(),
   type: WebhookKind,
   timestamp: z.iso.datetime(),
@@ -230,7 +223,7 @@ export const FeedEvent = z.object({
 });
 export type FeedEvent = z.infer<typeof FeedEvent>;
 
-/** Kinds in a query string: with commas. */
+/** Kinds in a query string, separated by commas. */
 const KindsQuery = z
   .string()
   .transform((text) => text.split(","))
@@ -245,8 +238,7 @@ export const ListEventsQuery = z.object({
 export type ListEventsQuery = z.infer<typeof ListEventsQuery>;
 
 /**
- * Answer of listEvents, oldest first. `next` is to be given as `after`; it is the given one where
- * nothing new is there.
+ * Answer of listEvents, oldest first. Send `next` as `after`; it equals `after` if nothing is new.
  */
 export const EventsAnswer = z.object({ events: z.array(FeedEvent), next: z.string() });
 

@@ -83,9 +83,9 @@ const FormerUser = z.object({
   disabledAt: z.string().nullable(),
 });
 export type FormerUser = z.infer<typeof FormerUser>;
-/** Most users of one call. */
+/** Maximum number of users per call. */
 export const MAX_FORMER_USERS = 100;
-/** Most keys whose names are read by one call. */
+/** Maximum number of keys per `readKeyNames` request. */
 export const MAX_KEY_NAMES = 100;
 
 const ORGANIZATION = "/internal/organizations/:organizationId";
@@ -142,7 +142,7 @@ export const ORGANIZATION_ROUTES = {
     ...OPERATOR_AND_CONSOLE,
     path: `${ORGANIZATION}/keys`,
     body: NewKey,
-    /** The key itself, `managementKey`, is nowhere else. */
+    /** The only answer with the key itself, `managementKey`. */
     answer: z.looseObject({ keyId: z.string(), managementKey: z.string(), key: ShownKey }),
   },
   revokeKey: {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { Actor, CallerAddress } from "../actor.ts";
 import { AUDIT_SUBJECT_TYPES, type AuditAction } from "../http/audit.ts";
 
-/** Most entries of one answer to GET /internal/audit-outbox. */
+/** Maximum number of entries per answer of GET /internal/audit-outbox. */
 export const MAX_AUDIT_EVENTS = 100;
 const MAX_ACTION_CHARACTERS = 64;
 

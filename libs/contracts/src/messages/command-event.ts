@@ -3,7 +3,7 @@ import { z } from "zod";
 import { CallerAddress, MessageCreatedBy } from "../actor.ts";
 import { CommandErrorCode, CommandOperation, CommandStatus } from "../http/commands.ts";
 
-/** How the reserved credits of a command end (decisions, 7.2); present on final states only. */
+/** What becomes of the reserved credits of a command (decisions, 7.2); only on final states. */
 export const Settlement = z.object({
   chargeId: z.uuid(),
   credits: z.int().min(0),
@@ -30,7 +30,7 @@ export const CommandEvent = z.object({
   errorMessage: z.string().nullable(),
   settlement: Settlement.nullable(),
   occurredAt: z.iso.datetime(),
-  /** Who asked for the command. Release 0.1.0 does not tell. */
+  /** Who asked for the command. Missing in messages of release 0.1.0. */
   createdBy: MessageCreatedBy,
   /** Of a password reset. */
   callerAddress: CallerAddress,

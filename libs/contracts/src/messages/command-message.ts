@@ -44,21 +44,21 @@ export const CommandHeader = z.object({
   chargeId: z.uuid().optional(),
   createdAt: z.iso.datetime(),
   deadlineAt: z.iso.datetime(),
-  /** Who asked for the command first. Release 0.1.0 does not tell. */
+  /** Who asked for the command first. Missing in messages of release 0.1.0. */
   createdBy: MessageCreatedBy,
   /** Of a password reset. */
   callerAddress: CallerAddress,
   /**
-   * The W3C name of the span that it was taken up in. Never on the topic, whose header
-   * `traceparent` tells it.
+   * The span (W3C) in which the command was accepted. Never on the topic, whose records have the
+   * header `traceparent`.
    */
   traceparent: z.string().optional(),
 });
 export type CommandHeader = z.infer<typeof CommandHeader>;
 
 /**
- * A command message as those see it who show it or pass it on: `payload` is the body without
- * `requestId` and passwords, with money as the caller gave it, in units of currency.
+ * A command message for services that show it or pass it on. `payload` is the body without
+ * `requestId` and passwords. Its money is in units of currency, as the caller sent it.
  */
 export const AnyCommandMessage = CommandHeader.extend({
   payload: z.record(z.string(), z.unknown()),
@@ -67,21 +67,21 @@ export const AnyCommandMessage = CommandHeader.extend({
 });
 export type AnyCommandMessage = z.infer<typeof AnyCommandMessage>;
 
-/** What a command without money asks for. */
+/** The request of a command without money. */
 function asks<O extends CommandOperation>(operation: O) {
   const payload: (typeof COMMANDS)[O]["payload"] = COMMANDS[operation].payload;
   return z.object({ operation: z.literal(operation), payload });
 }
 
-/** What a command with money asks for. */
+/** The request of a command with money. */
 function asksForMoney<O extends CommandOperation>(operation: O) {
   const payload: (typeof COMMANDS)[O]["payload"] = COMMANDS[operation].payload;
   return z.object({ operation: z.literal(operation), payload, amountMinor: Minor });
 }
 
 /**
- * What a command asks for, by its operation. Workers take money from `amountMinor` alone; the
- * payload repeats it in units of currency, as the API shows it and as release 0.1.0 reads it.
+ * The request of a command, by operation. Workers read money from `amountMinor` only. The payload
+ * repeats it in units of currency, for the API and for release 0.1.0.
  */
 export const CommandRequest = z.preprocess(
   withMinorUnits,
@@ -99,7 +99,7 @@ export const CommandRequest = z.preprocess(
       asksForMoney("finance.deposit"),
       asksForMoney("finance.withdraw"),
     ])
-    // Two amounts that differ are no command: nobody knows which one was asked for.
+    // Reject a command with two different amounts: it is unknown which one was requested.
     .refine((asked) => !("amountMinor" in asked) || moneyOf(asked.operation, asked.payload) === asked.amountMinor, {
       path: ["amountMinor"],
       error: "must be the money of the payload",
@@ -108,8 +108,8 @@ export const CommandRequest = z.preprocess(
 export type CommandRequest = z.infer<typeof CommandRequest>;
 
 /**
- * What `commands.*` carry: one accepted command, whole, for who carries it out. Written by the
- * gateway, once per acceptance or more often (consumers drop repeats by `commandId`).
+ * A record of `commands.*`: one accepted command, for the worker that executes it. The gateway
+ * writes it at least once (consumers drop duplicates by `commandId`).
  */
 export const CommandMessage = CommandHeader.and(CommandRequest);
 export type CommandMessage = CommandHeader & CommandRequest;

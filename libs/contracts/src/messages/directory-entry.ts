@@ -38,8 +38,8 @@ export const ServerEntry = z.object({
   status: z.enum(["active", "disabled", "removed"]),
   tradingServerUrl: z.url(),
   /**
-   * The server's own token, sealed for this server; account and finance open it. Not there: it was
-   * registered without.
+   * The server's token, sealed for this server; account and finance open it. Undefined if the
+   * server was registered without one.
    */
   sealedToken: Sealed.optional(),
   configuration: z.object({

@@ -9,17 +9,18 @@ export const SAMPLE_HEADERS = {
   sequence: "sequence",
   /** The `to` of the account's sample before it; -1 for its first. */
   from: "from",
-  /** Offset in `trading.valuations` of the last valuation that the sample takes in. */
+  /** Offset in `trading.valuations` of the last valuation of the sample. */
   to: "to",
   /**
-   * Only on a record without a value: the account was deleted, and no sample of it counts any more.
+   * Only on a record without a value: the account was deleted, and later samples are ignored.
    */
   deleted: "deleted",
 } as const;
 
 /**
- * Value of a record of `metrics.latest`: an account's newest judged sample. `window` describes the
- * oldest sample that the writer still held, from which a reader can judge the log forward again.
+ * Value of a record of `metrics.latest`: an account's newest accepted sample. `window` describes
+ * the oldest sample that the writer still held. From there a reader can apply the acceptance rule
+ * to the log again.
  */
 export const SampleCheckpoint = z.object({
   sequence: z.int().min(1),
@@ -35,8 +36,8 @@ export type SampleCheckpoint = z.infer<typeof SampleCheckpoint>;
 /**
  * Value of the marker record `partition/<number>` of `metrics.latest`: every sample of the
  * partition below `samplesOffset` is in the checkpoints, as far as its writer had read them back:
- * those of `metrics.latest` below `latestOffset`. What stands there from `latestOffset` on may have
- * been written by another.
+ * those of `metrics.latest` below `latestOffset`. Records from `latestOffset` on may be
+ * from another writer.
  */
 export const PartitionCheckpoint = z.object({ samplesOffset: z.int().min(0), latestOffset: z.int().min(0) });
 export type PartitionCheckpoint = z.infer<typeof PartitionCheckpoint>;

@@ -72,9 +72,9 @@ const Envelope = {
   /** Per account, from 1, without a gap, over all types. */
   sequence: Sequence,
   occurredAt: z.iso.datetime(),
-  /** The change that made the event, or null where the market or a trader did. */
+  /** The reference of the change that caused the event; null for the market or a trader. */
   reference: z.string().nullable(),
-  /** Who asked for the change that made or caused the event, where the change told. */
+  /** Who asked for the change that made or caused the event, if the change has it. */
   createdBy: MessageCreatedBy,
   /** Balance after the event. */
   balanceMinor: Minor,

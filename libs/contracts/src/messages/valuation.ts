@@ -3,8 +3,7 @@ import { z } from "zod";
 import { Minor } from "../values.ts";
 
 /**
- * A record of `trading.valuations`: what an account is worth at one moment, as the trading server
- * reckons it.
+ * A record of `trading.valuations`: the values of an account at one moment, by its trading server.
  */
 export const Valuation = z.object({
   serverId: z.guid(),

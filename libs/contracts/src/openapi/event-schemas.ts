@@ -2,14 +2,14 @@ import { WebhookEvent, type WebhookKind } from "../http/webhooks.ts";
 
 type Shape = (typeof WebhookEvent.options)[number];
 
-/** The shape that checks events of a kind. */
+/** The schema of events of a kind. */
 function shapeOf(kind: WebhookKind): Shape {
   const found = WebhookEvent.options.find((option) => option.shape.type.safeParse(kind).success);
   if (found === undefined) throw new Error(`${kind} has no shape`);
   return found;
 }
 
-/** What receivers are sent, by its name in the document: a shape for the kinds that share one. */
+/** The schemas of events, by name in the document. Several kinds may share a schema. */
 export const EVENTS: Readonly<Record<string, Shape>> = {
   AccountEvent: shapeOf("account.created"),
   PasswordChangedEvent: shapeOf("account.password_changed"),

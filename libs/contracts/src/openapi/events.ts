@@ -1,4 +1,4 @@
-/** The section `webhooks` of the document: what a receiver is sent, kind by kind. */
+/** The section `webhooks` of the document: the request for each kind of event. */
 import type { z } from "zod";
 
 import { WEBHOOK_HEADERS, WEBHOOK_KINDS, type WebhookKind } from "../http/webhooks.ts";
@@ -6,7 +6,7 @@ import { EVENT_EXAMPLES } from "./event-examples.ts";
 import { EVENTS } from "./event-schemas.ts";
 import { type JsonSchema, referenceTo } from "./schemas.ts";
 
-/** What each kind tells, in a sentence. */
+/** A description of each kind. */
 const KIND_TEXTS: Readonly<Record<WebhookKind, string>> = {
   "account.created": "An account was created and can be used.",
   "account.updated": "An account has another name or leverage.",
@@ -14,13 +14,14 @@ const KIND_TEXTS: Readonly<Record<WebhookKind, string>> = {
   "account.disabled": "An account was disabled.",
   "account.archived": "An account was archived.",
   "account.deleted": "An account was deleted.",
-  "account.password_changed": "An account has another trading or investor password. The password is not told.",
+  "account.password_changed":
+    "An account has another trading or investor password. The event does not contain the password.",
   "order.executed": "An order was executed.",
   "order.cancelled": "An order was cancelled.",
   "position.opened": "A position was opened.",
   "position.updated": "A position was closed in part: `volume - closedVolume` is still open.",
   "position.closed":
-    "A position was closed whole. `dealIds` are all its deals, the entry first; `openPositionCount` is how many positions the account still has open.",
+    "A position was closed completely. `dealIds` are all its deals, the entry first; `openPositionCount` is how many positions the account still has open.",
   "deal.executed": "One execution: an entry, an exit or a partial close.",
   "transaction.recorded": "The account's balance has changed: one row of its ledger.",
   "margin.call": "The margin level of an account fell to the level of a margin call. In percent.",
@@ -33,11 +34,11 @@ const KIND_TEXTS: Readonly<Record<WebhookKind, string>> = {
 };
 
 const HEADER_TEXTS: Readonly<Record<keyof typeof WEBHOOK_HEADERS, string>> = {
-  id: "Names the event, in every attempt and to every endpoint: what came before under it is to be ignored.",
+  id: "The id of the event, the same in every attempt and for every endpoint. Ignore an event whose id you have already processed.",
   timestamp: "When this attempt was made, in seconds since 1970.",
   signature:
     "`v1,` and the base64 of the HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`; two after a rotation.",
-  traceparent: "Only where your operator records the trace that the event comes from (W3C Trace Context).",
+  traceparent: "Only if your operator records the trace of the event (W3C Trace Context).",
 };
 
 const HEADER_EXAMPLES: Readonly<Record<keyof typeof WEBHOOK_HEADERS, string>> = {
@@ -67,7 +68,7 @@ export function deliveryHeaders(): JsonSchema {
   );
 }
 
-/** Every kind of event as a request that your endpoint is sent. */
+/** Every kind of event, as a request to an endpoint. */
 export function webhookSection(): Record<string, JsonSchema> {
   return Object.fromEntries(WEBHOOK_KINDS.map((kind) => [kind, { post: describeEvent(kind) }]));
 }
@@ -89,8 +90,8 @@ function describeEvent(kind: WebhookKind): JsonSchema {
       },
     },
     responses: {
-      "2XX": { description: "Received. Whatever else is answered, or nothing within 15 s, it is sent again later." },
-      "410": { description: "Nothing more is wanted: the endpoint is disabled." },
+      "2XX": { description: "Received. After any other answer, or none within 15 s, the event is sent again later." },
+      "410": { description: "The receiver wants no more events: the endpoint is disabled." },
     },
   };
 }

@@ -11,23 +11,22 @@ const ERROR_RESPONSES = {
   409: { name: "Conflict", text: "The request conflicts with the state of the server or with an earlier request." },
   429: {
     name: "RateLimited",
-    text: "The key has made too many requests, or the organization has too many under way at once. Not billed; come back after `Retry-After`.",
+    text: "The key has made too many requests, or the organization has too many concurrent requests. Not billed; retry after `Retry-After`.",
   },
   500: { name: "InternalError", text: "Something failed on our side. Not billed; a retry with the same key is safe." },
 } as const;
 export type ErrorStatus = keyof typeof ERROR_RESPONSES;
 
 /**
- * Codes that an operation answers with another status than the catalogue's
- * (decisions, 2.3 and 4.8).
+ * Codes that some operations return with another status than {@link ERRORS} (decisions, 2.3 and
+ * 4.8).
  */
 const MOVED_CODES: readonly (readonly [ErrorStatus, ErrorCode])[] = [
   [409, "IDEMPOTENCY_KEY_REUSED"],
   [400, "ACCOUNT_NOT_FOUND"],
 ];
 /**
- * Codes of the live stream's handshake, of the console and of paths that are none, which no
- * operation answers.
+ * Codes of the live stream's handshake, of the console and of unknown paths: no operation has them.
  */
 const NO_OPERATIONS_CODES: ReadonlySet<ErrorCode> = new Set([
   "TOO_MANY_CONNECTIONS",
@@ -48,7 +47,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       error: { type: "string", description: "What went wrong, for people." },
       issues: {
         type: "array",
-        description: "Present where fields of the request are wrong.",
+        description: "Present if fields of the request are invalid.",
         items: { $ref: "#/components/schemas/Issue" },
       },
     },
@@ -60,7 +59,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       path: {
         type: "array",
         items: { anyOf: [{ type: "string" }, { type: "integer" }] },
-        description: "Where: names of fields and positions in arrays; or the name of a header or parameter.",
+        description: "The location: names of fields and positions in arrays, or the name of a header or parameter.",
       },
       code: { type: "string" },
       message: { type: "string" },
@@ -78,23 +77,25 @@ const integerHeader = (description: string): JsonSchema => ({
 /** `components.headers`. */
 export const RESPONSE_HEADERS: Readonly<Record<string, JsonSchema>> = {
   "X-Request-Id": {
-    description: "The caller's `X-Request-Id`, or one that was made for the request.",
+    description: "The caller's `X-Request-Id`, or a generated one.",
     required: true,
     schema: { type: "string" },
   },
   "X-Credits-Charged": integerHeader("Credits that this request consumed or reserved."),
   "X-Credits-Remaining": {
-    description: "Credits that are available after it. Absent where no wallet was looked at, as in a 401.",
+    description: "Credits that are available after the request. Absent if no wallet was read, as in a 401.",
     schema: { type: "integer" },
   },
   "Idempotent-Replayed": {
-    description: "`true` where the answer repeats that of an earlier request with the same key.",
+    description: "`true` if the answer repeats that of an earlier request with the same key.",
     schema: { type: "string", enum: ["true"] },
   },
-  "Retry-After": { description: "Seconds after which to come again.", schema: { type: "integer", minimum: 0 } },
+  "Retry-After": { description: "Seconds to wait before retrying.", schema: { type: "integer", minimum: 0 } },
 };
 
-/** Headers of every answer, the last one where it is known what is left (decisions, 1.6). */
+/**
+ * Headers of every answer; the last one only if the remaining credits are known (decisions, 1.6).
+ */
 export const EVERY_ANSWER: readonly string[] = ["X-Request-Id", "X-Credits-Charged", "X-Credits-Remaining"];
 
 /** References to the headers that every answer carries, and `more`. */
@@ -117,7 +118,7 @@ export function errorResponses(): Record<string, JsonSchema> {
   return Object.fromEntries(entries) as Record<string, JsonSchema>;
 }
 
-/** Where the answer of an error status stands in the document. */
+/** A reference to the answer of an error status. @throws Error for a status without an answer. */
 export function errorReference(status: number): JsonSchema {
   const known = ERROR_RESPONSES[status as ErrorStatus] as { name: string } | undefined;
   if (known === undefined) throw new Error(`status ${status} has no text in the document`);

@@ -54,10 +54,10 @@ import {
 import { Prices } from "../prices.ts";
 import { EVENTS } from "./event-schemas.ts";
 
-/** A JSON Schema of the dialect 2020-12, which OpenAPI 3.1 takes as it is. */
+/** A JSON Schema of the dialect 2020-12, which OpenAPI 3.1 uses. */
 export type JsonSchema = Record<string, unknown>;
 
-/** What answers are made of, by its name in the document. */
+/** Schemas of answers, by name in the document. */
 export const RECORDS = {
   Actor,
   Wallet,
@@ -105,7 +105,7 @@ export const RECORDS = {
   EventsAnswer,
 } as const satisfies Record<string, z.ZodType>;
 
-/** What requests carry, by its name in the document. */
+/** Schemas of request bodies, by name in the document. */
 export const BODIES = {
   UpdateServerConfiguration: UpdateServerConfigurationBody,
   CreateTradingAccount: CreateTradingAccountBody,
@@ -124,7 +124,7 @@ const anyOfRequired = (...names: readonly string[]): JsonSchema => ({
   anyOf: names.map((name) => ({ required: [name] })),
 });
 
-/** In a query string: with commas, for which the parameter says `explode: false`. */
+/** In a query string, separated by commas: the parameter has `explode: false`. */
 const LIST_OF_KINDS: JsonSchema = {
   type: "array",
   items: { $ref: uriOf("WebhookKind") },
@@ -133,7 +133,7 @@ const LIST_OF_KINDS: JsonSchema = {
   uniqueItems: true,
 };
 
-/** Rules that are functions in zod, said in the words of JSON Schema. */
+/** JSON Schema of rules that are functions in zod. */
 const RULES = new Map<z.ZodType, JsonSchema>([
   [CreateTradingAccountBody.shape.initialBalance, { multipleOf: 0.01 }],
   [CreateTradingAccountBody.shape.password, { format: "password" }],
@@ -141,7 +141,7 @@ const RULES = new Map<z.ZodType, JsonSchema>([
   [FundsBody.shape.amount, { minimum: 0.01, exclusiveMinimum: undefined, multipleOf: 0.01 }],
   [UpdateServerConfigurationBody.shape.supportedLeverage, { uniqueItems: true }],
   [UpdateServerConfigurationBody, anyOfRequired("supportedLeverage", "defaultLeverage", "currency")],
-  // Anything is taken, because the operation has no status for a wrong value.
+  // Accepts anything, because the operation has no status for an invalid value.
   [GetCommandQuery.shape.wait, { type: ["integer", "string"], default: 0, pattern: undefined, description: undefined }],
   [UpdateTradingAccountBody, anyOfRequired("accountName", "leverage")],
   [UpdateWebhookBody, anyOfRequired("url", "description", "kinds", "serverIds", "status")],
@@ -150,9 +150,9 @@ const RULES = new Map<z.ZodType, JsonSchema>([
   [ListEventsQuery.shape.kinds, { ...LIST_OF_KINDS, pattern: undefined }],
 ]);
 
-/** Text of a caller holds no U+0000, which no database keeps. */
+/** Text of callers has no U+0000, which PostgreSQL cannot store. */
 const TEXT_PATTERN = "^[^\\u0000]*$";
-/** What the format says already is not said again as a pattern. */
+/** Formats whose pattern is redundant. */
 const FORMATS = new Set(["uuid", "date-time"]);
 
 /** All named schemas, for `components.schemas`. */
@@ -160,7 +160,7 @@ export function namedSchemas(): Record<string, JsonSchema> {
   return { ...registered({ ...RECORDS, ...EVENTS }, "output"), ...registered(BODIES, "input") };
 }
 
-/** Where a schema of an operation stands in the document; throws for one without a name there. */
+/** A reference to a schema in the document. @throws Error for a schema without a name. */
 export function referenceTo(schema: z.ZodType): JsonSchema {
   for (const [name, known] of Object.entries<z.ZodType>({ ...RECORDS, ...BODIES, ...EVENTS })) {
     if (known === schema) return { $ref: uriOf(name) };
@@ -169,8 +169,8 @@ export function referenceTo(schema: z.ZodType): JsonSchema {
 }
 
 /**
- * A query parameter as a caller thinks of it: in a query string everything is text, so a field that
- * becomes a number is told as that number; anything else as what is sent.
+ * The schema of a query parameter. A query string has only text: fields that are parsed to an
+ * integer are described as an integer, all others as the text that is sent.
  */
 export function parameterSchema(field: z.ZodType): JsonSchema {
   const output = converted(field, "output");

@@ -13,28 +13,28 @@ server: never call this API from a browser or a mobile application.
 
 ## Commands
 
-Most changes are queued: the answer is 202 with a command, and \`GET /api/v1/management/commands/{commandId}\` tells how it
-ends (\`queued\`, \`leased\`, then \`succeeded\`, \`failed\` or \`expired\`). With \`?wait=20\` that request answers as soon as
+Most changes are queued: the answer is 202 with a command, and \`GET /api/v1/management/commands/{commandId}\` returns its
+state (\`queued\`, \`leased\`, then \`succeeded\`, \`failed\` or \`expired\`). With \`?wait=20\` that request answers as soon as
 the command is final. Once it is \`succeeded\`, every read shows its effect.
 
 ## Idempotency
 
-Queued operations need an \`Idempotency-Key\`: one per change, used again only to retry it. A retry answers 200 with the
-earlier command, \`duplicate: true\` and the header \`Idempotent-Replayed\`. The same key for a different request is refused.
-A request refused with a 4xx status does not use its key up. After a 5xx status or a lost answer, retry with the same key.
+Queued operations need an \`Idempotency-Key\`: one per change, repeated only to retry it. A retry returns 200 with the
+earlier command, \`duplicate: true\` and the header \`Idempotent-Replayed\`. The same key for a different request is rejected.
+A request that is rejected with a 4xx status does not use up its key. After a 5xx status or a lost answer, retry with the same key.
 
 ## Credits
 
-Every answer tells in \`X-Credits-Charged\` what it cost and in \`X-Credits-Remaining\` what is left; the latter is absent
-where no wallet was looked at, as in a 401. Refused requests (400, 404, 409) and duplicates cost the price of a read; 401,
+Every answer has its cost in \`X-Credits-Charged\` and the remaining credits in \`X-Credits-Remaining\`; the latter is absent
+if no wallet was read, as in a 401. Rejected requests (400, 404, 409) and duplicates cost the price of a read; 401,
 402, 403, 429 and 5xx cost nothing. The price of a queued command is reserved, consumed when it succeeds or fails, and
-released when it expires. A read whose caller leaves before the answer is over is charged as a read.
+released when it expires. A read is also charged if the caller disconnects before the end of the answer.
 
-## Requests under way at once
+## Concurrent requests
 
-Lists of all accounts of a server, and searches, have a share for each organization. Above it a request is 429 with the code
-\`TOO_MANY_CONCURRENT_REQUESTS\`: come back after \`Retry-After\`. A list that you read for longer than two minutes is cut; ask
-for pages instead.
+Each organization has a maximum number of concurrent searches and lists of all accounts of a server. Above it a request
+returns 429 with the code \`TOO_MANY_CONCURRENT_REQUESTS\`: retry after \`Retry-After\`. A list that takes longer than two
+minutes to read is cut off; request pages instead.
 
 ## Live metrics
 
@@ -43,9 +43,9 @@ and codes are in an AsyncAPI document of their own: [/asyncapi.json](/asyncapi.j
 
 ## Errors
 
-An error is \`{"error": "..."}\`, with \`issues\` where fields of the request are wrong. The header \`X-Error-Code\` holds a
-stable code for programs. Unknown fields and query parameters are ignored. Times are ISO 8601; a time that you send may have
-any offset. Send \`X-Request-Id\` to find a request again in your usage and our logs.
+An error is \`{"error": "..."}\`, with \`issues\` if fields of the request are invalid. The header \`X-Error-Code\` has a
+stable code for programs. Unknown fields and query parameters are ignored. Times are ISO 8601; times that you send may have
+any offset. Send \`X-Request-Id\` to find a request in your usage and our logs.
 `.trim();
 
 export const GROUP_TEXTS: Readonly<Record<OperationGroup, string>> = {
@@ -55,29 +55,29 @@ export const GROUP_TEXTS: Readonly<Record<OperationGroup, string>> = {
   Accounts: "Trading accounts from creation to deletion.",
   History: "What happened on an account. Lists are newest first and paged.",
   Finance: "Money to and from an account. Amounts are in units of the account's currency, with at most two decimals.",
-  Commands: "How queued changes end.",
+  Commands: "Queued changes and their final states.",
   Metrics: "Stored snapshots of account values. Live values are on the WebSocket `/api/v1/management/live-metrics`.",
   Webhooks: "What happened, sent to your endpoints, signed; and the same events as a feed.",
 };
 
 const PASSWORD_RESET_TEXT =
-  "Without `password` one is generated. A retry with the same `Idempotency-Key` shows the same password again, and only to the management key that made the reset: a request with another management key is a different request, and is refused with 400 (`IDEMPOTENCY_KEY_REUSED`). `result`: `{changedAt}`.";
+  "Without `password` one is generated. A retry with the same `Idempotency-Key` shows the same password again, and only to the management key that made the reset: a request with another management key is a different request, and is rejected with 400 (`IDEMPOTENCY_KEY_REUSED`). `result`: `{changedAt}`.";
 
-/** What a caller should know beyond the summary. Markdown. */
+/** Descriptions of operations beyond the summary. Markdown. */
 export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   getCreditBalance: "`availableCredits + reservedCredits + lifetimeConsumed` is always `lifetimePurchased`.",
   listCreditUsage:
     "One line for each billed request, or for the reservation of a command. Refunds and released reservations are lines with negative `credits`.",
   updateServerConfiguration:
-    "Give at least one field; what is not given stays. `defaultLeverage` has to be in the resulting list, and becomes null when the list drops it. A change of currency concerns new accounts only.",
+    "Give at least one field; other fields are unchanged. `defaultLeverage` has to be in the resulting list, and becomes null when the list drops it. A change of currency concerns new accounts only.",
   listTradingAccounts:
     "Without parameters every account of the server is in the answer, which is streamed. With `page` or `limit` the answer is one page and has `pagination`.",
   createTradingAccount:
     "The one-time passwords are in `credentials` of the first answer and nowhere else. When the command is `succeeded`, its `result` is `{accountId, accountNumber}`. 409: the key was used for another request, the server is disabled, or the account quota is reached.",
   bulkCreateTradingAccounts:
-    "Each item is idempotent on its own, under `<Idempotency-Key>:<index>`. The whole request is checked before anything is queued: one wrong item, and nothing is. A repeated bulk answers 202 with its items as duplicates, without credentials.",
+    "Each item is idempotent on its own, under `<Idempotency-Key>:<index>`. The whole request is checked before anything is queued: with one invalid item nothing is queued. A repeated bulk returns 202 with its items as duplicates, without credentials.",
   getTradingAccount:
-    "Values come from the trading server at this moment, or from the last stored sample when it cannot be reached: `metricsMeasuredAt` tells. `credentials` never holds a password.",
+    "Values come from the trading server, or from the last stored sample if the server cannot be reached: `metricsMeasuredAt` shows when they were measured. `credentials` never holds a password.",
   updateTradingAccount:
     "Give `accountName`, `leverage` or both. The leverage has to be supported by the server. `result`: `{accountName, leverage, version}`.",
   deleteTradingAccountImmediately:
@@ -90,7 +90,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   resetTradingPassword: PASSWORD_RESET_TEXT,
   resetInvestorPassword: PASSWORD_RESET_TEXT,
   listAccountPositions:
-    "`status=open&limit=1` tells whether any position is left: `pagination.total` is 0 when there is none. That answer waits until everything that the trading server did is booked; if that takes more than two seconds it is 500 and can be repeated. `volume` is what was opened, in lots, and `closedVolume` what was closed since; the difference is still open.",
+    "`status=open&limit=1` shows whether a position is open: `pagination.total` is 0 if none is. This request waits until all events of the trading server are stored. If that takes more than two seconds it returns 500 and can be retried. `volume` is what was opened, in lots, and `closedVolume` what was closed since; the difference is still open.",
   listAccountDeals: "One record for each execution: a partial close keeps its own time.",
   exportAccountHistory:
     "`from` and `to` are inclusive. The command's `result` is `{from, to, recordCount, truncated, records}`: the newest `limit` records of all four kinds together, newest first. With `truncated: true` ask again with the time of the last record as `to`.",
@@ -98,30 +98,30 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   withdrawAccountFunds:
     "Fails with `INSUFFICIENT_FUNDS` beyond the lower of balance and free margin. `result`: `{transactionId, balanceAfter}`.",
   getCommand:
-    "A key that is limited to some servers finds the commands of these servers alone; another command is 404. With `wait` the answer comes when the command is final or the time is over, or at once where too many requests of your organization wait already. A command can be read right after the 202 that queued it, and for good: once its details are no longer kept (after 13 months, unless the operator decides otherwise), only `id`, `operation`, `status`, `attempts`, `errorCode`, `idempotencyKey`, `createdAt` and `serverId` are there, and `result` is null.",
+    "A key that is limited to some servers finds the commands of these servers alone; another command is 404. With `wait` the answer comes when the command is final or the time is over, or at once if too many requests of your organization already wait. A command can be read right after the 202 that queued it, and forever: once its details are no longer kept (after 13 months, unless the operator decides otherwise), only `id`, `operation`, `status`, `attempts`, `errorCode`, `idempotencyKey`, `createdAt` and `serverId` are there, and `result` is null.",
   listCommands:
     "`from` and `to` are inclusive, on `createdAt`. Commands whose details are no longer kept (after 13 months, unless the operator decides otherwise) are not listed.",
   listAccountMetrics:
     "One snapshot per account and minute in which it changed, kept for 30 days, newest first. `since` is inclusive, `until` exclusive. With `accountNumber` and `limit=1` it is the latest one. These are not live values, and an empty answer does not mean that there is no risk.",
   createWebhook:
-    "Addresses are https, public, and without user name or fragment; a refusal says why (`WEBHOOK_URL_REFUSED`). Without `kinds` every kind is sent but those of commands. An organization has at most 20 endpoints (`TOO_MANY_ENDPOINTS`). Deliveries are signed as Standard Webhooks says: any of its libraries verifies them with `secret`. What is sent stands below, under webhooks.",
+    "Addresses are https, public, and without user name or fragment; the error says why one is rejected (`WEBHOOK_URL_REFUSED`). Without `kinds` every kind except those of commands is sent. An organization has at most 20 endpoints (`TOO_MANY_ENDPOINTS`). Deliveries are signed according to Standard Webhooks: any of its libraries verifies them with `secret`. The events are described below, under webhooks.",
   listWebhooks:
     "`failingSince`: since when every attempt has failed. `disabledReason`: `owner` (you), `gone` (it answered 410) or `failing` (nothing but failures for five days).",
   updateWebhook:
-    "Give at least one field; what is not given stays. `status: enabled` also begins the count of failing days anew.",
+    "Give at least one field; other fields are unchanged. `status: enabled` also restarts the count of failing days.",
   rotateWebhookSecret: "Until 24 hours have passed each delivery carries two signatures, one by each secret.",
   testWebhook: "Sent like every other event; an endpoint that is disabled is 400 with the code `ENDPOINT_DISABLED`.",
   replayWebhook:
     "The events from `since` (inclusive) to `until` (exclusive), of the endpoint's kinds and servers, at most 20,000 (`TOO_MANY_EVENTS`). They keep their ids: a receiver that has one already ignores it.",
-  redeliverWebhook: "The delivery is sent again with the id it had, whatever came of it before.",
+  redeliverWebhook: "Sends the delivery again with the same id, whatever its outcome was.",
   listEvents:
     "Pass `next` of an answer as `after` of the next request; without `after` the feed begins with the oldest event that is kept (30 days), with `after=now` at this moment. No event is ever added before a cursor that was given out.",
 };
 
-/** What a query parameter means, by its name. */
+/** Descriptions of query parameters, by name. */
 export const QUERY_TEXTS: Readonly<Record<string, string>> = {
-  page: "Which page, from 1.",
-  limit: "Most records of the answer.",
+  page: "Number of the page, from 1.",
+  limit: "Maximum number of records to return.",
   status: "Only records with this status.",
   search: "Only accounts whose number or name contains this text.",
   wait: "Seconds to wait for a final state, 0 to 30. More means 30, anything else 0.",
@@ -134,6 +134,6 @@ export const QUERY_TEXTS: Readonly<Record<string, string>> = {
   since: "Only snapshots measured at or after this time.",
   until: "Only snapshots measured before this time.",
   type: "Only deliveries of this kind of event.",
-  after: "`next` of the answer before; or `now`.",
-  kinds: "Only events of these kinds, with commas.",
+  after: "`next` of the previous answer, or `now`.",
+  kinds: "Only events of these kinds, separated by commas.",
 };

@@ -1,6 +1,6 @@
 import type { ListCommandsQuery } from "@kapi/contracts";
 
-/** Which of a server's commands are asked for. */
+/** A query for the commands of one server. */
 export interface CommandListQuery extends ListCommandsQuery {
   readonly organizationId: string;
   readonly serverId: string;
@@ -10,31 +10,33 @@ const DAY_MS = 86_400_000;
 const EARLIEST = "-infinity";
 const LATEST = "infinity";
 
-/** A span of time, `from` inclusive, `before` exclusive; both ISO 8601 or infinite. */
-export interface Span {
+/** A range of time: `from` is inclusive, `before` exclusive. Both are ISO 8601 or infinite. */
+export interface TimeRange {
   readonly from: string;
   readonly before: string;
 }
 
-const NOTHING: Span = { from: LATEST, before: LATEST };
+const NOTHING: TimeRange = { from: LATEST, before: LATEST };
 
-/** A span as the whole days (UTC) in it, which counters count, and what is left at its two ends. */
-export interface DaySpans {
-  readonly days: Span;
-  readonly head: Span;
-  readonly tail: Span;
+/** A time range as the whole days (UTC) in it, and the parts of a day at both ends. */
+export interface DayRanges {
+  readonly days: TimeRange;
+  readonly head: TimeRange;
+  readonly tail: TimeRange;
 }
 
-/** The span of `from` and `to`, both inclusive and in milliseconds (decisions, 3.6). */
-export function spanOf({ from, to }: Pick<ListCommandsQuery, "from" | "to">): Span {
+/**
+ * The time range of a query. `from` and `to` are inclusive, to the millisecond (decisions, 3.6).
+ */
+export function timeRangeOf({ from, to }: Pick<ListCommandsQuery, "from" | "to">): TimeRange {
   return {
     from: from ?? EARLIEST,
     before: to === undefined ? LATEST : new Date(Date.parse(to) + 1).toISOString(),
   };
 }
 
-/** Takes a span apart at the beginnings of days. */
-export function daySpansOf({ from, before }: Span): DaySpans {
+/** Splits a time range at midnight (UTC). Counters have whole days only. */
+export function dayRangesOf({ from, before }: TimeRange): DayRanges {
   const firstDay = from === EARLIEST ? from : startOfDay(Date.parse(from) + DAY_MS - 1);
   const endDay = before === LATEST ? before : startOfDay(Date.parse(before));
   const sameDay = firstDay !== EARLIEST && endDay !== LATEST && firstDay > endDay;

@@ -1,7 +1,7 @@
 import type { CommandEvent, CommandStatus } from "@kapi/contracts";
 import { describe, expect, it } from "vitest";
 
-import { collapseEvents, dropRepeats, supersedes } from "./command-state.ts";
+import { collapseEvents, dropDuplicates, supersedes } from "./command-state.ts";
 
 function event(commandId: string, version: number, status: CommandStatus): CommandEvent {
   return {
@@ -35,7 +35,7 @@ describe("the state of a command", () => {
     }
   });
 
-  it("is found among several states of one command in a batch, each command by itself", () => {
+  it("is found among several states in a batch, for each command separately", () => {
     const batch = [
       event("a", 1, "leased"),
       event("b", 4, "succeeded"),
@@ -48,12 +48,12 @@ describe("the state of a command", () => {
 });
 
 describe("a message published twice", () => {
-  it("counts once, as it was first", () => {
+  it("is kept once, as its first copy", () => {
     const messages = [
       { commandId: "a", at: 1 },
       { commandId: "b", at: 2 },
       { commandId: "a", at: 3 },
     ];
-    expect(dropRepeats(messages)).toEqual(messages.slice(0, 2));
+    expect(dropDuplicates(messages)).toEqual(messages.slice(0, 2));
   });
 });

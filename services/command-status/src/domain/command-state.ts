@@ -1,6 +1,6 @@
 import { type CommandEvent, type CommandStatus, isFinal } from "@kapi/contracts";
 
-/** What decides between two states of one command. */
+/** The fields that decide which of two states of a command is newer. */
 export interface CommandState {
   readonly version: number;
   readonly status: CommandStatus;
@@ -14,7 +14,10 @@ export function supersedes(next: CommandState, current: CommandState): boolean {
   return !isFinal(current.status) && next.version > current.version;
 }
 
-/** One event per command: what is left when `events` of a log are applied in order. */
+/**
+ * Reduces `events`, in log order, to one event per command: the one that {@link supersedes} the
+ * rest.
+ */
 export function collapseEvents(events: readonly CommandEvent[]): CommandEvent[] {
   const newest = new Map<string, CommandEvent>();
   for (const event of events) {
@@ -25,10 +28,10 @@ export function collapseEvents(events: readonly CommandEvent[]): CommandEvent[] 
 }
 
 /**
- * The first of each command id: a message may be published more than once, and always is the same
- * (decisions, 2.6).
+ * Keeps the first message of each command id. A message may be published more than once, and its
+ * copies are equal (decisions, 2.6).
  */
-export function dropRepeats<T extends { readonly commandId: string }>(messages: readonly T[]): T[] {
+export function dropDuplicates<T extends { readonly commandId: string }>(messages: readonly T[]): T[] {
   const first = new Map<string, T>();
   for (const message of messages) if (!first.has(message.commandId)) first.set(message.commandId, message);
   return [...first.values()];

@@ -1,6 +1,6 @@
 import { TOPICS, type TopicContract } from "@kapi/contracts";
 
-/** The topics whose messages become rows. */
+/** The topics of command messages. */
 export const COMMAND_TOPICS: readonly TopicContract[] = [
   TOPICS.commandsAccount,
   TOPICS.commandsFinance,

@@ -2,43 +2,43 @@ import type { CommandEvent, AnyCommandMessage } from "@kapi/contracts";
 
 import type { CommandListQuery } from "./command-list.ts";
 
-/** Which command is asked for, and by whose caller. */
+/** A request for one command. `organizationId` is the organization of the caller. */
 export interface CommandRead {
   readonly organizationId: string;
   readonly commandId: string;
 }
 
-/** A command whose message has arrived, as text and as what the look-up needs besides. */
+/** A command whose message has arrived: its JSON text, and the fields that a look-up returns. */
 export interface StoredCommand {
   readonly commandId: string;
   readonly organizationId: string;
   readonly fingerprint: string;
-  /** The key of its generated passwords; null where it has none. */
+  /** The key of the command's generated passwords; null for a command without any. */
   readonly derivationKeyId: string | null;
-  /** It never changes again. */
+  /** Whether the command never changes again. */
   readonly isFinal: boolean;
   /** The command as the API shows it, as JSON text. */
   readonly json: string;
 }
 
-/** A command that is not final, with the credits that it still holds. */
+/** A command that is not final, with the credits that are reserved for it. */
 export interface OpenCommand {
   readonly commandId: string;
   readonly organizationId: string;
   readonly reservedCredits: number;
 }
 
-/** The place in a log up to which a batch goes. */
+/** The position of a partition after a batch. */
 export interface LogPosition {
   /** Name of the topic's contract. */
   readonly topic: string;
   readonly partition: number;
-  /** Offset of the first record that the batch does not hold. */
+  /** Offset of the first record after the batch. */
   readonly nextOffset: bigint;
 }
 
-/** What a row is after a batch was taken in. */
-export interface TakenIn {
+/** The state of a row after its batch was ingested. */
+export interface IngestedCommand {
   readonly commandId: string;
   readonly organizationId: string;
   readonly final: boolean;
@@ -46,62 +46,62 @@ export interface TakenIn {
   readonly readable: boolean;
 }
 
-/** The commands that this service owns. */
-export interface CommandStore {
-  /** Takes messages in, one per command at most, and raises the positions, all or nothing. */
-  takeInMessages(
+/** The stored commands. */
+export interface CommandRepository {
+  /** Stores messages, at most one per command, and raises the positions, in one statement. */
+  ingestMessages(
     messages: readonly AnyCommandMessage[],
     positions: readonly LogPosition[],
-  ): Promise<readonly TakenIn[]>;
-  /** Takes events in, one per command at most, and raises the positions, all or nothing. */
-  takeInEvents(events: readonly CommandEvent[], positions: readonly LogPosition[]): Promise<readonly TakenIn[]>;
+  ): Promise<readonly IngestedCommand[]>;
+  /** Stores events, at most one per command, and raises the positions, in one statement. */
+  ingestEvents(events: readonly CommandEvent[], positions: readonly LogPosition[]): Promise<readonly IngestedCommand[]>;
   /**
-   * One for each of `commandIds`, in order; null where it cannot be read (yet). What they hold
-   * together is bounded: a command with a large result for which there is no room is `later`. The
-   * first such one always has room, so whoever asks again for the rest comes to an end.
+   * Returns one entry per id, in order; null for a command that cannot be read (yet). The total
+   * size of large results is bounded: `later` replaces a command that exceeds it. The first large
+   * result always fits, so a caller that requests the rest again makes progress.
    */
   byIds(commandIds: readonly string[]): Promise<readonly (StoredCommand | "later" | null)[]>;
-  /** The commands of the organizations that are not final. */
+  /** The commands of `organizationIds` that are not final. */
   openOf(organizationIds: readonly string[]): Promise<readonly OpenCommand[]>;
-  /** How far each partition has been taken in. */
+  /** How far each partition is ingested. */
   positions(): Promise<readonly LogPosition[]>;
 }
 
 /**
- * How an attempt to drop a month ended: `open`: a command in it is not final; `used`: a statement
- * under way holds it.
+ * The outcome of an attempt to drop a month. `open`: a command in it is not final. `used`: a
+ * running statement locks it.
  */
 export type MonthDrop = "dropped" | "open" | "used";
 
 /** The partitions of commands by month. A month is its first day (UTC), as YYYY-MM-DD. */
-export interface MonthStore {
-  /** Makes the partitions of the current month, by the database's clock, and of the next ones. */
-  keep(): Promise<void>;
-  /** Gives ids of the old table their rows; returns whether more are left. */
-  fillIds(): Promise<boolean>;
+export interface MonthRepository {
+  /** Creates the partitions of the current month, by the database's clock, and of the next ones. */
+  createPartitions(): Promise<void>;
+  /** Copies ids of the old table into `command_ids`; returns whether more are left. */
+  backfillIds(): Promise<boolean>;
   /**
-   * The months that lie more than `kept` months before the current one, the oldest first. `isOpen`:
-   * a command is not final.
+   * The months more than `kept` months before the current one, oldest first. `isOpen`: a command in
+   * the month is not final.
    */
-  past(kept: number): Promise<readonly { readonly month: string; readonly isOpen: boolean }[]>;
+  findExpired(kept: number): Promise<readonly { readonly month: string; readonly isOpen: boolean }[]>;
   /**
-   * Keeps what is kept for good of a month, from this page on; returns the page to go on with, null
-   * at the end.
+   * Copies what outlives the month into `command_ids`, from page `firstPage` on. Returns the next
+   * page, null at the end.
    */
-  keepOutcomes(month: string, firstPage: number): Promise<number | null>;
+  archiveOutcomes(month: string, firstPage: number): Promise<number | null>;
   /** Drops the details of a month. */
   drop(month: string): Promise<MonthDrop>;
 }
 
 /** A page of a server's commands. */
 export interface CommandPage {
-  /** How many there are in all. */
+  /** Number of commands on all pages. */
   readonly total: number;
-  /** What the large results of the page have together, in bytes. */
+  /** Total size of the page's large results, in bytes. */
   readonly largeBytes: number;
   /**
-   * The commands as JSON texts, newest first (by `createdAt`, then id); a large result is read when
-   * its turn comes.
+   * The commands as JSON texts, newest first (by `createdAt`, then id). A large result is read only
+   * when its command is iterated.
    */
   readonly commands: AsyncIterable<string>;
 }
@@ -111,50 +111,49 @@ export interface CommandLists {
   list(query: CommandListQuery): Promise<CommandPage>;
 }
 
-/** Which commands have ended, asked for many at once. */
-export interface CommandEnds {
+/** Finds the commands that are final. */
+export interface FinalCommandRepository {
   /** The ids among `commandIds` that can be read and are final. */
-  finalAmong(commandIds: readonly string[]): Promise<readonly string[]>;
+  findFinal(commandIds: readonly string[]): Promise<readonly string[]>;
 }
 
 /**
- * The idempotency records in Redis that stand in for a command until it can be read here
+ * The idempotency records in Redis. The gateway answers from them until a command can be read here
  * (decisions, 2.6 and 3.7).
  */
 export interface IdempotencyRecords {
   /**
-   * These are final and can be read here: the stored messages, with what was sealed in them, are
-   * wiped; the records may expire. Where Redis does not answer, this is done later: the call never
-   * rejects, and waits for no node for longer than a call may take.
+   * Deletes the stored messages of `commands`, with the passwords sealed in them, and lets the
+   * records expire. All commands must be final and readable here. Never rejects: commands whose
+   * Redis node does not answer are retried later.
    */
   forget(commands: readonly CommandRead[]): Promise<void>;
 }
 
-/** What has been published so far. */
-export interface LogEnds {
-  /** Of each partition that holds records: the offset after its last. */
+/** The end offsets of the topics. */
+export interface LogEndOffsets {
+  /** The offset after the last record, for each partition with records. */
   current(): Promise<readonly LogPosition[]>;
-  /** The ids of the topics by the names of their contracts, without those that do not exist. */
+  /** Topic ids by the names of the topics' contracts, without missing topics. */
   topicIds(): Promise<ReadonlyMap<string, string>>;
 }
 
-/** The topic that positions belong to: its contract's name, and the id that Kafka gave it. */
-export interface StoredTopic {
+/** A topic that positions belong to: its contract's name, and its id in Kafka. */
+export interface StoredTopicId {
   readonly topic: string;
   readonly topicId: string;
 }
 
-/** A topic of which this process takes partitions in. */
-export interface AssignedTopic extends StoredTopic {
+/** A topic with the partitions that are assigned to this process. */
+export interface AssignedTopic extends StoredTopicId {
   readonly partitions: readonly number[];
 }
 
-/** The topics that the positions belong to. */
-export interface KnownTopics {
+/** The topic ids that are stored with the positions. */
+export interface TopicIdRepository {
   /**
-   * Stores the ids beside the positions where none is stored; answers with those that are stored
-   * then.
+   * Stores the ids with positions that have none; returns the ids that are stored afterwards.
    */
-  remember(assigned: readonly AssignedTopic[]): Promise<readonly StoredTopic[]>;
-  stored(): Promise<readonly StoredTopic[]>;
+  storeIfMissing(assigned: readonly AssignedTopic[]): Promise<readonly StoredTopicId[]>;
+  findAll(): Promise<readonly StoredTopicId[]>;
 }

@@ -1,28 +1,30 @@
 import { TopicRecreated } from "@kapi/kafka";
 
-import type { AssignedTopic, KnownTopics, LogEnds, StoredTopic } from "../domain/ports.ts";
+import type { AssignedTopic, TopicIdRepository, LogEndOffsets, StoredTopicId } from "../domain/ports.ts";
 
 const REMEDY = "remove its rows from command_status.positions";
 
 /**
- * Remembers the topics of partitions that this process takes in from now on.
- * @throws TopicRecreated where positions are stored that belong to a topic that was deleted.
+ * Stores the ids of the topics whose partitions are assigned to this process.
+ * @throws TopicRecreated if stored positions belong to a deleted topic of the same name.
  */
-export async function rememberTopics(known: KnownTopics, assigned: readonly AssignedTopic[]): Promise<void> {
+export async function storeTopicIds(topicIds: TopicIdRepository, assigned: readonly AssignedTopic[]): Promise<void> {
   const now = new Map(assigned.map(({ topic, topicId }) => [topic, topicId]));
-  assertSame(await known.remember(assigned), now);
+  assertSameIds(await topicIds.storeIfMissing(assigned), now);
 }
 
 /**
- * @throws TopicRecreated where stored positions belong to another topic than the one that has its
- * name now.
+ * Compares the stored topic ids with the current ones.
+ * @throws TopicRecreated if stored positions belong to a deleted topic of the same name.
  */
-export async function assertSameTopics(known: KnownTopics, ends: Pick<LogEnds, "topicIds">): Promise<void> {
-  const stored = await known.stored();
-  assertSame(stored, await ends.topicIds());
+export async function assertSameTopics(
+  stored: TopicIdRepository,
+  kafka: Pick<LogEndOffsets, "topicIds">,
+): Promise<void> {
+  assertSameIds(await stored.findAll(), await kafka.topicIds());
 }
 
-function assertSame(stored: readonly StoredTopic[], now: ReadonlyMap<string, string>): void {
+function assertSameIds(stored: readonly StoredTopicId[], now: ReadonlyMap<string, string>): void {
   for (const { topic, topicId } of stored) {
     const id = now.get(topic) ?? topicId;
     if (id !== topicId) throw new TopicRecreated(topic, topicId, id, REMEDY);

@@ -4,21 +4,21 @@ import type { CommandListQuery } from "../domain/command-list.ts";
 import type { CommandLists } from "../domain/ports.ts";
 
 /**
- * Results of a page, in bytes, above which its body is only given as a stream. 100 exports have up
- * to 400 MB.
+ * Maximum total size of the large results in a body that is not streamed, in bytes. A page of 100
+ * exports has up to 400 MB.
  */
 const MAX_WHOLE_BYTES = 8 * 1024 * 1024;
 
 /**
- * The body of listCommands in pieces of JSON text: a page of a server's commands, newest first, and
- * how many there are (decisions, 3.6). Another organization's server has none.
+ * Returns the body of listCommands in pieces of JSON text: a page of a server's commands, newest
+ * first, and the pagination (decisions, 3.6). Another organization's server has no commands.
  */
 export async function streamCommands(lists: CommandLists, query: CommandListQuery): Promise<AsyncGenerator<string>> {
   const page = await lists.list(query);
   return piecesOf(page.commands, JSON.stringify(paginationOf(query, page.total)));
 }
 
-/** The same as one text; null where it is too large for that. */
+/** Returns the body of listCommands as one text; null if it is too large, and must be streamed. */
 export async function listCommands(lists: CommandLists, query: CommandListQuery): Promise<string | null> {
   const page = await lists.list(query);
   if (page.largeBytes > MAX_WHOLE_BYTES) return null;

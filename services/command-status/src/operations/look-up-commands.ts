@@ -1,13 +1,13 @@
-import type { CommandStore } from "../domain/ports.ts";
+import type { CommandRepository } from "../domain/ports.ts";
 
 /**
- * The body of a look-up, as JSON text:
- * `{commands: [{fingerprint, organizationId, derivationKeyId, command} | "later" | null]}`, one per
- * id, in order; `later` is one that did not fit beside the others. Fingerprints are kept for good,
- * so that an old idempotency key still answers as a duplicate (decisions, 2.5).
+ * Returns the body of a look-up, as JSON text:
+ * `{commands: [{fingerprint, organizationId, derivationKeyId, command} | "later" | null]}`. It has
+ * one entry per id, in order; `later` replaces a command that did not fit. Fingerprints are never
+ * deleted, so that an old idempotency key still answers as a duplicate (decisions, 2.5).
  */
-export async function lookUpCommands(store: CommandStore, commandIds: readonly string[]): Promise<string> {
-  const found = await store.byIds(commandIds);
+export async function lookUpCommands(repository: CommandRepository, commandIds: readonly string[]): Promise<string> {
+  const found = await repository.byIds(commandIds);
   const commands = found.map((command) => {
     if (command === null) return "null";
     if (command === "later") return '"later"';

@@ -1,49 +1,49 @@
 import { assert, type Clock, delay, OrganizationSlots, repeat, type Repetition } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
 
-import type { CommandEnds, CommandRead, CommandStore, TakenIn } from "../domain/ports.ts";
+import type { FinalCommandRepository, CommandRead, CommandRepository, IngestedCommand } from "../domain/ports.ts";
 
 /**
- * Requests of this process that wait at once; one more is refused. Each is one look-up by key in
- * every poll.
+ * Maximum number of concurrent waits in this process; further ones are rejected. Every poll looks
+ * up each of them by key.
  */
 export const MAX_WAITERS = 2_000;
 /**
- * An organization's share of them. Each gateway has a smaller share of its own; this one bounds
- * what several let through.
+ * Maximum number of concurrent waits per organization. Each gateway has a lower limit of its own;
+ * this one bounds the sum of several gateways.
  */
 export const MAX_WAITERS_PER_ORGANIZATION = 500;
-/** How often it is looked whether another process has taken an end in. */
+/** Interval of the search for final states that another process ingested. */
 const POLL_INTERVAL_MS = 250;
 
-/** Too many requests wait already, of the organization or in all. */
+/** The process, or the organization, has the maximum number of concurrent waits. */
 export class TooManyWaiters extends Error {
   override readonly name = "TooManyWaiters";
 }
 
 /**
- * Who waits for which command. A waiter is woken by the end that this process takes in, and by a
- * poll, one statement for all of them, for the ends that another process took in.
+ * Requests that wait for commands. A final state that this process ingests wakes its waiters. A
+ * poll, one statement for all waiters, finds final states that other processes ingested.
  */
 export class CommandWaiters {
   readonly #waiting = new Map<string, Set<() => void>>();
   readonly #slots = new OrganizationSlots({ perOrganization: MAX_WAITERS_PER_ORGANIZATION, total: MAX_WAITERS });
 
-  /** Wakes those who wait for commands that have ended by now. */
-  taken(rows: readonly TakenIn[]): void {
+  /** Wakes the waiters of the rows that are final and readable. */
+  notify(rows: readonly IngestedCommand[]): void {
     if (this.#waiting.size === 0) return;
     for (const { commandId, final, readable } of rows) if (final && readable) this.#wake(commandId);
   }
 
-  /** Looks once whether some of the awaited commands have ended. */
-  async poll(ends: CommandEnds): Promise<void> {
+  /** Looks up once which of the awaited commands are final, and wakes their waiters. */
+  async poll(finalCommands: FinalCommandRepository): Promise<void> {
     if (this.#waiting.size === 0) return;
-    for (const commandId of await ends.finalAmong([...this.#waiting.keys()])) this.#wake(commandId);
+    for (const commandId of await finalCommands.findFinal([...this.#waiting.keys()])) this.#wake(commandId);
   }
 
   /**
-   * Resolves when the command has ended, when `signal` is aborted, or after `timeoutMs`.
-   * @throws TooManyWaiters
+   * Resolves when the command is final, when `signal` aborts, or after `timeoutMs`.
+   * @throws TooManyWaiters synchronously.
    */
   wait({ organizationId, commandId }: CommandRead, timeoutMs: number, signal: AbortSignal): Promise<void> {
     const release = this.#slots.take(organizationId);
@@ -65,43 +65,47 @@ export class CommandWaiters {
 }
 
 /**
- * Polls until it is stopped. While PostgreSQL is away nobody is woken, and every request ends at
- * its deadline.
+ * Polls until it is stopped. While PostgreSQL is unavailable no waiter wakes, and every wait ends
+ * at its timeout.
  */
-export function startPolling(waiters: CommandWaiters, ends: CommandEnds, logger: Logger): Started<Repetition> {
+export function startPolling(
+  waiters: CommandWaiters,
+  finalCommands: FinalCommandRepository,
+  logger: Logger,
+): Started<Repetition> {
   return repeat({
     name: "waiters for commands",
-    round: () => waiters.poll(ends),
+    round: () => waiters.poll(finalCommands),
     pauseMs: POLL_INTERVAL_MS,
     firstPauseMs: POLL_INTERVAL_MS,
-    // Callers wait for it.
+    // Callers wait for the poll, so it does not back off further than its own interval.
     backOff: { firstMs: POLL_INTERVAL_MS },
     logger,
   });
 }
 
-/** The store, with every batch that was taken in told to the waiters. */
-export function tellingWaiters(store: CommandStore, waiters: CommandWaiters): CommandStore {
-  const told = <T extends readonly TakenIn[]>(rows: T): T => {
-    waiters.taken(rows);
+/** Wraps a repository: every ingested batch notifies the waiters. */
+export function notifyingWaiters(repository: CommandRepository, waiters: CommandWaiters): CommandRepository {
+  const notify = <T extends readonly IngestedCommand[]>(rows: T): T => {
+    waiters.notify(rows);
     return rows;
   };
   return {
-    ...store,
-    takeInMessages: async (messages, positions) => told(await store.takeInMessages(messages, positions)),
-    takeInEvents: async (events, positions) => told(await store.takeInEvents(events, positions)),
+    ...repository,
+    ingestMessages: async (messages, positions) => notify(await repository.ingestMessages(messages, positions)),
+    ingestEvents: async (events, positions) => notify(await repository.ingestEvents(events, positions)),
   };
 }
 
 /**
- * The body of getCommand as soon as the command is final, or as it is when the time is over
- * (decisions, 3.7); null where the command is not known here. `signal`: the caller has gone.
+ * Returns the body of getCommand once the command is final, or its current state after `timeoutMs`
+ * (decisions, 3.7); null for an unknown command. `signal` aborts when the caller disconnects.
  * @throws TooManyWaiters
  */
 export async function waitForCommand(
-  needs: {
-    readonly store: CommandStore;
-    readonly ends: CommandEnds;
+  dependencies: {
+    readonly repository: CommandRepository;
+    readonly finalCommands: FinalCommandRepository;
     readonly waiters: CommandWaiters;
     readonly clock: Clock;
   },
@@ -110,20 +114,20 @@ export async function waitForCommand(
   signal: AbortSignal,
 ): Promise<string | null> {
   const { organizationId, commandId } = read;
-  const { store, ends, waiters, clock } = needs;
+  const { repository, finalCommands, waiters, clock } = dependencies;
   const startedMs = clock.nowMs();
   const body = async (): Promise<string | null> => {
-    const [command] = await store.byIds([commandId]);
+    const [command] = await repository.byIds([commandId]);
     assert(command !== "later", "one command always fits");
     return command?.organizationId === organizationId ? `{"command":${command.json}}` : null;
   };
   if ((await body()) === null) return null;
   const done = new AbortController();
-  const leftMs = Math.max(0, timeoutMs - (clock.nowMs() - startedMs));
-  // Waits first and looks then: an end that comes between the two wakes it.
-  const ended = waiters.wait(read, leftMs, AbortSignal.any([signal, done.signal]));
+  const remainingMs = Math.max(0, timeoutMs - (clock.nowMs() - startedMs));
+  // Register the wait before the look-up: a final state that is ingested in between wakes it.
+  const woken = waiters.wait(read, remainingMs, AbortSignal.any([signal, done.signal]));
   try {
-    if ((await ends.finalAmong([commandId])).length === 0) await ended;
+    if ((await finalCommands.findFinal([commandId])).length === 0) await woken;
   } finally {
     done.abort();
   }

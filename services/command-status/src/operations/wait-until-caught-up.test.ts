@@ -1,36 +1,36 @@
 import { systemClock } from "@kapi/kernel";
 import { expect, it } from "vitest";
 
-import type { CommandStore, KnownTopics, LogEnds, LogPosition } from "../domain/ports.ts";
+import type { CommandRepository, TopicIdRepository, LogEndOffsets, LogPosition } from "../domain/ports.ts";
 import { isCaughtUp, waitUntilCaughtUp } from "./wait-until-caught-up.ts";
 
 const DEADLINE_MS = 200;
 const at = (partition: number, nextOffset: bigint): LogPosition => ({ topic: "command.events", partition, nextOffset });
 
 /**
- * The answer where the logs end at `current()` and the positions are `reached()`, of a topic that
- * had the id `storedId` and has the id "now".
+ * Waits with the end offsets `current()` and the positions `reached()`, of a topic whose stored id
+ * is `storedId` and whose current id is "now".
  */
 function caughtUp(
-  current: LogEnds["current"],
+  current: LogEndOffsets["current"],
   reached: () => readonly LogPosition[],
   storedId = "now",
 ): Promise<boolean> {
-  const store: Pick<CommandStore, "positions"> = { positions: async () => reached() };
+  const repository: Pick<CommandRepository, "positions"> = { positions: async () => reached() };
   const stored = [{ topic: "command.events", topicId: storedId }];
-  const topics: KnownTopics = { remember: async () => stored, stored: async () => stored };
-  const ends: LogEnds = { current, topicIds: async () => new Map([["command.events", "now"]]) };
-  return waitUntilCaughtUp({ store, ends, topics, clock: systemClock }, DEADLINE_MS);
+  const topics: TopicIdRepository = { storeIfMissing: async () => stored, findAll: async () => stored };
+  const endOffsets: LogEndOffsets = { current, topicIds: async () => new Map([["command.events", "now"]]) };
+  return waitUntilCaughtUp({ repository, endOffsets, topics, clock: systemClock }, DEADLINE_MS);
 }
 
-it("is true once each partition was read as far as its end was at the call, and false where one was not in time", async () => {
+it("is true once each partition has reached its end offset at the call, and false after the deadline", async () => {
   let looks = 0;
   const reached = () => ((looks += 1) < 3 ? [at(0, 5n)] : [at(0, 5n), at(1, 7n)]);
   expect(await caughtUp(async () => [at(0, 5n), at(1, 7n)], reached)).toBe(true);
   expect(await caughtUp(async () => [at(0, 6n), at(1, 7n)], reached)).toBe(false);
 });
 
-it("is false where Kafka does not tell the ends in time, and fails where it refuses to", async () => {
+it("is false if Kafka does not return the end offsets in time, and fails if Kafka fails", async () => {
   expect(
     await caughtUp(
       () => new Promise(() => undefined),
@@ -45,7 +45,7 @@ it("is false where Kafka does not tell the ends in time, and fails where it refu
   ).rejects.toThrow("no broker");
 });
 
-it("fails where a position is beyond the end of a topic that was made again, and not where positions only moved on", async () => {
+it("fails for a position beyond the end of a topic that was created again, not for positions that advanced", async () => {
   const reached = () => [at(0, 10_000n)];
   await expect(caughtUp(async () => [at(0, 50n)], reached)).rejects.toThrow("was deleted and made again");
   let asked = 0;
@@ -53,7 +53,7 @@ it("fails where a position is beyond the end of a topic that was made again, and
   expect(await caughtUp(grows, reached)).toBe(true);
 });
 
-it("fails where the positions belong to a topic that was made again and holds as many records", async () => {
+it("fails if the positions belong to a deleted topic, also when the new one has as many records", async () => {
   const answer = caughtUp(
     async () => [at(0, 5n)],
     () => [at(0, 5n)],
@@ -62,7 +62,7 @@ it("fails where the positions belong to a topic that was made again and holds as
   await expect(answer).rejects.toThrow(/command\.events was deleted and made again \(its id was former and is now\)/);
 });
 
-it("a partition that was never read is not caught up, and one without records is not asked for", () => {
+it("a partition that was never read is not caught up; a partition without records is ignored", () => {
   expect(isCaughtUp([at(0, 1n)], [])).toBe(false);
   expect(isCaughtUp([], [at(0, 1n)])).toBe(true);
 });

@@ -1,41 +1,43 @@
 import { type Clock, delay } from "@kapi/kernel";
 
-import type { CommandStore, KnownTopics, LogEnds, LogPosition } from "../domain/ports.ts";
+import type { CommandRepository, TopicIdRepository, LogEndOffsets, LogPosition } from "../domain/ports.ts";
 import { assertSameTopics } from "./check-topics.ts";
 
-/** How long a caller is kept waiting, and how often the positions are looked at meanwhile. */
+/** Maximum wait of a caller. */
 const CAUGHT_UP_DEADLINE_MS = 10_000;
+/** Interval between reads of the positions. */
 const POLL_INTERVAL_MS = 50;
 
 /**
- * True as soon as everything that was published before the call has been taken in, by whichever
- * process; false where it is not within ten seconds. Wallets are set up again from what is open
- * here, so nothing may be missing (architecture, 3.1). Throws where a topic was deleted and made
- * again: what it holds cannot be told from what the deleted one held.
+ * Waits until every record that was published before the call is ingested, by any process. Returns
+ * false if `deadlineMs` passes first. A sync of wallets relies on it: it reads all open commands
+ * from here (architecture, 3.1).
+ * @throws Error if a topic was deleted and created again: positions of the deleted topic say
+ * nothing about the records of the new one.
  */
 export async function waitUntilCaughtUp(
   {
-    store,
-    ends,
+    repository,
+    endOffsets,
     topics,
     clock,
   }: {
-    readonly store: Pick<CommandStore, "positions">;
-    readonly ends: LogEnds;
-    readonly topics: KnownTopics;
+    readonly repository: Pick<CommandRepository, "positions">;
+    readonly endOffsets: LogEndOffsets;
+    readonly topics: TopicIdRepository;
     readonly clock: Clock;
   },
   deadlineMs = CAUGHT_UP_DEADLINE_MS,
 ): Promise<boolean> {
   const expiresAtMs = clock.nowMs() + deadlineMs;
-  const published = await inTime(() => ends.current(), deadlineMs);
+  const published = await withinDeadline(() => endOffsets.current(), deadlineMs);
   if (published === null) return false;
   for (;;) {
-    const positions = await store.positions();
+    const positions = await repository.positions();
     if (isCaughtUp(published, positions)) {
-      await assertWithinEnds(positions, published, () => inTime(() => ends.current(), deadlineMs));
-      const same = assertSameTopics(topics, ends).then(() => true);
-      return (await inTime(() => same, deadlineMs)) ?? false;
+      await assertWithinLogs(positions, published, () => withinDeadline(() => endOffsets.current(), deadlineMs));
+      const same = assertSameTopics(topics, endOffsets).then(() => true);
+      return (await withinDeadline(() => same, deadlineMs)) ?? false;
     }
     if (clock.nowMs() + POLL_INTERVAL_MS > expiresAtMs) return false;
     await delay(POLL_INTERVAL_MS);
@@ -43,17 +45,17 @@ export async function waitUntilCaughtUp(
 }
 
 /**
- * A position beyond the end of its partition belongs to a topic that was deleted: its name is
- * another topic's by now, of which nothing is known here. Positions move on meanwhile, so those
- * that seem to be beyond are held against the ends of now.
+ * A position beyond the end of its partition belongs to a deleted topic, whose name another topic
+ * has now. Positions advance during the check, so a position beyond the `published` end offsets is
+ * compared with the current ones.
  */
-async function assertWithinEnds(
+async function assertWithinLogs(
   positions: readonly LogPosition[],
   published: readonly LogPosition[],
-  endsOfNow: () => Promise<readonly LogPosition[] | null>,
+  readEndOffsets: () => Promise<readonly LogPosition[] | null>,
 ): Promise<void> {
-  if (beyond(positions, published) === undefined) return;
-  const at = beyond(positions, (await endsOfNow()) ?? published);
+  if (findBeyondEnd(positions, published) === undefined) return;
+  const at = findBeyondEnd(positions, (await readEndOffsets()) ?? published);
   if (at === undefined) return;
   throw new Error(
     `position ${at.nextOffset} of partition ${at.partition} is beyond the end of ${at.topic}: the topic was deleted and made again ` +
@@ -62,25 +64,25 @@ async function assertWithinEnds(
 }
 
 /**
- * A position that is beyond the end of its partition; one whose partition holds no record has no
- * end.
+ * Returns a position beyond the end offset of its partition. Partitions without records are not
+ * checked.
  */
-function beyond(positions: readonly LogPosition[], published: readonly LogPosition[]): LogPosition | undefined {
+function findBeyondEnd(positions: readonly LogPosition[], published: readonly LogPosition[]): LogPosition | undefined {
   const ends = new Map(published.map((end) => [`${end.topic}/${end.partition}`, end.nextOffset]));
   return positions.find((at) => at.nextOffset > (ends.get(`${at.topic}/${at.partition}`) ?? at.nextOffset));
 }
 
-/** Null where the answer does not come within `deadlineMs`. */
-async function inTime<T>(ask: () => Promise<T>, deadlineMs: number): Promise<T | null> {
-  const told = new AbortController();
+/** Returns null if `request` does not resolve within `deadlineMs`. */
+async function withinDeadline<T>(request: () => Promise<T>, deadlineMs: number): Promise<T | null> {
+  const settled = new AbortController();
   try {
-    return await Promise.race([ask(), delay(deadlineMs, told.signal).then(() => null)]);
+    return await Promise.race([request(), delay(deadlineMs, settled.signal).then(() => null)]);
   } finally {
-    told.abort();
+    settled.abort();
   }
 }
 
-/** Whether every place of `published` has been reached by `positions`. */
+/** Whether `positions` have reached every end offset of `published`. */
 export function isCaughtUp(published: readonly LogPosition[], positions: readonly LogPosition[]): boolean {
   const reached = new Map(positions.map((at) => [`${at.topic}/${at.partition}`, at.nextOffset]));
   return published.every((end) => (reached.get(`${end.topic}/${end.partition}`) ?? 0n) >= end.nextOffset);

@@ -2,38 +2,38 @@ import { COMMAND_STATUS_ROUTES } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, serve, serveRaw } from "@kapi/http";
 import type { Clock } from "@kapi/kernel";
 
-import type { CommandStore, KnownTopics, LogEnds } from "../../domain/ports.ts";
+import type { CommandRepository, TopicIdRepository, LogEndOffsets } from "../../domain/ports.ts";
 import { lookUpCommands } from "../../operations/look-up-commands.ts";
 import { readCommands } from "../../operations/read-commands.ts";
 import { waitUntilCaughtUp } from "../../operations/wait-until-caught-up.ts";
 
 const SERVICE_UNAVAILABLE = 503;
 
-export interface RouteNeeds {
-  readonly store: CommandStore;
-  readonly ends: LogEnds;
-  readonly topics: KnownTopics;
+export interface RouteDependencies {
+  readonly repository: CommandRepository;
+  readonly endOffsets: LogEndOffsets;
+  readonly topics: TopicIdRepository;
   readonly clock: Clock;
 }
 
 /**
- * The routes for the other services. Bodies of answers are text that is rendered once and never
+ * Registers the routes for other services. Commands in answers are stored JSON text, which is never
  * parsed here.
  */
-export function registerRoutes(app: FastifyInstance, needs: RouteNeeds): void {
+export function registerRoutes(app: FastifyInstance, dependencies: RouteDependencies): void {
   serveRaw(app, COMMAND_STATUS_ROUTES.readCommands, async ({ body: { reads } }, _request, reply) => {
-    const lines = await readCommands(needs.store, reads);
+    const lines = await readCommands(dependencies.repository, reads);
     return reply.header("content-type", "application/x-ndjson").send(lines);
   });
   serveRaw(app, COMMAND_STATUS_ROUTES.lookUpCommands, async ({ body: { commandIds } }, _request, reply) => {
-    const found = await lookUpCommands(needs.store, commandIds);
+    const found = await lookUpCommands(dependencies.repository, commandIds);
     return reply.header("content-type", "application/json").send(found);
   });
   serve(app, COMMAND_STATUS_ROUTES.listOpenCommands, async ({ body: { organizationIds } }) => ({
-    commands: await needs.store.openOf(organizationIds),
+    commands: await dependencies.repository.openOf(organizationIds),
   }));
   serve(app, COMMAND_STATUS_ROUTES.waitUntilCaughtUp, async () => {
-    if (await waitUntilCaughtUp(needs)) return { caughtUp: true };
+    if (await waitUntilCaughtUp(dependencies)) return { caughtUp: true };
     throw new ApiError("DEPENDENCY_UNAVAILABLE", { status: SERVICE_UNAVAILABLE });
   });
 }

@@ -14,76 +14,76 @@ import type { Logger, Started } from "@kapi/runtime";
 import type { z } from "zod";
 
 import { COMMAND_TOPICS } from "../../domain/command-topics.ts";
-import type { AssignedTopic, KnownTopics, LogPosition } from "../../domain/ports.ts";
-import { rememberTopics } from "../../operations/check-topics.ts";
-import type { CommandIntake } from "../../operations/take-in-commands.ts";
+import type { AssignedTopic, TopicIdRepository, LogPosition } from "../../domain/ports.ts";
+import { storeTopicIds } from "../../operations/check-topics.ts";
+import type { CommandIngestion } from "../../operations/ingest-commands.ts";
 
-/** Most records of one batch. */
+/** Maximum number of records in one batch. */
 const MAX_BATCH_MESSAGES = 1_000;
-const MAX_PARTITIONS_TOGETHER = 4;
+const MAX_PARTITIONS_PER_STATEMENT = 4;
 /**
- * Under load a state is shown this much later; the statements are several times as large, and as
- * many times fewer.
+ * Under load a consumer waits this long between batches. States appear later by this time, and
+ * statements are fewer and larger.
  */
 const BUSY_INTERVAL_MS = 40;
 
-export interface ConsumerNeeds {
+export interface ConsumerDependencies {
   readonly kafka: KafkaConnection;
-  readonly intake: CommandIntake;
-  readonly topics: KnownTopics;
+  readonly ingestion: CommandIngestion;
+  readonly topics: TopicIdRepository;
   readonly logger: Logger;
   readonly fatal: (error: Error) => void;
 }
 
-/** Joins the group that takes `commands.*` in. */
-export function createMessageConsumer({ intake, ...options }: ConsumerNeeds): Promise<Started<Consumer>> {
-  return createIntakeConsumer(options, {
+/** Joins the consumer group of `commands.*`. */
+export function createMessageConsumer({ ingestion, ...options }: ConsumerDependencies): Promise<Started<Consumer>> {
+  return createIngestionConsumer(options, {
     groupId: "command-status.commands",
     topics: COMMAND_TOPICS,
     schema: AnyCommandMessage,
-    // It may hold a sealed password.
+    // The value may hold a sealed password.
     includeValue: false,
-    take: intake.takeMessages,
+    ingest: ingestion.ingestMessages,
   });
 }
 
-/** Joins the group that takes `command.events` in. */
-export function createEventConsumer({ intake, ...options }: ConsumerNeeds): Promise<Started<Consumer>> {
-  return createIntakeConsumer(options, {
+/** Joins the consumer group of `command.events`. */
+export function createEventConsumer({ ingestion, ...options }: ConsumerDependencies): Promise<Started<Consumer>> {
+  return createIngestionConsumer(options, {
     groupId: "command-status.events",
     topics: [TOPICS.commandEvents],
     schema: CommandEvent,
     includeValue: true,
-    take: intake.takeEvents,
+    ingest: ingestion.ingestEvents,
   });
 }
 
-interface Intake<T> {
+interface IngestionOptions<T> {
   readonly groupId: string;
   readonly topics: readonly TopicContract[];
   readonly schema: z.ZodType<T>;
-  /** Whether the dead letter of a record that is none has its value. */
+  /** Whether the dead letter of an invalid record includes its value. */
   readonly includeValue: boolean;
-  readonly take: Take<T>;
+  readonly ingest: Ingest<T>;
 }
 
-type Take<T> = (values: readonly T[], positions: readonly LogPosition[]) => Promise<void>;
+type Ingest<T> = (values: readonly T[], positions: readonly LogPosition[]) => Promise<void>;
 
-function createIntakeConsumer<T>(
-  { kafka, topics: known, ...options }: Omit<ConsumerNeeds, "intake">,
-  { groupId, topics, schema, includeValue, take }: Intake<T>,
+function createIngestionConsumer<T>(
+  { kafka, topics: topicIds, ...options }: Omit<ConsumerDependencies, "ingestion">,
+  { groupId, topics, schema, includeValue, ingest }: IngestionOptions<T>,
 ): Promise<Started<Consumer>> {
-  const takeTogether = together(take);
-  let remembered: Promise<void> | null = null;
+  const ingestBatched = batchPartitions(ingest);
+  let storing: Promise<void> | null = null;
   let assigned: readonly AssignedTopic[] = [];
-  /** Once for each assignment; where the database is away, the next batch tries again. */
-  const remember = async (): Promise<void> => {
-    remembered ??= rememberTopics(known, assigned);
-    const current = remembered;
+  /** Runs once per assignment. After a failure the next batch retries. */
+  const storeIds = async (): Promise<void> => {
+    storing ??= storeTopicIds(topicIds, assigned);
+    const current = storing;
     try {
       await current;
     } catch (error) {
-      if (remembered === current) remembered = null;
+      if (storing === current) storing = null;
       throw error;
     }
   };
@@ -94,43 +94,43 @@ function createIntakeConsumer<T>(
     maxBatchMessages: MAX_BATCH_MESSAGES,
     busyIntervalMs: BUSY_INTERVAL_MS,
     onAssigned: (assignment) => {
-      remembered = null;
+      storing = null;
       assigned = assignment.flatMap(({ topic, topicId, partitions }) =>
         topicId === null ? [] : [{ topic: topic.name, topicId, partitions }],
       );
       return Promise.resolve();
     },
     onBatch: async (batch) => {
-      await retried(remember);
+      await retried(storeIds);
       const { values, deadLetters } = valuesOf(batch, schema, includeValue);
-      await retried(() => takeTogether({ values, position: positionAfter(batch) }));
+      await retried(() => ingestBatched({ values, position: positionAfter(batch) }));
       return { deadLetters };
     },
   });
 }
 
-/** What came of one partition. */
-interface Part<T> {
+/** The records of one partition. */
+interface PartitionBatch<T> {
   readonly values: readonly T[];
   readonly position: LogPosition;
 }
 
-/** Partitions that are handled at the same time share one statement. */
-function together<T>(take: Take<T>): (part: Part<T>) => Promise<void> {
-  return batcher<Part<T>, void>({
-    load: async (parts) => {
-      await take(
-        parts.flatMap(({ values }) => values),
-        parts.map(({ position }) => position),
+/** Returns a function that ingests one partition. Concurrent partitions share one statement. */
+function batchPartitions<T>(ingest: Ingest<T>): (batch: PartitionBatch<T>) => Promise<void> {
+  return batcher<PartitionBatch<T>, void>({
+    load: async (batches) => {
+      await ingest(
+        batches.flatMap(({ values }) => values),
+        batches.map(({ position }) => position),
       );
-      return parts.map(() => undefined);
+      return batches.map(() => undefined);
     },
-    maxBatchSize: MAX_PARTITIONS_TOGETHER,
+    maxBatchSize: MAX_PARTITIONS_PER_STATEMENT,
     maxConcurrentBatches: 1,
   });
 }
 
-/** Reads the batch by its contract; what has another form goes to the dead letters. */
+/** Parses the records of a batch. Invalid records become dead letters. */
 function valuesOf<T>(
   batch: Batch,
   schema: z.ZodType<T>,
@@ -151,15 +151,17 @@ function positionAfter(batch: Batch): LogPosition {
   return { topic: batch.topic.name, partition: batch.partition, nextOffset };
 }
 
-/** Runs `work`; what may succeed a little later comes again with its batch. */
+/**
+ * Runs `work`. @throws RetryableError for a failure that may pass, so that the batch is retried.
+ */
 export async function retried<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (isTransient(error)) throw new RetryableError("a store is not available", { cause: error });
-    // The old table has two unique indexes, and `on conflict` names one: a statement of the release
-    // before, which names the other, may insert the same row at the same moment. The next try finds
-    // that row.
+    if (isTransient(error)) throw new RetryableError("PostgreSQL is unavailable", { cause: error });
+    // The old table has two unique indexes, and `on conflict` names one of them. The statement of
+    // release 0.1.0 names the other one, and may insert the same row at the same time. The retry
+    // finds that row.
     if (isUniqueViolation(error)) throw new RetryableError("another process stored the same row", { cause: error });
     throw error;
   }

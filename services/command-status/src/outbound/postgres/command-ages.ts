@@ -1,15 +1,15 @@
 import type { CommandStatus } from "@kapi/contracts";
 import { type Database, statement } from "@kapi/postgres";
 
-/** The commands in one state that is not final. */
+/** The number and age of the commands in one state that is not final. */
 export interface OpenState {
   readonly status: CommandStatus;
   readonly commands: number;
-  /** How long ago the oldest of them was accepted, in seconds. */
+  /** Time since the oldest of them was accepted, in seconds. */
   readonly oldest_seconds: number;
 }
 
-// By the index of open commands, which is small: what is final is not in it.
+// Uses the index of open commands, which is small because final commands are not in it.
 const OPEN_STATES = statement<OpenState>(
   "open_states",
   `select status, count(*)::integer as commands,
@@ -17,13 +17,10 @@ const OPEN_STATES = statement<OpenState>(
    from commands_by_month where status in ('queued', 'leased') group by status`,
 );
 const OPEN = ["queued", "leased"] as const;
-/** Asked for twice within so many milliseconds, it is read once. */
+/** Both metrics read the counts at the same time; within this period they share one query. */
 const SHARED_MS = 1_000;
 
-/**
- * Makes the reader of how many commands are open and how old the oldest is, of every state that is
- * not final.
- */
+/** Creates a function that reads the {@link OpenState} of every state that is not final. */
 export function createCommandAges(database: Database, nowMs: () => number): () => Promise<readonly OpenState[]> {
   let readAtMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<readonly OpenState[]> = Promise.resolve([]);

@@ -1,24 +1,23 @@
 import { assertDefined, commandIdOf } from "@kapi/kernel";
 import { type Database, type Statement, statement } from "@kapi/postgres";
 
-import { type CommandListQuery, daySpansOf, spanOf } from "../../domain/command-list.ts";
-import type { CommandEnds, CommandLists } from "../../domain/ports.ts";
-import { ASKED_COMMANDS, detailsOf, OLD_PLACE } from "./command-places.ts";
+import { type CommandListQuery, dayRangesOf, timeRangeOf } from "../../domain/command-list.ts";
+import type { FinalCommandRepository, CommandLists } from "../../domain/ports.ts";
+import { REQUESTED_COMMANDS, detailsOf, OLD_MONTH } from "./command-places.ts";
 import { COMMAND_COLUMNS, type CommandRow, fromRow, lacksResult, largeResults } from "./command-row.ts";
 
 /**
- * Lists of a server's commands. A list is put together from the conditions that its query gives and
- * no others, so that a plan never has to serve a filter that is not there; there are fewer than 300
- * such texts.
+ * Lists of a server's commands. The statement of a list has only the conditions that its query
+ * gives, so that no plan has to serve absent filters. There are fewer than 300 such statements.
  *
- * A page is found in the indexes of all months alone, and only its own rows are read. `total` comes
- * from the counters (see migrations/0002) wherever they can tell it, else from counting in the
- * index of the filter.
+ * A page is found by index-only scans of all months, and only its own rows are read. `total` comes
+ * from the counters (see migrations/0002) where they suffice, else from a count in the index of the
+ * filter.
  */
 
-const FINAL_AMONG = statement<{ command_id: string }>(
+const FIND_FINAL = statement<{ command_id: string }>(
   "final_commands_among",
-  `select known.asked_id as command_id from ${ASKED_COMMANDS}
+  `select known.asked_id as command_id from ${REQUESTED_COMMANDS}
    where coalesce(commands.status, known.status, 'succeeded') in ('succeeded', 'failed', 'expired')
      and coalesce(commands.created_at, known.created_at) is not null`,
 );
@@ -27,10 +26,10 @@ interface Total {
   readonly total: number;
 }
 
-/** SQL and its values while they are put together. */
+/** Collects the values and conditions of a statement. */
 class Sql {
   readonly values: unknown[] = [];
-  /** Which conditions the text has: names the statement. */
+  /** Names of the conditions, which the statement is named after. */
   readonly parts: string[] = [];
 
   value(value: unknown): string {
@@ -41,7 +40,7 @@ class Sql {
 
 const statements = new Map<string, Statement<unknown>>();
 
-/** One statement per combination of conditions, made when it is first asked for. */
+/** Returns the statement of a combination of conditions; creates it at the first use. */
 function prepared<Row>(kind: string, sql: Sql, text: string): Statement<Row> {
   const name = [kind, ...sql.parts].join("_");
   const known = statements.get(name) ?? statement<unknown>(name, text);
@@ -49,7 +48,7 @@ function prepared<Row>(kind: string, sql: Sql, text: string): Statement<Row> {
   return known as Statement<Row>;
 }
 
-/** The commands in PostgreSQL, in lists. */
+/** Reads lists of commands from PostgreSQL. */
 export function createCommandLists(database: Database): CommandLists {
   return {
     list: async (query) => {
@@ -63,7 +62,7 @@ export function createCommandLists(database: Database): CommandLists {
   };
 }
 
-/** One large result at a time is in memory; between two nothing is held in the database. */
+/** Renders rows one by one: only one large result is in memory, and no transaction stays open. */
 async function* rendered(database: Database, rows: readonly CommandRow[]): AsyncGenerator<string> {
   for (const row of rows) {
     const results = await largeResults(database, new Set(lacksResult(row) ? [row.command_id] : []));
@@ -102,7 +101,7 @@ function totalOf(database: Database, query: CommandListQuery): Promise<Total[]> 
   const listed = counted(sql, query, organization, server);
   if (status === undefined)
     return database.query(prepared<Total>("counted_commands", sql, `select ${listed} as total`), sql.values);
-  // What succeeded is everything but the rest, and the rest is little.
+  // Succeeded commands are most of all: the count is the total without the other states.
   sql.parts.push("succeeded");
   const others = (["queued", "leased", "failed", "expired"] as const).map((other) => {
     const rest = conditions(new NamelessSql(sql), { ...query, status: other }, organization, server);
@@ -113,7 +112,7 @@ function totalOf(database: Database, query: CommandListQuery): Promise<Total[]> 
   return database.query(prepared<Total>("counted_commands", sql, text), sql.values);
 }
 
-/** Adds its values to another one's, and nothing to its name. */
+/** Adds its values to those of `outer`, without changing the name of the statement. */
 class NamelessSql extends Sql {
   override readonly values: unknown[];
 
@@ -124,12 +123,11 @@ class NamelessSql extends Sql {
 }
 
 /**
- * The number of commands that the filters of operation and time leave, from the counters of whole
- * days.
+ * SQL for the number of commands that match operation and time, from the counters of whole days.
  */
 function counted(sql: Sql, query: CommandListQuery, organization: string, server: string): string {
   const { operation, from, to } = query;
-  const { days, head, tail } = daySpansOf(spanOf(query));
+  const { days, head, tail } = dayRangesOf(timeRangeOf(query));
   const ofOperation = operation === undefined ? "" : ` and operation = ${sql.value(operation)}`;
   if (operation !== undefined) sql.parts.push("operation");
   const ofDays =
@@ -139,7 +137,7 @@ function counted(sql: Sql, query: CommandListQuery, organization: string, server
   const whole = `(select coalesce(sum(commands), 0)::bigint from command_counts_by_month
     where organization_id = ${organization} and server_id = ${server}${ofDays}${ofOperation})`;
   if (ofDays === "") return whole;
-  // The texts of other states beside it (see `totalOf`) depend on which of the two is given.
+  // The counts of other states in the statement (see `totalOf`) depend on which bounds are given.
   if (from !== undefined) sql.parts.push("from");
   if (to !== undefined) sql.parts.push("to");
   const owned = ownedBy(organization, server);
@@ -150,17 +148,19 @@ function counted(sql: Sql, query: CommandListQuery, organization: string, server
   return `case when ${owned} then ${[whole, ...ends].join(" + ")} else 0 end`;
 }
 
-/** Whether the server is the organization's: asked once, so that a count itself reads no rows. */
+/**
+ * SQL for whether the organization owns the server. With it a count needs no row, only an index.
+ */
 function ownedBy(organization: string, server: string): string {
   return `exists (select from command_counts_by_month where organization_id = ${organization} and server_id = ${server})`;
 }
 
-/** The date of a day's beginning, or the infinity it is. */
+/** The date of a start of day; an infinity is returned as it is. */
 function dayOf(start: string): string {
   return start.slice(0, "2026-01-01".length);
 }
 
-/** The conditions of the query; the states stand in the text where an index is for them alone. */
+/** SQL conditions of the query. States are literals, because partial indexes require that. */
 function conditions(sql: Sql, query: CommandListQuery, organization: string, server: string): string {
   const { accountNumber, requestId, idempotencyKey, status, operation, from, to } = query;
   const all = [`server_id = ${server}`, "created_at is not null"];
@@ -171,7 +171,7 @@ function conditions(sql: Sql, query: CommandListQuery, organization: string, ser
   if (idempotencyKey !== undefined) {
     const commandId = `${sql.value(commandIdOf(query.organizationId, idempotencyKey))}::uuid`;
     const month = `select month from command_ids where command_id = ${commandId}`;
-    add("key", `month = coalesce((${month}), ${OLD_PLACE}) and command_id = ${commandId}`);
+    add("key", `month = coalesce((${month}), ${OLD_MONTH}) and command_id = ${commandId}`);
   }
   if (requestId !== undefined) add("request", `request_id = ${sql.value(requestId)}`);
   if (accountNumber !== undefined) add("account", `account_number = ${sql.value(accountNumber)}`);
@@ -181,16 +181,16 @@ function conditions(sql: Sql, query: CommandListQuery, organization: string, ser
     add(status, `status in ('failed', 'expired') and status = '${status}'`);
   } else if (status !== undefined) add(status, `status = '${status}'`);
   if (operation !== undefined) add("operation", `operation = ${sql.value(operation)}`);
-  const span = spanOf({ from, to });
+  const span = timeRangeOf({ from, to });
   if (from !== undefined) add("from", `created_at >= ${sql.value(span.from)}::timestamptz`);
   if (to !== undefined) add("to", `created_at < ${sql.value(span.before)}::timestamptz`);
   return all.join(" and ");
 }
 
-/** Which commands have ended, by their keys. */
-export function createCommandEnds(database: Database): CommandEnds {
+/** Finds final commands by their ids. */
+export function createFinalCommandRepository(database: Database): FinalCommandRepository {
   return {
-    finalAmong: async (commandIds) =>
-      (await database.query(FINAL_AMONG, [commandIds])).map(({ command_id: commandId }) => commandId),
+    findFinal: async (commandIds) =>
+      (await database.query(FIND_FINAL, [commandIds])).map(({ command_id: commandId }) => commandId),
   };
 }

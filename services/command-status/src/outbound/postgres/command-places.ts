@@ -1,24 +1,23 @@
 /**
- * Where a command's details are. `command_ids` tells the month of each command for good; the
- * details are in the partition of that month until it is dropped.
+ * Where the details of a command are. `command_ids` has the month of each command, and is never
+ * deleted from. The details are in the partition of that month until it is dropped.
  */
 
-/**
- * The partition of the commands of the releases before months. Nothing else is ever written there
- * by its month.
- */
-export const OLD_PLACE = "date '0001-01-01'";
+/** The partition of the commands of release 0.1.0, which has no months. */
+export const OLD_MONTH = "date '0001-01-01'";
 
 /**
- * The commands whose ids `given`, a table expression, has as `command_id`: `known`, their rows of
- * `command_ids`, and `commands`, their details (null after the retention). A command without a row
- * of `command_ids` can only be in the old table, whose ids are filled in a piece at a time.
+ * A table expression that joins ids with their commands. `given` is a table expression with the
+ * column `command_id`. The result has `known`, the rows of `command_ids`, and `commands`, the
+ * details (null after the retention). A command without a row of `command_ids` can only be in the
+ * old table, whose ids are backfilled in pieces.
  *
- * `offset 0` keeps id and month together. Without it a plan that is made while a partition is empty
- * finds rows by the month alone, and goes on to read all of the partition when it has millions.
+ * `offset 0` keeps id and month in one condition. Without it, a plan that is made while a partition
+ * is empty searches by month alone, and still reads the whole partition when it has millions of
+ * rows.
  */
 export const detailsOf = (given: string): string => `(
-    select given.command_id as asked_id, coalesce(known.month, ${OLD_PLACE}) as asked_month,
+    select given.command_id as asked_id, coalesce(known.month, ${OLD_MONTH}) as asked_month,
       known.command_id, known.organization_id, known.server_id, known.created_at, known.month, known.operation,
       known.idempotency_key, known.fingerprint, known.derivation_key_id, known.status, known.attempts,
       known.error_code, known.created_by
@@ -28,21 +27,21 @@ export const detailsOf = (given: string): string => `(
   left join commands_by_month as commands
     on commands.month = known.asked_month and commands.command_id = known.asked_id`;
 
-/** {@link detailsOf} the ids `$1`. */
-export const ASKED_COMMANDS = detailsOf("unnest($1::uuid[]) as given (command_id)");
+/** {@link detailsOf} for the ids in `$1`. */
+export const REQUESTED_COMMANDS = detailsOf("unnest($1::uuid[]) as given (command_id)");
 
 /**
- * Where a new command goes, as of the statement. `may_be_old`: it may be in the old table without a
- * row of `command_ids`. Until `monthly_from`, processes of the release before may write to the old
- * table, so all new commands go there.
+ * A CTE with the month of new commands at the time of the statement. Until `monthly_from`,
+ * processes of release 0.1.0 may write to the old table, so all new commands go there.
+ * `may_be_old`: the old table may have a command without a row of `command_ids`.
  */
 export const PLACEMENT = `placement as materialized (
-  select case when now() < monthly_from then ${OLD_PLACE} else current_command_month() end as month,
+  select case when now() < monthly_from then ${OLD_MONTH} else current_command_month() end as month,
     now() >= monthly_from and not is_filled as may_be_old
   from command_placement
 )`;
 
-/** The month of the new command `given`. Needs {@link PLACEMENT}. */
+/** SQL for the month of the new command `given`. Requires the CTE {@link PLACEMENT}. */
 export const MONTH_OF_NEW = `case when placement.may_be_old and exists (
-    select from commands_by_month as old where old.month = ${OLD_PLACE} and old.command_id = given.command_id
-  ) then ${OLD_PLACE} else placement.month end`;
+    select from commands_by_month as old where old.month = ${OLD_MONTH} and old.command_id = given.command_id
+  ) then ${OLD_MONTH} else placement.month end`;

@@ -3,17 +3,18 @@ import { assert } from "@kapi/kernel";
 import { type Queryable, statement } from "@kapi/postgres";
 
 import type { StoredCommand } from "../../domain/ports.ts";
-import { ASKED_COMMANDS } from "./command-places.ts";
+import { REQUESTED_COMMANDS } from "./command-places.ts";
 
 /**
- * A larger result, in bytes, is not read with its row but by itself ({@link largeResults}), so that
- * a thousand rows stay small. Only exports have such. A result never changes once it is there.
+ * Maximum size of a result that is read with its row, in bytes. Larger ones, which only exports
+ * have, are read separately ({@link largeResults}), so that a thousand rows stay small. A stored
+ * result never changes.
  */
 const LARGE_RESULT_BYTES = 16 * 1024;
 
 /**
- * A row as the read statements give it; times are already in the form of the API, JSON columns are
- * text. After the retention only what `command_ids` keeps is there.
+ * A row of the read statements. Times have the format of the API, JSON columns are text. After the
+ * retention only the columns of `command_ids` are set.
  */
 export interface CommandRow {
   readonly command_id: string;
@@ -34,7 +35,7 @@ export interface CommandRow {
   readonly deadline_at: string | null;
   readonly status: CommandStatus;
   readonly attempts: number;
-  /** Null also where it is a large one. */
+  /** Null also for a large result. */
   readonly result: string | null;
   readonly result_bytes: number;
   readonly error_code: string | null;
@@ -48,8 +49,8 @@ const isoOf = (time: string, column: string): string =>
 const eitherOf = (column: string): string => `coalesce(commands.${column}, known.${column}) as ${column}`;
 
 /**
- * The select list of a {@link CommandRow}, of `commands` (the details, null after the retention)
- * and `known` (the row of `command_ids`, null where it is not filled in yet).
+ * The select list of a {@link CommandRow}, from `commands` (the details, null after the retention)
+ * and `known` (the row of `command_ids`, null until it is backfilled).
  */
 export const COMMAND_COLUMNS = `${["command_id", "organization_id", "server_id", "operation"].map(eitherOf).join(", ")},
   commands.account_number, commands.managed_account_id, commands.request_id, ${eitherOf("idempotency_key")},
@@ -63,7 +64,7 @@ export const COMMAND_COLUMNS = `${["command_id", "organization_id", "server_id",
 
 const RESULTS = statement<{ command_id: string; result: string }>(
   "results_of_commands",
-  `select commands.command_id, commands.result::text as result from ${ASKED_COMMANDS}
+  `select commands.command_id, commands.result::text as result from ${REQUESTED_COMMANDS}
    where commands.result is not null`,
 );
 
@@ -72,10 +73,7 @@ export function lacksResult(row: CommandRow): boolean {
   return row.result_bytes > LARGE_RESULT_BYTES;
 }
 
-/**
- * The results of commands whose rows lack theirs, by command id. The caller bounds how many bytes
- * they have together.
- */
+/** Reads large results by command id. The caller bounds their total size. */
 export async function largeResults(
   database: Queryable,
   commandIds: ReadonlySet<string>,
@@ -86,8 +84,8 @@ export async function largeResults(
 }
 
 /**
- * Renders the row as the JSON of a command (interface, "Command"), once; nothing after it parses it
- * again. `largeResult`: of a row that lacks its own.
+ * Renders the row as the JSON of a command (interface, "Command"). `largeResult` is the result of a
+ * row that was read without one.
  */
 export function fromRow(row: CommandRow, largeResult?: string): StoredCommand {
   assert(lacksResult(row) === (largeResult !== undefined), "a large result is given where the row lacks it");
@@ -115,10 +113,7 @@ function fullJson(row: CommandRow, result: string): string {
   );
 }
 
-/**
- * A command after the retention: what the interface requires, its server, why it failed, and who
- * asked for it.
- */
+/** The JSON of a command after the retention: required fields, server, error code and creator. */
 function shortJson(row: CommandRow): string {
   return (
     `{"id":"${row.command_id}","operation":"${row.operation}","status":"${row.status}","attempts":${row.attempts},` +
@@ -131,12 +126,12 @@ function createdBy(row: CommandRow): string {
   return JSON.stringify(actorFromText(row.created_by));
 }
 
-/** For ids, codes and times, which hold nothing that JSON escapes. */
+/** For ids, codes and times, which have no characters that JSON escapes. */
 function quoted(value: string | null): string {
   return value === null ? "null" : `"${value}"`;
 }
 
-/** For what people wrote. */
+/** For texts of callers. */
 function text(value: string | null): string {
   return value === null ? "null" : JSON.stringify(value);
 }

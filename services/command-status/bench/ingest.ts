@@ -1,8 +1,8 @@
 /**
- * What it costs to take commands in, one message and one final event each: the statements of this
- * release and those of the release before, in turns, on an empty database each. Give it a server:
- * `POSTGRES_URL=… node bench/take-in.ts`. BENCH_TURNS (20) and BENCH_COMMANDS_PER_TURN (4,000) ask
- * for other loads.
+ * Measures the cost of ingesting commands, one message and one final event each. The statements of
+ * this release and of release 0.1.0 run in turns, each on an empty database of its own. Usage:
+ * `POSTGRES_URL=… node bench/ingest.ts`. BENCH_TURNS (20) and BENCH_COMMANDS_PER_TURN (4,000)
+ * set the load.
  */
 import type { CommandEvent, AnyCommandMessage } from "@kapi/contracts";
 import { createPool, type Database, statement } from "@kapi/postgres";
@@ -10,8 +10,8 @@ import { createLogger } from "@kapi/runtime";
 import { commandMessage } from "@kapi/testkit";
 import { readFileSync } from "node:fs";
 
-import { createCommandStore } from "../src/outbound/postgres/command-store.ts";
-import { createMonthStore } from "../src/outbound/postgres/months.ts";
+import { createCommandRepository } from "../src/outbound/postgres/command-repository.ts";
+import { createMonthRepository } from "../src/outbound/postgres/month-repository.ts";
 import { migrateDatabase } from "../src/service.ts";
 import { eventOf } from "../test/events.ts";
 import { oldStore } from "../test/old-release.ts";
@@ -20,16 +20,16 @@ const TURNS = Number(process.env["BENCH_TURNS"] ?? 20);
 const PER_TURN = Number(process.env["BENCH_COMMANDS_PER_TURN"] ?? 4_000);
 const BATCH_SIZES = [16, 200];
 const SERVER_URL = process.env["POSTGRES_URL"] ?? "";
-/** Commands are of so many servers, each of an organization of its own. */
+/** Number of servers that the commands are spread over, each of its own organization. */
 const SERVERS = 20;
 const servers = Array.from({ length: SERVERS }, () => commandMessage());
-/** Places of the processor times in `/proc/<pid>/stat`, after the name. */
+/** Indexes of the processor times in `/proc/<pid>/stat`, after the name. */
 const USER_TIME = 11;
 const SYSTEM_TIME = 12;
 const TICK_US = 10_000;
 const logger = createLogger({ service: "bench", level: "error" });
 
-interface Rival {
+interface Release {
   readonly name: string;
   readonly database: Database;
   readonly messages: (messages: readonly AnyCommandMessage[]) => Promise<unknown>;
@@ -37,7 +37,7 @@ interface Rival {
   readonly stop: () => Promise<void>;
 }
 
-interface Taken {
+interface Measurement {
   /** Milliseconds of each batch. */
   readonly times: number[];
   /** Processor time of the database's process, in clock ticks. */
@@ -67,45 +67,47 @@ async function openDatabase(
   return { database: value, stop };
 }
 
-async function rivals(): Promise<readonly Rival[]> {
+async function openReleases(): Promise<readonly Release[]> {
   const before = await openDatabase("bench_before", false);
   const old = oldStore(before.database);
   const now = await openDatabase("bench_now", true);
-  await createMonthStore(now.database).keep();
-  const store = createCommandStore(now.database);
+  await createMonthRepository(now.database).keep();
+  const repository = createCommandRepository(now.database);
   return [
-    { name: "before", ...before, messages: old.takeInMessages, events: old.takeInEvents },
+    { name: "before", ...before, messages: old.ingestMessages, events: old.ingestEvents },
     {
       name: "now",
       ...now,
-      messages: (messages) => store.takeInMessages(messages, []),
-      events: (events) => store.takeInEvents(events, []),
+      messages: (messages) => repository.ingestMessages(messages, []),
+      events: (events) => repository.ingestEvents(events, []),
     },
   ];
 }
 
 const PID = statement<{ pid: number }>("bench_pid", "select pg_backend_pid() as pid");
 
-/** Processor time of the rival's connection in the database so far; it runs on this machine. */
-async function ticksOf({ database }: Rival): Promise<number> {
+/**
+ * Processor time so far of the release's database connection, whose server runs on this machine.
+ */
+async function ticksOf({ database }: Release): Promise<number> {
   const [{ pid } = { pid: 0 }] = await database.query(PID, []);
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
   return Number(fields[USER_TIME]) + Number(fields[SYSTEM_TIME]);
 }
 
 /** Milliseconds of each batch. */
-async function turn({ messages, events }: Rival, batchSize: number): Promise<number[]> {
+async function turn({ messages, events }: Release, batchSize: number): Promise<number[]> {
   const times: number[] = [];
   for (let made = 0; made < PER_TURN; made += batchSize) {
     const batch = Array.from({ length: batchSize }, (_, index) => {
       const { organizationId, serverId, accountNumber } = servers[(made + index) % SERVERS] ?? commandMessage();
       return commandMessage({ organizationId, serverId, accountNumber, createdAt: new Date().toISOString() });
     });
-    const ends = batch.map((message) => eventOf(message));
-    const beganMs = performance.now();
+    const finalEvents = batch.map((message) => eventOf(message));
+    const startedMs = performance.now();
     await messages(batch);
-    await events(ends);
-    times.push(performance.now() - beganMs);
+    await events(finalEvents);
+    times.push(performance.now() - startedMs);
   }
   return times;
 }
@@ -116,7 +118,7 @@ const SIZE = statement<{ name: string; bytes: number; rows: number }>(
    where relkind = 'r' and relnamespace = 'command_status'::regnamespace and reltuples > 100 order by 1`,
 );
 
-function report(name: string, { times, ticks, commands }: Taken, batchSize: number): void {
+function report(name: string, { times, ticks, commands }: Measurement, batchSize: number): void {
   const sorted = times.toSorted((left, right) => left - right);
   const each = (part: number): string =>
     (((sorted[Math.floor(sorted.length * part)] ?? 0) * 1_000) / batchSize).toFixed(0);
@@ -126,21 +128,21 @@ function report(name: string, { times, ticks, commands }: Taken, batchSize: numb
   );
 }
 
-const all = await rivals();
+const all = await openReleases();
 for (const batchSize of BATCH_SIZES) {
-  const taken = new Map<Rival, Taken>();
-  for (const rival of all) taken.set(rival, { times: [], ticks: 0, commands: 0 });
+  const measurements = new Map<Release, Measurement>();
+  for (const release of all) measurements.set(release, { times: [], ticks: 0, commands: 0 });
   for (let round = 0; round < TURNS; round += 1) {
-    for (const [rival, sum] of round % 2 === 0 ? [...taken] : [...taken].toReversed()) {
-      const ticksBefore = await ticksOf(rival);
-      const times = await turn(rival, batchSize);
+    for (const [release, sum] of round % 2 === 0 ? [...measurements] : [...measurements].toReversed()) {
+      const ticksBefore = await ticksOf(release);
+      const times = await turn(release, batchSize);
       if (round === 0) continue;
       sum.times.push(...times);
-      sum.ticks += (await ticksOf(rival)) - ticksBefore;
+      sum.ticks += (await ticksOf(release)) - ticksBefore;
       sum.commands += times.length * batchSize;
     }
   }
-  for (const [{ name }, sum] of taken) report(name, sum, batchSize);
+  for (const [{ name }, sum] of measurements) report(name, sum, batchSize);
 }
 for (const { name, database, stop } of all) {
   await database.query(statement("bench_vacuum", "vacuum analyze"), []);

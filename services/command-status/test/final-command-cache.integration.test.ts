@@ -5,17 +5,17 @@ import { commandMessage, createTestEnvironment, type TestEnvironment } from "@ka
 import { afterAll, beforeAll, beforeEach, expect, it, type Mock, vi } from "vitest";
 
 import { ConfigSchema } from "../src/config.ts";
-import type { CommandStore } from "../src/domain/ports.ts";
-import { createCommandStore } from "../src/outbound/postgres/command-store.ts";
-import { rememberingFinal } from "../src/outbound/postgres/final-commands.ts";
+import type { CommandRepository } from "../src/domain/ports.ts";
+import { createCommandRepository } from "../src/outbound/postgres/command-repository.ts";
+import { withFinalCommandCache } from "../src/outbound/postgres/final-command-cache.ts";
 import { migrateDatabase } from "../src/service.ts";
 import { eventOf } from "./events.ts";
 
 let environment: TestEnvironment;
 let database: Started<Database>;
-/** Calls of the database. */
-let read: Mock<CommandStore["byIds"]>;
-let store: CommandStore;
+/** Reads that reach the database. */
+let read: Mock<CommandRepository["byIds"]>;
+let repository: CommandRepository;
 
 beforeAll(async () => {
   environment = await createTestEnvironment({ needs: ["postgres"] });
@@ -34,37 +34,37 @@ afterAll(async () => {
   await environment.stop();
 });
 beforeEach(() => {
-  const rows = createCommandStore(database.value);
-  read = vi.fn<CommandStore["byIds"]>((ids) => rows.byIds(ids));
-  store = rememberingFinal({ ...rows, byIds: read });
+  const rows = createCommandRepository(database.value);
+  read = vi.fn<CommandRepository["byIds"]>((ids) => rows.byIds(ids));
+  repository = withFinalCommandCache({ ...rows, byIds: read });
 });
 
-async function takeIn(message: AnyCommandMessage, event: CommandEvent = eventOf(message)): Promise<void> {
-  await store.takeInMessages([message], []);
-  await store.takeInEvents([event], []);
+async function ingest(message: AnyCommandMessage, event: CommandEvent = eventOf(message)): Promise<void> {
+  await repository.ingestMessages([message], []);
+  await repository.ingestEvents([event], []);
 }
 
-it("what is not final is read each time, and remembered once it is final", async () => {
+it("reads a command each time until it is final, then caches it", async () => {
   const message = commandMessage();
-  await store.takeInMessages([message], []);
-  const [queued] = await store.byIds([message.commandId]);
+  await repository.ingestMessages([message], []);
+  const [queued] = await repository.byIds([message.commandId]);
   expect(queued).toMatchObject({ isFinal: false });
-  await store.takeInEvents([eventOf(message)], []);
-  const [ended] = await store.byIds([message.commandId]);
+  await repository.ingestEvents([eventOf(message)], []);
+  const [ended] = await repository.byIds([message.commandId]);
   expect(ended).toMatchObject({ isFinal: true });
   expect(read).toHaveBeenCalledTimes(2);
-  expect(await store.byIds([message.commandId])).toEqual([ended]);
+  expect(await repository.byIds([message.commandId])).toEqual([ended]);
   expect(read).toHaveBeenCalledTimes(2);
 });
 
-it("each is answered in the place that it was asked for, remembered or not", async () => {
+it("returns commands in the order of the ids, cached or not", async () => {
   const [first, second, open, unknown] = [commandMessage(), commandMessage(), commandMessage(), commandMessage()];
-  await takeIn(first);
-  await takeIn(second);
-  await store.takeInMessages([open], []);
-  await store.byIds([second.commandId]);
+  await ingest(first);
+  await ingest(second);
+  await repository.ingestMessages([open], []);
+  await repository.byIds([second.commandId]);
   const asked = [unknown, second, open, first, second, unknown].map(({ commandId }) => commandId);
-  const answers = await store.byIds(asked);
+  const answers = await repository.byIds(asked);
   expect(answers.map((answer) => (answer === null || answer === "later" ? answer : answer.commandId))).toEqual([
     null,
     second.commandId,
@@ -75,11 +75,11 @@ it("each is answered in the place that it was asked for, remembered or not", asy
   ]);
 });
 
-it("a large result is read from the database each time", async () => {
+it("reads a large result from the database each time", async () => {
   const message = commandMessage();
-  await takeIn(message, eventOf(message, { result: { text: "x".repeat(20_000) } }));
+  await ingest(message, eventOf(message, { result: { text: "x".repeat(20_000) } }));
   for (let time = 1; time <= 2; time += 1) {
-    expect(await store.byIds([message.commandId])).toMatchObject([{ json: expect.stringContaining("xxxxx") }]);
+    expect(await repository.byIds([message.commandId])).toMatchObject([{ json: expect.stringContaining("xxxxx") }]);
     expect(read).toHaveBeenCalledTimes(time);
   }
 });

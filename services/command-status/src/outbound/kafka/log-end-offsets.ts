@@ -2,15 +2,12 @@ import { TOPICS, type TopicContract } from "@kapi/contracts";
 import { beginOffsets, endOffsets, type KafkaConnection, topicIds } from "@kapi/kafka";
 
 import { COMMAND_TOPICS } from "../../domain/command-topics.ts";
-import type { LogEnds, LogPosition } from "../../domain/ports.ts";
+import type { LogEndOffsets, LogPosition } from "../../domain/ports.ts";
 
 const ALL_TOPICS: readonly TopicContract[] = [...COMMAND_TOPICS, TOPICS.commandEvents];
 
-/**
- * The ends of every topic that this service takes in. A partition that is empty by now has no end
- * to wait for.
- */
-export function createLogEnds(kafka: KafkaConnection): LogEnds {
+/** Reads the end offsets of every topic that this service ingests, without empty partitions. */
+export function createLogEndOffsets(kafka: KafkaConnection): LogEndOffsets {
   return {
     current: async () => (await Promise.all(ALL_TOPICS.map((topic) => endsOf(kafka, topic)))).flat(),
     topicIds: async () => {

@@ -1,17 +1,16 @@
 import type { CommandStatus } from "@kapi/contracts";
 import { statement } from "@kapi/postgres";
 
-import { MONTH_OF_NEW, OLD_PLACE, PLACEMENT } from "./command-places.ts";
+import { MONTH_OF_NEW, OLD_MONTH, PLACEMENT } from "./command-places.ts";
 
 /**
- * The statements that take batches in. Each locks in one order: rows of `command_ids` by id, rows
- * of details by id, counters, positions. The ids of a batch are sorted and each is in it once, so
- * the months that an earlier part of the statement finds, sorted by id, stand beside them as one
- * more array.
+ * The statements that ingest batches. Lock order: rows of `command_ids` by id, rows of details by
+ * id, counters, positions. The ids of a batch are sorted and unique. So the months that an earlier
+ * part of the statement finds, sorted by id, are one more array of the same order.
  */
 
-/** What a row is after its batch. */
-export interface TakenInRow {
+/** The state of a row after its batch. */
+export interface IngestedRow {
   readonly command_id: string;
   readonly organization_id: string;
   readonly status: CommandStatus;
@@ -19,9 +18,9 @@ export interface TakenInRow {
 }
 
 /**
- * Positions are written by the statement that takes the batch in, and only rise. A process that
- * lost its partitions while it was paused may still write: its position is lower than the new
- * owner's, and is ignored (README, "Positions").
+ * Positions are written by the statement that ingests the batch, and only rise. A process that lost
+ * its partitions while it was paused may still write. Its position is lower than the new owner's,
+ * and is ignored (README, "Positions").
  */
 const MOVE_POSITION = `
   with position as (
@@ -33,16 +32,16 @@ const MOVE_POSITION = `
   )`;
 
 /**
- * A message meets a row of its command where an event came first, or where it was published again;
- * it fills what is missing and changes nothing else. Rows that were complete are written unchanged,
- * so that they are among the answers: after a crash between commit and records, the repeat must
- * tell the records again.
+ * The row of a message exists if an event came first, or if the message was published again. The
+ * message then sets only missing columns. Complete rows are written unchanged, so that they are
+ * returned: after a crash between the commit and `forget`, the repeated batch must call `forget`
+ * again.
  *
- * A command is counted with its first message, which the row itself knows, so that no repeat and no
- * other process counts it again. All rows are locked before the first counter is: two such
- * statements wait for each other in one order.
+ * A command is counted with its first message: `messages` of the row is 1 then, so no repeat counts
+ * it again. All rows are locked before the first counter, so two statements wait for each other in
+ * one order.
  */
-export const TAKE_IN_MESSAGES = statement<TakenInRow>(
+export const INGEST_MESSAGES = statement<IngestedRow>(
   "take_in_messages",
   `${MOVE_POSITION}, ${PLACEMENT},
   placed as (
@@ -68,8 +67,8 @@ export const TAKE_IN_MESSAGES = statement<TakenInRow>(
       managed_account_id, operation, request_id, idempotency_key, fingerprint, derivation_key_id, payload,
       reserved_credits, created_at, deadline_at, version, status, attempts, updated_at, messages, month)
     select command_id, organization_id, server_id, account_number, managed_account_id, operation, request_id,
-      case month when ${OLD_PLACE} then idempotency_key end, case month when ${OLD_PLACE} then fingerprint end,
-      case month when ${OLD_PLACE} then derivation_key_id end, payload, reserved_credits, created_at, deadline_at,
+      case month when ${OLD_MONTH} then idempotency_key end, case month when ${OLD_MONTH} then fingerprint end,
+      case month when ${OLD_MONTH} then derivation_key_id end, payload, reserved_credits, created_at, deadline_at,
       0, 'queued', 0, created_at, 1, month
     from places, unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::text[], $11::text[],
         $12::text[], $13::text[], $14::json[], $15::integer[], $16::timestamptz[], $17::timestamptz[], places.months)
@@ -98,11 +97,11 @@ export const TAKE_IN_MESSAGES = statement<TakenInRow>(
 );
 
 /**
- * `=` lets the repeat of an event be answered too; it writes what is there already. A command
- * without a row of `command_ids` gets one; where another process gives it one at the same moment,
- * that one's month counts.
+ * `excluded.version = commands.version` returns the row of a repeated event, which is written
+ * unchanged. A command without a row of `command_ids` gets one. If another process inserts that row
+ * at the same time, its month applies.
  */
-export const TAKE_IN_EVENTS = statement<TakenInRow>(
+export const INGEST_EVENTS = statement<IngestedRow>(
   "take_in_events",
   `${MOVE_POSITION}, ${PLACEMENT},
   located as materialized (

@@ -1,24 +1,21 @@
 import { actorToText, type CommandEvent, type AnyCommandMessage, isFinal } from "@kapi/contracts";
 import { isMissingPartition, type Queryable, type Statement, statement } from "@kapi/postgres";
 
-import type { CommandStore, LogPosition, OpenCommand, TakenIn } from "../../domain/ports.ts";
+import type { CommandRepository, LogPosition, OpenCommand, IngestedCommand } from "../../domain/ports.ts";
 import { COMMAND_COLUMNS, type CommandRow, fromRow, lacksResult, largeResults } from "./command-row.ts";
-import { ASKED_COMMANDS } from "./command-places.ts";
-import { TAKE_IN_EVENTS, TAKE_IN_MESSAGES, type TakenInRow } from "./intake-statements.ts";
-import { makeMonths } from "./months.ts";
+import { REQUESTED_COMMANDS } from "./command-places.ts";
+import { INGEST_EVENTS, INGEST_MESSAGES, type IngestedRow } from "./ingest-statements.ts";
+import { createMonthPartitions } from "./month-repository.ts";
 
-/** Large results read together, in bytes; the caller asks again for the others. */
+/** Maximum total size of the large results in one read, in bytes. */
 const MAX_LARGE_BYTES = 16 * 1024 * 1024;
 
 const BY_IDS = statement<CommandRow>(
   "commands_by_ids",
-  `select ${COMMAND_COLUMNS} from ${ASKED_COMMANDS} where coalesce(commands.created_at, known.created_at) is not null`,
+  `select ${COMMAND_COLUMNS} from ${REQUESTED_COMMANDS} where coalesce(commands.created_at, known.created_at) is not null`,
 );
 
-/**
- * What is reserved for a command stands in its message; callers wait for both topics first
- * (`caught-up`).
- */
+/** Reserved credits are in the message, so callers first wait for both topics (`caught-up`). */
 const OPEN_OF = statement<{ command_id: string; organization_id: string; reserved_credits: number }>(
   "open_commands_of",
   `select command_id, organization_id, coalesce(reserved_credits, 0) as reserved_credits
@@ -37,13 +34,13 @@ const POSITIONS = statement<{ topic: string; partition: number; next_offset: num
 );
 
 /**
- * The commands in PostgreSQL. Each function is one statement; batches are sorted by id so that two
- * cannot deadlock.
+ * The commands in PostgreSQL. Each function is one statement. Batches are sorted by id, so that two
+ * statements cannot deadlock.
  */
-export function createCommandStore(database: Queryable): CommandStore {
+export function createCommandRepository(database: Queryable): CommandRepository {
   return {
-    takeInMessages: (messages, positions) => takeIn(database, TAKE_IN_MESSAGES, messages, messageColumns, positions),
-    takeInEvents: (events, positions) => takeIn(database, TAKE_IN_EVENTS, events, eventColumns, positions),
+    ingestMessages: (messages, positions) => ingest(database, INGEST_MESSAGES, messages, messageColumns, positions),
+    ingestEvents: (events, positions) => ingest(database, INGEST_EVENTS, events, eventColumns, positions),
     byIds: async (commandIds) => {
       const found = await database.query(BY_IDS, [[...new Set(commandIds)]]);
       const rows = new Map(found.map((row) => [row.command_id, row]));
@@ -72,34 +69,34 @@ export function createCommandStore(database: Queryable): CommandStore {
 }
 
 /**
- * Takes a batch in. Where the partition of a month is missing, it is made; commands whose month was
- * dropped are left out, for they were final long ago.
+ * Stores a batch. Creates the partition of a month if it is missing. Skips commands whose month was
+ * dropped: they have been final for months.
  */
-async function takeIn<T extends { readonly commandId: string }>(
+async function ingest<T extends { readonly commandId: string }>(
   database: Queryable,
-  statementOf: Statement<TakenInRow>,
+  statementOf: Statement<IngestedRow>,
   values: readonly T[],
   columnsOf: (values: readonly T[]) => unknown[],
   positions: readonly LogPosition[],
-): Promise<readonly TakenIn[]> {
+): Promise<readonly IngestedCommand[]> {
   const sorted = values.toSorted(byCommandId);
-  const write = async (written: readonly T[]): Promise<TakenIn[]> =>
-    (await database.query(statementOf, [...placesOf(positions), ...columnsOf(written)])).map(toTakenIn);
+  const write = async (written: readonly T[]): Promise<IngestedCommand[]> =>
+    (await database.query(statementOf, [...placesOf(positions), ...columnsOf(written)])).map(toIngestedCommand);
   try {
     return await write(sorted);
   } catch (error) {
     if (!isMissingPartition(error)) throw error;
-    await makeMonths(database);
+    await createMonthPartitions(database);
     const commandIds = sorted.map(({ commandId }) => commandId);
     const dropped = await database.query(DROPPED_AMONG, [commandIds]);
-    const gone = new Set(dropped.map(({ command_id: commandId }) => commandId));
-    return write(sorted.filter(({ commandId }) => !gone.has(commandId)));
+    const droppedIds = new Set(dropped.map(({ command_id: commandId }) => commandId));
+    return write(sorted.filter(({ commandId }) => !droppedIds.has(commandId)));
   }
 }
 
 /**
- * Which of the rows have room: large results have at most {@link MAX_LARGE_BYTES} together, but for
- * the first one.
+ * Which rows fit: all small ones, the first large one, and further large ones up to a total of
+ * {@link MAX_LARGE_BYTES}.
  */
 function fitting(asked: readonly (CommandRow | null)[]): boolean[] {
   let bytes = 0;
@@ -111,7 +108,7 @@ function fitting(asked: readonly (CommandRow | null)[]): boolean[] {
   });
 }
 
-/** In the order of PostgreSQL, which the statements that take batches in rely on. */
+/** The order of PostgreSQL, on which the ingest statements rely. */
 function byCommandId(left: { commandId: string }, right: { commandId: string }): number {
   return left.commandId.toLowerCase() < right.commandId.toLowerCase() ? -1 : 1;
 }
@@ -124,7 +121,7 @@ function placesOf(positions: readonly LogPosition[]): [string[], number[], strin
   ];
 }
 
-function toTakenIn(row: TakenInRow): TakenIn {
+function toIngestedCommand(row: IngestedRow): IngestedCommand {
   return {
     commandId: row.command_id,
     organizationId: row.organization_id,

@@ -5,7 +5,7 @@ import { createLogger, type Started } from "@kapi/runtime";
 import { commandMessage, eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import { createKnownTopics } from "../src/outbound/postgres/known-topics.ts";
+import { createTopicIdRepository } from "../src/outbound/postgres/topic-id-repository.ts";
 import { type Running, startRunning } from "./running.ts";
 
 const FORMER = "00000000-0000-4000-8000-000000000000";
@@ -26,16 +26,16 @@ afterAll(async () => {
   await running.stop();
 });
 
-it("positions know their topic, and those of a topic that was deleted are refused whatever their offsets", async () => {
+it("stores topic ids with positions, and rejects positions of a deleted topic whatever their offsets", async () => {
   const caughtUp = () => running.client.request("POST", "/internal/commands/caught-up");
   await running.producer.send(TOPIC, { key: "k", value: JSON.stringify(commandMessage()), partition: 0 });
   await eventually(async () => expect((await caughtUp()).status).toBe(200), { timeoutMs: 20_000 });
-  const known = createKnownTopics(database.value);
+  const repository = createTopicIdRepository(database.value);
   const [topicId] = await topicIds(running.kafka, [TOPIC]);
-  expect(await known.stored()).toContainEqual({ topic: TOPIC.name, topicId });
+  expect(await repository.findAll()).toContainEqual({ topic: TOPIC.name, topicId });
 
   const other = { topic: TOPIC.name, topicId: FORMER };
-  expect(await known.remember([{ ...other, partitions: [0] }])).toEqual([{ topic: TOPIC.name, topicId }]);
+  expect(await repository.storeIfMissing([{ ...other, partitions: [0] }])).toEqual([{ topic: TOPIC.name, topicId }]);
   await database.value.query(SET_ID, [TOPIC.name, FORMER]);
   await expect(caughtUp()).rejects.toThrow("answered 500");
   await database.value.query(SET_ID, [TOPIC.name, topicId]);
