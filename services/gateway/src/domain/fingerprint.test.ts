@@ -1,8 +1,15 @@
 import { createHash } from "node:crypto";
 
+import { commandMessage } from "@kapi/testkit";
 import { describe, expect, it } from "vitest";
 
-import { earlierFingerprintOf, type FingerprintInput, fingerprintOf } from "./fingerprint.ts";
+import {
+  EARLIER_RESET_REPEATABLE_MS,
+  earlierFingerprintOf,
+  equalFingerprint,
+  type FingerprintInput,
+  fingerprintOf,
+} from "./fingerprint.ts";
 
 const KEY = Buffer.alloc(32, 7);
 const REQUEST: FingerprintInput = {
@@ -68,4 +75,21 @@ describe("the fingerprint of a request", () => {
     const fingerprint = createHash("sha256").update(`${reset.operation}\n${reset.path}\n{}`).digest("hex");
     expect(earlier(reset)).toBe(fingerprint);
   });
+});
+
+it("an earlier request is equal by its fingerprint, or for EARLIER_RESET_REPEATABLE_MS by that of release 0.1.0", () => {
+  const message = commandMessage({ operation: "account.password_reset" });
+  const earlierFingerprint = "e".repeat(64);
+  const proposed = { message, earlierFingerprint };
+  const nowMs = Date.parse("2026-01-01T05:00:00.000Z");
+  const aged = (ageMs: number): string => new Date(nowMs - ageMs).toISOString();
+  for (const ageMs of [0, EARLIER_RESET_REPEATABLE_MS, 100 * EARLIER_RESET_REPEATABLE_MS]) {
+    expect(equalFingerprint(proposed, message.fingerprint, aged(ageMs), nowMs)).toBe(message.fingerprint);
+    expect(equalFingerprint(proposed, "d".repeat(64), aged(ageMs), nowMs)).toBeNull();
+  }
+  const ofEarlier = (ageMs: number): string | null =>
+    equalFingerprint(proposed, earlierFingerprint, aged(ageMs), nowMs);
+  expect(ofEarlier(EARLIER_RESET_REPEATABLE_MS - 1)).toBe(earlierFingerprint);
+  expect(ofEarlier(EARLIER_RESET_REPEATABLE_MS)).toBeNull();
+  expect(equalFingerprint({ message, earlierFingerprint: null }, earlierFingerprint, aged(0), nowMs)).toBeNull();
 });

@@ -3,6 +3,13 @@ import { hash } from "node:crypto";
 import { type CommandOperation, isPasswordReset } from "@kapi/contracts";
 import { canonicalJson, passwordFingerprint } from "@kapi/kernel";
 
+/**
+ * How long a password reset that release 0.1.0 accepted can be repeated, in milliseconds, by any
+ * key: its fingerprint does not include the key. As long as Redis keeps an idempotency record
+ * (decisions, 2.5). Later repeats are IDEMPOTENCY_KEY_REUSED.
+ */
+export const EARLIER_RESET_REPEATABLE_MS = 3_600_000;
+
 /** The parts of a request that are compared with an earlier request. */
 export interface FingerprintInput {
   readonly operation: CommandOperation;
@@ -28,6 +35,28 @@ export function fingerprintOf(input: FingerprintInput, key: Buffer): string {
 /** The fingerprint of the request in release 0.1.0; null if it is the same. */
 export function earlierFingerprintOf(input: FingerprintInput, key: Buffer): string | null {
   return isPasswordReset(input.operation) ? hash("sha256", canonicalTextOf(input, key), "hex") : null;
+}
+
+/** A request as it is compared with an earlier one. */
+interface ComparedRequest {
+  readonly message: { readonly fingerprint: string };
+  /** The fingerprint of the request in release 0.1.0; null if it is equal. */
+  readonly earlierFingerprint: string | null;
+}
+
+/**
+ * The fingerprint of an earlier request if the requests are equal, else null. A fingerprint of
+ * release 0.1.0 counts for {@link EARLIER_RESET_REPEATABLE_MS}.
+ */
+export function equalFingerprint(
+  { message, earlierFingerprint }: ComparedRequest,
+  fingerprint: string,
+  createdAt: string,
+  nowMs: number,
+): string | null {
+  if (fingerprint === message.fingerprint) return fingerprint;
+  const isRepeatable = nowMs - Date.parse(createdAt) < EARLIER_RESET_REPEATABLE_MS;
+  return fingerprint === earlierFingerprint && isRepeatable ? fingerprint : null;
 }
 
 function canonicalTextOf({ operation, path, body }: FingerprintInput, key: Buffer): string {

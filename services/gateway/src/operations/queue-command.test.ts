@@ -3,13 +3,7 @@ import { commandMessage } from "@kapi/testkit";
 import { expect, it } from "vitest";
 
 import { NotPublished } from "../domain/ports.ts";
-import {
-  EARLIER_RESET_REPEATABLE_MS,
-  equalFingerprint,
-  firstRejection,
-  publish,
-  reclaimedMessage,
-} from "./queue-command.ts";
+import { firstRejection, publish, reclaimedMessage } from "./queue-command.ts";
 
 const BAD = new ApiError("LEVERAGE_NOT_SUPPORTED");
 const MISSING = new ApiError("ACCOUNT_NOT_FOUND");
@@ -46,20 +40,3 @@ it.each([
     expect(marked.at(-1)).toBe(mayBePublished);
   },
 );
-
-it("an earlier request is equal by its fingerprint, or for EARLIER_RESET_REPEATABLE_MS by that of release 0.1.0", () => {
-  const message = commandMessage({ operation: "account.password_reset" });
-  const earlierFingerprint = "e".repeat(64);
-  const proposed = { message, earlierFingerprint };
-  const nowMs = Date.parse("2026-01-01T05:00:00.000Z");
-  const aged = (ageMs: number): string => new Date(nowMs - ageMs).toISOString();
-  for (const ageMs of [0, EARLIER_RESET_REPEATABLE_MS, 100 * EARLIER_RESET_REPEATABLE_MS]) {
-    expect(equalFingerprint(proposed, message.fingerprint, aged(ageMs), nowMs)).toBe(message.fingerprint);
-    expect(equalFingerprint(proposed, "d".repeat(64), aged(ageMs), nowMs)).toBeNull();
-  }
-  const ofEarlier = (ageMs: number): string | null =>
-    equalFingerprint(proposed, earlierFingerprint, aged(ageMs), nowMs);
-  expect(ofEarlier(EARLIER_RESET_REPEATABLE_MS - 1)).toBe(earlierFingerprint);
-  expect(ofEarlier(EARLIER_RESET_REPEATABLE_MS)).toBeNull();
-  expect(equalFingerprint({ message, earlierFingerprint: null }, earlierFingerprint, aged(0), nowMs)).toBeNull();
-});

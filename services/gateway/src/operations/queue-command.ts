@@ -11,7 +11,7 @@ import { assert, commandIdOf, delay } from "@kapi/kernel";
 import { faultPoint } from "@kapi/runtime";
 
 import { type CommandDraft, commandMessageOf, commandTimes } from "../domain/command-message.ts";
-import { earlierFingerprintOf, fingerprintOf } from "../domain/fingerprint.ts";
+import { earlierFingerprintOf, equalFingerprint, fingerprintOf } from "../domain/fingerprint.ts";
 import { type KnownCommand, NotPublished } from "../domain/ports.ts";
 import type { Answer, Call } from "./call.ts";
 import type { RequestCharge } from "./request-charge.ts";
@@ -25,13 +25,6 @@ const OPEN_RECORD_POLL_MS = 50;
  * completed, or this request reclaims it.
  */
 const OPEN_RECORD_TIMEOUT_MS = 8_000;
-
-/**
- * How long a password reset that release 0.1.0 accepted can be repeated, in milliseconds, by any
- * key: its fingerprint does not include the key. As long as Redis keeps an idempotency record
- * (decisions, 2.5). Later repeats are IDEMPOTENCY_KEY_REUSED.
- */
-export const EARLIER_RESET_REPEATABLE_MS = 3_600_000;
 
 const RETRY_AFTER_HEADERS = { "retry-after": "1" };
 
@@ -201,21 +194,6 @@ export async function findEarlierRequest(
   const fingerprint = equalFingerprint(proposed, recorded.fingerprint, recorded.createdAt, dependencies.clock.nowMs());
   if (fingerprint !== null) return { known, rejection: null, message: { ...message, fingerprint } };
   return { known, rejection: firstRejection([rejection, keyReused(request)]), message };
-}
-
-/**
- * The fingerprint of an earlier request if the requests are equal, else null. A fingerprint of
- * release 0.1.0 counts for {@link EARLIER_RESET_REPEATABLE_MS}.
- */
-export function equalFingerprint(
-  { message, earlierFingerprint }: ProposedCommand,
-  fingerprint: string,
-  createdAt: string,
-  nowMs: number,
-): string | null {
-  if (fingerprint === message.fingerprint) return fingerprint;
-  const isRepeatable = nowMs - Date.parse(createdAt) < EARLIER_RESET_REPEATABLE_MS;
-  return fingerprint === earlierFingerprint && isRepeatable ? fingerprint : null;
 }
 
 /**
