@@ -39,6 +39,6 @@ export const API: readonly AlertCase[] = [
     series: { ...bucket("1", rising(10, 5)), ...bucket("2.5", rising(10, 10)), ...bucket("+Inf", rising(10, 10)) },
     labels: { kapi_operation: DEPOSIT },
     severity: "warning",
-    summary: "One of a hundred depositAccountFunds takes longer than a second",
+    summary: "1 % of depositAccountFunds takes longer than a second",
   },
 ];

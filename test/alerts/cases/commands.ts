@@ -11,7 +11,7 @@ export const COMMANDS: readonly AlertCase[] = [
     series: { [kapi("command_status_commands_age", { status: "queued" })]: level(0, 90) },
     labels: {},
     severity: "critical",
-    summary: "Commands that were accepted more than a minute ago are not final",
+    summary: "Commands are not final more than a minute after their acceptance",
   },
   {
     alert: "KapiCommandsStuck",
@@ -37,7 +37,7 @@ export const COMMANDS: readonly AlertCase[] = [
     },
     labels: { operation: "finance.deposit" },
     severity: "warning",
-    summary: "Commands finance.deposit expired without having been carried out",
+    summary: "Commands finance.deposit expired and were not carried out",
   },
   {
     alert: "KapiTradingServerAway",
@@ -53,7 +53,7 @@ export const COMMANDS: readonly AlertCase[] = [
     series: { [kapi("commands_outbox_age", { ...FIRST, worker: "finance" })]: level(0, 45) },
     labels: { job: "finance" },
     severity: "critical",
-    summary: "What finance committed is not published",
+    summary: "Committed messages of finance are not published",
   },
   {
     alert: "KapiOutboxStuck",
@@ -61,7 +61,7 @@ export const COMMANDS: readonly AlertCase[] = [
     series: { [kapi("organization_outbox_age", { job: "organization" })]: level(0, 45) },
     labels: { job: "organization" },
     severity: "critical",
-    summary: "What organization committed is not published",
+    summary: "Committed messages of organization are not published",
   },
   {
     alert: "KapiEventGaps",
@@ -69,7 +69,7 @@ export const COMMANDS: readonly AlertCase[] = [
     series: { [kapi("trading_events_gaps", FIRST)]: level(0, 2) },
     labels: { job: "finance" },
     severity: "critical",
-    summary: "Accounts in finance wait for events that are missing",
+    summary: "Accounts in finance wait for missing events",
   },
   {
     alert: "KapiDeletionUnannounced",

@@ -24,7 +24,7 @@ export const KAFKA: readonly AlertCase[] = [
     },
     labels: { group: "finance", topic: "trading.events" },
     severity: "warning",
-    summary: "Group finance cannot handle what it reads from trading.events",
+    summary: "Group finance cannot process messages of trading.events",
   },
   {
     alert: "KapiDirectoryLag",
@@ -34,7 +34,7 @@ export const KAFKA: readonly AlertCase[] = [
     },
     labels: { job: "gateway" },
     severity: "warning",
-    summary: "Processes of gateway do not know the newest keys and servers",
+    summary: "Processes of gateway do not have the newest keys and servers",
   },
   {
     alert: "KapiProduceFails",
@@ -54,6 +54,6 @@ export const KAFKA: readonly AlertCase[] = [
     },
     labels: { group: "webhooks.facts", topic: "account.events" },
     severity: "warning",
-    summary: "Group webhooks.facts put messages of account.events aside",
+    summary: "Group webhooks.facts sent messages of account.events to the dead letters",
   },
 ];

@@ -36,7 +36,7 @@ export const LIVE: readonly AlertCase[] = [
     series: SEQUENCERS,
     labels: {},
     severity: "critical",
-    summary: "Valuations come and nobody sequences them, in some partitions",
+    summary: "Some partitions have valuations but no sequencer",
   },
   {
     alert: "KapiSamplesLate",
@@ -49,7 +49,7 @@ export const LIVE: readonly AlertCase[] = [
     },
     labels: { job: "stream", instance: "a" },
     severity: "critical",
-    summary: "A process of stream is behind with the samples at a",
+    summary: "A process of stream reads samples late at a",
   },
   {
     alert: "KapiSamplesRefused",
@@ -57,7 +57,7 @@ export const LIVE: readonly AlertCase[] = [
     series: { [kapi("metrics_samples_refused_total", { instance: "a" })]: rising(0.1, 5) },
     labels: {},
     severity: "warning",
-    summary: "Two processes keep writing samples of the same partition",
+    summary: "Two processes write samples of the same partition",
   },
   {
     alert: "KapiReplaysTruncated",
@@ -65,7 +65,7 @@ export const LIVE: readonly AlertCase[] = [
     series: { [kapi("metrics_replays_truncated_total", { instance: "a" })]: rising(0.01, 1) },
     labels: {},
     severity: "warning",
-    summary: "Subscribers miss samples again and again",
+    summary: "Subscribers repeatedly miss samples",
   },
   {
     alert: "KapiSocketsStalled",
@@ -84,6 +84,6 @@ export const LIVE: readonly AlertCase[] = [
     },
     labels: {},
     severity: "critical",
-    summary: "More than 5 % of new live sockets are refused because of us",
+    summary: "More than 5 % of live handshakes fail with 5xx",
   },
 ];

@@ -28,7 +28,7 @@ export const MONEY: readonly AlertCase[] = [
     },
     labels: { finding: "differs" },
     severity: "critical",
-    summary: "Reconciliation found accounts that are not as their trading server has them: differs",
+    summary: "Reconciliation found accounts that differ from their trading server: differs",
   },
   {
     alert: "KapiCreditDrift",
@@ -36,7 +36,7 @@ export const MONEY: readonly AlertCase[] = [
     series: { [kapi("organization_wallets_in_drift")]: level(0, 1) },
     labels: {},
     severity: "critical",
-    summary: "Wallets of credits are not alike in Redis and in the ledger",
+    summary: "Wallets in Redis differ from the credit ledger",
   },
   {
     alert: "KapiTagsClosed",
@@ -44,7 +44,7 @@ export const MONEY: readonly AlertCase[] = [
     series: { [kapi("organization_tags_closed")]: level(0, 3) },
     labels: {},
     severity: "critical",
-    summary: "Organizations are refused because their wallets are not set up in Redis",
+    summary: "Billed requests of some organizations fail because their wallet shards are not synced",
   },
   {
     alert: "KapiUsageLate",
@@ -52,7 +52,7 @@ export const MONEY: readonly AlertCase[] = [
     series: { [kapi("organization_usage_age")]: level(1, 120) },
     labels: {},
     severity: "warning",
-    summary: "Usage waits in Redis for longer than a minute",
+    summary: "Usage entries wait in Redis for longer than a minute",
   },
   {
     alert: "KapiUsageStreamFills",
@@ -60,7 +60,7 @@ export const MONEY: readonly AlertCase[] = [
     series: { [kapi("organization_usage_fullest_backlog")]: level(100, 400_000) },
     labels: {},
     severity: "critical",
-    summary: "A usage stream in Redis is half full; full, its organizations are refused",
+    summary: "A usage stream in Redis is half full; when it is full, requests of its organizations fail",
   },
   {
     alert: "KapiAuditLate",

@@ -9,7 +9,7 @@ export const PROCESSES: readonly AlertCase[] = [
     series: { [kapi("up", FIRST)]: missing(1) },
     labels: { application: "kapi" },
     severity: "critical",
-    summary: "Prometheus sees no process of kapi at all",
+    summary: "Prometheus has no process of kapi as a target",
   },
   {
     alert: "KapiServiceDown",
@@ -41,7 +41,7 @@ export const PROCESSES: readonly AlertCase[] = [
     series: { [kapi("process_uptime", FIRST)]: restarting() },
     labels: { application: "kapi", ...FIRST },
     severity: "warning",
-    summary: "A process of finance starts again and again at 10.0.0.1:9464",
+    summary: "A process of finance restarts repeatedly at 10.0.0.1:9464",
   },
   {
     alert: "KapiEventLoopBusy",
@@ -49,7 +49,7 @@ export const PROCESSES: readonly AlertCase[] = [
     series: { [kapi("nodejs_eventloop_utilization", FIRST)]: level(0.4, 0.99) },
     labels: { application: "kapi", ...FIRST },
     severity: "warning",
-    summary: "A process of finance has no time left at 10.0.0.1:9464",
+    summary: "The event loop of finance is busy at 10.0.0.1:9464",
   },
   {
     alert: "KapiDatabasePoolExhausted",
@@ -57,6 +57,6 @@ export const PROCESSES: readonly AlertCase[] = [
     series: { [kapi("postgres_pool_waiting", { ...FIRST, pool: "finance" })]: level(0, 3) },
     labels: { application: "kapi", ...FIRST, pool: "finance" },
     severity: "warning",
-    summary: "Work of finance waits for a database connection at 10.0.0.1:9464",
+    summary: "finance waits for database connections at 10.0.0.1:9464",
   },
 ];

@@ -9,7 +9,7 @@ export const WEBHOOKS: readonly AlertCase[] = [
     series: { [kapi("webhooks_deliveries_overdue")]: level(0, 90) },
     labels: {},
     severity: "warning",
-    summary: "Webhooks are due for more than a minute and are not sent",
+    summary: "Webhooks are sent more than a minute late",
   },
   {
     alert: "KapiWebhookBacklog",
@@ -17,7 +17,7 @@ export const WEBHOOKS: readonly AlertCase[] = [
     series: { [kapi("webhooks_deliveries_open")]: level(40_000, 60_000) },
     labels: {},
     severity: "warning",
-    summary: "More than 50,000 webhooks are not delivered",
+    summary: "More than 50,000 webhooks wait for delivery",
   },
   {
     alert: "KapiWebhooksFail",

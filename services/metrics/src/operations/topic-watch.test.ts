@@ -33,7 +33,7 @@ it("ends the process once, and not before all topics exist again", async () => {
   const checks = await Promise.allSettled([watch.check(), watch.check()]);
   expect(checks.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   expect(changes.map(({ message }) => message)).toEqual([
-    expect.stringContaining("metrics.latest was deleted and made"),
+    expect.stringContaining("metrics.latest was deleted and recreated"),
   ]);
 });
 
