@@ -69,7 +69,7 @@ async function askDashboards(prometheus: Prometheus): Promise<void> {
 }
 
 async function watch(stack: TestStack, prometheus: Prometheus): Promise<void> {
-  const client = new OutsideClient(await stack.makeDemo({ autoTraders: 2 }));
+  const client = new OutsideClient(await stack.createDemo({ autoTraders: 2 }));
   const accountNumber = await client.openAccount(1_000);
   await eventually(async () => (await prometheus.query('up{application="kapi"} == 1')) === stack.processes.size, {
     timeoutMs: UP_TIMEOUT_MS,

@@ -1,10 +1,10 @@
 import { TOPICS, type TopicContract } from "@kapi/contracts";
 import {
   type Consumer,
-  createConsumer,
+  startConsumer,
   createKafka,
-  createLogReader,
-  createProducer,
+  startLogReader,
+  startProducer,
   createTopics,
   type KafkaConnection,
   type LogReader,
@@ -55,7 +55,7 @@ beforeAll(async () => {
   await createTopics(kafka, { partitions: PARTITIONS, replicationFactor: 3, minInsyncReplicas: 2 });
   for (let index = 0; index < MEMBERS; index += 1) {
     members.push(
-      await createConsumer(connection(`member-${index}`), {
+      await startConsumer(connection(`member-${index}`), {
         topics: [TOPIC, UNREPLICATED],
         groupId: GROUP,
         logger,
@@ -67,7 +67,7 @@ beforeAll(async () => {
       }),
     );
   }
-  reader = await createLogReader(connection("reader"), {
+  reader = await startLogReader(connection("reader"), {
     topic: TOPIC,
     from: "beginning",
     logger,
@@ -76,7 +76,7 @@ beforeAll(async () => {
       for (const { value } of messages) read.add(value.toString());
     },
   });
-  unreplicatedReader = await createLogReader(connection("unreplicated-reader"), {
+  unreplicatedReader = await startLogReader(connection("unreplicated-reader"), {
     topic: UNREPLICATED,
     from: "beginning",
     logger,
@@ -85,7 +85,7 @@ beforeAll(async () => {
       for (const { value } of messages) read.add(value.toString());
     },
   });
-  producer = await createProducer(connection("producer"), { produceTimeoutMs: PRODUCE_TIMEOUT_MS });
+  producer = await startProducer(connection("producer"), { produceTimeoutMs: PRODUCE_TIMEOUT_MS });
 }, 180_000);
 
 afterEach(() => expect(fatal).toEqual([]));
@@ -142,7 +142,7 @@ async function expectAllHandled(acknowledged: readonly string[]): Promise<void> 
 /** A group that has no offsets yet joins and reads at this moment. */
 async function expectAllHandledByNewcomer(acknowledged: readonly string[]): Promise<void> {
   const seen = new Set<string>();
-  const newcomer = await createConsumer(kafka, {
+  const newcomer = await startConsumer(kafka, {
     topics: [TOPIC, UNREPLICATED],
     groupId: "newcomer",
     logger,

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 
 import { TOPICS } from "@kapi/contracts";
-import { createKafka, createProducer, type Producer } from "@kapi/kafka";
+import { createKafka, startProducer, type Producer } from "@kapi/kafka";
 import { createOrganization } from "@kapi/local";
 import { createLogger } from "@kapi/runtime";
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";
@@ -203,7 +203,7 @@ async function directoryOf(stack: TestStack): Promise<{ value: Producer; stop():
     topicPrefix: stack.environment.topicPrefix,
     logger: createLogger({ service: "contract-tests", level: "error" }),
   });
-  return createProducer(kafka);
+  return startProducer(kafka);
 }
 
 async function publish(directory: Producer, key: string, entry: object): Promise<void> {

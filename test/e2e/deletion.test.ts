@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 
 import { TOPICS } from "@kapi/contracts";
-import { createKafka, createProducer, partitionOfKey } from "@kapi/kafka";
+import { createKafka, startProducer, partitionOfKey } from "@kapi/kafka";
 import { toIso } from "@kapi/kernel";
 import { createLogger } from "@kapi/runtime";
 import { eventually, valuation } from "@kapi/testkit";
@@ -56,7 +56,7 @@ async function publish(messages: readonly { topic: keyof typeof TOPICS; key: str
   const { kafkaBrokers, topicPrefix } = system.stack.environment;
   const logger = createLogger({ service: "test", level: "error" });
   const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
-  const producer = await createProducer(kafka);
+  const producer = await startProducer(kafka);
   for (const { topic, key, value } of messages) await producer.value.send(TOPICS[topic], { key, value });
   await producer.stop();
 }

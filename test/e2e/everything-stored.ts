@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 
 import { TOPICS } from "@kapi/contracts";
-import { createKafka, createLogReader, type Message } from "@kapi/kafka";
+import { createKafka, startLogReader, type Message } from "@kapi/kafka";
 import { createLogger } from "@kapi/runtime";
 import type { TestStack } from "@kapi/local/test-stack";
 import { Redis } from "ioredis";
@@ -56,7 +56,7 @@ export async function readTopic(stack: TestStack, topic: (typeof TOPICS)[keyof t
   const logger = createLogger({ service: "everything-stored", level: "error" });
   const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "everything-stored", topicPrefix, logger });
   const records: Message[] = [];
-  const reader = await createLogReader(kafka, {
+  const reader = await startLogReader(kafka, {
     topic,
     from: "beginning",
     onBatch: (_partition, messages) => {

@@ -8,10 +8,10 @@ import { readdirSync } from "node:fs";
 import path from "node:path";
 
 import { TOPICS } from "@kapi/contracts";
-import { createKafka, createProducer, createTopics, kafkaOptions } from "@kapi/kafka";
-import { makeDemo, startStack } from "@kapi/local";
-import { createPool, migrate, postgresOptions, statement } from "@kapi/postgres";
-import { createRedis, redisOptions } from "@kapi/redis";
+import { createKafka, startProducer, createTopics, kafkaOptions } from "@kapi/kafka";
+import { createDemo, startStack } from "@kapi/local";
+import { startPool, migrate, postgresOptions, statement } from "@kapi/postgres";
+import { startRedis, redisOptions } from "@kapi/redis";
 import { connectionFields, createLogger, loadConfig } from "@kapi/runtime";
 import { createDatabase } from "@kapi/servers";
 import { eventually, type SecuredServers, startSecuredServers, startTestRedisCluster } from "@kapi/testkit";
@@ -70,7 +70,7 @@ function run(program: string, args: readonly string[], changes: Changes = {}): P
 async function serviceRoles(owner: URL): Promise<Record<string, Record<string, string>>> {
   const services = readdirSync(path.join(ROOT, "services")).filter((name) => name !== "gateway");
   await createDatabase(servers.plainPostgresUrl, owner.pathname.slice(1));
-  const { value: database, stop } = await createPool({
+  const { value: database, stop } = await startPool({
     ...postgresOptions(config()),
     schema: "public",
     applicationName: "test",
@@ -99,7 +99,7 @@ describe("Kafka", () => {
   /** Creates the topics, which exist after the first time, and publishes a message. */
   async function publish(changes: Changes = {}): Promise<bigint> {
     const kafka = createKafka({ ...kafkaOptions(config(changes)), clientId: "test", logger });
-    const { value: producer, stop } = await createProducer(kafka);
+    const { value: producer, stop } = await startProducer(kafka);
     try {
       return (await producer.send(TOPICS.deadLetter, { key: "a", value: "b" })).offset;
     } finally {
@@ -162,7 +162,7 @@ describe("PostgreSQL", () => {
 
   async function connect(changes: Changes = {}): Promise<boolean | undefined> {
     const pool = { ...postgresOptions(config(changes)), schema: "outside", applicationName: "test", max: 1, logger };
-    const { value: database, stop } = await createPool(pool);
+    const { value: database, stop } = await startPool(pool);
     const [row] = await database.query(isEncrypted, []);
     await stop();
     return row?.ssl;
@@ -196,7 +196,7 @@ describe("PostgreSQL", () => {
 
 describe("Redis", () => {
   async function connect(changes: Changes = {}): Promise<string | null> {
-    const { value: redis, stop } = await createRedis({
+    const { value: redis, stop } = await startRedis({
       ...redisOptions(config(changes)),
       clientName: "test",
       functionLibraries: [],
@@ -271,7 +271,7 @@ describe("kapi on such servers", () => {
         env: { ...roles, all: env },
       });
       try {
-        const client = new OutsideClient(await makeDemo(stack, { autoTraders: 0 }));
+        const client = new OutsideClient(await createDemo(stack, { autoTraders: 0 }));
         const account = await client.openAccount(100);
         const { body } = await client.deposit(account, { amount: 12.34, requestId: "outside" });
         expect(await client.succeeded(body.command.id)).toMatchObject({ result: { balanceAfter: 112.34 } });

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 
 import { directoryKey, type KeyEntry, SCOPES, type Scope, TOPICS } from "@kapi/contracts";
-import { createKafka, createProducer, type Producer } from "@kapi/kafka";
+import { createKafka, startProducer, type Producer } from "@kapi/kafka";
 import { createOrganization, type ReadyOrganization } from "@kapi/local";
 import { createLogger, type Started } from "@kapi/runtime";
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";
@@ -33,7 +33,7 @@ beforeAll(async () => {
   const logger = createLogger({ service: "test", level: "error" });
   const { topicPrefix } = stack;
   const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
-  producer = await createProducer(kafka);
+  producer = await startProducer(kafka);
   const owner = everywhere(organization.managementKey)[0];
   await eventually(async () => (await owner.call("GET", "/credits/balance")).status === 200, { timeoutMs: 20_000 });
   account = await owner.openAccount();

@@ -221,7 +221,7 @@ function forged(): string {
 describe("what lets somebody in", () => {
   it("keys, sessions, tokens and secrets of webhooks, right or wrong, are in no log", async () => {
     const { stack } = system;
-    const demo = await stack.makeDemo();
+    const demo = await stack.createDemo();
     const own = new OutsideClient(demo);
     const person = await ConsoleVisitor.signIn(demo);
     const seen = randomBytes(12).toString("hex");

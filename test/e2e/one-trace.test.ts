@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 
 import { TOPICS } from "@kapi/contracts";
-import { createKafka, createProducer } from "@kapi/kafka";
+import { createKafka, startProducer } from "@kapi/kafka";
 import { createLogger } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -251,7 +251,7 @@ async function publishUnreadableEvent(traceparent: string): Promise<void> {
   const { kafkaBrokers, topicPrefix } = system.stack.environment;
   const logger = createLogger({ service: "one-trace", level: "error" });
   const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "one-trace", topicPrefix, logger });
-  const producer = await createProducer(kafka);
+  const producer = await startProducer(kafka);
   await producer.value.send(TOPICS.financeEvents, { key: "nobody", value: "no event", headers: { traceparent } });
   await producer.stop();
 }

@@ -86,7 +86,7 @@ export async function startSystem(
     env: { all: FOR_TESTS, ...env },
   });
   try {
-    return { stack, demo: await stack.makeDemo(), stop: () => stack.stop() };
+    return { stack, demo: await stack.createDemo(), stop: () => stack.stop() };
   } catch (error) {
     await stack.stop();
     throw error;

@@ -232,7 +232,7 @@ it("the deliveries are in the console with their attempts, and another organizat
     ],
     pagination: { total: 2 },
   });
-  const other = await ConsoleVisitor.signIn(await system.stack.makeDemo({ autoTraders: 0 }));
+  const other = await ConsoleVisitor.signIn(await system.stack.createDemo({ autoTraders: 0 }));
   expect((await other.ask("GET", "/webhooks")).body).toEqual({ endpoints: [] });
   for (const [method, below] of [
     ["GET", ""],

@@ -4,8 +4,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-import { createInternalClient } from "@kapi/http";
-import { createPool, type Database, isTransient, statement } from "@kapi/postgres";
+import { startInternalClient } from "@kapi/http";
+import { startPool, type Database, isTransient, statement } from "@kapi/postgres";
 import { createLogger, Health, Scope } from "@kapi/runtime";
 import { TcpProxy } from "@kapi/servers";
 import { createTestEnvironment, eventually } from "@kapi/testkit";
@@ -60,7 +60,7 @@ describe("PostgreSQL", () => {
   async function open(): Promise<{ database: Database; proxy: TcpProxy }> {
     const { proxy, url: connectionString } = await throughProxy(postgresUrl);
     const database = await scope.start("database", () =>
-      createPool({
+      startPool({
         connectionString,
         schema: "public",
         applicationName: "half-open",
@@ -100,7 +100,7 @@ describe("PostgreSQL", () => {
       "select count(*)::integer as asked from pg_stat_activity where application_name = 'half-open' and query = 'select 1'",
     );
     const direct = await scope.start("direct", () =>
-      createPool({ connectionString: postgresUrl, schema: "public", applicationName: "direct", logger }),
+      startPool({ connectionString: postgresUrl, schema: "public", applicationName: "direct", logger }),
     );
     await eventually(async () => expect((await direct.query(asked, []))[0]?.asked).toBeGreaterThan(0));
     proxy.cut();
@@ -136,7 +136,7 @@ describe("another service", () => {
   it("is reached over new connections when some froze, and at most one call fails", async () => {
     const { proxy, url } = await throughProxy(await serve());
     const client = await scope.start("client", () =>
-      createInternalClient({ baseUrl: url, credentials: {}, timeoutMs: 2_000, connections: 4 }),
+      startInternalClient({ baseUrl: url, credentials: {}, timeoutMs: 2_000, connections: 4 }),
     );
     const call = () => client.request("GET", "/");
     await Promise.all(Array.from({ length: 4 }, call));

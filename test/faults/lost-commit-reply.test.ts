@@ -2,11 +2,11 @@
  * The reply to a commit is lost. The process then publishes the event seconds later, behind newer
  * events of the account. Webhook receivers still get the events in the order of the commits.
  */
-import { COMMANDS_MIGRATIONS, type CommandStore, createCommandStore } from "@kapi/commands";
+import { COMMANDS_MIGRATIONS, type CommandStore, startCommandStore } from "@kapi/commands";
 import { type FinanceEvent, TOPICS, WebhookEvent } from "@kapi/contracts";
-import { createKafka, createLogReader } from "@kapi/kafka";
+import { createKafka, startLogReader } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
-import { createPool, type Database, migrate, statement } from "@kapi/postgres";
+import { startPool, type Database, migrate, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { TcpProxy } from "@kapi/servers";
 import { eventually } from "@kapi/testkit";
@@ -47,15 +47,15 @@ beforeAll(async () => {
   const directories = [COMMANDS_MIGRATIONS];
   await migrate({ connectionString: environment.postgresUrl, schema: SCHEMA, directories, logger });
   const open = (connectionString: string) =>
-    scope.start("database", () => createPool({ connectionString, schema: SCHEMA, applicationName: "test", logger }));
+    scope.start("database", () => startPool({ connectionString, schema: SCHEMA, applicationName: "test", logger }));
   direct = await open(environment.postgresUrl);
   const database = await open(front.url);
   const options = { worker: "test", database, producer, clock: systemClock, logger };
-  store = await scope.start("store", () => createCommandStore(options));
+  store = await scope.start("store", () => startCommandStore(options));
   const brokers = environment.kafkaBrokers.split(",");
   const kafka = createKafka({ brokers, clientId: "test", topicPrefix: environment.topicPrefix, logger });
   await scope.start("finance events", () =>
-    createLogReader(kafka, {
+    startLogReader(kafka, {
       topic: TOPICS.financeEvents,
       from: "beginning",
       onBatch: (_partition, messages) => {

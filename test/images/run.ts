@@ -94,7 +94,7 @@ function lookAtImage(program: string): void {
 }
 
 /** Creates an organization that can be used, as docs/start.md says. */
-function makeDemo(): object {
+function createDemo(): object {
   const kapi = (...args: string[]): Record<string, string> => {
     const ran = compose(["run", "--rm", "-T", "cli", ...args, "--json"]);
     if (!ran.ok) throw new Error(`kapi ${args.join(" ")}: ${ran.output}`);
@@ -151,7 +151,7 @@ try {
   if (report(`${programs.length + JOBS.size - 1} images are built`, built)) {
     for (const image of [...programs, "topics", "cli"]) lookAtImage(image);
     if (report("the stack is up and healthy", compose(["up", "-d", "--wait"], { timeoutMs: UP_TIMEOUT_MS }))) {
-      const demo = makeDemo();
+      const demo = createDemo();
       report("the first path, as an outside client", firstPath(demo));
       stopPrograms(programs);
       report("the stack is up again", compose(["up", "-d", "--wait"], { timeoutMs: UP_TIMEOUT_MS }));

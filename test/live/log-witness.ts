@@ -1,5 +1,5 @@
 import { accountKey, TOPICS, type Valuation } from "@kapi/contracts";
-import { createLogReader, type KafkaConnection, type Message } from "@kapi/kafka";
+import { startLogReader, type KafkaConnection, type Message } from "@kapi/kafka";
 import type { Logger, Scope } from "@kapi/runtime";
 
 import type { Violations } from "./violations.ts";
@@ -74,14 +74,14 @@ export class LogWitness {
     const fatal = (error: Error): void => this.#violations.add(`the log could not be read: ${error.message}`);
     const read = { from: "beginning", logger, fatal } as const;
     await scope.start("raw valuations", () =>
-      createLogReader(kafka, {
+      startLogReader(kafka, {
         ...read,
         topic: TOPICS.tradingValuations,
         onBatch: (partition, messages) => this.#takeRaw(partition, messages),
       }),
     );
     await scope.start("samples", () =>
-      createLogReader(kafka, {
+      startLogReader(kafka, {
         ...read,
         topic: TOPICS.metricsSamples,
         onBatch: (partition, messages) => this.#takeSamples(partition, messages),

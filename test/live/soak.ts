@@ -73,7 +73,7 @@ interface Soak {
 
 /** All services except metrics, whose processes belong to the fleet. */
 async function begin(stack: TestStack, random: RandomSource): Promise<Soak> {
-  const demo = await stack.makeDemo();
+  const demo = await stack.createDemo();
   const { servers, topicPrefix, secrets } = stack;
   const logger = createLogger({ service: "live-soak", level: "error" });
   const kafka = createKafka({ brokers: servers.kafkaBrokers.split(","), clientId: "live-soak", topicPrefix, logger });

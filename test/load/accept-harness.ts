@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { type Demo, makeDemo, type Stack, startStack } from "@kapi/local";
+import { type Demo, createDemo, type Stack, startStack } from "@kapi/local";
 import { printedReport, stopRecorded } from "@kapi/servers";
 import { type Dispatcher, Pool } from "undici";
 
@@ -45,7 +45,7 @@ export async function startAcceptHarness(
   rmSync(stateDir, { recursive: true, force: true });
   const stack = await startStack({ stateDir, report: printedReport(), env: { all: environment } });
   try {
-    const demo = await makeDemo(stack, { credits: CREDITS, autoTraders: 0 });
+    const demo = await createDemo(stack, { credits: CREDITS, autoTraders: 0 });
     const api = new Pool(demo.baseUrl, { connections: CONCURRENCY });
     const accounts = await openAccounts(demo, api);
     const stop = async (): Promise<void> => {

@@ -4,7 +4,7 @@
  * address as JSON when it listens.
  */
 import { TOPICS } from "@kapi/contracts";
-import { createKafka, createProducer, createTopics } from "@kapi/kafka";
+import { createKafka, startProducer, createTopics } from "@kapi/kafka";
 import { createLogger } from "@kapi/runtime";
 import { fastify } from "fastify";
 import { Redis } from "ioredis";
@@ -34,7 +34,7 @@ const kafka = createKafka({
   logger,
 });
 await createTopics(kafka, { partitions: PARTITIONS, replicationFactor: 1, minInsyncReplicas: 1 });
-const producer = await createProducer(kafka, {});
+const producer = await startProducer(kafka, {});
 const app = fastify();
 let count = 0;
 app.post("/bare", async (request) => {

@@ -8,7 +8,7 @@
 import { randomUUID } from "node:crypto";
 import path from "node:path";
 import { type CommandEvent, isFinal, TOPICS } from "@kapi/contracts";
-import { createKafka, createLogReader } from "@kapi/kafka";
+import { createKafka, startLogReader } from "@kapi/kafka";
 import type { Stack } from "@kapi/local";
 import { createLogger } from "@kapi/runtime";
 import { Pool } from "undici";
@@ -67,7 +67,7 @@ async function readFinals(stack: Stack): Promise<{ finals: FinalCommands; stop: 
   const logger = createLogger({ service: "bench", level: "error" });
   const brokers = stack.servers.kafkaBrokers.split(",");
   const kafka = createKafka({ brokers, clientId: "bench", topicPrefix: stack.topicPrefix, logger });
-  const reader = await createLogReader(kafka, {
+  const reader = await startLogReader(kafka, {
     topic: TOPICS.commandEvents,
     from: "beginning",
     logger,

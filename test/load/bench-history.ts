@@ -5,9 +5,9 @@
  */
 import { rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { type Demo, makeDemo, type Stack, startStack } from "@kapi/local";
+import { type Demo, createDemo, type Stack, startStack } from "@kapi/local";
 import { printedReport, stopRecorded } from "@kapi/servers";
-import { createPool, type Database, statement } from "@kapi/postgres";
+import { startPool, type Database, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { Pool } from "undici";
 
@@ -157,13 +157,13 @@ await stopRecorded(STATE_DIR);
 rmSync(STATE_DIR, { recursive: true, force: true });
 const stack = await startStack({ stateDir: STATE_DIR, report: printedReport() });
 try {
-  const demo = await makeDemo(stack, { credits: 1_000_000_000, autoTraders: 0 });
+  const demo = await createDemo(stack, { credits: 1_000_000_000, autoTraders: 0 });
   const { postgresUrl } = stack.servers;
   const beganMs = performance.now();
   await fillHistory(postgresUrl, demo);
   console.log(`filled with ${DEALS} deals in ${((performance.now() - beganMs) / 1000).toFixed(0)} s`);
   const logger = createLogger({ service: "bench", level: "error" });
-  const pool = await createPool({ connectionString: postgresUrl, schema: "account", applicationName: "bench", logger });
+  const pool = await startPool({ connectionString: postgresUrl, schema: "account", applicationName: "bench", logger });
   await measurePages(stack, demo);
   await measureAccountPages(stack, demo);
   await explain(pool.value, demo.serverId);

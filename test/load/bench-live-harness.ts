@@ -11,10 +11,10 @@ import path from "node:path";
 import { setTimeout } from "node:timers/promises";
 
 import { type DirectoryEntry, directoryKey, LIVE_METRICS_PATH, TOPICS } from "@kapi/contracts";
-import { createKafka, createProducer, endOffsets, type KafkaConnection } from "@kapi/kafka";
+import { createKafka, startProducer, endOffsets, type KafkaConnection } from "@kapi/kafka";
 import { freePort } from "@kapi/servers";
 import { ADMISSION_LIBRARY, syncShard, purchase, shardOf } from "@kapi/admission/redis";
-import { createRedis } from "@kapi/redis";
+import { startRedis } from "@kapi/redis";
 import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, keyEntry, serverEntry, type TestEnvironment } from "@kapi/testkit";
 
@@ -153,7 +153,7 @@ export class LiveHarness {
   }
 
   async #fillDirectory(): Promise<void> {
-    const producer = await createProducer(this.kafka);
+    const producer = await startProducer(this.kafka);
     const { organizationId } = this.#key.entry;
     const entries: DirectoryEntry[] = [this.#key.entry, serverEntry({ serverId: this.serverId, organizationId })];
     for (const entry of entries) {
@@ -166,7 +166,7 @@ export class LiveHarness {
   async #fillWallet(): Promise<void> {
     const { organizationId } = this.#key.entry;
     const logger = createLogger({ service: "bench", level: "error" });
-    const redis = await createRedis({
+    const redis = await startRedis({
       url: this.environment.redisUrl,
       clientName: "bench",
       functionLibraries: [ADMISSION_LIBRARY],

@@ -8,9 +8,9 @@
  */
 import { fileURLToPath } from "node:url";
 
-import { createPool, migrate, statement } from "@kapi/postgres";
+import { startPool, migrate, statement } from "@kapi/postgres";
 import { ADMISSION_LIBRARY, syncShard } from "@kapi/admission/redis";
-import { createRedis, type RedisConnection } from "@kapi/redis";
+import { startRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger } from "@kapi/runtime";
 import { createTestEnvironment } from "@kapi/testkit";
 import { Redis } from "ioredis";
@@ -43,12 +43,12 @@ const environment = await createTestEnvironment({ needs: ["postgres", "redis"] }
 const logger = createLogger({ service: "bench-opening", level: "warn" });
 const options = { connectionString: environment.postgresUrl, schema: "organization", logger };
 await migrate({ ...options, directory: MIGRATIONS });
-const { value: database, stop: stopDatabase } = await createPool({
+const { value: database, stop: stopDatabase } = await startPool({
   ...options,
   applicationName: "bench-opening",
   statementTimeoutMs: STATEMENT_TIMEOUT_MS,
 });
-const { value: redis, stop: stopRedis } = await createRedis({
+const { value: redis, stop: stopRedis } = await startRedis({
   url: environment.redisUrl,
   clientName: "bench-opening",
   functionLibraries: [ADMISSION_LIBRARY],

@@ -10,11 +10,11 @@ import { rmSync } from "node:fs";
 import path from "node:path";
 
 import { type AccountEvent, type FinanceEvent, TOPICS } from "@kapi/contracts";
-import { createKafka, createProducer, type Producer } from "@kapi/kafka";
+import { createKafka, startProducer, type Producer } from "@kapi/kafka";
 import { delay, randomBase32 } from "@kapi/kernel";
 import { type Stack, startStack } from "@kapi/local";
 import { deleteTopics, dropDatabase, printedReport, stopRecorded } from "@kapi/servers";
-import { createPool, type Database, statement } from "@kapi/postgres";
+import { startPool, type Database, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 
 import { type Figures, figuresOf, line } from "./measure.ts";
@@ -325,8 +325,8 @@ try {
   const logger = createLogger({ service: "bench", level: "error" });
   const brokers = stack.servers.kafkaBrokers.split(",");
   const kafka = createKafka({ brokers, clientId: "bench", topicPrefix: stack.topicPrefix, logger });
-  const producer = await createProducer(kafka);
-  const database = await createPool({
+  const producer = await startProducer(kafka);
+  const database = await startPool({
     connectionString: stack.servers.postgresUrl,
     schema: "webhooks",
     applicationName: "bench",

@@ -7,7 +7,7 @@
 import { randomUUID } from "node:crypto";
 
 import { CommandEvent, type CommandStatus, TOPICS } from "@kapi/contracts";
-import { createKafka, createLogReader, endOffsets, type KafkaConnection, type LogReader } from "@kapi/kafka";
+import { createKafka, startLogReader, endOffsets, type KafkaConnection, type LogReader } from "@kapi/kafka";
 import { createLogger, type Started } from "@kapi/runtime";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -51,7 +51,7 @@ beforeAll(async () => {
   const { kafkaBrokers, topicPrefix } = system.stack.environment;
   const logger = createLogger({ service: "command-states", level: "error" });
   kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "command-states", topicPrefix, logger });
-  reader = await createLogReader(kafka, {
+  reader = await startLogReader(kafka, {
     topic: TOPICS.commandEvents,
     from: "beginning",
     onBatch: (_partition, messages) => {

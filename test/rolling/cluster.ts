@@ -66,7 +66,7 @@ export async function startCluster(): Promise<Cluster> {
       await stack.stop();
       balancers.stop();
     };
-    const made = await stack.makeDemo({ credits: CREDITS });
+    const made = await stack.createDemo({ credits: CREDITS });
     const demo = { ...made, baseUrl: `http://${authority("gateway")}`, wsBase: `ws://${authority("live")}` };
     await untilKnown(demo.managementKey, [portOf("gateway"), portOf("gateway" + SECOND)]);
     const second = TWICE.map((name) => name + SECOND);

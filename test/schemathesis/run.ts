@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 import { randomBase32 } from "@kapi/kernel";
-import { type Demo, makeDemo, type Stack, startStack } from "@kapi/local";
+import { type Demo, createDemo, type Stack, startStack } from "@kapi/local";
 import { deleteTopics, dropDatabase, LocalError, printedReport, stopRecorded } from "@kapi/servers";
 
 const VERSION = "4.32.5";
@@ -42,7 +42,7 @@ async function main(): Promise<number> {
     env: { all: { LOG_LEVEL: "info" } },
   });
   try {
-    const demo = await makeDemo(stack, { credits: CREDITS, autoTraders: 0 });
+    const demo = await createDemo(stack, { credits: CREDITS, autoTraders: 0 });
     return await examine(demo, await openAccount(demo), await openAccount(demo));
   } finally {
     await forget(stack);

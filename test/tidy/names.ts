@@ -5,7 +5,14 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 
-import { type FunctionDeclaration, type ModuleItem, parseSync, type TsType, type TsTypeAnnotation, type VariableDeclaration } from "@swc/core";
+import {
+  type FunctionDeclaration,
+  type ModuleItem,
+  parseSync,
+  type TsType,
+  type TsTypeAnnotation,
+  type VariableDeclaration,
+} from "@swc/core";
 
 import { filesBelow } from "./files.ts";
 

@@ -1,6 +1,6 @@
 /** For those who load this package only where it is there (the command line). */
 export { LocalError } from "@kapi/servers";
-export { type Demo, type DemoOptions, type DemoWithAccounts, makeDemo, runningDemo } from "./demo/demo.ts";
+export { type Demo, type DemoOptions, type DemoWithAccounts, createDemo, runningDemo } from "./demo/demo.ts";
 export { createOrganization, type ReadyOrganization } from "./demo/operator.ts";
 export { keptProgramEnvironment } from "./services/kept-environment.ts";
 export { type Ending, ServiceProcess } from "./services/service-process.ts";

@@ -137,7 +137,7 @@ async function assemble(options: StackOptions, record: StateRecord, stops: Stops
   const secrets = keptSecrets(stateDir);
   const given = await serversOf(options, record, stops);
   const beganMs = Date.now();
-  const [postgresUrl] = await Promise.all([ownDatabase(options, given), makeTopics(given, topicPrefix)]);
+  const [postgresUrl] = await Promise.all([ownDatabase(options, given), createTopicsOn(given, topicPrefix)]);
   report.done("database and topics", beganMs);
   const servers: ServerAddresses = { ...addressesOf(given), postgresUrl };
   const everything = allServices();
@@ -237,7 +237,7 @@ function isStartedPostgres({ name, way }: RunningServer): boolean {
   return name === "postgres" && way !== "given";
 }
 
-async function makeTopics(servers: ServerAddresses, topicPrefix: string): Promise<void> {
+async function createTopicsOn(servers: ServerAddresses, topicPrefix: string): Promise<void> {
   const logger = createLogger({ service: "local", level: "error" });
   const brokers = servers.kafkaBrokers.split(",");
   const kafka = createKafka({ brokers, clientId: "kapi-local", topicPrefix, logger });

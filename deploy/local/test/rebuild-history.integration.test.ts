@@ -32,14 +32,14 @@ describe("npm run rebuild-history", () => {
   afterAll(() => stack.stop());
 
   it("rebuilds the accounts of the kapi that runs, and needs only the id of the server", async () => {
-    const demo = await stack.makeDemo({ autoTraders: 1 });
+    const demo = await stack.createDemo({ autoTraders: 1 });
     const { code, text } = await rebuildHistory(stateDir, "--server", demo.serverId);
     expect(text).toMatch(/^1 of 1 accounts: \d+ events, 0 rows differed, 0 accounts failed$/m);
     expect(code).toBe(0);
   });
 
   it("says in one line what is wrong: an unknown server, an unknown account, nothing that runs", async () => {
-    const demo = await stack.makeDemo();
+    const demo = await stack.createDemo();
     const unknown = await rebuildHistory(stateDir, "--server", NO_SERVER);
     expect(unknown).toEqual({ code: 2, text: `there is no server ${NO_SERVER} in the directory\n` });
     expect(await rebuildHistory(stateDir, "--server", demo.serverId, "--account", "99999999")).toEqual({

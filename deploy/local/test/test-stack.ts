@@ -7,7 +7,7 @@ import { createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
 import {
   type DemoOptions,
   type DemoWithAccounts,
-  makeDemo,
+  createDemo,
   type Stack,
   type StackOptions,
   startStack,
@@ -49,7 +49,7 @@ export interface TestStack extends Stack {
    * Makes an organization with credits, a server and a key; no account trades by itself unless
    * asked for.
    */
-  makeDemo(options?: DemoOptions): Promise<DemoWithAccounts>;
+  createDemo(options?: DemoOptions): Promise<DemoWithAccounts>;
 }
 
 /** Starts services for one test file; its `stop` removes everything. */
@@ -82,7 +82,7 @@ export async function startTestStack(options: TestStackOptions = {}): Promise<Te
   return {
     ...stack,
     environment,
-    makeDemo: (demo = {}) => makeDemo(stack, { autoTraders: 0, ...demo }),
+    createDemo: (demo = {}) => createDemo(stack, { autoTraders: 0, ...demo }),
     stop: async () => {
       runningStacks.delete(stateDir);
       await stack.stop();

@@ -9,7 +9,7 @@ import { randomUUID } from "node:crypto";
 
 import { createLogger } from "@kapi/runtime";
 
-import { createRedis } from "@kapi/redis";
+import { startRedis } from "@kapi/redis";
 import {
   ADMISSION_LIBRARY,
   ALL_SHARDS,
@@ -32,7 +32,7 @@ const MESSAGE = JSON.stringify({ filling: "x".repeat(650) });
 const logger = createLogger({ service: "bench", level: "error" });
 const url = new URL(process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379");
 url.pathname = "/15";
-const { value: redis, stop } = await createRedis({
+const { value: redis, stop } = await startRedis({
   url: url.href,
   clientName: "bench",
   functionLibraries: [ADMISSION_LIBRARY],

@@ -8,13 +8,13 @@ import {
   TOPICS,
   directoryKey,
 } from "@kapi/contracts";
-import { type KafkaConnection, type LogReader, type Message, createLogReader } from "@kapi/kafka";
+import { type KafkaConnection, type LogReader, type Message, startLogReader } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";
 
 /** Maximum time to read the topic at the start. After it the start fails. */
 const CATCH_UP_DEADLINE_MS = 60_000;
 
-/** What {@link createDirectory} needs. */
+/** What {@link startDirectory} needs. */
 export interface DirectoryOptions {
   readonly kafka: KafkaConnection;
   readonly logger: Logger;
@@ -43,9 +43,9 @@ export interface Directory {
 }
 
 /** Reads the directory. Resolves after all records that the topic had at the start are applied. */
-export async function createDirectory(options: DirectoryOptions): Promise<Started<Directory>> {
+export async function startDirectory(options: DirectoryOptions): Promise<Started<Directory>> {
   const state = createDirectoryState(options.logger);
-  const reader: Started<LogReader> = await createLogReader(options.kafka, {
+  const reader: Started<LogReader> = await startLogReader(options.kafka, {
     topic: TOPICS.organizationDirectory,
     from: "beginning",
     onBatch: (_partition, messages) => messages.forEach(state.apply),

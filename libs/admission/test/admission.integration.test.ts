@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 
 import { type AnyCommandMessage, DEFAULT_PRICES, type KeyEntry, TOPICS, Wallet, directoryKey } from "@kapi/contracts";
-import { createKafka, createProducer, type Producer } from "@kapi/kafka";
+import { createKafka, startProducer, type Producer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
-import { createRedis, type RedisConnection } from "@kapi/redis";
+import { startRedis, type RedisConnection } from "@kapi/redis";
 import { ADMISSION_LIBRARY, metaKey, syncShard, purchase, revokeKey, shardOf } from "../src/redis/index.ts";
 import { createLogger, Scope } from "@kapi/runtime";
 import { commandMessage, createTestEnvironment, eventually, keyEntry, type TestEnvironment } from "@kapi/testkit";
@@ -15,7 +15,7 @@ import {
   authenticate,
   createAdmission,
   createAvailableCredits,
-  createDirectory,
+  startDirectory,
   type Directory,
   walletToWire,
 } from "../src/index.ts";
@@ -35,13 +35,13 @@ beforeAll(async () => {
   await scope.start("environment", () => ({ value: environment, stop: () => environment.stop() }));
   const { kafkaBrokers, topicPrefix } = environment;
   const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
-  producer = await scope.start("producer", () => createProducer(kafka));
+  producer = await scope.start("producer", () => startProducer(kafka));
   const fatal = (error: Error): never => {
     throw error;
   };
-  directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
+  directory = await scope.start("directory", () => startDirectory({ kafka, logger, fatal }));
   redis = await scope.start("redis", () =>
-    createRedis({ url: environment.redisUrl, clientName: "test", functionLibraries: [ADMISSION_LIBRARY], logger }),
+    startRedis({ url: environment.redisUrl, clientName: "test", functionLibraries: [ADMISSION_LIBRARY], logger }),
   );
   admission = createAdmission({ redis, directory, clock: systemClock });
 });

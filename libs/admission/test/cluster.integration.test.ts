@@ -8,7 +8,7 @@ import { createLogger } from "@kapi/runtime";
 import { eventually, moveSlot, startTestRedisCluster, type TestRedisCluster, type TestRedisNode } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { createRedis, type RedisConnection } from "@kapi/redis";
+import { startRedis, type RedisConnection } from "@kapi/redis";
 import {
   ADMISSION_LIBRARY,
   admit,
@@ -110,7 +110,7 @@ describe("a cluster", () => {
   beforeAll(async () => {
     // The tests before may have left a shard unsynced under a later epoch.
     for (const master of cluster.masters) await master.ask("FLUSHALL");
-    ({ value: redis, stop } = await createRedis({
+    ({ value: redis, stop } = await startRedis({
       url: cluster.masters.map(({ url }) => url),
       cluster: true,
       clientName: "admission-test",

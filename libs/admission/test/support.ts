@@ -4,7 +4,7 @@ import { delay, systemClock } from "@kapi/kernel";
 import { createLogger } from "@kapi/runtime";
 import { askRedis, createTestEnvironment, type TestRedisCluster } from "@kapi/testkit";
 
-import { type RedisConnection, type RedisOptions, createRedis } from "@kapi/redis";
+import { type RedisConnection, type RedisOptions, startRedis } from "@kapi/redis";
 import {
   ADMISSION_LIBRARY,
   ALL_SHARDS,
@@ -74,7 +74,7 @@ async function connectTo(options: RedisOptions, urls: readonly string[]): Promis
     await Promise.all(urls.map((url) => askRedis(url, command)));
   };
   await everywhere("FLUSHALL");
-  const { value: redis, stop } = await createRedis(options);
+  const { value: redis, stop } = await startRedis(options);
   await syncAll(redis);
   return { redis, everywhere, stop };
 }

@@ -10,7 +10,7 @@ export {
   notConfigured,
   type SubmittedChange,
 } from "./contract-operations.ts";
-export { addContractRoutes, AnswerLost } from "./http/contract-routes.ts";
+export { registerContractRoutes, AnswerLost } from "./http/contract-routes.ts";
 export { Committer, type StateText } from "./journal/committer.ts";
 export { startHousekeeping } from "./journal/housekeeping.ts";
 export type { Progress, StoredState } from "./journal/ports.ts";

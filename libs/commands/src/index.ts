@@ -5,9 +5,9 @@ import type { MigrationDirectory } from "@kapi/postgres";
 export { column } from "./columns.ts";
 export * from "./executor.ts";
 export { OPEN_BY_KEY } from "./statements.ts";
-export { type CommandStore, type CommandStoreOptions, createCommandStore } from "./store.ts";
+export { type CommandStore, type CommandStoreOptions, startCommandStore } from "./store.ts";
 export type { FinalState, OpenCommand, WorkTransaction } from "./work.ts";
-export { type CommandWorker, type CommandWorkerOptions, createCommandWorker } from "./worker.ts";
+export { type CommandWorker, type CommandWorkerOptions, startCommandWorker } from "./worker.ts";
 export { MAX_BATCH_COMMANDS } from "./limits.ts";
 
 /**

@@ -30,7 +30,7 @@ export interface AttachedWorker {
   readonly onFinal: (commandIds: readonly string[]) => void;
 }
 
-/** Made by {@link createCommandStore}. */
+/** Made by {@link startCommandStore}. */
 export interface CommandStore {
   readonly database: Database;
   /**
@@ -47,7 +47,7 @@ export interface CommandStore {
 /**
  * Starts the outbox of the service's schema. `stop` waits for messages that are being published.
  */
-export function createCommandStore(options: CommandStoreOptions): Started<CommandStore> {
+export function startCommandStore(options: CommandStoreOptions): Started<CommandStore> {
   const { database, worker, producer, clock, logger } = options;
   const outbox = startOutbox({ service: worker, database, rows: ROW_PER_TRANSACTION, producer, logger });
   const stopMeasuring = measureOutbox(worker, database);

@@ -17,7 +17,7 @@ import {
   type Batch,
   type BatchOutcome,
   type Consumer,
-  createConsumer,
+  startConsumer,
   type DeadLetter,
   type KafkaConnection,
   RetryableError,
@@ -62,7 +62,7 @@ export interface CommandWorker {
 /**
  * Starts the worker. `stop` waits for running batches, up to a deadline.
  */
-export async function createCommandWorker<Effect>(
+export async function startCommandWorker<Effect>(
   options: CommandWorkerOptions<Effect>,
 ): Promise<Started<CommandWorker>> {
   const { worker, topic, store, clock, logger, health } = options;
@@ -98,7 +98,7 @@ export async function createCommandWorker<Effect>(
   health.liveness(`${worker} commands`, () => consumer?.value.check() ?? null);
   health.readiness(`${worker} commands`, () => partitions.check());
   try {
-    consumer = await createConsumer(options.kafka, {
+    consumer = await startConsumer(options.kafka, {
       groupId: worker,
       topics: [topic],
       onBatch: (batch) => takeIn(options, partitions, insert, batch),

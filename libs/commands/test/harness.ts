@@ -1,7 +1,7 @@
 import { type CommandEvent, CommandEvent as CommandEventSchema, type AnyCommandMessage, TOPICS } from "@kapi/contracts";
-import { createKafka, createLogReader, createProducer, type Message, type Producer } from "@kapi/kafka";
+import { createKafka, startLogReader, startProducer, type Message, type Producer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
-import { createPool, type Database, migrate, statement } from "@kapi/postgres";
+import { startPool, type Database, migrate, statement } from "@kapi/postgres";
 import { createLogger, Health, type Logger, Scope, type Started } from "@kapi/runtime";
 import { createTestEnvironment, eventually } from "@kapi/testkit";
 
@@ -9,8 +9,8 @@ import {
   COMMANDS_MIGRATIONS,
   type CommandStore,
   type CommandWorker,
-  createCommandStore,
-  createCommandWorker,
+  startCommandStore,
+  startCommandWorker,
 } from "../src/index.ts";
 import { orderKeyOf } from "../src/entry.ts";
 import { FakeTradingServer } from "./fake-trading-server.ts";
@@ -68,9 +68,9 @@ export class Harness {
     const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
     await migrate({ connectionString, schema: SCHEMA, directories: [COMMANDS_MIGRATIONS], logger });
     const database = await scope.start("postgres", () =>
-      createPool({ connectionString, schema: SCHEMA, applicationName: "test", logger }),
+      startPool({ connectionString, schema: SCHEMA, applicationName: "test", logger }),
     );
-    const producer = await scope.start("producer", () => createProducer(kafka));
+    const producer = await scope.start("producer", () => startProducer(kafka));
     const harness = new Harness(scope, kafka, producer, database);
     await harness.#follow();
     return harness;
@@ -88,10 +88,10 @@ export class Harness {
     const health = new Health();
     const { logger, database } = this;
     const store = await scope.start("store", () =>
-      createCommandStore({ worker: WORKER, database, producer: this.#producer, clock: systemClock, logger }),
+      startCommandStore({ worker: WORKER, database, producer: this.#producer, clock: systemClock, logger }),
     );
     this.worker = await scope.start("worker", () =>
-      createCommandWorker({
+      startCommandWorker({
         worker: WORKER,
         topic: TOPIC,
         store,
@@ -112,7 +112,7 @@ export class Harness {
   /** Starts a store by itself, as another process of the service has one. */
   startStore(): Started<CommandStore> {
     const { database, logger } = this;
-    return createCommandStore({ worker: WORKER, database, producer: this.#producer, clock: systemClock, logger });
+    return startCommandStore({ worker: WORKER, database, producer: this.#producer, clock: systemClock, logger });
   }
 
   async stopWorker(): Promise<void> {
@@ -183,7 +183,7 @@ export class Harness {
     };
     const { logger } = this;
     await this.#scope.start("events", () =>
-      createLogReader(this.#kafka, {
+      startLogReader(this.#kafka, {
         topic: TOPICS.commandEvents,
         from: "beginning",
         onBatch: (_partition, messages) => {
@@ -196,7 +196,7 @@ export class Harness {
       }),
     );
     await this.#scope.start("dead letters", () =>
-      createLogReader(this.#kafka, {
+      startLogReader(this.#kafka, {
         topic: TOPICS.deadLetter,
         from: "beginning",
         onBatch: (_partition, messages) => {

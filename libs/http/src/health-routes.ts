@@ -7,7 +7,7 @@ const SERVICE_UNAVAILABLE = 503;
 /**
  * Serves /livez and /readyz, without a key: 200, or 503 with the reason of each failed check.
  */
-export function installHealthRoutes(app: FastifyInstance, health: Health, probes: "both" | "liveness"): void {
+export function registerHealthRoutes(app: FastifyInstance, health: Health, probes: "both" | "liveness"): void {
   app.get("/livez", (_request, reply) => answer(reply, health.live()));
   if (probes === "both") app.get("/readyz", (_request, reply) => answer(reply, health.ready()));
 }

@@ -8,8 +8,8 @@ import { z } from "zod";
 
 import { DependencyError } from "./dependency-error.ts";
 import { requireInternalToken, tokenCredentials } from "./internal-auth.ts";
-import { createInternalClient, type InternalClient, type InternalClientOptions } from "./internal-client.ts";
-import { listen } from "./listen.ts";
+import { startInternalClient, type InternalClient, type InternalClientOptions } from "./internal-client.ts";
+import { startListening } from "./listen.ts";
 import { createHttpServer } from "./server.ts";
 
 const TOKEN = "the internal token";
@@ -28,7 +28,7 @@ const stops: (() => Promise<void>)[] = [];
 let url = "";
 
 function client(options: Partial<InternalClientOptions> = {}): InternalClient {
-  const started = createInternalClient({
+  const started = startInternalClient({
     baseUrl: url,
     credentials: tokenCredentials(TOKEN),
     timeoutMs: LONG_MS,
@@ -60,7 +60,7 @@ beforeAll(async () => {
   });
   server.get("/internal/pieces", (_request, reply) => reply.send(Readable.from(["a", "b", "c"])));
   server.server.on("connection", () => (seen.connections += 1));
-  const started = await listen(server, { host: "127.0.0.1", port: 0, drainTimeoutMs: 0 });
+  const started = await startListening(server, { host: "127.0.0.1", port: 0, drainTimeoutMs: 0 });
   ({ url } = started.value);
   stops.push(() => started.stop());
 });
@@ -286,7 +286,7 @@ describe("a stream from another service", () => {
       const { body } = await upstream.stream("GET", "/internal/halves");
       return reply.header("content-type", "application/json").send(body);
     });
-    const started = await listen(gateway, { host: "127.0.0.1", port: 0 });
+    const started = await startListening(gateway, { host: "127.0.0.1", port: 0 });
     const abort = new AbortController();
     const response = await fetch(`${started.value.url}/halves`, { signal: abort.signal });
     expect(response.status).toBe(200);

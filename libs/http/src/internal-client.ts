@@ -137,7 +137,7 @@ export interface OrganizationShare {
 /**
  * Creates a client that keeps its connections open. It connects at the first call.
  */
-export function createInternalClient(options: InternalClientOptions): Started<InternalClient> {
+export function startInternalClient(options: InternalClientOptions): Started<InternalClient> {
   const { origin } = new URL(options.baseUrl);
   const connections = options.connections ?? DEFAULT_CONNECTIONS;
   const { timeoutMs, secureContext } = options;

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { createLogger, Health } from "@kapi/runtime";
 import { describe, expect, it } from "vitest";
 
-import { type Listening, listen } from "./listen.ts";
+import { type Listening, startListening } from "./listen.ts";
 import { createHttpServer } from "./server.ts";
 
 interface Running {
@@ -27,7 +27,7 @@ async function start(drainTimeoutMs?: number): Promise<Running> {
     return { done: true };
   });
   const limit = drainTimeoutMs === undefined ? {} : { drainTimeoutMs };
-  const { value, stop } = await listen(app, { host: "127.0.0.1", port: 0, ...limit });
+  const { value, stop } = await startListening(app, { host: "127.0.0.1", port: 0, ...limit });
   return { listening: value, health, begun: begun.promise, finish: finish.resolve, stop };
 }
 
@@ -94,7 +94,7 @@ describe("stopping a server", () => {
     const { listening, stop } = await start();
     const logger = createLogger({ service: "test", level: "silent" });
     const second = createHttpServer({ logger, health: new Health() });
-    await expect(listen(second, { host: "127.0.0.1", port: listening.port })).rejects.toThrow("EADDRINUSE");
+    await expect(startListening(second, { host: "127.0.0.1", port: listening.port })).rejects.toThrow("EADDRINUSE");
     await stop();
   });
 });

@@ -24,7 +24,7 @@ export interface Listening {
  * connections.
  * @throws the system's error (such as EADDRINUSE) if the address cannot be used.
  */
-export async function listen(
+export async function startListening(
   app: FastifyInstance,
   options: { host: string; port: number; drainTimeoutMs?: number },
 ): Promise<Started<Listening>> {

@@ -5,8 +5,8 @@ import { createLogger, Health, startRequestSpan, startSpan } from "@kapi/runtime
 import { type KeptSpan, recordSpans, type SpanRecorder } from "@kapi/testkit/spans";
 import { afterEach, describe, expect, it } from "vitest";
 
-import { createInternalClient, type InternalResponse } from "./internal-client.ts";
-import { listen } from "./listen.ts";
+import { startInternalClient, type InternalResponse } from "./internal-client.ts";
+import { startListening } from "./listen.ts";
 import { serviceCredentials } from "./service-callers.ts";
 import { createHttpServer } from "./server.ts";
 
@@ -36,7 +36,7 @@ async function serve(
     startSpan("work", { role: "internal" })?.end();
     return { given: request.headers["traceparent"] ?? null };
   });
-  const { value, stop } = await listen(app, { host: "127.0.0.1", port: 0 });
+  const { value, stop } = await startListening(app, { host: "127.0.0.1", port: 0 });
   stops.push(stop);
   return { url: value.url, spans: recorder.spans, arrived: once(app.server, "request") };
 }
@@ -81,7 +81,7 @@ describe("the trace of a request", () => {
 describe("a call of another service", () => {
   /** Calls within a request of this process; returns what the other side received. */
   async function call(url: string): Promise<unknown> {
-    const { value: client, stop } = createInternalClient({
+    const { value: client, stop } = startInternalClient({
       baseUrl: url,
       credentials: serviceCredentials({ SERVICE_TOKEN: "t" }),
       timeoutMs: 2_000,
@@ -112,7 +112,7 @@ describe("a call of another service", () => {
 
   it("starts no trace at the other side; a request from outside does", async () => {
     const { url, spans } = await serve();
-    const { value: client, stop } = createInternalClient({
+    const { value: client, stop } = startInternalClient({
       baseUrl: url,
       credentials: serviceCredentials({ SERVICE_TOKEN: "t" }),
       timeoutMs: 2_000,

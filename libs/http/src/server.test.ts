@@ -10,7 +10,7 @@ import { z } from "zod";
 import { ApiError } from "./api-error.ts";
 import { DependencyError } from "./dependency-error.ts";
 import { requireInternalToken } from "./internal-auth.ts";
-import { listen } from "./listen.ts";
+import { startListening } from "./listen.ts";
 import { parse } from "./parse.ts";
 import { createHttpServer } from "./server.ts";
 import { sendStream, STREAM_IDLE_TIMEOUT_MS } from "./stream-answer.ts";
@@ -47,7 +47,7 @@ beforeAll(async () => {
     throw new DependencyError("account: connection refused");
   });
   server.get("/internal/thing", () => ({ inside: true }));
-  const started = await listen(server, { host: "127.0.0.1", port: 0 });
+  const started = await startListening(server, { host: "127.0.0.1", port: 0 });
   ({ url } = started.value);
   stop = () => started.stop();
 });
@@ -70,7 +70,7 @@ describe("a request that takes too long to arrive", () => {
     const logger = createLogger({ service: "test", level: "silent" });
     const slow = createHttpServer({ logger, health: new Health(), arrivalTimeoutMs: ARRIVAL_TIMEOUT_MS });
     slow.post("/echo", () => ({}));
-    const { value, stop: stopSlow } = await listen(slow, { host: "127.0.0.1", port: 0 });
+    const { value, stop: stopSlow } = await startListening(slow, { host: "127.0.0.1", port: 0 });
     const startedMs = performance.now();
     const socket = connect(value.port, "127.0.0.1");
     let answer = "";
@@ -227,7 +227,7 @@ describe("a server with bodyErrors: when-parsed", () => {
       if (request.headers.authorization === undefined) throw new ApiError("AUTHENTICATION_REQUIRED");
       return parse(z.object({}), request.body);
     });
-    const started = await listen(app, { host: "127.0.0.1", port: 0 });
+    const started = await startListening(app, { host: "127.0.0.1", port: 0 });
     const send = async (headers: Record<string, string>): Promise<string | null> => {
       const response = await fetch(`${started.value.url}/guarded`, { method: "POST", body: "{", headers });
       return response.headers.get("x-error-code");

@@ -6,7 +6,7 @@ import { fastify, type FastifyInstance } from "fastify";
 import { ApiError } from "./api-error.ts";
 import { type BodyErrors, installBodyParser, normalizeContentType } from "./body.ts";
 import { answerBrokenHttp, sendError, toApiError } from "./error-answers.ts";
-import { installHealthRoutes } from "./health-routes.ts";
+import { registerHealthRoutes } from "./health-routes.ts";
 import { installMetricsRoute } from "./metrics-route.ts";
 import { createRequestIds } from "./request-id.ts";
 import { type Callers, installRequestTelemetry } from "./request-telemetry.ts";
@@ -107,7 +107,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     done();
   });
   if (logger.isLevelEnabled("debug")) installAnswerLog(app, logger);
-  installHealthRoutes(app, health, options.probes ?? "both");
+  registerHealthRoutes(app, health, options.probes ?? "both");
   return app;
 }
 

@@ -58,7 +58,7 @@ const { PartitionAssigners } = kafkajs;
  * Joins the group and reads its topics from their beginning, or from the committed offsets. Resolves
  * after the first join. `stop` waits for running batches, within a deadline, and leaves the group.
  */
-export async function createConsumer(kafka: KafkaConnection, options: ConsumerOptions): Promise<Started<Consumer>> {
+export async function startConsumer(kafka: KafkaConnection, options: ConsumerOptions): Promise<Started<Consumer>> {
   let consumer: GroupConsumer | null = null;
   const config: ConsumerConfig = {
     retry: { retries: RETRIES },

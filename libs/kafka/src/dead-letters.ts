@@ -4,7 +4,7 @@ import { counter, type Started } from "@kapi/runtime";
 import type { Batch, BatchOutcome, DeadLetter } from "./batch.ts";
 import type { KafkaConnection } from "./connection.ts";
 import { type FetchedRecord, fromWire, isReadable } from "./message.ts";
-import { createProducer, type OutgoingMessage, type Producer } from "./producer.ts";
+import { startProducer, type OutgoingMessage, type Producer } from "./producer.ts";
 
 const MAX_REASON_LENGTH = 1_000;
 
@@ -80,7 +80,7 @@ export class LazyProducer {
   }
 
   async get(): Promise<Producer> {
-    this.#started ??= createProducer(this.#kafka);
+    this.#started ??= startProducer(this.#kafka);
     try {
       return (await this.#started).value;
     } catch (error) {

@@ -69,7 +69,7 @@ export interface LogReader {
  * Starts a reader of a whole topic. It has no consumer group and commits nothing. So it starts without
  * a join, is never rebalanced, and sees the end of the log.
  */
-export async function createLogReader(kafka: KafkaConnection, options: LogReaderOptions): Promise<Started<LogReader>> {
+export async function startLogReader(kafka: KafkaConnection, options: LogReaderOptions): Promise<Started<LogReader>> {
   let reader: FetchingReader | null = null;
   const { client, cluster } = clusterClient(kafka, {
     onProblem: (isAnswer) => (isAnswer ? undefined : reader?.sign()),

@@ -102,10 +102,7 @@ export interface Producer {
  * loses acknowledged messages); a broker that hangs holds up only the partitions it leads. `stop`
  * sends what waits, within a deadline.
  */
-export async function createProducer(
-  kafka: KafkaConnection,
-  options: ProducerOptions = {},
-): Promise<Started<Producer>> {
+export async function startProducer(kafka: KafkaConnection, options: ProducerOptions = {}): Promise<Started<Producer>> {
   const produceTimeoutMs = options.produceTimeoutMs ?? PRODUCE_TIMEOUT_MS;
   const requestTimeoutMs = Math.min(REQUEST_TIMEOUT_MS, Math.max(MIN_REQUEST_TIMEOUT_MS, produceTimeoutMs / 2));
   const { client, cluster } = clusterClient(kafka, { requestTimeoutMs });

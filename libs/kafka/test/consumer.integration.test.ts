@@ -7,9 +7,9 @@ import {
   type Batch,
   type Consumer,
   type ConsumerOptions,
-  createConsumer,
-  createLogReader,
-  createProducer,
+  startConsumer,
+  startLogReader,
+  startProducer,
   createTopics,
   type KafkaConnection,
   type Message,
@@ -29,7 +29,7 @@ let producer: Started<Producer>;
 
 beforeAll(async () => {
   ({ kafka, drop } = await ownTopics());
-  producer = await createProducer(kafka);
+  producer = await startProducer(kafka);
 });
 afterAll(async () => {
   await producer.stop();
@@ -40,7 +40,7 @@ function consumer(
   topic: TopicContract,
   options: Partial<ConsumerOptions> & Pick<ConsumerOptions, "groupId" | "onBatch">,
 ): Promise<Started<Consumer>> {
-  return createConsumer(kafka, { topics: [topic], logger, fatal: unexpected, heartbeatIntervalMs: 200, ...options });
+  return startConsumer(kafka, { topics: [topic], logger, fatal: unexpected, heartbeatIntervalMs: 200, ...options });
 }
 
 async function publish(topic: TopicContract, count: number, partition?: number): Promise<string[]> {
@@ -182,7 +182,7 @@ test("a dead letter names its origin and reason, and carries the value only wher
     },
   });
   const letters: Message[] = [];
-  const reader = await createLogReader(kafka, {
+  const reader = await startLogReader(kafka, {
     topic: TOPICS.deadLetter,
     from: "beginning",
     logger,
@@ -265,7 +265,7 @@ test("a batch that takes longer than the session keeps its place in the group", 
   const finish = deferred<void>();
   const assignments: number[] = [];
   let handled = 0;
-  const started = await createConsumer(
+  const started = await startConsumer(
     { ...kafka, sessionTimeoutMs: SESSION_TIMEOUT_MS },
     {
       topics: [topic],
@@ -300,11 +300,11 @@ test("a batch that takes longer than the session keeps its place in the group", 
 test("a topic that is deleted and made again is refused, and not read from its beginning without a word", async () => {
   const own = await ownTopics();
   const topic = TOPICS.metricsLatest;
-  const sender = await createProducer(own.kafka);
+  const sender = await startProducer(own.kafka);
   for (let index = 0; index < 3; index += 1) await sender.value.send(topic, { key: "k", value: "x", partition: 0 });
   const errors: Error[] = [];
   const seen: string[] = [];
-  const started = await createConsumer(own.kafka, {
+  const started = await startConsumer(own.kafka, {
     topics: [topic],
     groupId: "again",
     logger,
@@ -344,7 +344,7 @@ test("an offset of a deleted topic is refused, also where the topic of now holds
   const errors: Error[] = [];
   const seen: string[] = [];
   const join = (fatal: (error: Error) => void): Promise<Started<Consumer>> =>
-    createConsumer(kafka, {
+    startConsumer(kafka, {
       topics: [topic],
       groupId: "former",
       logger,

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import {
   beginOffsets,
-  createLogReader,
-  createProducer,
+  startLogReader,
+  startProducer,
   endOffsets,
   type KafkaConnection,
   type LogReader,
@@ -28,7 +28,7 @@ let producer: Started<Producer>;
 
 beforeAll(async () => {
   ({ kafka, drop } = await ownTopics());
-  producer = await createProducer(kafka);
+  producer = await startProducer(kafka);
 });
 afterAll(async () => {
   await producer.stop();
@@ -39,7 +39,7 @@ async function reader(
   options: Partial<LogReaderOptions> & Pick<LogReaderOptions, "topic">,
 ): Promise<{ started: Started<LogReader>; values: string[] }> {
   const values: string[] = [];
-  const started = await createLogReader(kafka, {
+  const started = await startLogReader(kafka, {
     from: "beginning",
     logger,
     fatal: unexpected,
@@ -179,7 +179,7 @@ test("where one broker's fetch fails while a handler runs, no partition is hande
       },
     }),
   );
-  const started = await createLogReader(split, {
+  const started = await startLogReader(split, {
     topic,
     from: "beginning",
     logger,
@@ -222,7 +222,7 @@ test.each([
   });
   const clock = { nowMs: () => Math.round(performance.now() * SPEED) };
   const values: string[] = [];
-  const started = await createLogReader(cut, {
+  const started = await startLogReader(cut, {
     topic,
     from: new Map(await endOffsets(kafka, topic)),
     logger,

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   type Consumer,
   type ConsumerOptions,
-  createConsumer,
-  createProducer,
+  startConsumer,
+  startProducer,
   type KafkaConnection,
 } from "../src/index.ts";
 import { changeRequests, logger, ownTopics, unexpected, until } from "./support.ts";
@@ -27,7 +27,7 @@ let drop: () => Promise<void>;
 
 beforeAll(async () => {
   ({ kafka, drop } = await ownTopics());
-  const producer = await createProducer(kafka);
+  const producer = await startProducer(kafka);
   await producer.value.send(TOPICS.commandsAccount, { key: "k", value: "x" });
   await producer.stop();
 });
@@ -37,7 +37,7 @@ function consumer(
   by: KafkaConnection,
   options: Pick<ConsumerOptions, "groupId" | "fatal">,
 ): Promise<Started<Consumer>> {
-  return createConsumer(by, {
+  return startConsumer(by, {
     topics: [TOPICS.commandsAccount],
     logger,
     heartbeatIntervalMs: 100,
@@ -120,7 +120,7 @@ test("a consumer that joins while metadata list no broker continues once they li
     return send({ ...sent, response: { ...sent.response, decode } });
   });
   let handled = 0;
-  const started = await createConsumer(fenced, {
+  const started = await startConsumer(fenced, {
     groupId: "fenced",
     topics: [TOPICS.commandsAccount],
     restartBeyondEnd: true,

@@ -4,8 +4,8 @@ import type { Started } from "@kapi/runtime";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import {
-  createLogReader,
-  createProducer,
+  startLogReader,
+  startProducer,
   endOffsets,
   type KafkaConnection,
   type Message,
@@ -21,7 +21,7 @@ let producer: Started<Producer>;
 
 beforeAll(async () => {
   ({ kafka, drop } = await ownTopics());
-  producer = await createProducer(kafka);
+  producer = await startProducer(kafka);
 });
 afterAll(async () => {
   await producer.stop();
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 async function read(topic: (typeof TOPICS)[keyof typeof TOPICS]): Promise<Map<string, Message>> {
   const found = new Map<string, Message>();
-  const reader = await createLogReader(kafka, {
+  const reader = await startLogReader(kafka, {
     topic,
     from: "beginning",
     logger,
@@ -67,7 +67,7 @@ test("every message is found at the place its acknowledgement names, with its ke
 });
 
 test("messages of one key keep the order of the calls, also across requests", async () => {
-  const small = await createProducer(kafka, { maxBatchMessages: 7 });
+  const small = await startProducer(kafka, { maxBatchMessages: 7 });
   const places = await Promise.all(
     Array.from({ length: 100 }, (_, index) =>
       small.value.send(TOPICS.commandEvents, { key: "one", value: String(index) }),
@@ -92,7 +92,7 @@ test("what one turn asks for shares one request, and there is never a second one
       underWay -= 1;
     });
   });
-  const own = await createProducer(watched);
+  const own = await startProducer(watched);
   const turn = (count: number): Promise<unknown>[] =>
     Array.from({ length: count }, (_, index) => own.value.send(TOPICS.commandsExport, { key: `${index}`, value: "x" }));
   const first = turn(40);
@@ -119,7 +119,7 @@ test("partitions that one broker refuses are sent again, those that it stored ar
       ...answer,
     });
   });
-  const own = await createProducer(watched);
+  const own = await startProducer(watched);
   const before = await endOffsets(kafka, TOPICS.commandsAccount);
   await Promise.all(
     [0, 1].map((partition) => own.value.send(TOPICS.commandsAccount, { key: "k", value: "x", partition })),
@@ -141,7 +141,7 @@ test("a leader that is deposed after it stored a message leaves open whether it 
         topics: [{ topicName: kafka.topicName(TOPICS.commandsAccount), partitions }],
       });
     });
-    const own = await createProducer(watched, { produceTimeoutMs: 500 });
+    const own = await startProducer(watched, { produceTimeoutMs: 500 });
     const sent = own.value.send(TOPICS.commandsAccount, { key: "k", value: "x", partition: 0 });
     const [outcome] = await Promise.allSettled([sent]);
     await own.stop();
@@ -160,7 +160,7 @@ test("a message can be put on a partition by its number", async () => {
 });
 
 test("a message beyond the queue's limit is refused at once and never published", async () => {
-  const narrow = await createProducer(kafka, { maxQueuedMessages: 2 });
+  const narrow = await startProducer(kafka, { maxQueuedMessages: 2 });
   const sends = ["a", "b", "c"].map((value) => narrow.value.send(TOPICS.financeEvents, { key: "k", value }));
   const settled = await Promise.allSettled(sends);
   expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
@@ -177,7 +177,7 @@ test("a message larger than a request is refused, the others of its turn are pub
 });
 
 test("stopping publishes what was asked for before", async () => {
-  const short = await createProducer(kafka);
+  const short = await startProducer(kafka);
   const sends = Array.from({ length: 2_500 }, (_, index) =>
     short.value.send(TOPICS.accountEvents, { key: String(index), value: "x" }),
   );
@@ -191,7 +191,7 @@ test("stopping publishes what was asked for before", async () => {
 test("what still waits for a request at its deadline is rejected, and certainly not in the log", async () => {
   let nowMs = 0;
   const limits = { maxBatchMessages: 1, produceTimeoutMs: 5_000, clock: { nowMs: () => nowMs } };
-  const late = await createProducer(kafka, limits);
+  const late = await startProducer(kafka, limits);
   const sends = Array.from({ length: 5_000 }, () => late.value.send(TOPICS.deadLetter, { key: "k", value: "x" }));
   nowMs = 60_000;
   const settled = await Promise.allSettled(sends);
@@ -207,7 +207,7 @@ test("what still waits for a request at its deadline is rejected, and certainly 
 
 test("what is under way is not late because the machine's clock is set forward", async () => {
   const answer = deferred<void>();
-  const slow = await createProducer(watchProduce(kafka, (_records, produce) => answer.promise.then(produce)));
+  const slow = await startProducer(watchProduce(kafka, (_records, produce) => answer.promise.then(produce)));
   const sent = slow.value.send(TOPICS.creditsEvents, { key: "k", value: "x" });
   const outcome = sent.then(() => "stored").catch(({ message }: Error) => message);
   const setForward = Date.now() + 10 * 60_000;
@@ -245,7 +245,7 @@ test("a message whose partition has no leader holds up no other of its request, 
           ),
     }),
   );
-  const own = await createProducer(connection);
+  const own = await startProducer(connection);
   const order: string[] = [];
   const send = async (partition: number, value: string): Promise<void> => {
     await own.value.send(topic, { key: "k", value, partition });

@@ -2,9 +2,9 @@ import { TOPICS } from "@kapi/contracts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import {
-  createConsumer,
-  createLogReader,
-  createProducer,
+  startConsumer,
+  startLogReader,
+  startProducer,
   type KafkaConnection,
   type Message,
   type OutgoingMessage,
@@ -48,7 +48,7 @@ function byKey(messages: readonly Message[]): object[] {
 
 test("records of all lengths, with any headers, are read as they were written, by a reader and by a group", async () => {
   const beganMs = Date.now();
-  const producer = await createProducer(kafka);
+  const producer = await startProducer(kafka);
   const places = await Promise.all(outgoing.map((message) => producer.value.send(TOPICS.metricsSamples, message)));
   await producer.stop();
   const expected = outgoing.map((message) => shown({ headers: {}, ...message }));
@@ -56,7 +56,7 @@ test("records of all lengths, with any headers, are read as they were written, b
   const read: Message[] = [];
   const onBatch = (_partition: number, messages: readonly Message[]): void => void read.push(...messages);
   const topic = TOPICS.metricsSamples;
-  const reader = await createLogReader(kafka, { topic, from: "beginning", logger, fatal: unexpected, onBatch });
+  const reader = await startLogReader(kafka, { topic, from: "beginning", logger, fatal: unexpected, onBatch });
   await reader.value.caughtUp;
   await reader.stop();
   expect(byKey(read)).toEqual(expected);
@@ -68,7 +68,7 @@ test("records of all lengths, with any headers, are read as they were written, b
   }
 
   const consumed: Message[] = [];
-  const consumer = await createConsumer(kafka, {
+  const consumer = await startConsumer(kafka, {
     groupId: "records",
     topics: [topic],
     logger,

@@ -2,7 +2,7 @@ import { DEAD_LETTER_HEADERS, TOPICS, type TopicContract } from "@kapi/contracts
 import kafkajs, { type ProducerRecord } from "kafkajs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { createConsumer, createLogReader, type KafkaConnection, type Message } from "../src/index.ts";
+import { startConsumer, startLogReader, type KafkaConnection, type Message } from "../src/index.ts";
 import { changeFetched, ownTopics, unexpected, until, logger } from "./support.ts";
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
@@ -66,7 +66,7 @@ async function publish(topic: TopicContract, compression: CompressionType): Prom
 async function readAll(topic: TopicContract, by = kafka): Promise<Message[]> {
   const found: Message[] = [];
   const onBatch = (_partition: number, messages: readonly Message[]): void => void found.push(...messages);
-  const reader = await createLogReader(by, { topic, from: "beginning", logger, fatal: unexpected, onBatch });
+  const reader = await startLogReader(by, { topic, from: "beginning", logger, fatal: unexpected, onBatch });
   await reader.value.caughtUp;
   await reader.stop();
   return found;
@@ -74,7 +74,7 @@ async function readAll(topic: TopicContract, by = kafka): Promise<Message[]> {
 
 async function readByGroup(topic: TopicContract, groupId: string, by = kafka): Promise<string[]> {
   const found: string[] = [];
-  const consumer = await createConsumer(by, {
+  const consumer = await startConsumer(by, {
     topics: [topic],
     groupId,
     logger,
@@ -196,7 +196,7 @@ test("a damaged batch with nothing behind it is passed over up to the end of the
   await publish(topic, CompressionTypes.None);
   const { damage } = damageBatchAt(4n, Infinity);
   const found: string[] = [];
-  const reader = await createLogReader(changeFetched(kafka, damage), {
+  const reader = await startLogReader(changeFetched(kafka, damage), {
     topic,
     from: "beginning",
     logger,

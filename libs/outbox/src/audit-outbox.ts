@@ -32,7 +32,7 @@ export function recordForAudit(tx: Pick<Transaction, "execute">, entry: { readon
 }
 
 /** Adds the routes that the console service fetches and deletes entries by. */
-export function installAuditOutbox(app: FastifyInstance, database: Database): void {
+export function registerAuditOutboxRoutes(app: FastifyInstance, database: Database): void {
   const { readAuditOutbox, deleteRecordedEvents } = AUDIT_OUTBOX_ROUTES;
   serve(app, readAuditOutbox, async () => ({ events: await readAuditEntries(database, MAX_AUDIT_EVENTS) }));
   serve(app, deleteRecordedEvents, async ({ body: { eventIds } }) => {

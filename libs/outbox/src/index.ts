@@ -1,5 +1,5 @@
 export { outboxAge } from "./age.ts";
-export { installAuditOutbox, recordForAudit } from "./audit-outbox.ts";
+export { registerAuditOutboxRoutes, recordForAudit } from "./audit-outbox.ts";
 export { toLines } from "./lines.ts";
 export type { OutboxMessage, OutboxTransaction } from "./message.ts";
 export { type Outbox, type OutboxOptions, startOutbox } from "./outbox.ts";

@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 
 import { DEAD_LETTER_HEADERS, TOPICS } from "@kapi/contracts";
-import { createKafka, createLogReader, createProducer, type Message, type Producer } from "@kapi/kafka";
-import { createPool, type Database, migrate, statement } from "@kapi/postgres";
+import { createKafka, startLogReader, startProducer, type Message, type Producer } from "@kapi/kafka";
+import { startPool, type Database, migrate, statement } from "@kapi/postgres";
 import { createLogger, Scope, type Started } from "@kapi/runtime";
 import { createTestEnvironment, eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -38,16 +38,16 @@ beforeAll(async () => {
   const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
   await migrate({ connectionString, schema: SCHEMA, directories: [{ name: "commands", path: MIGRATIONS }], logger });
   database = await scope.start("postgres", () =>
-    createPool({ connectionString, schema: SCHEMA, applicationName: "test", logger }),
+    startPool({ connectionString, schema: SCHEMA, applicationName: "test", logger }),
   );
-  producer = await scope.start("producer", () => createProducer(kafka));
+  producer = await scope.start("producer", () => startProducer(kafka));
   const readers = [
     { topic: TOPICS.financeEvents, seen: published },
     { topic: TOPICS.deadLetter, seen: deadLetters },
   ];
   for (const { topic, seen } of readers) {
     await scope.start(topic.name, () =>
-      createLogReader(kafka, {
+      startLogReader(kafka, {
         topic,
         from: "beginning",
         onBatch: (_partition, messages) => {

@@ -95,7 +95,7 @@ export interface Database extends Queryable {
 }
 
 /** Starts a pool and checks that the server answers. `stop` waits for open work, within a deadline. */
-export async function createPool(options: PoolOptions): Promise<Started<Database>> {
+export async function startPool(options: PoolOptions): Promise<Started<Database>> {
   assertIdentifier(options.schema);
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
   const pool = new Pool({

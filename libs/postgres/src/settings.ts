@@ -1,6 +1,6 @@
 import type { MigrationSettings, PostgresSettings } from "@kapi/runtime";
 
-/** How to reach a server: what {@link createPool} and {@link migrate} have in common. */
+/** How to reach a server: what {@link startPool} and {@link migrate} have in common. */
 export interface ServerOptions {
   /** postgres://…; TLS as its `sslmode` says. */
   readonly connectionString: string;

@@ -3,7 +3,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import {
-  createPool,
+  startPool,
   type Database,
   isMissingPartition,
   isTransient,
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 function pool(max: number, statementTimeoutMs: number): Promise<Started<Database>> {
   const applicationName = "postgres-test";
-  return createPool({ connectionString: connectionString(), schema, applicationName, max, statementTimeoutMs, logger });
+  return startPool({ connectionString: connectionString(), schema, applicationName, max, statementTimeoutMs, logger });
 }
 
 test("a transaction that stands still is ended before a consumer's session is over; a stream waits longer for its reader", async () => {
@@ -71,7 +71,7 @@ test("int8 is a number, and an unsafe one is an error; numeric is a string; time
 
 test("with generic plans a statement is planned once, whatever its values", async () => {
   const options = { connectionString: connectionString(), schema, applicationName: "generic", max: 1, logger };
-  const generic = await createPool({ ...options, genericPlans: true });
+  const generic = await startPool({ ...options, genericPlans: true });
   const plans = statement<{ generic: number; custom: number }>(
     "plans",
     "select generic_plans as generic, custom_plans as custom from pg_prepared_statements where name = 'count'",

@@ -1,7 +1,7 @@
 import type { Started } from "@kapi/runtime";
 import { Command, type Redis } from "ioredis";
 
-import { connectCluster } from "./cluster.ts";
+import { startClusterConnection } from "./cluster.ts";
 import type { RedisConnection, RedisOptions } from "./connection.ts";
 import {
   assertNothingIsEvicted,
@@ -22,11 +22,11 @@ export type { RedisConnection, RedisOptions } from "./connection.ts";
  * it is disconnected: a debit whose reply was lost would run again. Every call has a deadline.
  * @throws Error one line with address and reason if this Redis cannot be used.
  */
-export function createRedis(options: RedisOptions): Promise<Started<RedisConnection>> {
-  return options.cluster === true ? connectCluster(options) : connectOne(options);
+export function startRedis(options: RedisOptions): Promise<Started<RedisConnection>> {
+  return options.cluster === true ? startClusterConnection(options) : startNodeConnection(options);
 }
 
-async function connectOne(options: RedisOptions): Promise<Started<RedisConnection>> {
+async function startNodeConnection(options: RedisOptions): Promise<Started<RedisConnection>> {
   const url = typeof options.url === "string" ? options.url : (options.url[0] ?? "");
   const redis = createClient(url, options, reconnectDelay);
   redis.on("error", (error: Error) => options.logger.warn({ err: error }, "redis connection"));

@@ -41,8 +41,8 @@ const NOT_CARRIED_OUT = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN) |^All keys in the pip
  */
 const UNSHARED_COMMANDS = ["del", "exists", "hdel", "hget", "hset", "xdel", "xlen", "xrange"];
 
-/** Like `createRedis`, for a cluster: connects through the first given node that answers. */
-export async function connectCluster(options: RedisOptions): Promise<Started<RedisConnection>> {
+/** Like `startRedis`, for a cluster: connects through the first given node that answers. */
+export async function startClusterConnection(options: RedisOptions): Promise<Started<RedisConnection>> {
   const urls = typeof options.url === "string" ? [options.url] : options.url;
   const url = await firstThatAnswers(urls, options);
   const cluster = createCluster(url, urls, options);

@@ -1,7 +1,7 @@
 import type { Logger } from "@kapi/runtime";
 import type { Redis, RedisCommander } from "ioredis";
 
-/** What `createRedis` needs. */
+/** What `startRedis` needs. */
 export interface RedisOptions {
   /**
    * `redis://` or `rediss://` (encrypted), with user and password where needed; of a cluster, one

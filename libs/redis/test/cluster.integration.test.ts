@@ -3,7 +3,7 @@ import { createLogger } from "@kapi/runtime";
 import { eventually, moveSlot, startTestRedisCluster, type TestRedisCluster } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import { createRedis, type RedisConnection, type RedisOptions } from "../src/index.ts";
+import { startRedis, type RedisConnection, type RedisOptions } from "../src/index.ts";
 import { exists, KEYS, TEST_LIBRARY, unreachableOf } from "./test-library.ts";
 
 /** The second master has the slots from a third to two thirds. */
@@ -14,7 +14,7 @@ let redis: RedisConnection;
 let stop: () => Promise<void>;
 beforeAll(async () => {
   cluster = await startTestRedisCluster();
-  ({ value: redis, stop } = await createRedis(options()));
+  ({ value: redis, stop } = await startRedis(options()));
 });
 afterAll(async () => {
   await stop();
@@ -36,19 +36,19 @@ it("connects through any of its nodes, also over TLS, and only with REDIS_CLUSTE
   const { masters, replica, authority } = cluster;
   const secure = { url: masters[1]?.secureUrl ?? "", ca: authority.certificate };
   for (const way of [{ url: replica.url }, { url: ["redis://localhost:1", masters[2]?.url ?? ""] }, secure]) {
-    const other = await createRedis(options(way));
+    const other = await startRedis(options(way));
     expect(await unreachableOf(other.value, KEYS)).toEqual([]);
     await other.stop();
   }
-  await expect(createRedis(options({ url: replica.url, cluster: false }))).rejects.toThrow(
+  await expect(startRedis(options({ url: replica.url, cluster: false }))).rejects.toThrow(
     /^Redis at localhost:\d+ cannot be used: it is a node of a cluster: set REDIS_CLUSTER=on$/,
   );
-  await expect(createRedis(options({ ...secure, ca: "" }))).rejects.toThrow(/cannot be used: .*certificate/);
+  await expect(startRedis(options({ ...secure, ca: "" }))).rejects.toThrow(/cannot be used: .*certificate/);
 });
 
 it("is rejected if one of its masters may evict keys", async () => {
   await cluster.masters[2]?.ask("CONFIG SET maxmemory-policy allkeys-lru");
-  await expect(createRedis(options())).rejects.toThrow("noeviction");
+  await expect(startRedis(options())).rejects.toThrow("noeviction");
   await cluster.masters[2]?.ask("CONFIG SET maxmemory-policy noeviction");
 });
 

@@ -4,7 +4,7 @@ import { createLogger } from "@kapi/runtime";
 import { askRedis, createTestEnvironment, eventually, type TestEnvironment } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { createRedis, type RedisConnection, type RedisOptions, startRedisClock } from "../src/index.ts";
+import { startRedis, type RedisConnection, type RedisOptions, startRedisClock } from "../src/index.ts";
 import { exists, TEST_LIBRARY } from "./test-library.ts";
 
 const logger = createLogger({ service: "redis-test", level: "silent" });
@@ -16,7 +16,7 @@ let stop: () => Promise<void>;
 beforeAll(async () => {
   environment = await createTestEnvironment({ needs: ["redis"] });
   options = { url: environment.redisUrl, clientName: "redis-test", functionLibraries: [TEST_LIBRARY], logger };
-  ({ value: redis, stop } = await createRedis(options));
+  ({ value: redis, stop } = await startRedis(options));
 });
 afterAll(async () => {
   await stop();
@@ -33,7 +33,7 @@ test("a library that Redis has lost is loaded again, and the call goes through",
 test("a Redis that may evict keys is refused", async () => {
   await askRedis(environment.redisUrl, "CONFIG SET maxmemory-policy allkeys-lru");
   try {
-    await expect(createRedis(options)).rejects.toThrow("noeviction");
+    await expect(startRedis(options)).rejects.toThrow("noeviction");
   } finally {
     await askRedis(environment.redisUrl, "CONFIG SET maxmemory-policy noeviction");
   }

@@ -15,7 +15,7 @@ import {
 } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { createRedis } from "../src/index.ts";
+import { startRedis } from "../src/index.ts";
 import { KEYS, TEST_LIBRARY, unreachableOf } from "./test-library.ts";
 
 /** Any key. */
@@ -94,7 +94,7 @@ test("a frozen connection is noticed by an idle client, shown, and replaced", as
   const proxy = await FreezingProxy.to(Number(url.port));
   url.hostname = HOST;
   url.port = String(proxy.port);
-  const { value: redis, stop } = await createRedis({ ...CLIENT, url: url.href });
+  const { value: redis, stop } = await startRedis({ ...CLIENT, url: url.href });
   expect(await unreachableOf(redis, [KEY])).toEqual([]);
 
   proxy.freeze();
@@ -127,7 +127,7 @@ test("a frozen connection to one node of a cluster is replaced, and the other no
   if (first === undefined || node === undefined || third === undefined) throw new Error("the cluster has masters");
   const proxy = await proxyOf(node);
   const urls = [first.url, third.url];
-  const { value: redis, stop } = await createRedis({ ...CLIENT, url: urls, cluster: true });
+  const { value: redis, stop } = await startRedis({ ...CLIENT, url: urls, cluster: true });
   expect(await unreachableOf(redis, KEYS)).toEqual([]);
 
   proxy.freeze();
@@ -145,7 +145,7 @@ test("a frozen connection to one node of a cluster is replaced, and the other no
 
 test("where the connections to all masters of a cluster are frozen, an idle client shows it, and is well again afterwards", async () => {
   const proxies = await Promise.all(cluster.masters.map(proxyOf));
-  const { value: redis, stop } = await createRedis({ ...CLIENT, url: cluster.replica.url, cluster: true });
+  const { value: redis, stop } = await startRedis({ ...CLIENT, url: cluster.replica.url, cluster: true });
   expect(await unreachableOf(redis, KEYS)).toEqual([]);
 
   for (const proxy of proxies) proxy.freeze();

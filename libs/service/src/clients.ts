@@ -1,6 +1,6 @@
 /** Clients of other services, which prove who calls by the token of this one. */
 import {
-  createInternalClient,
+  startInternalClient,
   type InternalClient,
   type InternalClientOptions,
   type OwnSecrets,
@@ -19,5 +19,5 @@ export function startServiceClient(
   { service, ...options }: ServiceClientOptions,
 ): Promise<InternalClient> {
   const credentials = serviceCredentials(config);
-  return scope.start(`${service} client`, () => createInternalClient({ ...options, credentials }));
+  return scope.start(`${service} client`, () => startInternalClient({ ...options, credentials }));
 }

@@ -5,7 +5,7 @@ import {
   type MigrateOptions,
   migrationOptions,
   postgresOptions,
-  createPool,
+  startPool,
 } from "@kapi/postgres";
 import type { MainContext, MigrationContext, PostgresSettings } from "@kapi/runtime";
 
@@ -51,7 +51,7 @@ export async function startDatabase(
   const { config, scope, logger, health } = context;
   await migrateSchema(schema, context);
   return scope.start("postgres", () =>
-    createPool({
+    startPool({
       ...postgresOptions(config),
       schema: schema.schema,
       applicationName: schema.service,

@@ -1,5 +1,5 @@
 /** The directory of keys, servers and prices, as a service follows it. */
-import { createDirectory, type Directory } from "@kapi/admission";
+import { startDirectory, type Directory } from "@kapi/admission";
 import type { KafkaConnection } from "@kapi/kafka";
 import type { MainContext } from "@kapi/runtime";
 
@@ -12,7 +12,7 @@ export async function startServiceDirectory(
   { scope, logger, health, fatal }: Pick<MainContext<unknown>, "scope" | "logger" | "health" | "fatal">,
   kafka: KafkaConnection,
 ): Promise<Directory> {
-  const directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
+  const directory = await scope.start("directory", () => startDirectory({ kafka, logger, fatal }));
   health.liveness("directory", () => directory.check());
   return directory;
 }

@@ -6,7 +6,7 @@ import {
   createHttpServer,
   type FastifyInstance,
   type HttpServerOptions,
-  listen,
+  startListening,
 } from "@kapi/http";
 import type { MainContext } from "@kapi/runtime";
 
@@ -36,7 +36,9 @@ export async function startHttp(
 ): Promise<ServiceHttp> {
   const app = createHttpServer({ ...options, logger, health });
   register?.(app);
-  const { url } = await scope.start("http", () => listen(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }));
+  const { url } = await scope.start("http", () =>
+    startListening(app, { host: config.HTTP_HOST, port: config.HTTP_PORT }),
+  );
   logger.info({ url }, "listening");
   return { app, url };
 }

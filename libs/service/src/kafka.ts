@@ -2,7 +2,7 @@
 import { createKafka, type KafkaConnection, kafkaOptions } from "@kapi/kafka";
 import type { KafkaSettings, MainContext } from "@kapi/runtime";
 
-/** Settings of a service that uses Kafka. Only members of consumer groups have a session timeout. */
+/** Settings of a service that uses Kafka. A service without consumer groups has no timeout. */
 export type ServiceKafkaSettings = KafkaSettings & { readonly KAFKA_SESSION_TIMEOUT_MS?: number };
 
 /** Describes the connection; nothing connects before the first producer or consumer. */

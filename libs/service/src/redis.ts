@@ -1,5 +1,5 @@
 /** Redis, as a service connects to it. */
-import { type RedisConnection, redisOptions, createRedis } from "@kapi/redis";
+import { type RedisConnection, redisOptions, startRedis } from "@kapi/redis";
 import type { MainContext, RedisSettings } from "@kapi/runtime";
 
 export interface ServiceRedisOptions {
@@ -22,7 +22,7 @@ export async function startServiceRedis(
   { service, library, commandTimeoutMs, isReadyWithout = false }: ServiceRedisOptions,
 ): Promise<RedisConnection> {
   const redis = await scope.start("redis", () =>
-    createRedis({
+    startRedis({
       ...redisOptions(config),
       clientName: service,
       ...(commandTimeoutMs === undefined ? {} : { commandTimeoutMs }),

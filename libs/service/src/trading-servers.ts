@@ -2,7 +2,7 @@
 import type { Directory } from "@kapi/admission";
 import type { Keyring } from "@kapi/kernel";
 import type { MainContext } from "@kapi/runtime";
-import { createAddresses, createTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
+import { createAddresses, startTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
 
 /** Settings of a service that calls trading servers. */
 export interface TradingServerSettings {
@@ -24,7 +24,7 @@ export function startTradingServers(
   directory: Directory,
 ): Promise<TradingServerClient> {
   return scope.start("trading-server client", () =>
-    createTradingServerClient({
+    startTradingServerClient({
       addressOf: createAddresses({
         server: (serverId) => directory.server(serverId),
         keys: config.TRADING_SERVER_SEALING_KEYS,

@@ -2,7 +2,7 @@
  * Calls to internal operations by tests, each in the name of a caller that the operation lets in.
  */
 import { type Caller, CALLERS, callersOf, INTERNAL_CALLS, type InternalOwner } from "@kapi/contracts";
-import { createInternalClient, type InternalClient, SERVICE_TOKEN_HEADER, serviceCredentials } from "@kapi/http";
+import { startInternalClient, type InternalClient, SERVICE_TOKEN_HEADER, serviceCredentials } from "@kapi/http";
 import type { Secrets } from "@kapi/servers";
 import type { Started } from "@kapi/runtime";
 
@@ -22,7 +22,7 @@ export function callerHeaders(
 }
 
 /** A client for all internal operations of `owner`. */
-export function createOwnerClient(options: {
+export function startOwnerClient(options: {
   readonly secrets: Tokens;
   readonly owner: InternalOwner;
   readonly baseUrl: string;
@@ -32,7 +32,7 @@ export function createOwnerClient(options: {
   const clients = new Map(
     CALLERS.map((caller) => {
       const credentials = serviceCredentials({ SERVICE_TOKEN: secrets.serviceTokens[caller] });
-      return [caller, createInternalClient({ ...rest, credentials })] as const;
+      return [caller, startInternalClient({ ...rest, credentials })] as const;
     }),
   );
   const clientFor = (method: string, path: string): InternalClient => {

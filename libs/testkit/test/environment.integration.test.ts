@@ -1,6 +1,6 @@
 import { TOPICS } from "@kapi/contracts";
 import { createKafka, createTopics, endOffsets } from "@kapi/kafka";
-import { createPool, statement } from "@kapi/postgres";
+import { startPool, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -11,7 +11,7 @@ const WHERE_AM_I = statement<{ database: string }>("where_am_i", "select current
 
 async function databaseOf(environment: TestEnvironment): Promise<string | undefined> {
   const options = { connectionString: environment.postgresUrl, schema: "public", applicationName: "test", logger };
-  const pool = await createPool(options);
+  const pool = await startPool(options);
   const [row] = await pool.value.query(WHERE_AM_I, []);
   await pool.stop();
   return row?.database;

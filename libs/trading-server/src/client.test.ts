@@ -11,7 +11,7 @@ import { BREAKER_FAILURES, MAX_RETRY_MS } from "@kapi/kernel";
 import { type CertificateAuthority, createAuthority } from "@kapi/testkit";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 
-import { createTradingServerClient, type TradingServerClient, type TradingServerClientOptions } from "./client.ts";
+import { startTradingServerClient, type TradingServerClient, type TradingServerClientOptions } from "./client.ts";
 import { ReadBreakers } from "./read-breakers.ts";
 import { TradingServerUnreachable } from "./unreachable.ts";
 
@@ -46,7 +46,7 @@ afterAll(async () => {
 });
 
 function client(change: Partial<TradingServerClientOptions> = {}): TradingServerClient {
-  const started = createTradingServerClient({
+  const started = startTradingServerClient({
     addressOf: () => ({ url: baseUrl, token: "the token of trading servers" }),
     organizationOf: (serverId) => serverId,
     timeoutMs: TIMEOUT_MS,

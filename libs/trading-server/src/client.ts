@@ -6,7 +6,7 @@ import { createSecureContext, getCACertificates } from "node:tls";
 
 import type { z } from "zod";
 
-import { createInternalClient, DependencyError, type InternalClient, tokenCredentials } from "@kapi/http";
+import { startInternalClient, DependencyError, type InternalClient, tokenCredentials } from "@kapi/http";
 import { assert, monotonicClock } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
 
@@ -76,7 +76,7 @@ export interface TradingServerClient {
 }
 
 /** Keeps one connection pool per address. */
-export function createTradingServerClient(options: TradingServerClientOptions): Started<TradingServerClient> {
+export function startTradingServerClient(options: TradingServerClientOptions): Started<TradingServerClient> {
   const clients = new Map<string, Started<InternalClient>>();
   const { ca } = options;
   // Shared by all connections, because creating it parses every authority.
@@ -87,7 +87,7 @@ export function createTradingServerClient(options: TradingServerClientOptions): 
     if (known !== undefined) return known.value;
     const { timeoutMs, connections = DEFAULT_CONNECTIONS } = options;
     const share = { connections: Math.ceil(connections / 2), waitingCalls: MAX_WAITING_CALLS_PER_ORGANIZATION };
-    const started = createInternalClient({
+    const started = startInternalClient({
       baseUrl,
       // Servers at one address have different tokens, which go with each call.
       credentials: {},

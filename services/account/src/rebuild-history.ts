@@ -7,13 +7,13 @@
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
-import { createDirectory } from "@kapi/admission";
+import { startDirectory } from "@kapi/admission";
 import { COMMANDS_MIGRATIONS } from "@kapi/commands";
 import { AccountNumber, Guid } from "@kapi/contracts";
 import { createKafka, kafkaOptions } from "@kapi/kafka";
-import { createPool, migrate, postgresOptions } from "@kapi/postgres";
+import { startPool, migrate, postgresOptions } from "@kapi/postgres";
 import { ConfigError, connectionFields, createLogger, loadConfig, Scope } from "@kapi/runtime";
-import { createAddresses, createTradingServerClient } from "@kapi/trading-server";
+import { createAddresses, startTradingServerClient } from "@kapi/trading-server";
 import { createEventHistory } from "@kapi/trading-server/event-feed";
 import { z } from "zod";
 
@@ -59,7 +59,7 @@ async function run({ server: serverId, account }: z.infer<typeof Arguments>): Pr
     const server = { ...postgresOptions(config), schema: SCHEMA, logger };
     await migrate({ ...server, directory: MIGRATIONS, directories: [COMMANDS_MIGRATIONS] });
     const database = await scope.start("postgres", () =>
-      createPool({ ...server, applicationName: "rebuild-history", statementTimeoutMs: STATEMENT_TIMEOUT_MS }),
+      startPool({ ...server, applicationName: "rebuild-history", statementTimeoutMs: STATEMENT_TIMEOUT_MS }),
     );
     const kafka = createKafka({
       ...kafkaOptions(config),
@@ -69,7 +69,7 @@ async function run({ server: serverId, account }: z.infer<typeof Arguments>): Pr
     const fatal = (error: Error): never => {
       throw error;
     };
-    const directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
+    const directory = await scope.start("directory", () => startDirectory({ kafka, logger, fatal }));
     if (directory.server(serverId) === undefined) {
       process.stderr.write(`there is no server ${serverId} in the directory\n`);
       return EXIT_USAGE;
@@ -80,7 +80,7 @@ async function run({ server: serverId, account }: z.infer<typeof Arguments>): Pr
       return EXIT_USAGE;
     }
     const client = await scope.start("trading-server client", () =>
-      createTradingServerClient({
+      startTradingServerClient({
         addressOf: createAddresses({
           server: (serverId) => directory.server(serverId),
           keys: config.TRADING_SERVER_SEALING_KEYS,

@@ -1,9 +1,9 @@
 import { fileURLToPath } from "node:url";
-import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@kapi/commands";
+import { COMMANDS_MIGRATIONS, startCommandStore, startCommandWorker } from "@kapi/commands";
 import { TOPICS } from "@kapi/contracts";
-import { createProducer } from "@kapi/kafka";
+import { startProducer } from "@kapi/kafka";
 import { assertDefined, derivePassword, openPassword } from "@kapi/kernel";
-import { installAuditOutbox } from "@kapi/outbox";
+import { registerAuditOutboxRoutes } from "@kapi/outbox";
 import { isTransient, startDatabaseClock } from "@kapi/postgres";
 import type { MainContext, MigrationContext } from "@kapi/runtime";
 import {
@@ -18,17 +18,17 @@ import {
   startTradingServers,
 } from "@kapi/service";
 import { TradingServerUnreachable } from "@kapi/trading-server";
-import { consumeTradingEvents } from "@kapi/trading-server/event-feed";
+import { startTradingEventConsumer } from "@kapi/trading-server/event-feed";
 
 import type { Config } from "./config.ts";
 import type { ConfigureServer } from "./domain/ports.ts";
 import { startHistoryFeed } from "./history-feed.ts";
 import { registerChangeRoutes } from "./inbound/http/change-routes.ts";
 import { registerHistoryRoutes } from "./inbound/http/history-routes.ts";
-import { registerRoutes } from "./inbound/http/routes.ts";
+import { registerAccountRoutes } from "./inbound/http/routes.ts";
 import { createAccountCommands } from "./inbound/kafka/account-commands.ts";
-import { followServers } from "./inbound/kafka/server-directory.ts";
-import { followUnfinishedDeletions } from "./inbound/unfinished-deletions.ts";
+import { startServerFollower } from "./inbound/kafka/server-directory.ts";
+import { startUnfinishedDeletions } from "./inbound/unfinished-deletions.ts";
 import { createChangeBooking } from "./operations/book-changes.ts";
 import { changeTradingAccounts, settleTradingAccounts } from "./operations/change-trading-accounts.ts";
 import { createTradingAccounts } from "./operations/create-trading-account.ts";
@@ -70,7 +70,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const database = await startDatabase(context, SCHEMA);
   const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
   const kafka = createServiceKafka(context, SERVICE);
-  const producer = await scope.start("producer", () => createProducer(kafka));
+  const producer = await scope.start("producer", () => startProducer(kafka));
   const directory = await startServiceDirectory(context, kafka);
   const tradingServer = await startTradingServers(context, directory);
   const timeoutMs = NEIGHBOUR_TIMEOUT_MS;
@@ -97,7 +97,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       defaultLeverage: server.defaultLeverage,
     });
   await scope.start("server directory", () =>
-    followServers({
+    startServerFollower({
       servers: () => directory.servers(),
       onChange: (listener) => directory.onChange(listener),
       serverRepository,
@@ -107,7 +107,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   );
 
   const store = await scope.start("command store", () =>
-    createCommandStore({ worker: SERVICE, database, producer, clock, logger }),
+    startCommandStore({ worker: SERVICE, database, producer, clock, logger }),
   );
   const history = await startHistoryFeed({ scope, store, client: tradingServer, logger });
 
@@ -130,7 +130,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     clock,
     isDependencyFailure: (error) => isUnreachable(error) || isTransient(error),
     register: (app) => {
-      registerRoutes(app, {
+      registerAccountRoutes(app, {
         reader,
         samples: createSamples(metrics),
         valuations: createValuations(tradingServer),
@@ -138,7 +138,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
           logger.warn({ err: error }, "account details show the last sample: live values are unavailable"),
       });
       registerHistoryRoutes(app, history);
-      installAuditOutbox(app, database);
+      registerAuditOutboxRoutes(app, database);
       registerChangeRoutes(app, {
         updateServerConfiguration: (serverId, body, by) =>
           updateServerConfiguration(serverRepository, configure, serverId, body, by),
@@ -150,7 +150,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
 
   const { queue } = history;
   await startReader(context, "trading events", () =>
-    consumeTradingEvents({ kafka, groupId: "account.trading-events", queue, isTransient, logger, fatal }),
+    startTradingEventConsumer({ kafka, groupId: "account.trading-events", queue, isTransient, logger, fatal }),
   );
   const topic = TOPICS.commandsAccount;
   const passwordOf: PasswordOf = ({ commandId, sealedPassword, derivationKeyId }, kind) =>
@@ -186,9 +186,9 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     isUnreachable,
   });
   await scope.start("command worker", () =>
-    createCommandWorker({ worker: SERVICE, topic, store, kafka, executor, clock, logger, health, fatal }),
+    startCommandWorker({ worker: SERVICE, topic, store, kafka, executor, clock, logger, health, fatal }),
   );
   await scope.start("unfinished deletions", () =>
-    followUnfinishedDeletions({ resume: (reports) => resumeDeletions(immediateDeletion, reports), logger }),
+    startUnfinishedDeletions({ resume: (reports) => resumeDeletions(immediateDeletion, reports), logger }),
   );
 }

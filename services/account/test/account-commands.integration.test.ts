@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 
 import type { CommandOperation } from "@kapi/contracts";
-import { createPool, statement } from "@kapi/postgres";
+import { startPool, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { eventually, onWrongClock } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -324,7 +324,7 @@ describe("a search that takes too long", () => {
   it("fails after 2 s with a retryable error, paged or not", async () => {
     const { postgresUrl: connectionString } = env.stack.environment;
     const logger = createLogger({ service: "test", level: "silent" });
-    const pool = await createPool({ connectionString, schema: "account", applicationName: "test", logger });
+    const pool = await startPool({ connectionString, schema: "account", applicationName: "test", logger });
     const path = `/internal/servers/${env.server.serverId}/accounts?search=nobody`;
     const startedMs = performance.now();
     const answers = await pool.value.transaction(async (tx) => {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { COMMANDS_MIGRATIONS } from "@kapi/commands";
-import { createPool, type Database, type PoolOptions, migrate } from "@kapi/postgres";
+import { startPool, type Database, type PoolOptions, migrate } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { createTestEnvironment } from "@kapi/testkit";
 
@@ -19,7 +19,7 @@ export async function startAccountSchema(): Promise<AccountSchema> {
   const logger = createLogger({ service: "test", level: "error" });
   const pool = { connectionString: environment.postgresUrl, schema: "account", applicationName: "test", logger };
   await migrate({ ...pool, directory: DIRECTORY, directories: [COMMANDS_MIGRATIONS] });
-  const { value: database, stop } = await createPool(pool);
+  const { value: database, stop } = await startPool(pool);
   return {
     database,
     pool,

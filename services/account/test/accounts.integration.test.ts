@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { WorkTransaction } from "@kapi/commands";
 import type { AccountStatus } from "@kapi/contracts";
 import { systemClock } from "@kapi/kernel";
-import { createPool, type Database, statement, type Transaction } from "@kapi/postgres";
+import { startPool, type Database, statement, type Transaction } from "@kapi/postgres";
 import { serverEntry } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -149,7 +149,7 @@ describe("the list of accounts", () => {
 
   it("holds no connection between two chunks", async () => {
     const serverId = await newServer(database);
-    const small = await createPool({ ...schema.pool, applicationName: "small", max: 1 });
+    const small = await startPool({ ...schema.pool, applicationName: "small", max: 1 });
     await createCreationRepository(database).findOrCreate(Array.from({ length: 1_001 }, () => creation(serverId)));
     const reader = createAccountReader(small.value);
     const lists = Array.from({ length: 30 }, () => reader.all(serverId, {})[Symbol.asyncIterator]());

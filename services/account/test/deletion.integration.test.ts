@@ -1,6 +1,6 @@
 import { TOPICS } from "@kapi/contracts";
 import { partitionOfKey } from "@kapi/kafka";
-import { createPool, type Database, statement } from "@kapi/postgres";
+import { startPool, type Database, statement } from "@kapi/postgres";
 import { createLogger, type Started } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -28,7 +28,7 @@ beforeAll(async () => {
   env = await Harness.create();
   const logger = createLogger({ service: "test", level: "silent" });
   const connectionString = env.stack.environment.postgresUrl;
-  database = await createPool({ connectionString, schema: "account", applicationName: "test", logger });
+  database = await startPool({ connectionString, schema: "account", applicationName: "test", logger });
 });
 afterAll(async () => {
   await database.stop();

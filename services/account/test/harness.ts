@@ -10,12 +10,12 @@ import {
   TOPICS,
   type TopicContract,
 } from "@kapi/contracts";
-import { createKafka, createLogReader, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
+import { createKafka, startLogReader, startProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
 import { derivePassword, type Keyring, managedAccountIdOf, sealPassword } from "@kapi/kernel";
 import { configFields, createLogger, Scope } from "@kapi/runtime";
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { callerHeaders, commandMessage, eventually, serverEntry } from "@kapi/testkit";
-import { createTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
+import { startTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
 
 import { type Neighbours, startNeighbours } from "./neighbours.ts";
 
@@ -243,9 +243,9 @@ export class Harness {
     });
     const { kafkaBrokers, topicPrefix } = this.stack.environment;
     const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
-    this.#producer = await scope.start("producer", () => createProducer(kafka));
+    this.#producer = await scope.start("producer", () => startProducer(kafka));
     this.client = await scope.start("client", () =>
-      createTradingServerClient({
+      startTradingServerClient({
         addressOf: () => ({ url: this.stack.tradingServerUrl, token: this.stack.secrets.tradingServerToken }),
         timeoutMs: 10_000,
       }),
@@ -257,7 +257,7 @@ export class Harness {
 
   async #follow(kafka: KafkaConnection, topic: TopicContract, take: (json: unknown) => void): Promise<void> {
     await this.#scope.start(topic.name, () =>
-      createLogReader(kafka, {
+      startLogReader(kafka, {
         topic,
         from: "beginning",
         onBatch: (_partition, messages) => {

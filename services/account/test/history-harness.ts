@@ -1,17 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
-import { COMMANDS_MIGRATIONS, type CommandStore, createCommandStore } from "@kapi/commands";
+import { COMMANDS_MIGRATIONS, type CommandStore, startCommandStore } from "@kapi/commands";
 import { AccountEvent, accountKey, type TopicContract, TOPICS, type TradingEvent } from "@kapi/contracts";
 import { createHttpServer, type FastifyInstance } from "@kapi/http";
-import { createKafka, createLogReader, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
+import { createKafka, startLogReader, startProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
 import { systemClock, toIso } from "@kapi/kernel";
-import { createPool, type Database, isTransient, migrate, statement } from "@kapi/postgres";
+import { startPool, type Database, isTransient, migrate, statement } from "@kapi/postgres";
 import { createLogger, Health, Scope } from "@kapi/runtime";
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { anyAccountNumber, eventually, serverEntry } from "@kapi/testkit";
-import { createTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
-import { consumeTradingEvents } from "@kapi/trading-server/event-feed";
+import { startTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
+import { startTradingEventConsumer } from "@kapi/trading-server/event-feed";
 
 import { type HistoryFeed, startHistoryFeed } from "../src/history-feed.ts";
 import { registerHistoryRoutes } from "../src/inbound/http/history-routes.ts";
@@ -87,7 +87,7 @@ export class HistoryHarness {
   async startConsumer(): Promise<void> {
     this.#consumer = new Scope({ stopDeadlineMs: 30_000 });
     await this.#consumer.start("trading events", () =>
-      consumeTradingEvents({
+      startTradingEventConsumer({
         kafka: this.#kafka,
         groupId: "account.trading-events",
         queue: this.history.queue,
@@ -221,11 +221,11 @@ export class HistoryHarness {
     const schema = "account";
     await migrate({ connectionString, schema, directory: MIGRATIONS, directories: [COMMANDS_MIGRATIONS], logger });
     const pool = { connectionString, schema, applicationName: "test", logger };
-    this.database = await scope.start("postgres", () => createPool(pool));
+    this.database = await scope.start("postgres", () => startPool(pool));
     this.#kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
-    this.#producer = await scope.start("producer", () => createProducer(this.#kafka));
+    this.#producer = await scope.start("producer", () => startProducer(this.#kafka));
     this.client = await scope.start("client", () =>
-      createTradingServerClient({
+      startTradingServerClient({
         addressOf: () => ({ url: this.#stack.tradingServerUrl, token: secrets.tradingServerToken }),
         timeoutMs: 3_000,
       }),
@@ -235,13 +235,13 @@ export class HistoryHarness {
     const { database } = this;
     const producer = this.#producer;
     this.#store = await scope.start("store", () =>
-      createCommandStore({ worker: "account", database, producer, clock: systemClock, logger }),
+      startCommandStore({ worker: "account", database, producer, clock: systemClock, logger }),
     );
     this.history = await startHistoryFeed({ scope, store: this.#store, client: this.client, logger });
     this.#app = createHttpServer({ logger, health: new Health(), clock: systemClock });
     registerHistoryRoutes(this.#app, this.history);
     await scope.start("account events", () =>
-      createLogReader(this.#kafka, {
+      startLogReader(this.#kafka, {
         topic: TOPICS.accountEvents,
         from: "beginning",
         onBatch: (_partition, messages) => {

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 
 import { AccountEvent, directoryKey, type Deal, TOPICS } from "@kapi/contracts";
-import { createKafka, createLogReader, createProducer } from "@kapi/kafka";
+import { createKafka, startLogReader, startProducer } from "@kapi/kafka";
 import { toIso } from "@kapi/kernel";
-import { createPool, type Database, statement } from "@kapi/postgres";
+import { startPool, type Database, statement } from "@kapi/postgres";
 import { createLogger, Scope } from "@kapi/runtime";
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { anyAccountNumber, eventually, serverEntry } from "@kapi/testkit";
-import { createTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
+import { startTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const logger = createLogger({ service: "test", level: "silent" });
@@ -36,20 +36,20 @@ describe("an account service that is killed", () => {
     });
     const { postgresUrl: connectionString, kafkaBrokers, topicPrefix } = stack.environment;
     const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
-    const producer = await scope.start("producer", () => createProducer(kafka));
+    const producer = await scope.start("producer", () => startProducer(kafka));
     const entry = { ...server, tradingServerUrl: stack.tradingServerUrl };
     await producer.send(TOPICS.organizationDirectory, { key: directoryKey(entry), value: JSON.stringify(entry) });
     const pool = { connectionString, schema: "account", applicationName: "test", logger };
-    database = await scope.start("postgres", () => createPool(pool));
+    database = await scope.start("postgres", () => startPool(pool));
     client = await scope.start("client", () =>
-      createTradingServerClient({
+      startTradingServerClient({
         addressOf: () => ({ url: stack.tradingServerUrl, token: stack.secrets.tradingServerToken }),
         timeoutMs: 3_000,
       }),
     );
     await client.configure(server.serverId, server.configuration);
     await scope.start("account events", () =>
-      createLogReader(kafka, {
+      startLogReader(kafka, {
         topic: TOPICS.accountEvents,
         from: "beginning",
         onBatch: (_partition, messages) => {

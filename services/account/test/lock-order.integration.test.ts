@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
 import { column, COMMANDS_MIGRATIONS, type WorkTransaction } from "@kapi/commands";
-import { createPool, type Database, migrate, statement, type Transaction } from "@kapi/postgres";
+import { startPool, type Database, migrate, statement, type Transaction } from "@kapi/postgres";
 import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -42,8 +42,7 @@ beforeAll(async () => {
   const connectionString = environment.postgresUrl;
   await scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
   await migrate({ connectionString, schema: "account", directory, directories: [COMMANDS_MIGRATIONS], logger });
-  const open = (applicationName: string) =>
-    createPool({ connectionString, schema: "account", applicationName, logger });
+  const open = (applicationName: string) => startPool({ connectionString, schema: "account", applicationName, logger });
   database = await scope.start("database", () => open("locks"));
   watch = await scope.start("watch", () => open("watch"));
 });

@@ -1,4 +1,4 @@
-import { createHttpServer, ApiError, listen } from "@kapi/http";
+import { createHttpServer, ApiError, startListening } from "@kapi/http";
 import { createLogger, Health } from "@kapi/runtime";
 
 /** Stand-ins for finance and metrics. The real ones are part of the end-to-end tests. */
@@ -29,7 +29,7 @@ export async function startNeighbours(): Promise<Neighbours> {
     app.post<{ Body: { accountNumbers: string[] } }>("/internal/samples/latest", (request, reply) =>
       reply.send({ samples: request.body.accountNumbers.map(() => null) }),
     );
-    const started = await listen(app, { host: "127.0.0.1", port: 0 });
+    const started = await startListening(app, { host: "127.0.0.1", port: 0 });
     return { url: started.value.url, stop: () => started.stop() };
   };
   const [finance, metrics] = await Promise.all([start("finance"), start("metrics")]);

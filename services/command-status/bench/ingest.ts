@@ -5,7 +5,7 @@
  * set the load.
  */
 import type { CommandEvent, AnyCommandMessage } from "@kapi/contracts";
-import { createPool, type Database, statement } from "@kapi/postgres";
+import { startPool, type Database, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { commandMessage } from "@kapi/testkit";
 import { readFileSync } from "node:fs";
@@ -49,14 +49,14 @@ async function openDatabase(
   name: string,
   genericPlans: boolean,
 ): Promise<{ database: Database; stop: () => Promise<void> }> {
-  const server = await createPool({ connectionString: SERVER_URL, schema: "public", applicationName: "bench", logger });
+  const server = await startPool({ connectionString: SERVER_URL, schema: "public", applicationName: "bench", logger });
   await server.value.query(statement(`drop_${name}`, `drop database if exists ${name}`), []);
   await server.value.query(statement(`create_${name}`, `create database ${name}`), []);
   await server.stop();
   const url = new URL(SERVER_URL);
   url.pathname = `/${name}`;
   await migrateDatabase({ config: { POSTGRES_URL: url.href }, logger });
-  const { value, stop } = await createPool({
+  const { value, stop } = await startPool({
     connectionString: url.href,
     schema: "command_status",
     applicationName: "bench",

@@ -15,8 +15,8 @@ import {
 
 import type { Config } from "./config.ts";
 import { registerListRoutes } from "./inbound/http/list-routes.ts";
-import { registerRoutes } from "./inbound/http/routes.ts";
-import { createEventConsumer, createMessageConsumer } from "./inbound/kafka/consumers.ts";
+import { registerCommandRoutes } from "./inbound/http/routes.ts";
+import { startEventConsumer, startMessageConsumer } from "./inbound/kafka/consumers.ts";
 import { startMonthMaintenance } from "./operations/maintain-months.ts";
 import { createIngestion } from "./operations/ingest-commands.ts";
 import { CommandWaiters, notifyingWaiters, startPolling } from "./operations/wait-for-command.ts";
@@ -27,7 +27,7 @@ import { createCommandRepository } from "./outbound/postgres/command-repository.
 import { createTopicIdRepository } from "./outbound/postgres/topic-id-repository.ts";
 import { withFinalCommandCache } from "./outbound/postgres/final-command-cache.ts";
 import { createMonthRepository } from "./outbound/postgres/month-repository.ts";
-import { createIdempotencyRecords } from "./outbound/redis/idempotency-records.ts";
+import { startIdempotencyRecords } from "./outbound/redis/idempotency-records.ts";
 
 const SERVICE = "command-status";
 const SCHEMA: ServiceSchema = {
@@ -63,7 +63,7 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   const finalCommands = createFinalCommandRepository(database);
   const repository = notifyingWaiters(withFinalCommandCache(createCommandRepository(database)), waiters);
   await scope.start("waiters", () => startPolling(waiters, finalCommands, logger));
-  const records = await scope.start("idempotency records", () => createIdempotencyRecords(redis, logger));
+  const records = await scope.start("idempotency records", () => startIdempotencyRecords(redis, logger));
   const ingestion = createIngestion({ repository, records });
   const openStates = createCommandAges(database, () => monotonicClock.nowMs());
   observed("command_status.commands.open", "Commands that are not final, by `status`", "{command}", async () =>
@@ -83,15 +83,15 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   const { url } = await startInternalHttp(context, SERVICE, {
     clock,
     register: (app) => {
-      registerRoutes(app, { ...waits, endOffsets: createLogEndOffsets(kafka), topics });
+      registerCommandRoutes(app, { ...waits, endOffsets: createLogEndOffsets(kafka), topics });
       registerListRoutes(app, { ...waits, lists: createCommandLists(database), finalCommands, waiters });
     },
   });
 
   const dependencies = { kafka, ingestion, topics, logger, fatal: (error: Error) => context.fatal(error) };
   await Promise.all([
-    startReader(context, "message consumer", () => createMessageConsumer(dependencies)),
-    startReader(context, "event consumer", () => createEventConsumer(dependencies)),
+    startReader(context, "message consumer", () => startMessageConsumer(dependencies)),
+    startReader(context, "event consumer", () => startEventConsumer(dependencies)),
   ]);
   joined = true;
   return { url };

@@ -7,7 +7,7 @@ import {
   TOPICS,
 } from "@kapi/contracts";
 import { ADMISSION_LIBRARY, recordKey, shardOf } from "@kapi/admission/redis";
-import { createRedis, type RedisConnection } from "@kapi/redis";
+import { startRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, type Started } from "@kapi/runtime";
 import { commandMessage, createTestEnvironment, eventually, TcpProxy, type TestEnvironment } from "@kapi/testkit";
 import { randomUUID } from "node:crypto";
@@ -32,7 +32,7 @@ beforeAll(async () => {
   proxies = { postgres: postgresFront.proxy, redis: redisFront.proxy };
   running = await startRunning(environment, { POSTGRES_URL: postgresFront.url, REDIS_URL: redisFront.url });
   const logger = createLogger({ service: "test", level: "error" });
-  redis = await createRedis({
+  redis = await startRedis({
     url: running.environment.redisUrl,
     clientName: "test",
     functionLibraries: [ADMISSION_LIBRARY],

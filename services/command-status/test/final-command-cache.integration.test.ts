@@ -1,5 +1,5 @@
 import type { CommandEvent, AnyCommandMessage } from "@kapi/contracts";
-import { createPool, type Database } from "@kapi/postgres";
+import { startPool, type Database } from "@kapi/postgres";
 import { createLogger, loadConfig, type Started } from "@kapi/runtime";
 import { commandMessage, createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
 import { afterAll, beforeAll, beforeEach, expect, it, type Mock, vi } from "vitest";
@@ -22,7 +22,7 @@ beforeAll(async () => {
   const logger = createLogger({ service: "command-status", level: "error" });
   const kafka = { KAFKA_BROKERS: "127.0.0.1:1", REDIS_URL: "redis://127.0.0.1:1" };
   await migrateDatabase({ config: loadConfig(ConfigSchema, { ...kafka, ...environment.env, HTTP_PORT: "0" }), logger });
-  database = await createPool({
+  database = await startPool({
     connectionString: environment.postgresUrl,
     schema: "command_status",
     applicationName: "command-status-test",

@@ -6,7 +6,7 @@ import {
   queuedCommand,
   TOPICS,
 } from "@kapi/contracts";
-import { createPool, type Database, statement } from "@kapi/postgres";
+import { startPool, type Database, statement } from "@kapi/postgres";
 import { createLogger, type Started } from "@kapi/runtime";
 import { commandMessage, eventually } from "@kapi/testkit";
 import { randomUUID } from "node:crypto";
@@ -30,7 +30,7 @@ let database: Started<Database>;
 
 beforeAll(async () => {
   running = await startRunning();
-  database = await createPool({
+  database = await startPool({
     connectionString: running.environment.postgresUrl,
     schema: "command_status",
     applicationName: "test",

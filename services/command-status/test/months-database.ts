@@ -1,5 +1,5 @@
 /** A database of command-status with a current month that a test sets. */
-import { createPool, type Database, migrate, statement } from "@kapi/postgres";
+import { startPool, type Database, migrate, statement } from "@kapi/postgres";
 import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment } from "@kapi/testkit";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -36,7 +36,7 @@ export async function createMonthsDatabase(): Promise<MonthsDatabase> {
     );
   };
   const database = await scope.start("postgres", () =>
-    createPool({
+    startPool({
       connectionString,
       schema: SCHEMA,
       applicationName: "test",

@@ -3,8 +3,8 @@
  * Another process takes over its partitions; then the statement arrives.
  */
 import { type AnyCommandMessage, TOPICS } from "@kapi/contracts";
-import { createKafka, createProducer } from "@kapi/kafka";
-import { createPool, type Database, statement } from "@kapi/postgres";
+import { createKafka, startProducer } from "@kapi/kafka";
+import { startPool, type Database, statement } from "@kapi/postgres";
 import { createLogger, type Started } from "@kapi/runtime";
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { commandMessage, createTestEnvironment, eventually, type TestEnvironment } from "@kapi/testkit";
@@ -42,7 +42,7 @@ beforeAll(async () => {
   });
   const logger = createLogger({ service: "test", level: "error" });
   const { postgresUrl: connectionString } = environment;
-  database = await createPool({ connectionString, schema: "command_status", applicationName: "test", logger });
+  database = await startPool({ connectionString, schema: "command_status", applicationName: "test", logger });
 });
 afterAll(async () => {
   await other?.stop();
@@ -56,21 +56,21 @@ const timesIngested = async ({ commandId }: AnyCommandMessage): Promise<number> 
   (await database.value.query(TIMES_INGESTED, [commandId]))[0]?.messages ?? 0;
 
 /** Publishes to the only partition. */
-async function startProducer(): Promise<{
+async function startPublishing(): Promise<{
   publish(message: AnyCommandMessage): Promise<unknown>;
   stop(): Promise<void>;
 }> {
   const { kafkaBrokers, topicPrefix } = environment;
   const logger = createLogger({ service: "test", level: "error" });
   const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
-  const { value, stop } = await createProducer(kafka);
+  const { value, stop } = await startProducer(kafka);
   const publish = (message: AnyCommandMessage): Promise<unknown> =>
     value.send(TOPICS.commandsFinance, { key: message.commandId, value: JSON.stringify(message) });
   return { publish, stop };
 }
 
 it("a late write of a paused process lowers no position, and is not lost", async () => {
-  const publishing = await startProducer();
+  const publishing = await startPublishing();
   const paused = stack.process("command-status");
   const [first, held, next] = [commandMessage(), commandMessage(), commandMessage()];
   await publishing.publish(first);

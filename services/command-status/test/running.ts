@@ -1,8 +1,8 @@
 import type { InternalClient } from "@kapi/http";
-import { createKafka, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
+import { createKafka, startProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
-import { createOwnerClient, createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
+import { startOwnerClient, createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
 
 import { ConfigSchema } from "../src/config.ts";
 import { startService } from "../src/service.ts";
@@ -38,10 +38,10 @@ export async function startRunning(
     topicPrefix: environment.topicPrefix,
     logger,
   });
-  const producer = await scope.start("producer", () => createProducer(kafka));
+  const producer = await scope.start("producer", () => startProducer(kafka));
   const { secrets } = environment;
   const client = await scope.start("client", () =>
-    createOwnerClient({ secrets, owner: "command-status", baseUrl: url, timeoutMs: 15_000 }),
+    startOwnerClient({ secrets, owner: "command-status", baseUrl: url, timeoutMs: 15_000 }),
   );
   const stop = async (): Promise<void> => {
     await scope.stop();

@@ -1,6 +1,6 @@
 import { TOPICS } from "@kapi/contracts";
 import { topicIds } from "@kapi/kafka";
-import { createPool, type Database, statement } from "@kapi/postgres";
+import { startPool, type Database, statement } from "@kapi/postgres";
 import { createLogger, type Started } from "@kapi/runtime";
 import { commandMessage, eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -19,7 +19,7 @@ beforeAll(async () => {
   running = await startRunning();
   const { postgresUrl: connectionString } = running.environment;
   const logger = createLogger({ service: "test", level: "error" });
-  database = await createPool({ connectionString, schema: "command_status", applicationName: "test", logger });
+  database = await startPool({ connectionString, schema: "command_status", applicationName: "test", logger });
 });
 afterAll(async () => {
   await database.stop();

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 
 import { MAX_AUDIT_EVENTS, MAX_FORMER_USERS } from "@kapi/contracts";
-import { createHttpServer, type InternalClient, listen } from "@kapi/http";
+import { createHttpServer, type InternalClient, startListening } from "@kapi/http";
 import { type Database, isTransient, startDatabaseClock } from "@kapi/postgres";
 import type { RedisConnection } from "@kapi/redis";
 import type { MainContext, MigrationContext } from "@kapi/runtime";
@@ -18,8 +18,8 @@ import {
 import { type Config, type ConsoleConfig, consoleConfig } from "./config.ts";
 import type { AuditLog } from "./domain/audit.ts";
 import type { Directory, PeopleStore, Users } from "./domain/ports.ts";
-import { installConsole } from "./inbound/http/console.ts";
-import { installOperatorRoutes } from "./inbound/http/operator-routes.ts";
+import { registerConsoleRoutes } from "./inbound/http/console.ts";
+import { registerOperatorRoutes } from "./inbound/http/operator-routes.ts";
 import { readAssets } from "./inbound/http/pages.ts";
 import { measureAuditAge } from "./measures.ts";
 import { fetchAuditEvents } from "./operations/fetch-audit-events.ts";
@@ -27,12 +27,12 @@ import { LiveAccounts } from "./operations/live-accounts.ts";
 import { createFailedSignIns, type FailedSignInRecorder } from "./operations/record-failed-sign-ins.ts";
 import type { SignInDependencies } from "./operations/sign-in.ts";
 import { takeOverUsers } from "./operations/take-over-users.ts";
-import { accountsOver } from "./outbound/http/accounts.ts";
-import { auditSourceOver } from "./outbound/http/audit-source.ts";
-import { commandsOver } from "./outbound/http/commands.ts";
-import { creditsOver, directoryOver, formerUsersOver } from "./outbound/http/organization.ts";
-import { samplesOver } from "./outbound/http/samples.ts";
-import { webhooksOver } from "./outbound/http/webhooks.ts";
+import { createAccounts } from "./outbound/http/accounts.ts";
+import { createAuditSource } from "./outbound/http/audit-source.ts";
+import { createCommands } from "./outbound/http/commands.ts";
+import { createCredits, createDirectory, createFormerUserSource } from "./outbound/http/organization.ts";
+import { createSamples } from "./outbound/http/samples.ts";
+import { createWebhooks } from "./outbound/http/webhooks.ts";
 import { createPasswords } from "./outbound/passwords.ts";
 import { createAuditLog } from "./outbound/postgres/audit-log.ts";
 import { createPeopleStore } from "./outbound/postgres/people-store.ts";
@@ -96,7 +96,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     auditLog: createAuditLog(database),
     passwords: await createPasswords(),
     failedSignIns: await startFailedSignIns(main, store),
-    directory: directoryOver(clients.organization),
+    directory: createDirectory(clients.organization),
     sessions: createConsoleSessions(redis),
     signInAttempts: createSignInAttempts(redis),
     clock,
@@ -104,7 +104,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   await startInternalHttp(context, SERVICE, {
     clock,
     isDependencyFailure: isTransient,
-    register: (app) => installOperatorRoutes(app, people),
+    register: (app) => registerOperatorRoutes(app, people),
   });
   await startFetchingAudit(main, clients, store);
   const settings = consoleConfig(config);
@@ -134,7 +134,7 @@ async function startTakingOverUsers(
   database: Database,
 ): Promise<void> {
   const { logger, health } = context;
-  const dependencies = { users: createUsers(database), source: formerUsersOver(organization), logger };
+  const dependencies = { users: createUsers(database), source: createFormerUserSource(organization), logger };
   let missing: string | null = "the users of the release before are not taken over yet";
   health.readiness("users", () => missing);
   const round = async (): Promise<boolean> => {
@@ -155,7 +155,7 @@ async function startFetchingAudit(
   const fetchedAtMs = new Map<string, number>();
   measureAuditAge(fetchedAtMs, clock);
   for (const [name, client] of Object.entries({ organization, account, webhooks })) {
-    const source = auditSourceOver(client);
+    const source = createAuditSource(client);
     fetchedAtMs.set(name, clock.nowMs());
     const round = async (): Promise<boolean> => {
       const recorded = await fetchAuditEvents({ store, clock, logger }, source);
@@ -188,8 +188,8 @@ async function startConsole(
   people: People,
 ): Promise<void> {
   const { scope, logger, health, clock } = context;
-  const accounts = accountsOver(clients.account);
-  const live = new LiveAccounts({ ...people, accounts, samples: samplesOver(clients.metrics) });
+  const accounts = createAccounts(clients.account);
+  const live = new LiveAccounts({ ...people, accounts, samples: createSamples(clients.metrics) });
   await startRepeated(context, { name: "live samples", pauseMs: LIVE_PAUSE_MS, round: () => live.takeSamples() });
   await startRepeated(context, {
     name: "ends of live streams",
@@ -209,17 +209,17 @@ async function startConsole(
     trustedProxies: settings.trustedProxies,
     isDependencyFailure: (error) => isTransient(error) || redis.check() !== null,
   });
-  installConsole(app, {
+  registerConsoleRoutes(app, {
     ...people,
     accounts,
     live,
     assets,
-    credits: creditsOver(clients.organization),
-    commands: commandsOver(clients.commandStatus),
-    webhooks: webhooksOver(clients.webhooks),
+    credits: createCredits(clients.organization),
+    commands: createCommands(clients.commandStatus),
+    webhooks: createWebhooks(clients.webhooks),
     secureCookies: settings.secureCookies,
     apiUrl: settings.apiUrl,
   });
-  const { url } = await scope.start("console", () => listen(app, settings));
+  const { url } = await scope.start("console", () => startListening(app, settings));
   logger.info({ url }, "the console is listening");
 }

@@ -2,16 +2,16 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-import { createDirectory, type Directory } from "@kapi/admission";
+import { startDirectory, type Directory } from "@kapi/admission";
 import { ConsoleSession, CSRF_HEADER, SECURE_SESSION_COOKIE } from "@kapi/contracts";
 import type { InternalClient } from "@kapi/http";
 import { createKafka } from "@kapi/kafka";
 import { ADMISSION_LIBRARY } from "@kapi/admission/redis";
 import { assertDefined } from "@kapi/kernel";
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";
-import { createRedis, type RedisConnection } from "@kapi/redis";
+import { startRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, Scope } from "@kapi/runtime";
-import { createOwnerClient, createTestEnvironment, serverEntry, type TestEnvironment } from "@kapi/testkit";
+import { startOwnerClient, createTestEnvironment, serverEntry, type TestEnvironment } from "@kapi/testkit";
 import { z } from "zod";
 
 import { type Neighbours, startNeighbours } from "./neighbours.ts";
@@ -97,7 +97,7 @@ export async function startConsoleHarness(): Promise<ConsoleHarness> {
   const [organization, console] = await Promise.all(
     services.map((owner) =>
       scope.start(`${owner} client`, () =>
-        createOwnerClient({ secrets, owner, baseUrl: stack.url(owner), timeoutMs: 5_000 }),
+        startOwnerClient({ secrets, owner, baseUrl: stack.url(owner), timeoutMs: 5_000 }),
       ),
     ),
   );
@@ -108,7 +108,7 @@ export async function startConsoleHarness(): Promise<ConsoleHarness> {
     json: (method, path, ...more) => clientFor(path).json(method, path, ...more),
   };
   const redis = await scope.start("redis", () =>
-    createRedis({
+    startRedis({
       url: environment.redisUrl,
       clientName: "test",
       functionLibraries: [ADMISSION_LIBRARY],
@@ -120,7 +120,7 @@ export async function startConsoleHarness(): Promise<ConsoleHarness> {
   const fatal = (error: unknown): never => {
     throw error;
   };
-  const directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
+  const directory = await scope.start("directory", () => startDirectory({ kafka, logger, fatal }));
   const url = new URL(stack.consoleUrl).origin;
   const browser = (address = randomAddress()): Browser => new Browser(url, address);
   return {

@@ -14,7 +14,7 @@ import {
   createHttpServer,
   type FastifyReply,
   type FastifyRequest,
-  listen,
+  startListening,
   parse,
 } from "@kapi/http";
 import { createLogger, Health, type Started } from "@kapi/runtime";
@@ -97,7 +97,7 @@ export async function startNeighbours(): Promise<Started<Neighbours>> {
     state.sampleQuestions.push(accounts.length);
     return { samples: accounts.map(({ accountNumber }) => state.samples.get(accountNumber) ?? null) };
   });
-  const started = await listen(app, { host: "127.0.0.1", port: 0 });
+  const started = await startListening(app, { host: "127.0.0.1", port: 0 });
   return { value: Object.assign(state, { url: started.value.url }), stop: () => started.stop() };
 }
 

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 
 import { AuditAnswer, type AuditEntry } from "@kapi/contracts";
-import { createPool, type Database, statement, type Transaction } from "@kapi/postgres";
+import { startPool, type Database, statement, type Transaction } from "@kapi/postgres";
 import { admit } from "@kapi/admission/redis";
 import { createLogger, type Started } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
@@ -22,7 +22,7 @@ beforeAll(async () => {
   ({ client } = harness);
   person = await harness.person({ credits: 30 });
   place = `/internal/organizations/${person.organizationId}`;
-  database = await createPool({
+  database = await startPool({
     connectionString: harness.environment.postgresUrl,
     schema: "console",
     applicationName: "test",

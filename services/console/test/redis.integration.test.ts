@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 
 import { createLogger } from "@kapi/runtime";
-import { createRedis, type RedisConnection } from "@kapi/redis";
+import { startRedis, type RedisConnection } from "@kapi/redis";
 import { createTestEnvironment, eventually, startTestRedisCluster } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -55,7 +55,7 @@ describe.each([
     const logger = createLogger({ service: "organization-test", level: "silent" });
     const { url, cluster } = server;
     const options = { url, cluster, clientName: "organization-test", functionLibraries: [CONSOLE_LIBRARY], logger };
-    ({ value: redis, stop } = await createRedis(options));
+    ({ value: redis, stop } = await startRedis(options));
     sessions = createConsoleSessions(redis);
     attempts = createSignInAttempts(redis);
   });

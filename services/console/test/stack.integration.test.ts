@@ -22,7 +22,7 @@ const SERVICES = [
   "trading-simulator",
 ];
 
-type Demo = Awaited<ReturnType<TestStack["makeDemo"]>>;
+type Demo = Awaited<ReturnType<TestStack["createDemo"]>>;
 interface Answer {
   readonly status: number;
   readonly code: string | null;
@@ -34,7 +34,7 @@ let demo: Demo;
 let person: { cookie: string; csrfToken: string };
 beforeAll(async () => {
   stack = await startTestStack({ services: SERVICES, env: { "trading-simulator": { TICK_INTERVAL_MS: "0" } } });
-  demo = await stack.makeDemo();
+  demo = await stack.createDemo();
   const response = await fetch(`${demo.consoleUrl}api/session`, {
     method: "POST",
     headers: { "content-type": "application/json" },

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 
-import { createPool, type Database, statement } from "@kapi/postgres";
+import { startPool, type Database, statement } from "@kapi/postgres";
 import { createLogger, type Started } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -19,7 +19,7 @@ let organizationId: string;
 beforeAll(async () => {
   harness = await startConsoleHarness();
   ({ organizationId } = await harness.person());
-  database = await createPool({
+  database = await startPool({
     connectionString: harness.environment.postgresUrl,
     schema: "organization",
     applicationName: "test",

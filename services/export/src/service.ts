@@ -1,6 +1,6 @@
-import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@kapi/commands";
+import { COMMANDS_MIGRATIONS, startCommandStore, startCommandWorker } from "@kapi/commands";
 import { TOPICS } from "@kapi/contracts";
-import { createProducer } from "@kapi/kafka";
+import { startProducer } from "@kapi/kafka";
 import { startDatabaseClock } from "@kapi/postgres";
 import type { MainContext, MigrationContext } from "@kapi/runtime";
 import {
@@ -39,7 +39,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const database = await startDatabase(context, SCHEMA);
   const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
   const kafka = createServiceKafka(context, SERVICE);
-  const producer = await scope.start("producer", () => createProducer(kafka));
+  const producer = await scope.start("producer", () => startProducer(kafka));
   const directory = await startServiceDirectory(context, kafka);
   const ownerAt = async (service: string, baseUrl: string): Promise<HistoryOwner> =>
     createHistoryOwner(await startServiceClient(context, { service, baseUrl, timeoutMs: config.OWNER_TIMEOUT_MS }));
@@ -47,14 +47,14 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const account = await ownerAt("account", config.ACCOUNT_URL);
   await startHttp(context, { clock });
   const store = await scope.start("command store", () =>
-    createCommandStore({ worker: SERVICE, database, producer, clock, logger }),
+    startCommandStore({ worker: SERVICE, database, producer, clock, logger }),
   );
   const executor = createExportExecutor({
     owners: [finance, account],
     serverOf: (serverId) => directory.server(serverId),
   });
   await scope.start("command worker", () =>
-    createCommandWorker({
+    startCommandWorker({
       worker: SERVICE,
       topic: TOPICS.commandsExport,
       store,

@@ -7,13 +7,13 @@ import {
   TOPICS,
 } from "@kapi/contracts";
 import type { InternalClient } from "@kapi/http";
-import { createKafka, createLogReader, createProducer, type Producer } from "@kapi/kafka";
+import { createKafka, startLogReader, startProducer, type Producer } from "@kapi/kafka";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import { startTestStack } from "@kapi/local/test-stack";
 import {
   anyAccountNumber,
   commandMessage,
-  createOwnerClient,
+  startOwnerClient,
   createTestEnvironment,
   eventually,
   serverEntry,
@@ -59,13 +59,13 @@ export class Harness {
     const logger = createLogger({ service: "test", level: "silent" });
     const { kafkaBrokers, topicPrefix } = environment;
     const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
-    const producer = await scope.start("producer", () => createProducer(kafka));
+    const producer = await scope.start("producer", () => startProducer(kafka));
     const stack = await scope.start("command-status", async () => {
       const value = await startTestStack({ services: ["command-status"], environment });
       return { value, stop: () => value.stop() };
     });
     const commandStatus = await scope.start("client", () =>
-      createOwnerClient({
+      startOwnerClient({
         secrets: stack.secrets,
         owner: "command-status",
         baseUrl: stack.url("command-status"),
@@ -76,7 +76,7 @@ export class Harness {
     await harness.publishServer(harness.server);
     await startExport(scope, environment, { account, finance });
     await scope.start("events", () =>
-      createLogReader(kafka, {
+      startLogReader(kafka, {
         topic: TOPICS.commandEvents,
         from: "beginning",
         onBatch: (_partition, messages) => {

@@ -11,10 +11,10 @@ const Placed = z.object({ positionId: z.string() });
 
 describe("an export over the management API", () => {
   let stack: TestStack;
-  let demo: Awaited<ReturnType<TestStack["makeDemo"]>>;
+  let demo: Awaited<ReturnType<TestStack["createDemo"]>>;
   beforeAll(async () => {
     stack = await startTestStack({ env: { "trading-simulator": { TICK_INTERVAL_MS: "0" } } });
-    demo = await stack.makeDemo();
+    demo = await stack.createDemo();
   });
   afterAll(async () => {
     await stack.stop();

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
 import { COMMANDS_MIGRATIONS } from "@kapi/commands";
-import { createPool, migrate, statement } from "@kapi/postgres";
+import { startPool, migrate, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { createTestEnvironment } from "@kapi/testkit";
 
@@ -41,7 +41,7 @@ const environment = await createTestEnvironment({ needs: ["postgres"] });
 const logger = createLogger({ service: "bench", level: "error" });
 const connectionString = environment.postgresUrl;
 await migrate({ connectionString, schema: SCHEMA, directory: MIGRATIONS, directories: [COMMANDS_MIGRATIONS], logger });
-const pool = await createPool({
+const pool = await startPool({
   connectionString,
   schema: SCHEMA,
   applicationName: "bench",

@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 
-import { COMMANDS_MIGRATIONS, createCommandStore, createCommandWorker } from "@kapi/commands";
+import { COMMANDS_MIGRATIONS, startCommandStore, startCommandWorker } from "@kapi/commands";
 import { TOPICS } from "@kapi/contracts";
-import { createProducer } from "@kapi/kafka";
+import { startProducer } from "@kapi/kafka";
 import { isTransient, startDatabaseClock } from "@kapi/postgres";
 import { counter, gauge, type MainContext, type MigrationContext } from "@kapi/runtime";
 import {
@@ -20,7 +20,7 @@ import {
   type AccountName,
   bookNextPage,
   BookingQueue,
-  consumeTradingEvents,
+  startTradingEventConsumer,
   createEventHistory,
   startGapFiller,
 } from "@kapi/trading-server/event-feed";
@@ -28,7 +28,7 @@ import {
 import type { Config } from "./config.ts";
 import { BehindTradingServer } from "./domain/errors.ts";
 import type { LedgerReport } from "./domain/ports.ts";
-import { registerRoutes } from "./inbound/http/routes.ts";
+import { registerTransactionRoutes } from "./inbound/http/routes.ts";
 import { catchUp } from "./operations/catch-up.ts";
 import { createFundsExecutor } from "./operations/move-funds.ts";
 import { type PassReport, startReconciler } from "./operations/reconcile.ts";
@@ -56,12 +56,12 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const database = await startDatabase(context, SCHEMA);
   const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
   const kafka = createServiceKafka(context, SERVICE);
-  const producer = await scope.start("producer", () => createProducer(kafka));
+  const producer = await scope.start("producer", () => startProducer(kafka));
   const directory = await startServiceDirectory(context, kafka);
   const client = await startTradingServers(context, directory);
 
   const store = await scope.start("command store", () =>
-    createCommandStore({ worker: SERVICE, database, producer, clock, logger }),
+    startCommandStore({ worker: SERVICE, database, producer, clock, logger }),
   );
   const ledger = createPostgresLedger({
     store,
@@ -90,7 +90,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     clock,
     isDependencyFailure: (error) => isUnreachable(error) || error instanceof BehindTradingServer || isTransient(error),
     register: (app) =>
-      registerRoutes(app, {
+      registerTransactionRoutes(app, {
         reader,
         deletions: createDeletionMarks(database),
         catchUp: (account) =>
@@ -102,7 +102,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   });
 
   await startReader(context, "trading events", () =>
-    consumeTradingEvents({ kafka, groupId: "finance.trading-events", queue, isTransient, logger, fatal }),
+    startTradingEventConsumer({ kafka, groupId: "finance.trading-events", queue, isTransient, logger, fatal }),
   );
   const executor = createFundsExecutor({
     client,
@@ -112,7 +112,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     isUnreachable,
   });
   await scope.start("command worker", () =>
-    createCommandWorker({
+    startCommandWorker({
       worker: SERVICE,
       topic: TOPICS.commandsFinance,
       store,

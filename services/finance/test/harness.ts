@@ -10,8 +10,8 @@ import {
   TOPICS,
   type TradingEvent,
 } from "@kapi/contracts";
-import { createKafka, createLogReader, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
-import { createPool, type Database, statement } from "@kapi/postgres";
+import { createKafka, startLogReader, startProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
+import { startPool, type Database, statement } from "@kapi/postgres";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import {
   anyAccountNumber,
@@ -22,7 +22,7 @@ import {
   type TestEnvironment,
   wrongClock,
 } from "@kapi/testkit";
-import { createTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
+import { startTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
 
 import { ConfigSchema } from "../src/config.ts";
 import { startService } from "../src/service.ts";
@@ -102,10 +102,10 @@ export class Harness {
     });
     const logger = createLogger({ service: "test", level: "silent" });
     const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
-    const producer = await scope.start("producer", () => createProducer(kafka));
+    const producer = await scope.start("producer", () => startProducer(kafka));
     const server = serverEntry({ tradingServerUrl: tradingServer.url });
     const client = await scope.start("client", () =>
-      createTradingServerClient({
+      startTradingServerClient({
         addressOf: () => ({ url: tradingServer.url, token: environment.secrets.tradingServerToken }),
         timeoutMs: 10_000,
       }),
@@ -113,7 +113,7 @@ export class Harness {
     await client.configure(server.serverId, server.configuration);
     await publishServer(producer, server);
     const pool = { connectionString, schema: "finance", applicationName: "test", logger };
-    const database = await scope.start("postgres", () => createPool(pool));
+    const database = await scope.start("postgres", () => startPool(pool));
     const harness = new Harness({ scope, environment, tradingServer, server, client, producer, database });
     await harness.startService();
     await harness.#follow(kafka);
@@ -266,7 +266,7 @@ export class Harness {
     };
     const follow = (topic: typeof TOPICS.commandEvents | typeof TOPICS.financeEvents, take: (json: unknown) => void) =>
       this.#scope.start(topic.name, () =>
-        createLogReader(kafka, {
+        startLogReader(kafka, {
           topic,
           from: "beginning",
           onBatch: (_partition, messages) => {

@@ -1,7 +1,7 @@
 import { createAdmission, createKnownAccounts, startRepeatedRefunds } from "@kapi/admission";
 import { ADMISSION_LIBRARY, ADMISSION_SETTINGS, type AdmissionSettings } from "@kapi/admission/redis";
 import type { InternalClient } from "@kapi/http";
-import { createProducer } from "@kapi/kafka";
+import { startProducer } from "@kapi/kafka";
 import { OrganizationSlots } from "@kapi/kernel";
 import { startRedisClock } from "@kapi/redis";
 import type { MainContext } from "@kapi/runtime";
@@ -16,10 +16,10 @@ import {
 
 import { type Config, OWNER_CONNECTIONS } from "./config.ts";
 import { UNKNOWN_ID } from "./domain/ports.ts";
-import { registerReference } from "./inbound/http/reference.ts";
-import { rejectOtherMethods } from "./inbound/http/other-methods.ts";
-import { registerRoutes } from "./inbound/http/routes.ts";
-import { followAccountDeletions } from "./inbound/kafka/account-deletions.ts";
+import { registerReferenceRoutes } from "./inbound/http/reference.ts";
+import { registerOtherMethodRoutes } from "./inbound/http/other-methods.ts";
+import { registerOperationRoutes } from "./inbound/http/routes.ts";
+import { startDeletionReader } from "./inbound/kafka/account-deletions.ts";
 import { createOperations } from "./operations/operations.ts";
 import { createServerConfigurations } from "./operations/server-configurations.ts";
 import { createAccounts } from "./outbound/http/accounts.ts";
@@ -86,7 +86,7 @@ export async function startService(
   // A command's times are those of its claim, whatever the clock of this machine says.
   const clock = await scope.start("redis clock", () => startRedisClock(redis, { logger }));
   const kafka = createServiceKafka(context, SERVICE);
-  const producer = await scope.start("producer", () => createProducer(kafka, { produceTimeoutMs: PRODUCE_TIMEOUT_MS }));
+  const producer = await scope.start("producer", () => startProducer(kafka, { produceTimeoutMs: PRODUCE_TIMEOUT_MS }));
   const directory = await startServiceDirectory(context, kafka);
 
   const isStopping = (): boolean => health.isStopping;
@@ -122,9 +122,7 @@ export async function startService(
     isLasting: (id) => id !== UNKNOWN_ID,
     maxEntries: MAX_KNOWN_ACCOUNTS,
   });
-  await startReader(context, "account deletions", () =>
-    followAccountDeletions({ kafka, knownAccounts, logger, fatal }),
-  );
+  await startReader(context, "account deletions", () => startDeletionReader({ kafka, knownAccounts, logger, fatal }));
   const admission = createAdmission({
     redis,
     directory,
@@ -167,9 +165,9 @@ export async function startService(
     trustedProxies: config.TRUSTED_PROXIES ?? [],
     register: (app) => {
       const routes = { directory, admission, refunds, wallets, clock, logger, isStopping, maxStreamMs: MAX_STREAM_MS };
-      registerRoutes(app, routes, operations);
-      rejectOtherMethods(app);
-      registerReference(app);
+      registerOperationRoutes(app, routes, operations);
+      registerOtherMethodRoutes(app);
+      registerReferenceRoutes(app);
     },
   });
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 
 import { COMMAND_DEADLINE_MS, TOPICS, type TopicContract } from "@kapi/contracts";
-import { createLogReader } from "@kapi/kafka";
+import { startLogReader } from "@kapi/kafka";
 import { assert, commandIdOf } from "@kapi/kernel";
 import { recordKey, settle, shardOf, walletKey } from "@kapi/admission/redis";
 import { createLogger } from "@kapi/runtime";
@@ -62,7 +62,7 @@ async function settlements(commandId: string): Promise<unknown[]> {
 /** Parses every message of a topic. */
 async function everythingIn(topic: TopicContract): Promise<unknown[]> {
   const values: unknown[] = [];
-  const reader = await createLogReader(platform.kafka, {
+  const reader = await startLogReader(platform.kafka, {
     topic,
     from: "beginning",
     onBatch: (_partition, messages) => {

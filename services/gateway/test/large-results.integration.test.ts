@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 import { type Command, type CommandEvent, CommandsAnswer, TOPICS } from "@kapi/contracts";
-import { createProducer } from "@kapi/kafka";
+import { startProducer } from "@kapi/kafka";
 import { commandMessage, eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -19,7 +19,7 @@ let ids: string[];
 beforeAll(async () => {
   platform = await startPlatform();
   organization = await platform.organization(100_000);
-  const producer = await createProducer(platform.kafka);
+  const producer = await startProducer(platform.kafka);
   const named = { organizationId: organization.id, serverId: organization.server.serverId };
   ids = [];
   for (let index = 0; index < EXPORTS; index += 1) {

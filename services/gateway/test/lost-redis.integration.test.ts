@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import type { CommandEnvelope, ErrorBody } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
 import { ADMISSION_LIBRARY } from "@kapi/admission/redis";
-import { createRedis, type RedisConnection } from "@kapi/redis";
+import { startRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, type Started } from "@kapi/runtime";
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -25,7 +25,7 @@ const CLOSED_TIMEOUT_MS = 20_000;
 const DEPOSITS = 120;
 const DEPOSIT = 1.25;
 
-type Demo = Awaited<ReturnType<TestStack["makeDemo"]>>;
+type Demo = Awaited<ReturnType<TestStack["createDemo"]>>;
 
 /** A request that may be repeated under its key. */
 interface RepeatableRequest {
@@ -46,9 +46,9 @@ let redis: Started<RedisConnection>;
 
 beforeAll(async () => {
   stack = await startTestStack({ services: SERVICES });
-  demo = await stack.makeDemo();
+  demo = await stack.createDemo();
   const logger = createLogger({ service: "test", level: "error" });
-  redis = await createRedis({
+  redis = await startRedis({
     url: stack.environment.redisUrl,
     clientName: "test",
     functionLibraries: [ADMISSION_LIBRARY],

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 
 import { TOPICS } from "@kapi/contracts";
-import { createProducer } from "@kapi/kafka";
+import { startProducer } from "@kapi/kafka";
 import { assert } from "@kapi/kernel";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
@@ -347,7 +347,7 @@ describe("an account that was deleted", () => {
     expect(await missing(caching, account)).toBe(202);
     id = null;
     expect(await missing(caching, account)).toBe(202);
-    const producer = await createProducer(platform.kafka);
+    const producer = await startProducer(platform.kafka);
     const { serverId } = organization.server;
     const event = { type: "account.deleted", serverId, accountNumber: account };
     await producer.value.send(TOPICS.accountEvents, { key: `${serverId}/${account}`, value: JSON.stringify(event) });

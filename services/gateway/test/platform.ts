@@ -8,7 +8,7 @@ import {
   type ServerEntry,
   TOPICS,
 } from "@kapi/contracts";
-import { createKafka, createProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
+import { createKafka, startProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
 import { type Clock, systemClock, toIso } from "@kapi/kernel";
 import {
   ADMISSION_LIBRARY,
@@ -19,7 +19,7 @@ import {
   purchase,
   shardOf,
 } from "@kapi/admission/redis";
-import { createRedis, type RedisConnection } from "@kapi/redis";
+import { startRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import { createTestEnvironment, eventually, keyEntry, serverEntry, type TestEnvironment } from "@kapi/testkit";
 
@@ -100,9 +100,9 @@ async function assemble(
     topicPrefix: environment.topicPrefix,
     logger,
   });
-  const producer = await scope.start("producer", () => createProducer(kafka));
+  const producer = await scope.start("producer", () => startProducer(kafka));
   const redis = await scope.start("redis", () =>
-    createRedis({ url: environment.redisUrl, clientName: "test", functionLibraries: [ADMISSION_LIBRARY], logger }),
+    startRedis({ url: environment.redisUrl, clientName: "test", functionLibraries: [ADMISSION_LIBRARY], logger }),
   );
   const child = (name: string, env: Readonly<Record<string, string>>, port: number): Promise<ChildService> =>
     scope.start(name, async () => {

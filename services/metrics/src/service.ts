@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { createAdmission, createAvailableCredits, type Directory, startRepeatedRefunds } from "@kapi/admission";
 import { ADMISSION_LIBRARY, ADMISSION_SETTINGS } from "@kapi/admission/redis";
 import { accountKey, TOPICS } from "@kapi/contracts";
-import { createProducer, endOffsets, type KafkaConnection, LIVE_INTERVAL_MS } from "@kapi/kafka";
+import { startProducer, endOffsets, type KafkaConnection, LIVE_INTERVAL_MS } from "@kapi/kafka";
 import { latestOf, systemClock } from "@kapi/kernel";
 import { startDatabaseClock } from "@kapi/postgres";
 import { type MainContext, type MigrationContext, observed, type Started } from "@kapi/runtime";
@@ -24,18 +24,18 @@ import type { Config } from "./config.ts";
 import type { AccountExistence, SampleProgress, SnapshotStore } from "./domain/ports.ts";
 import { positionsOf } from "./domain/topic-position.ts";
 import { SampleWindows } from "./domain/sample-windows.ts";
-import { installAccountMetrics } from "./inbound/http/account-metrics.ts";
-import { installLatestSamples } from "./inbound/http/latest-samples.ts";
-import { installLiveLoad } from "./inbound/http/live-load.ts";
-import { readAccountDeletions } from "./inbound/kafka/account-deletions.ts";
-import { consumeAccountStatuses } from "./inbound/kafka/account-statuses.ts";
-import { readSamples } from "./inbound/kafka/samples.ts";
-import { watchTopics } from "./inbound/kafka/watched-topics.ts";
-import { consumeSamples } from "./inbound/kafka/snapshot-samples.ts";
-import { consumeValuations, SEQUENCER_GROUP } from "./inbound/kafka/valuations.ts";
+import { registerAccountMetricsRoutes } from "./inbound/http/account-metrics.ts";
+import { registerLatestSampleRoutes } from "./inbound/http/latest-samples.ts";
+import { registerLiveLoadRoutes } from "./inbound/http/live-load.ts";
+import { startDeletionReader } from "./inbound/kafka/account-deletions.ts";
+import { startAccountStatusConsumer } from "./inbound/kafka/account-statuses.ts";
+import { startSampleReader } from "./inbound/kafka/samples.ts";
+import { startTopicWatch } from "./inbound/kafka/watched-topics.ts";
+import { startSampleConsumer } from "./inbound/kafka/snapshot-samples.ts";
+import { startValuationConsumer, SEQUENCER_GROUP } from "./inbound/kafka/valuations.ts";
 import { SubscriptionHub } from "./inbound/ws/subscription-hub.ts";
 import { type LiveLoad, measureLiveLoad } from "./inbound/ws/live-measures.ts";
-import { listenForUpgrades } from "./inbound/ws/live-port.ts";
+import { startUpgradeListener } from "./inbound/ws/live-port.ts";
 import { type LiveServer, startLiveServer } from "./inbound/ws/live-server.ts";
 import { deleteTradingAccountMetrics } from "./operations/delete-trading-account-metrics.ts";
 import { Rejections } from "./operations/rejections.ts";
@@ -76,7 +76,7 @@ const MAX_SWEEP_MS = 50;
 
 type Context = MainContext<Config>;
 
-/** Migrates the schema: the command "migrate", and the first step of every start. */
+/** Migrates the schema: the command "migrate", and the first step of startTimer start. */
 export function migrateDatabase(context: MigrationContext): Promise<void> {
   return migrateSchema(SCHEMA, context);
 }
@@ -115,7 +115,7 @@ export async function startService(main: Context): Promise<void> {
     for (const { serverId, accountNumber, deletedAtMs } of accounts)
       log.remove(accountKey(serverId, accountNumber), deletedAtMs);
   }
-  const watch = await watchTopics({
+  const watch = await startTopicWatch({
     kafka,
     store: createTopicGenerationStore(database),
     leave: () => sequencer?.leave() ?? Promise.resolve(),
@@ -123,14 +123,14 @@ export async function startService(main: Context): Promise<void> {
     logger,
     fatal,
   });
-  const deletions = await scope.start("account deletions", () => readAccountDeletions({ kafka, log, logger, fatal }));
+  const deletions = await scope.start("account deletions", () => startDeletionReader({ kafka, log, logger, fatal }));
   await deletions.caughtUp;
-  await scope.start("window expiry", () => every(EXPIRE_INTERVAL_MS, () => log.expire()));
+  await scope.start("window expiry", () => startTimer(EXPIRE_INTERVAL_MS, () => log.expire()));
 
   const sequencing = config.ROLES.includes("sequencer");
   sequencer = sequencing ? await prepareSequencer(context, kafka, log, directory, existence, watch, unreadable) : null;
   const checkpoints = sequencer?.checkpoints ?? null;
-  const samples = await readSamples({
+  const samples = await startSampleReader({
     kafka,
     scope,
     log,
@@ -146,12 +146,12 @@ export async function startService(main: Context): Promise<void> {
   // Not before: stale checkpoints of accounts that were deleted long ago are passed over by what is
   // known of them.
   log.forgetDeleted();
-  await scope.start("deleted accounts", () => every(FORGET_DELETED_INTERVAL_MS, () => log.forgetDeleted()));
+  await scope.start("deleted accounts", () => startTimer(FORGET_DELETED_INTERVAL_MS, () => log.forgetDeleted()));
 
   let live: LiveServer | null = null;
   const liveLoad = (): LiveLoad | null => live?.load() ?? null;
   measureLiveLoad(liveLoad);
-  const background = await scope.start("background producer", () => createProducer(kafka));
+  const background = await scope.start("background producer", () => startProducer(kafka));
   const deletion = {
     store,
     deletions: createDeletionSink(background),
@@ -161,9 +161,9 @@ export async function startService(main: Context): Promise<void> {
   const { app } = await startInternalHttp(context, SERVICE, {
     clock,
     register: (routes) => {
-      installLatestSamples(routes, log);
-      installLiveLoad(routes, liveLoad);
-      installAccountMetrics(routes, {
+      registerLatestSampleRoutes(routes, log);
+      registerLiveLoadRoutes(routes, liveLoad);
+      registerAccountMetricsRoutes(routes, {
         lists: createSnapshotLists(database),
         organizationOf: (serverId) => directory.server(serverId)?.organizationId,
         clock,
@@ -199,11 +199,11 @@ async function prepareSequencer(
   unreadable: UnreadableRecords,
 ): Promise<PreparedSequencer> {
   const { config, scope, logger, fatal } = context;
-  // The database's clock alone, minutes behind, would reject every valuation.
+  // The database's clock alone, minutes behind, would reject startTimer valuation.
   const clock = latestOf(context.clock, systemClock);
-  const producer = await scope.start("producer", () => createProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
+  const producer = await scope.start("producer", () => startProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
   // One of its own: no sample waits behind thousands of checkpoints.
-  const background = await scope.start("checkpoint producer", () => createProducer(kafka));
+  const background = await scope.start("checkpoint producer", () => startProducer(kafka));
   const coalesceMs = config.COALESCE_MS;
   let valuation: SampleProgress | null = null;
   const sequencer = new Sequencer({
@@ -251,7 +251,7 @@ async function prepareSequencer(
   const start = async (progress: SampleProgress): Promise<void> => {
     valuation = progress;
     await scope.start("checkpoint timer", () => {
-      const timer = every(config.CHECKPOINT_INTERVAL_MS, () => void checkpoints.write());
+      const timer = startTimer(config.CHECKPOINT_INTERVAL_MS, () => void checkpoints.write());
       return {
         value: null,
         stop: async () => {
@@ -262,8 +262,8 @@ async function prepareSequencer(
       };
     });
     const sweepMs = Math.min(MAX_SWEEP_MS, Math.max(MIN_SWEEP_MS, coalesceMs / SWEEPS_PER_INTERVAL));
-    if (coalesceMs > 0) await scope.start("coalescing", () => every(sweepMs, () => sequencer.sweep(sweepMs)));
-    await startReader(context, "valuations", () => consumeValuations({ kafka, sequencer, watch, logger, fatal }));
+    if (coalesceMs > 0) await scope.start("coalescing", () => startTimer(sweepMs, () => sequencer.sweep(sweepMs)));
+    await startReader(context, "valuations", () => startValuationConsumer({ kafka, sequencer, watch, logger, fatal }));
   };
   return { checkpoints, start, leave };
 }
@@ -283,18 +283,18 @@ async function startSnapshots(
   log.listen(snapshots);
   await snapshots.keepDays();
   // Neither is part of the liveness: a database that is away must not end the live stream.
-  await scope.start("account statuses", () => consumeAccountStatuses({ kafka, store, logger, fatal }));
-  await scope.start("snapshots", () => consumeSamples({ kafka, snapshots, firstPosition, logger, fatal }));
+  await scope.start("account statuses", () => startAccountStatusConsumer({ kafka, store, logger, fatal }));
+  await scope.start("snapshots", () => startSampleConsumer({ kafka, snapshots, firstPosition, logger, fatal }));
   const trying = (what: string, work: () => Promise<void>) => () =>
     void work().catch((error: unknown) => logger.warn({ err: error }, `${what}; the next turn does it`));
   await scope.start("snapshot timer", () =>
-    every(
+    startTimer(
       WRITE_INTERVAL_MS,
       trying("snapshots were not written", () => snapshots.write()),
     ),
   );
   await scope.start("days of snapshots", () =>
-    every(
+    startTimer(
       KEEP_DAYS_INTERVAL_MS,
       trying("days of snapshots were not looked after", () => snapshots.keepDays()),
     ),
@@ -321,7 +321,7 @@ async function startStream(
   const livePort = config.LIVE_PORT;
   const host = config.LIVE_HOST ?? config.HTTP_HOST;
   const upgrades =
-    livePort === undefined ? server : await scope.start("live port", () => listenForUpgrades(host, livePort));
+    livePort === undefined ? server : await scope.start("live port", () => startUpgradeListener(host, livePort));
   return scope.start("live", () =>
     startLiveServer({
       server: upgrades,
@@ -345,7 +345,7 @@ async function startStream(
   );
 }
 
-function every(intervalMs: number, work: () => void): Started<null> {
+function startTimer(intervalMs: number, work: () => void): Started<null> {
   const timer = setInterval(work, intervalMs);
   return {
     value: null,

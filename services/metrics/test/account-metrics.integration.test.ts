@@ -8,7 +8,7 @@ import {
   TOPICS,
   type Valuation,
 } from "@kapi/contracts";
-import { createPool, type Database, statement } from "@kapi/postgres";
+import { startPool, type Database, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { callerHeaders, eventually, serverEntry } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -40,7 +40,7 @@ beforeAll(async () => {
   const logger = createLogger({ service: "test", level: "error" });
   const connectionString = harness.environment.postgresUrl;
   database = await harness.scope.start("database", () =>
-    createPool({ connectionString, schema: "metrics", applicationName: "test", logger }),
+    startPool({ connectionString, schema: "metrics", applicationName: "test", logger }),
   );
 });
 

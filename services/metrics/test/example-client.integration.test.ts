@@ -11,7 +11,7 @@ import path from "node:path";
 
 import { AccountDetailsAnswer, type AccountMetricsFrame, PositionsAnswer } from "@kapi/contracts";
 import { openApiDocument } from "@kapi/contracts/openapi";
-import { createHttpServer, listen } from "@kapi/http";
+import { createHttpServer, startListening } from "@kapi/http";
 import { createLogger, Health, type Started } from "@kapi/runtime";
 import { eventually, keyEntry, TcpProxy } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -169,7 +169,7 @@ async function startGatewayRoutes(): Promise<Started<string>> {
       return asked.push(request.url) === 1 ? reply.code(500).send({ error: "Internal server error" }) : answer;
     });
   }
-  const { value, stop } = await listen(app, { host: "127.0.0.1", port: 0 });
+  const { value, stop } = await startListening(app, { host: "127.0.0.1", port: 0 });
   return { value: value.url, stop };
 }
 

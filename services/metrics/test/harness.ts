@@ -11,17 +11,17 @@ import {
   type TopicContract,
   type Valuation,
 } from "@kapi/contracts";
-import { createHttpServer, listen } from "@kapi/http";
+import { createHttpServer, startListening } from "@kapi/http";
 import {
   createKafka,
-  createLogReader,
-  createProducer,
+  startLogReader,
+  startProducer,
   type KafkaConnection,
   type Message,
   type Producer,
 } from "@kapi/kafka";
 import { ADMISSION_LIBRARY, syncShard, purchase, shardOf } from "@kapi/admission/redis";
-import { createRedis, type RedisConnection } from "@kapi/redis";
+import { startRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, Health, Scope, type Started } from "@kapi/runtime";
 import {
   createTestEnvironment,
@@ -97,8 +97,8 @@ export class Harness {
       topicPrefix: environment.topicPrefix,
       logger,
     });
-    const producer = await createProducer(kafka);
-    const redis = await createRedis({
+    const producer = await startProducer(kafka);
+    const redis = await startRedis({
       url: environment.redisUrl,
       clientName: "metrics-test",
       functionLibraries: [ADMISSION_LIBRARY],
@@ -181,7 +181,7 @@ export class Harness {
   /** All records of a topic, in log order within a partition. */
   async readAll(topic: TopicContract): Promise<{ partition: number; message: Message }[]> {
     const all: { partition: number; message: Message }[] = [];
-    const reader = await createLogReader(this.kafka, {
+    const reader = await startLogReader(this.kafka, {
       topic,
       from: "beginning",
       onBatch: (partition, messages) => void all.push(...messages.map((message) => ({ partition, message }))),
@@ -216,7 +216,7 @@ export class Harness {
       this.asked.push(accounts.map(({ accountNumber }) => accountNumber));
       return { existing: accounts.map((one) => this.accounts.has(accountKey(one.serverId, one.accountNumber))) };
     });
-    this.#account = await listen(app, { host: "127.0.0.1", port: this.#accountPort });
+    this.#account = await startListening(app, { host: "127.0.0.1", port: this.#accountPort });
     this.#accountPort = this.#account.value.port;
   }
 
@@ -244,7 +244,7 @@ export class Harness {
 
   async #freePort(): Promise<number> {
     const app = createHttpServer({ logger, health: new Health() });
-    const probe = await listen(app, { host: "127.0.0.1", port: 0 });
+    const probe = await startListening(app, { host: "127.0.0.1", port: 0 });
     await probe.stop();
     return probe.value.port;
   }

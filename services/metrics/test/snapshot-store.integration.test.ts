@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
-import { createPool, type Database, migrate, statement } from "@kapi/postgres";
+import { startPool, type Database, migrate, statement } from "@kapi/postgres";
 import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const connectionString = environment.postgresUrl;
   await migrate({ connectionString, schema: "metrics", directory, logger });
   database = await scope.start("database", () =>
-    createPool({ connectionString, schema: "metrics", applicationName: "test", logger }),
+    startPool({ connectionString, schema: "metrics", applicationName: "test", logger }),
   );
   store = createSnapshotStore(database);
   await store.createDays(today, today + DAY_MS);

@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 
 import { MAX_FORMER_USERS, TOPICS } from "@kapi/contracts";
-import { beginOffsets, createConsumer, createProducer, endOffsets } from "@kapi/kafka";
-import { installAuditOutbox, ROW_PER_MESSAGE, startOutbox } from "@kapi/outbox";
+import { beginOffsets, startConsumer, startProducer, endOffsets } from "@kapi/kafka";
+import { registerAuditOutboxRoutes, ROW_PER_MESSAGE, startOutbox } from "@kapi/outbox";
 import { startDatabaseClock } from "@kapi/postgres";
 import { ADMISSION_LIBRARY, ALL_SHARDS, shardStates } from "@kapi/admission/redis";
 import { gauge, type MainContext, type MigrationContext } from "@kapi/runtime";
@@ -20,8 +20,8 @@ import {
 
 import type { Config } from "./config.ts";
 import type { CreditMonths } from "./domain/credits/ports.ts";
-import { installCreditRoutes } from "./inbound/http/credit-routes.ts";
-import { installDirectoryRoutes, installFormerUsers } from "./inbound/http/directory-routes.ts";
+import { registerCreditRoutes } from "./inbound/http/credit-routes.ts";
+import { registerDirectoryRoutes, registerFormerUserRoutes } from "./inbound/http/directory-routes.ts";
 import { consumeCommandEvents } from "./inbound/kafka/command-events.ts";
 import { measureWaiting } from "./measures.ts";
 import { applyPending } from "./operations/credits/apply-pending.ts";
@@ -32,7 +32,7 @@ import { syncShards } from "./operations/credits/sync-shards.ts";
 import { publishDirectory } from "./operations/directory/publish-directory.ts";
 import { recordUsage } from "./operations/credits/record-usage.ts";
 import { releaseOrphans } from "./operations/credits/release-orphans.ts";
-import { commandStatusOver } from "./outbound/http/command-status.ts";
+import { createCommandStatus } from "./outbound/http/command-status.ts";
 import { createCreditMonths } from "./outbound/postgres/credits/credit-months.ts";
 import { createFormerUsers } from "./outbound/postgres/former-users.ts";
 import { createStore } from "./outbound/postgres/store.ts";
@@ -95,8 +95,8 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     isReadyWithout: true,
   });
   const kafka = createServiceKafka(context, SERVICE);
-  const producer = await scope.start("producer", () => createProducer(kafka));
-  const commandStatus = commandStatusOver(
+  const producer = await scope.start("producer", () => startProducer(kafka));
+  const commandStatus = createCommandStatus(
     await startServiceClient(context, {
       service: "command-status",
       baseUrl: config.COMMAND_STATUS_URL,
@@ -113,7 +113,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   logger.info({ entries: await publishDirectory(store, producer) }, "directory published");
 
   await startReader(context, "command.events", () =>
-    createConsumer(kafka, {
+    startConsumer(kafka, {
       groupId: SERVICE,
       topics: [TOPICS.commandEvents],
       // Nobody waits for a settlement, and a thousand cost little more than one.
@@ -182,10 +182,10 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   await startInternalHttp(context, SERVICE, {
     clock,
     register: (app) => {
-      installDirectoryRoutes(app, { ...ledger, store, publish: () => outbox.published(), tradingServers });
-      installCreditRoutes(app, { ...ledger, usageLines: createUsageLines(database) });
-      installAuditOutbox(app, database);
-      installFormerUsers(app, createFormerUsers(database), MAX_FORMER_USERS);
+      registerDirectoryRoutes(app, { ...ledger, store, publish: () => outbox.published(), tradingServers });
+      registerCreditRoutes(app, { ...ledger, usageLines: createUsageLines(database) });
+      registerAuditOutboxRoutes(app, database);
+      registerFormerUserRoutes(app, createFormerUsers(database), MAX_FORMER_USERS);
     },
   });
 }

@@ -1,4 +1,4 @@
-import { ApiError, createHttpServer, listen, parse } from "@kapi/http";
+import { ApiError, createHttpServer, startListening, parse } from "@kapi/http";
 import { createLogger, Health, type Started } from "@kapi/runtime";
 import type { TestEnvironment } from "@kapi/testkit";
 import { z } from "zod";
@@ -45,7 +45,7 @@ export async function startCommandStatus(secrets: TestEnvironment["secrets"]): P
   };
 }
 
-async function listening(app: Parameters<typeof listen>[0]): Promise<Started<string>> {
-  const started = await listen(app, { host: "127.0.0.1", port: 0 });
+async function listening(app: Parameters<typeof startListening>[0]): Promise<Started<string>> {
+  const started = await startListening(app, { host: "127.0.0.1", port: 0 });
   return { value: started.value.url, stop: () => started.stop() };
 }

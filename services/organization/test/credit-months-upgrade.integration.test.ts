@@ -4,7 +4,7 @@ import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { createPool, type Database, migrate, statement } from "@kapi/postgres";
+import { startPool, type Database, migrate, statement } from "@kapi/postgres";
 import { ALL_SHARDS, type Shard, shardOf } from "@kapi/admission/redis";
 import { createLogger } from "@kapi/runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -67,7 +67,7 @@ beforeAll(async () => {
     await migrate({ connectionString, schema: "organization", directory, logger });
     rmSync(directory, { recursive: true });
     const options = { connectionString, schema: "organization", applicationName: "release-before", logger };
-    const { value: database, stop } = await createPool(options);
+    const { value: database, stop } = await startPool(options);
     for (const [index, text] of OLD_ROWS.entries()) await database.query(statement(`test_old_row_${index}`, text), []);
     await stop();
   });

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 
 import { transactionWithOutbox } from "@kapi/outbox";
-import { createPool, statement } from "@kapi/postgres";
+import { startPool, statement } from "@kapi/postgres";
 import { ALL_SHARDS, settledKey, type Shard, shardOf } from "@kapi/admission/redis";
 import { eventually, measurements } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -16,7 +16,7 @@ import { recordUnderLocks } from "../src/operations/credits/record-under-locks.t
 import { recordAllUsage } from "../src/operations/credits/record-usage.ts";
 import { createCreditMonths } from "../src/outbound/postgres/credits/credit-months.ts";
 import { recordEntries, shareShardLocks } from "../src/outbound/postgres/credits/ledger.ts";
-import { createUsageLines, selectPage } from "../src/outbound/postgres/credits/usage-lines.ts";
+import { createUsageLines, SELECT_PAGE } from "../src/outbound/postgres/credits/usage-lines.ts";
 import { createWalletChecks } from "../src/outbound/postgres/credits/wallet-checks.ts";
 import {
   finish,
@@ -287,7 +287,7 @@ test("pages over many months repeat and skip no line, and read few entries", asy
 async function entriesRead(organizationId: string, limit: number): Promise<number> {
   const explain = statement<{ "QUERY PLAN": readonly { Plan: PlanNode }[] }>(
     "test_explain_page",
-    `explain (analyze, format json, timing off) ${selectPage.text}`,
+    `explain (analyze, format json, timing off) ${SELECT_PAGE.text}`,
   );
   const [row] = await harness.database.query(explain, [organizationId, limit, 0]);
   const plan = row?.["QUERY PLAN"][0]?.Plan;
@@ -313,7 +313,7 @@ test("dropping a month that is being read does not block recording, and is retri
   for (let month = 0; month < 3; month += 1) await nextMonth();
   const { logger, environment } = { ...harness, ...harness.context };
   const options = { connectionString: environment.postgresUrl, schema: "organization", applicationName: "recorder" };
-  const { value: recorder, stop } = await createPool({ ...options, max: 1, logger });
+  const { value: recorder, stop } = await startPool({ ...options, max: 1, logger });
   const record = (): Promise<unknown> =>
     transactionWithOutbox(recorder, { publish: () => Promise.resolve(false) }, async (tx) => {
       // Fails if it waits behind the drop.

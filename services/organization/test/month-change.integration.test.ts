@@ -1,5 +1,5 @@
 /** The change of a wallet shard into the next month. */
-import { createPool, statement } from "@kapi/postgres";
+import { startPool, statement } from "@kapi/postgres";
 import { shardOf } from "@kapi/admission/redis";
 import { expect, test } from "vitest";
 
@@ -8,7 +8,7 @@ import { organizationWith, startLedger } from "./support.ts";
 
 test("a shard moves into the next month although copying its wallets exceeds the statement timeout", async () => {
   const fresh = await startLedger();
-  const { value: impatient, stop } = await createPool({
+  const { value: impatient, stop } = await startPool({
     connectionString: fresh.environment.postgresUrl,
     schema: "organization",
     applicationName: "impatient",

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { AuditEvent } from "@kapi/contracts";
-import { createPool, migrate, statement } from "@kapi/postgres";
+import { startPool, migrate, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -53,7 +53,7 @@ async function oldSchema(connectionString: string): Promise<void> {
   }
   await migrate({ connectionString, schema: "organization", directory: folder, logger: silent });
   rmSync(folder, { recursive: true });
-  const pool = await createPool({ connectionString, schema: "organization", applicationName: "test", logger: silent });
+  const pool = await startPool({ connectionString, schema: "organization", applicationName: "test", logger: silent });
   for (const [index, text] of OLD_ROWS.entries()) await pool.value.query(statement(`old_row_${index}`, text), []);
   await pool.stop();
 }

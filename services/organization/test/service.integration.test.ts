@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
 
-import { authenticate, createDirectory, type Directory } from "@kapi/admission";
+import { authenticate, startDirectory, type Directory } from "@kapi/admission";
 import { type CommandEvent, CreditUsageAnswer, SCOPES, TOPICS } from "@kapi/contracts";
 import type { InternalClient } from "@kapi/http";
-import { createKafka, createProducer, type Producer } from "@kapi/kafka";
+import { createKafka, startProducer, type Producer } from "@kapi/kafka";
 import { openPassword, systemClock, toIso } from "@kapi/kernel";
 import { ADMISSION_LIBRARY, admit, type WalletState } from "@kapi/admission/redis";
-import { createRedis, type RedisConnection } from "@kapi/redis";
+import { startRedis, type RedisConnection } from "@kapi/redis";
 import { configFields, createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import {
-  createOwnerClient,
+  startOwnerClient,
   createTestEnvironment,
   eventually,
   serverEntry,
@@ -65,15 +65,15 @@ beforeAll(async () => {
   await startService({ config, scope, logger, health, clock: wrongClock, fatal });
   const baseUrl = `http://127.0.0.1:${port}`;
   client = await scope.start("client", () =>
-    createOwnerClient({ secrets, owner: "organization", baseUrl, timeoutMs: 5_000 }),
+    startOwnerClient({ secrets, owner: "organization", baseUrl, timeoutMs: 5_000 }),
   );
   redis = await scope.start("redis", () =>
-    createRedis({ url: environment.redisUrl, clientName: "test", functionLibraries: [ADMISSION_LIBRARY], logger }),
+    startRedis({ url: environment.redisUrl, clientName: "test", functionLibraries: [ADMISSION_LIBRARY], logger }),
   );
   const { kafkaBrokers, topicPrefix } = environment;
   const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
-  producer = await scope.start("producer", () => createProducer(kafka));
-  directory = await scope.start("directory", () => createDirectory({ kafka, logger, fatal }));
+  producer = await scope.start("producer", () => startProducer(kafka));
+  directory = await scope.start("directory", () => startDirectory({ kafka, logger, fatal }));
   await eventually(() => health.ready().ok);
 });
 afterAll(() => scope.stop());

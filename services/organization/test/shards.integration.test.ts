@@ -17,7 +17,7 @@ import {
   shardOf,
   shardStates,
 } from "@kapi/admission/redis";
-import { createRedis, type RedisConnection } from "@kapi/redis";
+import { startRedis, type RedisConnection } from "@kapi/redis";
 import { eventually, startTestRedisCluster, type TestRedisCluster } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -52,7 +52,7 @@ let replicatedShards: readonly Shard[];
 beforeAll(async () => {
   [cluster, harness] = await Promise.all([startTestRedisCluster(), startLedger()]);
   const url = cluster.masters.map((master) => master.url);
-  ({ value: redis, stop } = await createRedis({
+  ({ value: redis, stop } = await startRedis({
     url,
     cluster: true,
     clientName: "organization-test",
@@ -139,7 +139,7 @@ test("usage, settlements, purchases, syncs and idempotency records of the other 
 
 test("a process starts while the node is lost", async () => {
   const url = cluster.masters.map((master) => master.url);
-  const other = await createRedis({
+  const other = await startRedis({
     url,
     cluster: true,
     clientName: "organization-test",

@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
 import { ADMISSION_LIBRARY, type AdmitReply, admit, recordKey, shardOf } from "@kapi/admission/redis";
-import { createRedis } from "@kapi/redis";
+import { startRedis } from "@kapi/redis";
 import { type CommandEvent, type Settlement } from "@kapi/contracts";
 import type { OutgoingMessage } from "@kapi/kafka";
 import { systemClock, toIso } from "@kapi/kernel";
 import { ROW_PER_MESSAGE, startOutbox } from "@kapi/outbox";
-import { createPool, type Database, migrate, statement } from "@kapi/postgres";
+import { startPool, type Database, migrate, statement } from "@kapi/postgres";
 import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, type TestEnvironment } from "@kapi/testkit";
 import { expect } from "vitest";
@@ -58,10 +58,10 @@ export async function startLedger(before?: (connectionString: string) => Promise
   await before?.(connectionString);
   await migrate({ connectionString, schema: "organization", directory: MIGRATIONS, logger });
   const database = await scope.start("postgres", () =>
-    createPool({ connectionString, schema: "organization", applicationName: "organization-test", logger }),
+    startPool({ connectionString, schema: "organization", applicationName: "organization-test", logger }),
   );
   const redis = await scope.start("redis", () =>
-    createRedis({
+    startRedis({
       url: environment.redisUrl,
       clientName: "organization-test",
       functionLibraries: [ADMISSION_LIBRARY],

@@ -1,6 +1,6 @@
 /** Composition root, in start order. */
 import {
-  addContractRoutes,
+  registerContractRoutes,
   Bridge,
   BRIDGE_MIGRATIONS,
   Committer,
@@ -10,15 +10,15 @@ import {
   startPublishing,
 } from "@kapi/bridge";
 import { requireInternalToken } from "@kapi/http";
-import { createProducer, LIVE_INTERVAL_MS } from "@kapi/kafka";
+import { startProducer, LIVE_INTERVAL_MS } from "@kapi/kafka";
 import { faultPoint, type MainContext, type MigrationContext } from "@kapi/runtime";
 import { createServiceKafka, migrateSchema, type ServiceSchema, startDatabase, startHttp } from "@kapi/service";
 
 import type { Config } from "./config.ts";
 import { type Account, toState } from "./domain/account.ts";
 import { valueAccount } from "./domain/account-values.ts";
-import { addControlAccountRoutes } from "./inbound/http/control-account-routes.ts";
-import { addControlMarketRoutes } from "./inbound/http/control-market-routes.ts";
+import { registerControlAccountRoutes } from "./inbound/http/control-account-routes.ts";
+import { registerControlMarketRoutes } from "./inbound/http/control-market-routes.ts";
 import { Engine } from "./operations/engine.ts";
 import { FaultyContract } from "./operations/faulty-contract.ts";
 import { LateChanges } from "./operations/late-changes.ts";
@@ -51,7 +51,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const restored = await restore(createStoredState(database), feed);
 
   const kafka = createServiceKafka(context, SERVICE);
-  const producer = await scope.start("producer", () => createProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
+  const producer = await scope.start("producer", () => startProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
   const { publisher, events } = await startPublishing({
     scope,
     health,
@@ -107,11 +107,11 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     clock,
     register: (app) => {
       requireInternalToken(app, config.TRADING_SERVER_TOKEN, "/v1/");
-      addContractRoutes(app, new FaultyContract(bridge, engine, late));
+      registerContractRoutes(app, new FaultyContract(bridge, engine, late));
       if (!servesControl) return;
       if (config.CONTROL_TOKEN !== undefined) requireInternalToken(app, config.CONTROL_TOKEN, "/control/");
-      addControlMarketRoutes(app, engine, config.TICK_INTERVAL_MS || MANUAL_TICK_MS);
-      addControlAccountRoutes(app, engine);
+      registerControlMarketRoutes(app, engine, config.TICK_INTERVAL_MS || MANUAL_TICK_MS);
+      registerControlAccountRoutes(app, engine);
     },
   });
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import type { TradingEvent } from "@kapi/contracts";
 import { assertDefined, deferred, delay } from "@kapi/kernel";
-import { createPool, statement } from "@kapi/postgres";
+import { startPool, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { anyAccountNumber, createTestEnvironment, eventually, type TestEnvironment } from "@kapi/testkit";
 import { TradingServerUnreachable } from "@kapi/trading-server";
@@ -142,7 +142,7 @@ describe("a restart", () => {
     await first.kill("SIGKILL");
 
     // As where its last statement waits for a standby.
-    const pool = await createPool({
+    const pool = await startPool({
       connectionString: environment.postgresUrl,
       schema: "trading_server",
       applicationName: "test",

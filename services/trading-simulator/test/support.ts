@@ -4,10 +4,10 @@ import { once } from "node:events";
 import net from "node:net";
 
 import { TOPICS, TradingEvent, Valuation } from "@kapi/contracts";
-import { createKafka, createLogReader, type KafkaConnection } from "@kapi/kafka";
+import { createKafka, startLogReader, type KafkaConnection } from "@kapi/kafka";
 import { createLogger } from "@kapi/runtime";
 import { DEMO_LEVERAGES, eventually, type TestEnvironment } from "@kapi/testkit";
-import { type Change, createTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
+import { type Change, startTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
 
 const MAIN = new URL("../src/main.ts", import.meta.url).pathname;
 const READY_TIMEOUT_MS = 20_000;
@@ -37,7 +37,7 @@ export async function startTradingServer(
   const ended = once(child, "exit").then(([, signal]) => signal as NodeJS.Signals | null);
   const url = `http://127.0.0.1:${port}`;
   await eventually(async () => (await fetch(`${url}/readyz`)).ok, { timeoutMs: READY_TIMEOUT_MS });
-  const { value: client, stop } = createTradingServerClient({
+  const { value: client, stop } = startTradingServerClient({
     addressOf: () => ({ url: url, token: environment.secrets.tradingServerToken }),
     timeoutMs: CALL_TIMEOUT_MS,
   });
@@ -119,7 +119,7 @@ export async function followTopics(environment: TestEnvironment): Promise<Topics
   const events: TradingEvent[] = [];
   const valuations: Valuation[] = [];
   const readers = await Promise.all([
-    createLogReader(kafka, {
+    startLogReader(kafka, {
       topic: TOPICS.tradingEvents,
       from: "beginning",
       onBatch: (_partition, messages) => {
@@ -128,7 +128,7 @@ export async function followTopics(environment: TestEnvironment): Promise<Topics
       logger,
       fatal,
     }),
-    createLogReader(kafka, {
+    startLogReader(kafka, {
       topic: TOPICS.tradingValuations,
       from: "beginning",
       onBatch: (_partition, messages) => {

@@ -4,7 +4,7 @@
 import type { TradingEvent } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 
-import { type Account, newAccount } from "../src/domain/account.ts";
+import { type Account, createAccount } from "../src/domain/account.ts";
 import { type TradingContext, nextEvent } from "../src/domain/trading-context.ts";
 import { Market } from "../src/domain/market.ts";
 import type { Quote } from "../src/domain/prices.ts";
@@ -52,7 +52,7 @@ export function testAccount(
   balanceMinor: number,
   fields: Partial<Pick<Account, "currency" | "leverage">> = {},
 ): Account {
-  return newAccount({
+  return createAccount({
     serverId: SERVER_ID,
     accountNumber: "10000001",
     name: "Test",

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 
 import { type Clock, OrganizationSlots, repeat } from "@kapi/kernel";
-import { installAuditOutbox } from "@kapi/outbox";
+import { registerAuditOutboxRoutes } from "@kapi/outbox";
 import { isTransient, startDatabaseClock } from "@kapi/postgres";
 import { gauge, type MainContext, type MigrationContext, observed, type Started } from "@kapi/runtime";
 import {
@@ -16,8 +16,8 @@ import {
 
 import { type Config, RECORDING_MARGIN_MS } from "./config.ts";
 import type { DayStore } from "./domain/ports.ts";
-import { registerRoutes } from "./inbound/http/routes.ts";
-import { consumeEvents } from "./inbound/kafka/event-consumer.ts";
+import { registerWebhookRoutes } from "./inbound/http/routes.ts";
+import { startEventConsumer } from "./inbound/kafka/event-consumer.ts";
 import { Deliverer } from "./operations/deliverer.ts";
 import { EndpointCache } from "./operations/endpoint-cache.ts";
 import { keepDays } from "./operations/keep-days.ts";
@@ -25,7 +25,7 @@ import { createEventRecorder } from "./operations/record-events.ts";
 import { DueDeliveries } from "./operations/due-deliveries.ts";
 import { createDnsResolver, type Resolve, shareLookups } from "./outbound/http/dns-resolver.ts";
 import { createAddressGuard } from "./outbound/http/address-guard.ts";
-import { createSender } from "./outbound/http/sender.ts";
+import { startSender } from "./outbound/http/sender.ts";
 import { createDayStore } from "./outbound/postgres/days.ts";
 import { createDeliveryStore } from "./outbound/postgres/delivery-store.ts";
 import { createEndpointStore } from "./outbound/postgres/endpoint-store.ts";
@@ -91,7 +91,7 @@ export async function startService(
   );
   const timeoutMs = config.WEBHOOK_TIMEOUT_MS;
   const leaseMs = config.WEBHOOK_LEASE_MS;
-  const sender = await scope.start("sender", () => createSender({ rules, resolve, timeoutMs }));
+  const sender = await scope.start("sender", () => startSender({ rules, resolve, timeoutMs }));
   const keys = config.WEBHOOK_SEALING_KEYS;
   const endpointCache = new EndpointCache({ store: endpoints, keys, clock });
   const deliverer = await scope.start("deliverer", () => {
@@ -145,8 +145,8 @@ export async function startService(
     clock,
     isDependencyFailure: isTransient,
     register: (app) => {
-      installAuditOutbox(app, database);
-      registerRoutes(app, {
+      registerAuditOutboxRoutes(app, database);
+      registerWebhookRoutes(app, {
         endpoints,
         events,
         deliveries,
@@ -164,7 +164,13 @@ export async function startService(
 
   const kafka = createServiceKafka(context, SERVICE);
   await startReader(context, "event consumer", () =>
-    consumeEvents({ kafka, recordEvents, hasCommandSubscribers: () => events.hasCommandSubscribers(), logger, fatal }),
+    startEventConsumer({
+      kafka,
+      recordEvents,
+      hasCommandSubscribers: () => events.hasCommandSubscribers(),
+      logger,
+      fatal,
+    }),
   );
   return { url };
 }

@@ -10,7 +10,7 @@ import {
   WebhookDeliveriesAnswer,
   WebhookSecretAnswer,
 } from "@kapi/contracts";
-import { createPool, type Database, statement } from "@kapi/postgres";
+import { startPool, type Database, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -50,7 +50,7 @@ afterAll(async () => {
 async function inDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
   const logger = createLogger({ service: "test", level: "error" });
   const connectionString = harness.environment.postgresUrl;
-  const database = await createPool({ connectionString, schema: "webhooks", applicationName: "test", logger });
+  const database = await startPool({ connectionString, schema: "webhooks", applicationName: "test", logger });
   try {
     return await work(database.value);
   } finally {

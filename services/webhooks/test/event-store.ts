@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
-import { createPool, type Database, migrate } from "@kapi/postgres";
+import { startPool, type Database, migrate } from "@kapi/postgres";
 import { createLogger, type Scope } from "@kapi/runtime";
 import { createTestEnvironment, type TestClock } from "@kapi/testkit";
 
@@ -28,7 +28,7 @@ export async function startStore(scope: Scope, clock: TestClock): Promise<TestSt
   const connectionString = environment.postgresUrl;
   await migrate({ connectionString, schema: "webhooks", directory, logger });
   const database = await scope.start("database", () =>
-    createPool({ connectionString, schema: "webhooks", applicationName: "test", max: 12, logger }),
+    startPool({ connectionString, schema: "webhooks", applicationName: "test", max: 12, logger }),
   );
   const days = createDayStore(database);
   await keepDays({ days, clock, logger });

@@ -12,10 +12,10 @@ import {
   WebhookSecretAnswer,
 } from "@kapi/contracts";
 import type { InternalClient } from "@kapi/http";
-import { createKafka, createProducer, type Producer } from "@kapi/kafka";
+import { createKafka, startProducer, type Producer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
-import { createOwnerClient, createTestEnvironment, eventually, TestClock, type TestEnvironment } from "@kapi/testkit";
+import { startOwnerClient, createTestEnvironment, eventually, TestClock, type TestEnvironment } from "@kapi/testkit";
 import type { z } from "zod";
 
 import { ConfigSchema } from "../src/config.ts";
@@ -51,7 +51,7 @@ export class Harness {
       topicPrefix: environment.topicPrefix,
       logger,
     });
-    const producer = await createProducer(kafka);
+    const producer = await startProducer(kafka);
     const harness = new Harness(environment, producer.value);
     await harness.scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
     await harness.scope.start("producer", () => producer);
@@ -174,7 +174,7 @@ export class Harness {
   private async connect(url: string): Promise<void> {
     const { secrets } = this.environment;
     this.#client = await this.scope.start("client", () =>
-      createOwnerClient({ secrets, owner: "webhooks", baseUrl: url, timeoutMs: CALL_TIMEOUT_MS }),
+      startOwnerClient({ secrets, owner: "webhooks", baseUrl: url, timeoutMs: CALL_TIMEOUT_MS }),
     );
   }
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
-import { createPool, type Database, migrate } from "@kapi/postgres";
+import { startPool, type Database, migrate } from "@kapi/postgres";
 import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -33,7 +33,7 @@ beforeAll(async () => {
   await migrate({ connectionString, schema: "webhooks", directory, logger });
   const max = PROCESSES + 2;
   const options = { connectionString, schema: "webhooks", applicationName: "test", max, logger };
-  database = await scope.start("database", () => createPool({ ...options, statementTimeoutMs: STATEMENT_TIMEOUT_MS }));
+  database = await scope.start("database", () => startPool({ ...options, statementTimeoutMs: STATEMENT_TIMEOUT_MS }));
   deliveries = createDeliveryStore(database);
 });
 afterAll(() => scope.stop());

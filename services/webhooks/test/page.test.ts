@@ -17,7 +17,7 @@ import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 
 import { RETRY_DELAYS_MS } from "../src/domain/retry-schedule.ts";
-import { newSecret, signatureOf, signingKey } from "../src/domain/signature.ts";
+import { generateSecret, signatureOf, signingKey } from "../src/domain/signature.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
 const DOCS = path.join(ROOT, "docs");
@@ -74,7 +74,7 @@ describe("the page on webhooks", () => {
   it("has TypeScript code that verifies the service's signatures only", async () => {
     const [, lines = ""] = /```ts\n(.*?)```/s.exec(page) ?? [];
     const folder = mkdtempSync(path.join(tmpdir(), "kapi-page-"));
-    const secret = newSecret();
+    const secret = generateSecret();
     const before = process.env["WEBHOOK_SECRET"];
     try {
       process.env["WEBHOOK_SECRET"] = secret;
@@ -83,7 +83,7 @@ describe("the page on webhooks", () => {
       const { eventOf } = (await import(file)) as { eventOf: (body: Buffer, headers: object) => unknown };
       const body = JSON.stringify(shown[0]?.example);
       const timestamp = Math.floor(Date.now() / SECOND_MS);
-      const signature = signatureOf([signingKey(newSecret()), signingKey(secret)], { id: "one", timestamp, body });
+      const signature = signatureOf([signingKey(generateSecret()), signingKey(secret)], { id: "one", timestamp, body });
       const headers = {
         [WEBHOOK_HEADERS.id]: "one",
         [WEBHOOK_HEADERS.timestamp]: String(timestamp),

@@ -3,7 +3,7 @@
  * error handling.
  */
 import type { TopicContract } from "@kapi/contracts";
-import { createConsumer, createKafka, createProducer, type Message, type Producer } from "@kapi/kafka";
+import { startConsumer, createKafka, startProducer, type Message, type Producer } from "@kapi/kafka";
 import { createLogger } from "@kapi/runtime";
 import pg from "pg";
 
@@ -53,7 +53,7 @@ export interface BareProcess extends ReturnType<typeof bareKafka> {
 export async function bareProcess(name: string, minIntervalMs?: number): Promise<BareProcess> {
   const { kafka, logger } = bareKafka(name);
   const pool = new pg.Pool({ connectionString: process.env["POSTGRES_URL"] ?? "", max: POOL_SIZE });
-  const { value: producer } = await createProducer(kafka, minIntervalMs === undefined ? {} : { minIntervalMs });
+  const { value: producer } = await startProducer(kafka, minIntervalMs === undefined ? {} : { minIntervalMs });
   return {
     kafka,
     logger,
@@ -64,7 +64,7 @@ export async function bareProcess(name: string, minIntervalMs?: number): Promise
     query: async <Row extends object>(statement: string, text: string, values: readonly unknown[]) =>
       (await pool.query<Row & pg.QueryResultRow>({ name: statement, text, values: [...values] })).rows,
     consume: async (topic, busyIntervalMs, handle) => {
-      await createConsumer(kafka, {
+      await startConsumer(kafka, {
         groupId: `${name}.${topic.name}`,
         topics: [topic],
         busyIntervalMs,

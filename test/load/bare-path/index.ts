@@ -6,7 +6,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { TOPICS } from "@kapi/contracts";
-import { createLogReader } from "@kapi/kafka";
+import { startLogReader } from "@kapi/kafka";
 import { Pool } from "undici";
 
 import { ACCOUNTS, CONCURRENCY, post } from "../accept-harness.ts";
@@ -50,7 +50,7 @@ export async function startBarePath(environment: Record<string, string>): Promis
 
   const finals = new FinalCommands();
   const { kafka, logger } = bareKafka("bench", environment);
-  const reader = await createLogReader(kafka, {
+  const reader = await startLogReader(kafka, {
     topic: TOPICS.commandEvents,
     from: "beginning",
     logger,

@@ -1,6 +1,6 @@
 /** A sample of each valuation, and a window of samples of each account. */
 import { TOPICS } from "@kapi/contracts";
-import { createLogReader, LIVE_INTERVAL_MS } from "@kapi/kafka";
+import { startLogReader, LIVE_INTERVAL_MS } from "@kapi/kafka";
 
 import { bareProcess, fatal, parsed } from "./bare-process.ts";
 
@@ -10,7 +10,7 @@ const { kafka, logger, consume, publish, hello } = await bareProcess("metrics", 
 const sequences = new Map<string, number>();
 const windows = new Map<string, Buffer[]>();
 
-await createLogReader(kafka, {
+await startLogReader(kafka, {
   topic: TOPICS.metricsSamples,
   from: "beginning",
   logger,

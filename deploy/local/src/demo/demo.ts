@@ -65,9 +65,9 @@ export function runningDemo(stateDir: string): Demo {
 }
 
 /** Makes a new demo organization, with everything needed to use it. */
-export async function makeDemo(stack: Stack, options: DemoOptions = {}): Promise<DemoWithAccounts> {
+export async function createDemo(stack: Stack, options: DemoOptions = {}): Promise<DemoWithAccounts> {
   const { name = "Demo organization", credits = DEMO_CREDITS, autoTraders } = options;
-  const organization = await newOrganization(stack, { name, credits });
+  const organization = await createUsableOrganization(stack, { name, credits });
   const demo = { ...addressesOf(stack), ...organization };
   return { ...demo, accountNumbers: await createTradingAccounts(stack, demo, autoTraders) };
 }
@@ -77,7 +77,7 @@ export async function keptDemo(stack: Stack, stateDir: string): Promise<DemoWith
   const file = path.join(stateDir, DEMO_FILE);
   const known = await knownOrganization(stack, file);
   if (known === null) {
-    const made = await makeDemo(stack);
+    const made = await createDemo(stack);
     const { accountNumbers: _shown, ...demo } = made;
     writePrivately(file, demo);
     return made;
@@ -106,7 +106,7 @@ async function knownOrganization(stack: Stack, file: string): Promise<(ReadyOrga
   return { managementKey, organizationId, serverId, ...user };
 }
 
-async function newOrganization(
+async function createUsableOrganization(
   stack: Stack,
   options: { readonly name: string; readonly credits: number },
 ): Promise<ReadyOrganization & ConsoleUser> {

@@ -13,12 +13,12 @@ const AccountParams = z.object({ serverId: Guid, accountNumber: AccountNumber })
 export class AnswerLost extends Error {}
 
 /** Routes under /v1/servers. The token was checked before. */
-export function addContractRoutes(app: FastifyInstance, operations: ContractOperations): void {
-  addChangeRoutes(app, operations);
-  addReadRoutes(app, operations);
+export function registerContractRoutes(app: FastifyInstance, operations: ContractOperations): void {
+  registerChangeRoutes(app, operations);
+  registerReadRoutes(app, operations);
 }
 
-function addChangeRoutes(app: FastifyInstance, operations: ContractOperations): void {
+function registerChangeRoutes(app: FastifyInstance, operations: ContractOperations): void {
   app.put("/v1/servers/:serverId/configuration", (request, reply) => {
     const { serverId } = parse(ServerParams, request.params);
     const configuration = parse(ServerConfiguration, request.body);
@@ -44,7 +44,7 @@ function addChangeRoutes(app: FastifyInstance, operations: ContractOperations): 
   });
 }
 
-function addReadRoutes(app: FastifyInstance, operations: ContractOperations): void {
+function registerReadRoutes(app: FastifyInstance, operations: ContractOperations): void {
   app.get("/v1/servers/:serverId/accounts/:accountNumber", (request, reply) => {
     const { serverId, accountNumber } = parse(AccountParams, request.params);
     return answer(reply, async () => {

@@ -69,7 +69,7 @@ export async function startKafkaCluster(context: ServerContext): Promise<KafkaCl
   const programs = await kafkaPrograms(context);
   const proxies = new Proxies();
   const places: Place[] = [];
-  for (let at = 1; at <= NODES; at += 1) places.push(await newPlace(at, proxies));
+  for (let at = 1; at <= NODES; at += 1) places.push(await createPlace(at, proxies));
   const voters = places.map(({ id, directoryId, controllerPort }) => {
     return `${id}@${HOST}:${controllerPort}:${directoryId}`;
   });
@@ -113,7 +113,7 @@ interface Shared {
   readonly places: readonly Place[];
 }
 
-async function newPlace(id: number, proxies: Proxies): Promise<Place> {
+async function createPlace(id: number, proxies: Proxies): Promise<Place> {
   const [clientPort, brokerPort, controllerPort] = [await freePort(), await freePort(), await freePort()];
   const proxy = await proxies.open({ host: HOST, port: clientPort }, await freePort());
   const directoryId = Buffer.alloc(16, id).toString("base64url");

@@ -56,7 +56,7 @@ export interface RedisCluster {
 export async function startRedisCluster(context: ServerContext): Promise<RedisCluster> {
   const proxies = new Proxies();
   const nodes: Node[] = [];
-  for (let at = 1; at <= MASTERS * 2; at += 1) nodes.push(await newNode({ context, proxies, nodes }, `redis-${at}`));
+  for (let at = 1; at <= MASTERS * 2; at += 1) nodes.push(await createNode({ context, proxies, nodes }, `redis-${at}`));
   const cluster: RedisCluster = {
     url: nodes.map(({ proxy }) => `redis://${proxy.address}`).join(","),
     nodes,
@@ -90,7 +90,7 @@ interface Place {
   readonly proxy: NodeProxy;
 }
 
-async function newNode({ context, proxies, nodes }: Shared, name: string): Promise<Node> {
+async function createNode({ context, proxies, nodes }: Shared, name: string): Promise<Node> {
   const [port, busPort] = [await freePort(), await freePort()];
   const proxy = await proxies.open({ host: HOST, port }, await freePort());
   return new Node(context, { name, port, busPort, proxy }, nodes);

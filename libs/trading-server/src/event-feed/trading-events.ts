@@ -4,7 +4,7 @@ import {
   type Batch,
   type BatchOutcome,
   type Consumer,
-  createConsumer,
+  startConsumer,
   type DeadLetter,
   type KafkaConnection,
   type Message,
@@ -28,8 +28,8 @@ export interface TradingEventsOptions {
 }
 
 /** Books the topic. An event is done when it is booked, or when the gap before it is recorded. */
-export function consumeTradingEvents(options: TradingEventsOptions): Promise<Started<Consumer>> {
-  return createConsumer(options.kafka, {
+export function startTradingEventConsumer(options: TradingEventsOptions): Promise<Started<Consumer>> {
+  return startConsumer(options.kafka, {
     groupId: options.groupId,
     topics: [TOPICS.tradingEvents],
     // Urgent reads ask the trading server, so the topic may wait a moment.

@@ -22,7 +22,7 @@ export interface UnfinishedDeletionsOptions {
 }
 
 /** Starts the rounds; `stop` waits for the current one. */
-export function followUnfinishedDeletions({ resume, logger }: UnfinishedDeletionsOptions): Started<Repetition> {
+export function startUnfinishedDeletions({ resume, logger }: UnfinishedDeletionsOptions): Started<Repetition> {
   const reports: DeletionReports = {
     failed: ({ serverId, accountNumber }, error) => {
       logger.warn({ serverId, accountNumber, err: error }, "a deletion could not be completed yet");

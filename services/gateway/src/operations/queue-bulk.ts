@@ -9,7 +9,7 @@ import type { Answer, Call } from "./call.ts";
 import { CREATION_PATH } from "./creation.ts";
 import {
   completeRecords,
-  newRecordOf,
+  openRecordOf,
   admitOrWait,
   currentCommand,
   findEarlierRequest,
@@ -57,7 +57,7 @@ export async function queueBulk(
         request,
         proposedCommandOf(dependencies, call, request, contract),
       );
-      return { item: { request, message, record: newRecordOf(message), known }, rejection };
+      return { item: { request, message, record: openRecordOf(message), known }, rejection };
     }),
   );
   const rejection = bulkRejection(found.map((one) => one.rejection));

@@ -97,7 +97,7 @@ export async function queueCommand(
   const proposed = proposedCommandOf(dependencies, call, request, call.contract);
   const { known, rejection, message } = await findEarlierRequest(dependencies, request, proposed);
   if (rejection !== null) return call.charge.reject(rejection);
-  const record = newRecordOf(message);
+  const record = openRecordOf(message);
   const [outcome] = await admitOrWait(dependencies, call, [record], [known !== null]);
   assert(outcome !== undefined, "one record has one outcome");
   switch (outcome.kind) {
@@ -147,7 +147,7 @@ export function proposedCommandOf(
 }
 
 /** The idempotency record of a command that is to be queued. */
-export function newRecordOf(message: AnyCommandMessage): NewRecord {
+export function openRecordOf(message: AnyCommandMessage): NewRecord {
   const { commandId, fingerprint, reservedCredits } = message;
   return { commandId, fingerprint, message: JSON.stringify(message), credits: reservedCredits };
 }

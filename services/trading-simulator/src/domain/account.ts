@@ -88,7 +88,7 @@ export interface NewAccount {
   readonly investorPasswordHash: string;
 }
 
-export function newAccount(fields: NewAccount): Account {
+export function createAccount(fields: NewAccount): Account {
   return {
     ...fields,
     key: accountKey(fields.serverId, fields.accountNumber),

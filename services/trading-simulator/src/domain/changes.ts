@@ -2,7 +2,7 @@
 import type { TradingEvent } from "@kapi/contracts";
 import type { Change, RejectionCode } from "@kapi/trading-server";
 
-import { type Account, MAX_BALANCE_MINOR, newAccount } from "./account.ts";
+import { type Account, MAX_BALANCE_MINOR, createAccount } from "./account.ts";
 import type { TradingContext } from "./trading-context.ts";
 import { valueAccount } from "./account-values.ts";
 import { cancelAllOrders, closePosition } from "./trading.ts";
@@ -52,7 +52,7 @@ function create(context: TradingContext, input: ChangeInput, change: ChangeOf<"c
   if (!input.supportedLeverage.includes(change.leverage)) return leverageRejected(change.leverage);
   if (change.initialBalanceMinor > MAX_BALANCE_MINOR) return refused("INVALID_CHANGE", "the balance is too large");
   const { accountNumber, accountName, leverage, currency, initialBalanceMinor } = change;
-  const account = newAccount({
+  const account = createAccount({
     serverId: input.serverId,
     accountNumber,
     name: accountName,

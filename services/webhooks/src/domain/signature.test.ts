@@ -1,7 +1,7 @@
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 
-import { newSecret, signatureOf, signingKey } from "./signature.ts";
+import { generateSecret, signatureOf, signingKey } from "./signature.ts";
 
 const message = {
   id: "0197a3c2-71f4-7b02-a9d8-15e6c3b08f06",
@@ -19,14 +19,14 @@ function headersOf(signature: string): Record<string, string> {
 
 describe("a signature", () => {
   it("is the one that the standardwebhooks package makes, and verifies there", () => {
-    const secret = newSecret();
+    const secret = generateSecret();
     const theirs = new Webhook(secret).sign(message.id, new Date(message.timestamp * 1_000), message.body);
     expect(signatureOf([signingKey(secret)], message)).toBe(theirs);
     expect(new Webhook(secret).verify(message.body, headersOf(theirs))).toEqual({ ü: 1 });
   });
 
   it("is of the id, the time and the whole body", () => {
-    const secret = newSecret();
+    const secret = generateSecret();
     const verifier = new Webhook(secret);
     const signature = signatureOf([signingKey(secret)], message);
     expect(() => verifier.verify('{"ü":2}', headersOf(signature))).toThrow();
@@ -36,9 +36,9 @@ describe("a signature", () => {
   });
 
   it("of two secrets verifies with either", () => {
-    const secrets = [newSecret(), newSecret()];
+    const secrets = [generateSecret(), generateSecret()];
     const signature = signatureOf(secrets.map(signingKey), message);
     for (const secret of secrets) new Webhook(secret).verify(message.body, headersOf(signature));
-    expect(() => new Webhook(newSecret()).verify(message.body, headersOf(signature))).toThrow();
+    expect(() => new Webhook(generateSecret()).verify(message.body, headersOf(signature))).toThrow();
   });
 });

@@ -13,7 +13,7 @@ const SECRET_BYTES = 32;
 const VERSION = "v1";
 
 /** A new secret, as its owner sees it. */
-export function newSecret(): string {
+export function generateSecret(): string {
   return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString("base64");
 }
 

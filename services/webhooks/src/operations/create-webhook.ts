@@ -4,7 +4,7 @@ import { sealPassword, uuidV7 } from "@kapi/kernel";
 
 import type { ChangedBy } from "../domain/audit.ts";
 import { toWire } from "../domain/endpoint.ts";
-import { newSecret } from "../domain/signature.ts";
+import { generateSecret } from "../domain/signature.ts";
 import { assertAllowedAddress, type WebhookDependencies } from "./webhook-dependencies.ts";
 
 /** Creates an endpoint. Only this response contains the secret. */
@@ -17,7 +17,7 @@ export async function createWebhook(
   await assertAllowedAddress({ guard, saves }, organizationId, url);
   const nowMs = clock.nowMs();
   const id = uuidV7(nowMs);
-  const secret = newSecret();
+  const secret = generateSecret();
   const draft = { id, organizationId, url, description, kinds, serverIds, secret: sealPassword(keys, id, secret) };
   const endpoint = await endpoints.create(draft, MAX_WEBHOOK_ENDPOINTS, nowMs, by);
   if (endpoint === null) throw new ApiError("TOO_MANY_ENDPOINTS");

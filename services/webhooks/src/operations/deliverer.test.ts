@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import type { Reply } from "../domain/attempt.ts";
 import type { Endpoint } from "../domain/endpoint.ts";
 import type { LeasedDelivery, AttemptRecord } from "../domain/ports.ts";
-import { newSecret } from "../domain/signature.ts";
+import { generateSecret } from "../domain/signature.ts";
 import { Deliverer } from "./deliverer.ts";
 import { EndpointCache } from "./endpoint-cache.ts";
 
@@ -29,7 +29,7 @@ function endpointOf(keyring = keys): Endpoint {
     serverIds: null,
     status: "enabled",
     disabledReason: null,
-    secret: sealPassword(keyring, id, newSecret()),
+    secret: sealPassword(keyring, id, generateSecret()),
     previousSecret: null,
     previousUntilMs: null,
     failingSinceMs: null,

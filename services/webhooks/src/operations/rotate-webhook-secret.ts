@@ -3,7 +3,7 @@ import { sealPassword } from "@kapi/kernel";
 
 import type { ChangedBy } from "../domain/audit.ts";
 import { OLD_SECRET_MS, toWire } from "../domain/endpoint.ts";
-import { newSecret } from "../domain/signature.ts";
+import { generateSecret } from "../domain/signature.ts";
 import { type EndpointName, requireEndpoint, type WebhookDependencies } from "./webhook-dependencies.ts";
 
 /**
@@ -16,7 +16,7 @@ export async function rotateWebhookSecret(
   by: ChangedBy,
 ): Promise<{ endpoint: WebhookEndpoint; secret: string }> {
   const nowMs = clock.nowMs();
-  const secret = newSecret();
+  const secret = generateSecret();
   const sealed = sealPassword(keys, endpointId, secret);
   const oldUntilMs = nowMs + OLD_SECRET_MS;
   const endpoint = requireEndpoint(await endpoints.rotate(organizationId, endpointId, sealed, oldUntilMs, nowMs, by));

@@ -14,7 +14,7 @@ import { serverOverviews } from "../../operations/server-overviews.ts";
 const DEFAULT_LIMIT = 20;
 const JSON_TYPE = "application/json; charset=utf-8";
 
-export function registerRoutes(app: FastifyInstance, dependencies: AccountDetailsDependencies): void {
+export function registerAccountRoutes(app: FastifyInstance, dependencies: AccountDetailsDependencies): void {
   serve(app, ACCOUNT_ROUTES.getServerConfiguration, async ({ params }) => {
     const server = await getServerConfiguration(dependencies.reader, params.serverId);
     if (server === null) throw new ApiError("SERVER_NOT_FOUND");

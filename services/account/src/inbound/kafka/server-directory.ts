@@ -21,7 +21,7 @@ export interface ServerDirectoryOptions {
 }
 
 /** Resolves once the currently known servers are saved. */
-export async function followServers(options: ServerDirectoryOptions): Promise<Started<void>> {
+export async function startServerFollower(options: ServerDirectoryOptions): Promise<Started<void>> {
   const { serverRepository, logger } = options;
   const waiting = new Map<string, ServerEntry>();
   let wake = (): void => undefined;

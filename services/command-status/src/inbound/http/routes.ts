@@ -20,7 +20,7 @@ export interface RouteDependencies {
  * Registers the routes for other services. Commands in answers are stored JSON text, which is never
  * parsed here.
  */
-export function registerRoutes(app: FastifyInstance, dependencies: RouteDependencies): void {
+export function registerCommandRoutes(app: FastifyInstance, dependencies: RouteDependencies): void {
   serveRaw(app, COMMAND_STATUS_ROUTES.readCommands, async ({ body: { reads } }, _request, reply) => {
     const lines = await readCommands(dependencies.repository, reads);
     return reply.header("content-type", "application/x-ndjson").send(lines);

@@ -2,7 +2,7 @@ import { CommandEvent, AnyCommandMessage, TOPICS, type TopicContract } from "@ka
 import {
   type Batch,
   type Consumer,
-  createConsumer,
+  startConsumer,
   type DeadLetter,
   type KafkaConnection,
   type Message,
@@ -36,8 +36,8 @@ export interface ConsumerDependencies {
 }
 
 /** Joins the consumer group of `commands.*`. */
-export function createMessageConsumer({ ingestion, ...options }: ConsumerDependencies): Promise<Started<Consumer>> {
-  return createIngestionConsumer(options, {
+export function startMessageConsumer({ ingestion, ...options }: ConsumerDependencies): Promise<Started<Consumer>> {
+  return startIngestionConsumer(options, {
     groupId: "command-status.commands",
     topics: COMMAND_TOPICS,
     schema: AnyCommandMessage,
@@ -48,8 +48,8 @@ export function createMessageConsumer({ ingestion, ...options }: ConsumerDepende
 }
 
 /** Joins the consumer group of `command.events`. */
-export function createEventConsumer({ ingestion, ...options }: ConsumerDependencies): Promise<Started<Consumer>> {
-  return createIngestionConsumer(options, {
+export function startEventConsumer({ ingestion, ...options }: ConsumerDependencies): Promise<Started<Consumer>> {
+  return startIngestionConsumer(options, {
     groupId: "command-status.events",
     topics: [TOPICS.commandEvents],
     schema: CommandEvent,
@@ -69,7 +69,7 @@ interface IngestionOptions<T> {
 
 type Ingest<T> = (values: readonly T[], positions: readonly LogPosition[]) => Promise<void>;
 
-function createIngestionConsumer<T>(
+function startIngestionConsumer<T>(
   { kafka, topics: topicIds, ...options }: Omit<ConsumerDependencies, "ingestion">,
   { groupId, topics, schema, includeValue, ingest }: IngestionOptions<T>,
 ): Promise<Started<Consumer>> {
@@ -87,7 +87,7 @@ function createIngestionConsumer<T>(
       throw error;
     }
   };
-  return createConsumer(kafka, {
+  return startConsumer(kafka, {
     ...options,
     groupId,
     topics,

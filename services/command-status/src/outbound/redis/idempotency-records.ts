@@ -8,7 +8,7 @@ import type { IdempotencyRecords } from "../../domain/ports.ts";
 /** Pause between two attempts to reach a Redis node. */
 const RETRY_PAUSE_MS = 1_000;
 /** Maximum number of commands per attempt. */
-const MAX_COMMANDS_PER_ATTEMPT = 5_000;
+const COMMANDS_PER_ATTEMPT = 5_000;
 /**
  * Maximum number of commands that wait for their Redis node, about 150 bytes each. Above it the
  * oldest command is dropped: its record expires after 24 h.
@@ -20,7 +20,7 @@ const MAX_WAITING = 100_000;
  * and retried; they delay no other commands. A process that stops loses its queue: those records
  * expire.
  */
-export function createIdempotencyRecords(redis: RedisConnection, logger: Logger): Started<IdempotencyRecords> {
+export function startIdempotencyRecords(redis: RedisConnection, logger: Logger): Started<IdempotencyRecords> {
   const waiting = new Map<string, CommandRef>();
   const unreachableShards = new Set<Shard>();
 
@@ -51,7 +51,7 @@ export function createIdempotencyRecords(redis: RedisConnection, logger: Logger)
     return commands.filter(isUnreachable);
   };
   const round = async (): Promise<void> => {
-    const commands = [...waiting.values()].slice(0, MAX_COMMANDS_PER_ATTEMPT);
+    const commands = [...waiting.values()].slice(0, COMMANDS_PER_ATTEMPT);
     for (const { commandId } of commands) waiting.delete(commandId);
     if (commands.length > 0) keep(await forgetNow(commands));
   };

@@ -7,7 +7,7 @@ import { listAuditLog } from "../../operations/list-audit-log.ts";
 import type { SignedInRoutes } from "./signed-in-routes.ts";
 
 /** The organization's audit log. */
-export function installAuditRoutes(
+export function registerAuditRoutes(
   routes: SignedInRoutes,
   dependencies: { readonly auditLog: AuditLog; readonly directory: Directory },
 ): void {

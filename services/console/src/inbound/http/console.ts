@@ -8,15 +8,15 @@ import type { AuditLog } from "../../domain/audit.ts";
 import type { Commands, Credits, Directory, Webhooks } from "../../domain/ports.ts";
 import type { ServerDependencies } from "../../operations/list-servers.ts";
 import type { LiveAccounts } from "../../operations/live-accounts.ts";
-import { installAuditRoutes } from "./audit-routes.ts";
-import { installCreditRoutes } from "./credit-routes.ts";
-import { installKeyRoutes } from "./key-routes.ts";
-import { installLiveRoutes } from "./live-routes.ts";
-import { type Assets, installPages } from "./pages.ts";
-import { installServerRoutes } from "./server-routes.ts";
-import { installSessionRoutes, type SessionRouteDependencies } from "./session-routes.ts";
+import { registerAuditRoutes } from "./audit-routes.ts";
+import { registerCreditRoutes } from "./credit-routes.ts";
+import { registerKeyRoutes } from "./key-routes.ts";
+import { registerLiveRoutes } from "./live-routes.ts";
+import { type Assets, registerPageRoutes } from "./pages.ts";
+import { registerServerRoutes } from "./server-routes.ts";
+import { registerSessionRoutes, type SessionRouteDependencies } from "./session-routes.ts";
 import { signedInRoutes } from "./signed-in-routes.ts";
-import { installWebhookRoutes } from "./webhook-routes.ts";
+import { registerWebhookRoutes } from "./webhook-routes.ts";
 
 /** On every answer: only own resources, no framing, no caching. */
 const HEADERS = {
@@ -51,7 +51,7 @@ export interface ConsoleDependencies extends SessionRouteDependencies, ServerDep
 }
 
 /** Installs the console. A new group of routes is a file here that takes `SignedInRoutes`. */
-export function installConsole(app: FastifyInstance, dependencies: ConsoleDependencies): void {
+export function registerConsoleRoutes(app: FastifyInstance, dependencies: ConsoleDependencies): void {
   const { directory, secureCookies } = dependencies;
   const headers = secureCookies ? HTTPS_HEADERS : HEADERS;
   app.addHook("onRequest", (_request, reply, done) => {
@@ -59,12 +59,12 @@ export function installConsole(app: FastifyInstance, dependencies: ConsoleDepend
     done();
   });
   const routes = signedInRoutes(app, dependencies, secureCookies);
-  installSessionRoutes(app, routes, dependencies);
-  installCreditRoutes(routes, dependencies.credits);
-  installKeyRoutes(routes, directory);
-  installServerRoutes(routes, dependencies);
-  installLiveRoutes(app, routes, dependencies);
-  installWebhookRoutes(routes, dependencies.webhooks);
-  installAuditRoutes(routes, dependencies);
-  installPages(app, dependencies.assets);
+  registerSessionRoutes(app, routes, dependencies);
+  registerCreditRoutes(routes, dependencies.credits);
+  registerKeyRoutes(routes, directory);
+  registerServerRoutes(routes, dependencies);
+  registerLiveRoutes(app, routes, dependencies);
+  registerWebhookRoutes(routes, dependencies.webhooks);
+  registerAuditRoutes(routes, dependencies);
+  registerPageRoutes(app, dependencies.assets);
 }

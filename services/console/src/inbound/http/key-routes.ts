@@ -23,7 +23,7 @@ const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
 };
 
 /** Management keys of the organization. A new key reaches all its servers (decisions, 12). */
-export function installKeyRoutes(routes: SignedInRoutes, directory: Directory): void {
+export function registerKeyRoutes(routes: SignedInRoutes, directory: Directory): void {
   routes.get("/scopes", () => ({ scopes: SCOPES.map((scope) => ({ scope, description: SCOPE_TEXTS[scope] })) }));
   routes.get("/keys", async ({ user }) => ({ keys: await directory.keys(user.organizationId) }));
   routes.post("/keys", async (signedIn, request, reply) => {

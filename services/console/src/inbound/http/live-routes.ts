@@ -10,7 +10,7 @@ import { AccountPath } from "./server-routes.ts";
 import type { SignedInRoutes } from "./signed-in-routes.ts";
 
 /** An account's live samples as server-sent events. */
-export function installLiveRoutes(
+export function registerLiveRoutes(
   app: FastifyInstance,
   routes: SignedInRoutes,
   dependencies: ServerDependencies & { readonly live: LiveAccounts },

@@ -14,7 +14,7 @@ export interface OperatorRouteDependencies extends UserDependencies {
 }
 
 /** The operator's routes: the people of organizations, and the audit log of all of them. */
-export function installOperatorRoutes(app: FastifyInstance, dependencies: OperatorRouteDependencies): void {
+export function registerOperatorRoutes(app: FastifyInstance, dependencies: OperatorRouteDependencies): void {
   serve(app, CONSOLE_ROUTES.listUsers, ({ params, query }) => listUsers(dependencies, params.organizationId, query));
   serve(app, CONSOLE_ROUTES.createUser, ({ params: { organizationId }, body }, request) =>
     createUser(dependencies, { organizationId, ...body }, operatorOf(request)),

@@ -58,7 +58,7 @@ export function readAssets(folder: string): Assets {
 }
 
 /** Serves the page. A path that is not a file gets the page, which routes it. */
-export function installPages(app: FastifyInstance, assets: Assets): void {
+export function registerPageRoutes(app: FastifyInstance, assets: Assets): void {
   for (const path of ["/", "/console"]) app.get(path, (_request, reply) => reply.redirect(ROOT, MOVED));
   app.get(`${ROOT}*`, (request, reply) => {
     const name = (request.params as { "*": string })["*"];

@@ -24,7 +24,7 @@ const CommandPath = ServerPath.extend({ commandId: z.string() });
 export const AccountPath = ServerPath.extend({ accountNumber: AccountNumber });
 
 /** The organization's servers, their accounts and commands. */
-export function installServerRoutes(
+export function registerServerRoutes(
   routes: SignedInRoutes,
   dependencies: ServerDependencies & { readonly commands: Commands },
 ): void {

@@ -16,7 +16,7 @@ export interface SessionRouteDependencies extends SignInDependencies {
 }
 
 /** Signing in and out, and the own password. */
-export function installSessionRoutes(
+export function registerSessionRoutes(
   app: FastifyInstance,
   routes: SignedInRoutes,
   dependencies: SessionRouteDependencies,

@@ -13,7 +13,7 @@ const ENDPOINT = "/webhooks/:endpointId";
  * Webhook endpoints and deliveries: routes, bodies and answers of the management API below
  * `/webhooks`. The organization is always that of the session.
  */
-export function installWebhookRoutes(routes: SignedInRoutes, webhooks: Webhooks): void {
+export function registerWebhookRoutes(routes: SignedInRoutes, webhooks: Webhooks): void {
   const passed =
     (route: InternalRoute): SignedInHandler =>
     async (signedIn, request, reply) => {

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 
-import { ApiError, createHttpServer, createInternalClient, DependencyError, listen } from "@kapi/http";
+import { ApiError, createHttpServer, startInternalClient, DependencyError, startListening } from "@kapi/http";
 import { createLogger, Health, Scope } from "@kapi/runtime";
 import { afterAll, expect, it } from "vitest";
 
 import type { Accounts } from "../../domain/ports.ts";
-import { accountsOver } from "./accounts.ts";
+import { createAccounts } from "./accounts.ts";
 
 const scope = new Scope();
 afterAll(() => scope.stop());
@@ -16,9 +16,9 @@ async function refusing(error: ApiError): Promise<Accounts> {
   app.get("/internal/servers/:serverId/accounts", () => {
     throw error;
   });
-  const { url } = await scope.start("server", () => listen(app, { host: "127.0.0.1", port: 0 }));
-  return accountsOver(
-    await scope.start("client", () => createInternalClient({ baseUrl: url, credentials: {}, timeoutMs: 5_000 })),
+  const { url } = await scope.start("server", () => startListening(app, { host: "127.0.0.1", port: 0 }));
+  return createAccounts(
+    await scope.start("client", () => startInternalClient({ baseUrl: url, credentials: {}, timeoutMs: 5_000 })),
   );
 }
 

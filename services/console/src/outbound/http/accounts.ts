@@ -29,7 +29,7 @@ const TOO_MANY_REQUESTS = 429;
 const { updateServerConfiguration } = ACCOUNT_ROUTES;
 
 /** The account service over internal HTTP. */
-export function accountsOver(client: InternalClient): Accounts {
+export function createAccounts(client: InternalClient): Accounts {
   return {
     overviews: async (serverIds) => {
       const found: (ServerOverview | null)[] = [];

@@ -7,7 +7,7 @@ const { readAuditOutbox, deleteRecordedEvents } = AUDIT_OUTBOX_ROUTES;
 const OK = 200;
 
 /** The outbox of another service over internal HTTP. */
-export function auditSourceOver(client: InternalClient): AuditSource {
+export function createAuditSource(client: InternalClient): AuditSource {
   return {
     read: async () => {
       const { status, body } = await callRouteRaw(client, readAuditOutbox, {});

@@ -9,7 +9,7 @@ const LINE_FEED = 0x0a;
 const { listCommands, readCommands, streamCommands } = COMMAND_STATUS_ROUTES;
 
 /** The commands of command-status over its internal routes, for people to look at. */
-export function commandsOver(client: InternalClient): Commands {
+export function createCommands(client: InternalClient): Commands {
   return {
     list: async (organizationId, serverId, query) => {
       const path = pathOf(listCommands, { params: { serverId } });

@@ -4,17 +4,17 @@ import { ORGANIZATION_ROUTES } from "@kapi/contracts";
 import {
   ApiError,
   createHttpServer,
-  createInternalClient,
+  startInternalClient,
   DependencyError,
   type FastifyInstance,
   type InternalClient,
-  listen,
+  startListening,
   serveRaw,
 } from "@kapi/http";
 import { createLogger, Health, Scope } from "@kapi/runtime";
 import { afterAll, expect, it } from "vitest";
 
-import { creditsOver, directoryOver } from "./organization.ts";
+import { createCredits, createDirectory } from "./organization.ts";
 
 const ORGANIZATION = randomUUID();
 const scope = new Scope();
@@ -24,9 +24,9 @@ afterAll(() => scope.stop());
 async function clientOf(install: (app: FastifyInstance) => void): Promise<InternalClient> {
   const app = createHttpServer({ logger: createLogger({ service: "test", level: "silent" }), health: new Health() });
   install(app);
-  const { url } = await scope.start("server", () => listen(app, { host: "127.0.0.1", port: 0 }));
+  const { url } = await scope.start("server", () => startListening(app, { host: "127.0.0.1", port: 0 }));
   const credentials = { "x-service-token": "console.test" };
-  return scope.start("client", () => createInternalClient({ baseUrl: url, credentials, timeoutMs: 5_000 }));
+  return scope.start("client", () => startInternalClient({ baseUrl: url, credentials, timeoutMs: 5_000 }));
 }
 
 function refusing(error: ApiError): Promise<InternalClient> {
@@ -39,19 +39,19 @@ function refusing(error: ApiError): Promise<InternalClient> {
 
 it("refuses as the organization service does, and fails where that fails", async () => {
   const missing = await refusing(new ApiError("WALLET_NOT_FOUND"));
-  await expect(creditsOver(missing).balance(ORGANIZATION)).rejects.toMatchObject({
+  await expect(createCredits(missing).balance(ORGANIZATION)).rejects.toMatchObject({
     name: "ApiError",
     code: "WALLET_NOT_FOUND",
   });
   const unsynced = await refusing(new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": "1" } }));
-  await expect(creditsOver(unsynced).balance(ORGANIZATION)).rejects.toThrow(DependencyError);
+  await expect(createCredits(unsynced).balance(ORGANIZATION)).rejects.toThrow(DependencyError);
 });
 
 it("has nobody sign in again because the service itself is not let in, or because of an answer in another shape", async () => {
   const refused = await refusing(new ApiError("AUTHENTICATION_REQUIRED"));
-  await expect(creditsOver(refused).balance(ORGANIZATION)).rejects.toThrow(DependencyError);
+  await expect(createCredits(refused).balance(ORGANIZATION)).rejects.toThrow(DependencyError);
   const other = await clientOf((app) => serveRaw(app, ORGANIZATION_ROUTES.getCreditBalance, () => ({ wallet: 1 })));
-  await expect(creditsOver(other).balance(ORGANIZATION)).rejects.toThrow(DependencyError);
+  await expect(createCredits(other).balance(ORGANIZATION)).rejects.toThrow(DependencyError);
 });
 
 it("reads a list to its end, and no further than its most", async () => {
@@ -65,9 +65,9 @@ it("reads a list to its end, and no further than its most", async () => {
       return { keys, pagination: { page, limit, total: totalPages * limit, totalPages } };
     }),
   );
-  const keys = await directoryOver(client).keys(ORGANIZATION);
+  const keys = await createDirectory(client).keys(ORGANIZATION);
   expect([keys.length, keys[0]?.keyId, keys.at(-1)?.keyId]).toEqual([300, "1-0", "3-99"]);
   expect(asked).toEqual(["1/100", "2/100", "3/100"]);
   totalPages = 50;
-  expect(await directoryOver(client).keys(ORGANIZATION)).toHaveLength(1_000);
+  expect(await createDirectory(client).keys(ORGANIZATION)).toHaveLength(1_000);
 });

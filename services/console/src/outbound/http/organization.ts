@@ -35,7 +35,7 @@ const REPEATABLE = { repeatable: true };
 const by = (caller: Caller): CallOptions => ({ headers: callerHeaders(caller) });
 
 /** The directory of the organization service. */
-export function directoryOver(client: InternalClient): Directory {
+export function createDirectory(client: InternalClient): Directory {
   const routes = ORGANIZATION_ROUTES;
   return {
     organizationName: async (organizationId) =>
@@ -73,7 +73,7 @@ export function directoryOver(client: InternalClient): Directory {
 }
 
 /** The credits of the organization service. */
-export function creditsOver(client: InternalClient): Credits {
+export function createCredits(client: InternalClient): Credits {
   const routes = ORGANIZATION_ROUTES;
   return {
     balance: async (organizationId) =>
@@ -89,7 +89,7 @@ export function creditsOver(client: InternalClient): Credits {
 }
 
 /** Users as the release before kept them. */
-export function formerUsersOver(client: InternalClient): FormerUserSource {
+export function createFormerUserSource(client: InternalClient): FormerUserSource {
   return {
     read: async () => (await callRoute(client, ORGANIZATION_ROUTES.listFormerUsers, {})).users,
     moved: async (users) => {

@@ -7,7 +7,7 @@ import type { Samples } from "../../domain/ports.ts";
 const TIMEOUT_MS = 2_000;
 
 /** The newest samples of the metrics service. */
-export function samplesOver(client: InternalClient): Samples {
+export function createSamples(client: InternalClient): Samples {
   return {
     latest: async (accounts) => {
       const options = { timeoutMs: TIMEOUT_MS, repeatable: true };

@@ -8,7 +8,7 @@ const CLIENT_ERRORS_FROM = 400;
 const TIMEOUT_MS = 10_000;
 
 /** The webhooks service over internal HTTP. Its errors are shown unchanged. */
-export function webhooksOver(client: InternalClient): Webhooks {
+export function createWebhooks(client: InternalClient): Webhooks {
   return async (organizationId, { route, params, caller, ...rest }) => {
     const asked = { ...rest, params: { ...params, organizationId } };
     const options = { timeoutMs: TIMEOUT_MS, headers: callerHeaders(caller) };

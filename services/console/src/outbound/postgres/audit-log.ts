@@ -21,7 +21,7 @@ interface AuditRow {
   readonly details: Record<string, unknown>;
 }
 
-const insertRows = statement<Record<string, never>>(
+const INSERT_ROWS = statement<Record<string, never>>(
   "audit_insert",
   `insert into audit_log
      (event_id, organization_id, at, action, actor_type, actor_id, address, subject_type, subject_id, details)
@@ -37,8 +37,8 @@ const ENTRIES = `select entry.id, entry.organization_id, entry.at, entry.action,
   from audit_log as entry
     left join users as person on person.id = case when ${USER_ID} then entry.actor_id::uuid end`;
 const BEFORE = `entry.id < coalesce($1::bigint, 9223372036854775807)`;
-const selectAll = statement<AuditRow>("audit_select", `${ENTRIES} where ${BEFORE} order by entry.id desc limit $2`);
-const selectOf = statement<AuditRow>(
+const SELECT_ALL = statement<AuditRow>("audit_select", `${ENTRIES} where ${BEFORE} order by entry.id desc limit $2`);
+const SELECT_OF = statement<AuditRow>(
   "audit_select_of",
   `${ENTRIES} where ${BEFORE} and entry.organization_id = $3 order by entry.id desc limit $2`,
 );
@@ -49,7 +49,7 @@ export function insertAudit(
   records: readonly (AuditRecord | FetchedAuditRecord)[],
 ): void {
   if (records.length === 0) return;
-  tx.execute(insertRows, [
+  tx.execute(INSERT_ROWS, [
     records.map(({ eventId }) => eventId ?? null),
     records.map(({ organizationId }) => organizationId),
     records.map(({ atMs }) => toIso(atMs)),
@@ -75,8 +75,8 @@ export function createAuditLog(database: Queryable): AuditLog {
       const of = [before ?? null, limit];
       const rows =
         organizationId === null
-          ? await database.query(selectAll, of)
-          : await database.query(selectOf, [...of, organizationId]);
+          ? await database.query(SELECT_ALL, of)
+          : await database.query(SELECT_OF, [...of, organizationId]);
       return rows.map(fromRow);
     },
   };

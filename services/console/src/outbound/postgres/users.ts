@@ -20,7 +20,7 @@ interface ActiveUserRow extends UserRow {
 }
 
 // The unique index decides between concurrent creations.
-const insertRow = statement<{ id: string }>(
+const INSERT_ROW = statement<{ id: string }>(
   "users_insert",
   `insert into users (id, organization_id, organization_name, email, name, password_hash, created_at)
    values ($1, $2, $3, $4, $5, $6, $7) on conflict (email) do nothing returning id`,
@@ -28,36 +28,36 @@ const insertRow = statement<{ id: string }>(
 const SELECT_ACTIVE = `select id, organization_id, organization_name, email, name, created_at, disabled_at, password_hash,
     session_version
   from users where disabled_at is null`;
-const selectByEmail = statement<ActiveUserRow>("users_select_by_email", `${SELECT_ACTIVE} and email = $1`);
-const selectById = statement<ActiveUserRow>("users_select_by_id", `${SELECT_ACTIVE} and id = $1`);
-const selectVersions = statement<{ id: string; session_version: number }>(
+const SELECT_BY_EMAIL = statement<ActiveUserRow>("users_select_by_email", `${SELECT_ACTIVE} and email = $1`);
+const SELECT_BY_ID = statement<ActiveUserRow>("users_select_by_id", `${SELECT_ACTIVE} and id = $1`);
+const SELECT_VERSIONS = statement<{ id: string; session_version: number }>(
   "users_select_versions",
   `select id, session_version from users where id = any($1::uuid[]) and disabled_at is null`,
 );
-const setPasswordRow = statement<{ organization_id: string; session_version: number }>(
+const SET_PASSWORD_ROW = statement<{ organization_id: string; session_version: number }>(
   "users_set_password",
   `update users set password_hash = $2, session_version = session_version + 1
    where id = $1 and password_hash = coalesce($3, password_hash) returning organization_id, session_version`,
 );
-const disableRow = statement<{ organization_id: string; is_new: boolean }>(
+const DISABLE_ROW = statement<{ organization_id: string; is_new: boolean }>(
   "users_disable",
   `update users set disabled_at = coalesce(users.disabled_at, $2), session_version = users.session_version + 1
    from (select id, disabled_at from users where id = $1 for update) as before
    where users.id = before.id returning users.organization_id, before.disabled_at is null as is_new`,
 );
-const selectPage = statement<UserRow>(
+const SELECT_PAGE = statement<UserRow>(
   "users_select_page",
   `select id, organization_id, email, name, created_at, disabled_at from users where organization_id = $1
    order by created_at desc, id desc limit $2 offset $3`,
 );
-const countRows = statement<{ total: number }>(
+const COUNT_ROWS = statement<{ total: number }>(
   "users_count",
   `select count(*) as total from users where organization_id = $1`,
 );
 
 // `session_version` is the version of a user: every change raises it, in both services. A disabled
 // user stays disabled.
-const takeOverRows = statement<Record<string, never>>(
+const TAKE_OVER_ROWS = statement<Record<string, never>>(
   "users_take_over",
   `insert into users as kept
      (id, organization_id, organization_name, email, name, password_hash, session_version, created_at, disabled_at)
@@ -73,7 +73,7 @@ const takeOverRows = statement<Record<string, never>>(
    where excluded.session_version > kept.session_version
      or (kept.disabled_at is null and excluded.disabled_at is not null)`,
 );
-const selectMissing = statement<{ id: string }>(
+const SELECT_MISSING = statement<{ id: string }>(
   "users_select_missing",
   `select id from unnest($1::uuid[]) as former (id) where not exists (select from users where users.id = former.id)`,
 );
@@ -82,36 +82,36 @@ const selectMissing = statement<{ id: string }>(
 export function createUsers(database: Queryable): Users {
   return {
     insert: (user, nowMs) => insert(database, user, nowMs),
-    byEmail: async (email) => activeOrNull(await database.query(selectByEmail, [email])),
-    byId: async (userId) => activeOrNull(await database.query(selectById, [userId])),
+    byEmail: async (email) => activeOrNull(await database.query(SELECT_BY_EMAIL, [email])),
+    byId: async (userId) => activeOrNull(await database.query(SELECT_BY_ID, [userId])),
     sessionVersions: async (userIds) => {
-      const rows = await database.query(selectVersions, [userIds]);
+      const rows = await database.query(SELECT_VERSIONS, [userIds]);
       return new Map(rows.map((row) => [row.id, row.session_version]));
     },
     setPassword: async (userId, passwordHash, from) => {
-      const [row] = await database.query(setPasswordRow, [userId, passwordHash, from ?? null]);
+      const [row] = await database.query(SET_PASSWORD_ROW, [userId, passwordHash, from ?? null]);
       return row ? { organizationId: row.organization_id, sessionVersion: row.session_version } : null;
     },
     disable: async (userId, nowMs) => {
-      const [row] = await database.query(disableRow, [userId, toIso(nowMs)]);
+      const [row] = await database.query(DISABLE_ROW, [userId, toIso(nowMs)]);
       return row ? { organizationId: row.organization_id, isNew: row.is_new } : null;
     },
     page: async (organizationId, { limit, offset }) =>
-      (await database.query(selectPage, [organizationId, limit, offset])).map(fromRow),
+      (await database.query(SELECT_PAGE, [organizationId, limit, offset])).map(fromRow),
     takeOver: (former) => takeOver(database, former),
-    count: async (organizationId) => (await database.query(countRows, [organizationId]))[0]?.total ?? 0,
+    count: async (organizationId) => (await database.query(COUNT_ROWS, [organizationId]))[0]?.total ?? 0,
   };
 }
 
 async function insert(database: Queryable, user: NewUser, nowMs: number): Promise<boolean> {
   const { userId, organizationId, organizationName, email, name, passwordHash } = user;
   const values = [userId, organizationId, organizationName, email, name, passwordHash, toIso(nowMs)];
-  return (await database.query(insertRow, values)).length > 0;
+  return (await database.query(INSERT_ROW, values)).length > 0;
 }
 
 async function takeOver(database: Queryable, former: readonly FormerUser[]): Promise<string[]> {
   const ids = former.map(({ userId }) => userId);
-  await database.query(takeOverRows, [
+  await database.query(TAKE_OVER_ROWS, [
     ids,
     former.map(({ organizationId }) => organizationId),
     former.map(({ organizationName }) => organizationName),
@@ -122,7 +122,7 @@ async function takeOver(database: Queryable, former: readonly FormerUser[]): Pro
     former.map(({ createdAt }) => createdAt),
     former.map(({ disabledAt }) => disabledAt),
   ]);
-  return (await database.query(selectMissing, [ids])).map(({ id }) => id);
+  return (await database.query(SELECT_MISSING, [ids])).map(({ id }) => id);
 }
 
 function activeOrNull([row]: readonly ActiveUserRow[]): ActiveUser | null {

@@ -14,7 +14,7 @@ export interface RouteDependencies extends TransactionDependencies {
 }
 
 /** A deleted account is 404 for every read. */
-export function registerRoutes(app: FastifyInstance, dependencies: RouteDependencies): void {
+export function registerTransactionRoutes(app: FastifyInstance, dependencies: RouteDependencies): void {
   serve(app, FINANCE_ROUTES.listTradingAccountTransactions, async ({ params, query }) =>
     found(await listTradingAccountTransactions(dependencies, params, query)),
   );

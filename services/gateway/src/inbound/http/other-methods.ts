@@ -8,7 +8,7 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TR
  * Responds 405 with `Allow` (RFC 9110, 15.5.6) to every method that a path of the interface does
  * not have, in the form of every error and free of charge. Unknown paths are 404.
  */
-export function rejectOtherMethods(app: FastifyInstance): void {
+export function registerOtherMethodRoutes(app: FastifyInstance): void {
   const allowed = new Map<string, Set<string>>();
   for (const { method, path } of Object.values(OPERATIONS)) {
     allowed.set(path, (allowed.get(path) ?? new Set()).add(method));

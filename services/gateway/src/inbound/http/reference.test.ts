@@ -7,9 +7,9 @@ import { createLogger, Health } from "@kapi/runtime";
 import { describe, expect, it } from "vitest";
 
 import type { Operation } from "../../operations/call.ts";
-import { registerReference } from "./reference.ts";
-import { rejectOtherMethods } from "./other-methods.ts";
-import { registerRoutes, type RouteDependencies } from "./routes.ts";
+import { registerReferenceRoutes } from "./reference.ts";
+import { registerOtherMethodRoutes } from "./other-methods.ts";
+import { registerOperationRoutes, type RouteDependencies } from "./routes.ts";
 
 const logger = createLogger({ service: "test", level: "error" });
 
@@ -35,7 +35,7 @@ function gateway(onRoute: (method: string, url: string) => void) {
     maxStreamMs: 1,
   };
   const operations = Object.fromEntries(Object.keys(OPERATIONS).map((id) => [id, unused]));
-  registerRoutes(app, dependencies, operations as unknown as Record<OperationId, Operation>);
+  registerOperationRoutes(app, dependencies, operations as unknown as Record<OperationId, Operation>);
   return app;
 }
 
@@ -52,7 +52,7 @@ describe("the reference", () => {
 
   it("is 304 for a current copy", async () => {
     const app = gateway(() => undefined);
-    registerReference(app);
+    registerReferenceRoutes(app);
     for (const url of ["/openapi.json", "/asyncapi.json", "/docs/js/scalar.js"]) {
       const first = await app.inject(url);
       expect(first.statusCode).toBe(200);
@@ -63,7 +63,7 @@ describe("the reference", () => {
 
   it("has the AsyncAPI document, and its page links to it", async () => {
     const app = gateway(() => undefined);
-    registerReference(app);
+    registerReferenceRoutes(app);
     const answer = await app.inject("/asyncapi.json");
     expect(answer.headers["content-type"]).toBe("application/json; charset=utf-8");
     expect(answer.json()).toEqual(asyncApiDocument());
@@ -72,7 +72,7 @@ describe("the reference", () => {
 
   it("has a page with only its own scripts", async () => {
     const app = gateway(() => undefined);
-    registerReference(app);
+    registerReferenceRoutes(app);
     const page = await app.inject("/docs/");
     const nonce = /'nonce-([^']+)'/.exec(String(page.headers["content-security-policy"]))?.[1];
     const scripts = [...page.body.matchAll(/<script[^>]*>/g)].map(([tag]) => tag);
@@ -84,7 +84,7 @@ describe("the reference", () => {
 
 it("a path responds 405 with Allow to every method that it does not have", async () => {
   const app = gateway(() => undefined);
-  rejectOtherMethods(app);
+  registerOtherMethodRoutes(app);
   for (const method of ["GET", "HEAD", "PUT", "OPTIONS"] as const) {
     const url = "/api/v1/management/servers/x/accounts/1000/enable";
     const answer = await app.inject({ method, url });

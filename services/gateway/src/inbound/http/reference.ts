@@ -20,7 +20,7 @@ const NONCE_BYTES = 16;
 const MAX_AGE_S = 300;
 
 /** Serves the documents and the page. */
-export function registerReference(app: FastifyInstance): void {
+export function registerReferenceRoutes(app: FastifyInstance): void {
   const tag = registerDocument(app, DOCUMENT_PATH, openApiDocument());
   registerDocument(app, LIVE_DOCUMENT_PATH, asyncApiDocument());
   const nonce = randomBytes(NONCE_BYTES).toString("base64");

@@ -55,7 +55,7 @@ export interface RouteDependencies {
  * Serves every operation of the contract. The functions of a route are created once, not per
  * request.
  */
-export function registerRoutes(
+export function registerOperationRoutes(
   app: FastifyInstance,
   dependencies: RouteDependencies,
   operations: Readonly<Record<OperationId, Operation>>,
@@ -67,11 +67,11 @@ export function registerRoutes(
     done();
   });
   for (const [operation, contract] of Object.entries(OPERATIONS) as [OperationId, OperationContract][]) {
-    registerRoute(app, dependencies, operation, contract, operations[operation]);
+    registerOneOperationRoutes(app, dependencies, operation, contract, operations[operation]);
   }
 }
 
-function registerRoute(
+function registerOneOperationRoutes(
   app: FastifyInstance,
   dependencies: RouteDependencies,
   operation: OperationId,

@@ -7,9 +7,9 @@ import type { Admission, Admitted } from "@kapi/admission";
 import type { KeyEntry, ServerEntry } from "@kapi/contracts";
 import {
   createHttpServer,
-  createInternalClient,
+  startInternalClient,
   type InternalClient,
-  listen,
+  startListening,
   type OrganizationShare,
 } from "@kapi/http";
 import { assert, OrganizationSlots, systemClock } from "@kapi/kernel";
@@ -21,7 +21,7 @@ import { createOperations } from "../../operations/operations.ts";
 import type { Dependencies } from "../../operations/dependencies.ts";
 import { createAccounts } from "../../outbound/http/accounts.ts";
 import { createCommandStatus } from "../../outbound/http/command-status.ts";
-import { registerRoutes } from "./routes.ts";
+import { registerOperationRoutes } from "./routes.ts";
 
 /** Maximum number of concurrent lists, and of waits, of an organization in these tests. */
 const SHARE = 2;
@@ -97,7 +97,7 @@ async function startGateway(): Promise<string> {
   const client = (organizationShare?: OrganizationShare): Promise<InternalClient> => {
     const options = { baseUrl: ownerUrl, credentials: {}, timeoutMs: 3_000 };
     return scope.start("client", () =>
-      createInternalClient(organizationShare === undefined ? options : { ...options, organizationShare }),
+      startInternalClient(organizationShare === undefined ? options : { ...options, organizationShare }),
     );
   };
   const logger = createLogger({ service: "test", level: "silent" });
@@ -138,9 +138,9 @@ async function startGateway(): Promise<string> {
     logger,
     isStopping: () => false,
     maxStreamMs: MAX_STREAM_MS,
-  } as unknown as Parameters<typeof registerRoutes>[1];
-  registerRoutes(app, routeDependencies, createOperations(dependencies));
-  return (await scope.start("http", () => listen(app, { host: "127.0.0.1", port: 0 }))).url;
+  } as unknown as Parameters<typeof registerOperationRoutes>[1];
+  registerOperationRoutes(app, routeDependencies, createOperations(dependencies));
+  return (await scope.start("http", () => startListening(app, { host: "127.0.0.1", port: 0 }))).url;
 }
 
 const listPath = ({ server }: Organization): string => `/api/v1/management/servers/${server.serverId}/accounts`;

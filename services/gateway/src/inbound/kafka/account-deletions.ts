@@ -1,6 +1,6 @@
 import type { KnownAccounts } from "@kapi/admission";
 import { TOPICS } from "@kapi/contracts";
-import { createLogReader, endOffsets, type KafkaConnection, type LogReader, type Message } from "@kapi/kafka";
+import { startLogReader, endOffsets, type KafkaConnection, type LogReader, type Message } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";
 import { z } from "zod";
 
@@ -24,9 +24,9 @@ export interface AccountDeletionsDependencies {
  * them. Reads `account.events` from its end. It must start while the cache is empty: an earlier
  * deletion then does not matter.
  */
-export async function followAccountDeletions(dependencies: AccountDeletionsDependencies): Promise<Started<LogReader>> {
+export async function startDeletionReader(dependencies: AccountDeletionsDependencies): Promise<Started<LogReader>> {
   const { kafka, knownAccounts, logger, fatal } = dependencies;
-  return createLogReader(kafka, {
+  return startLogReader(kafka, {
     topic: TOPICS.accountEvents,
     from: await endOffsets(kafka, TOPICS.accountEvents),
     onBatch: (_partition, messages) => {

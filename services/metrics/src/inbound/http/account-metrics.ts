@@ -5,7 +5,7 @@ import type { AccountId } from "../../domain/sample.ts";
 import { listAccountMetrics } from "../../operations/list-account-metrics.ts";
 
 /** Routes for stored snapshots, and for the deletion of an account. */
-export function installAccountMetrics(
+export function registerAccountMetricsRoutes(
   app: FastifyInstance,
   dependencies: Parameters<typeof listAccountMetrics>[0] & { readonly forget: (account: AccountId) => Promise<void> },
 ): void {

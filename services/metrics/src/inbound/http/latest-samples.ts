@@ -5,7 +5,7 @@ import { readLatestSamples } from "../../operations/read-latest-samples.ts";
 import type { SampleLog } from "../../operations/sample-log.ts";
 
 /** The route for the newest samples of accounts. */
-export function installLatestSamples(app: FastifyInstance, log: SampleLog): void {
+export function registerLatestSampleRoutes(app: FastifyInstance, log: SampleLog): void {
   serve(app, METRICS_ROUTES.readLatestSamples, ({ body }) => {
     const accounts =
       "accounts" in body

@@ -1,5 +1,5 @@
 import { AccountEvent, accountKey, TOPICS } from "@kapi/contracts";
-import { createLogReader, type KafkaConnection, type LogReader } from "@kapi/kafka";
+import { startLogReader, type KafkaConnection, type LogReader } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";
 
 import type { AccountId } from "../../domain/sample.ts";
@@ -9,14 +9,14 @@ import type { SampleLog } from "../../operations/sample-log.ts";
  * Reads deletions from `account.events`. Every process needs them, so this is a private reader from
  * the beginning. Deletions older than the topic are in `deleted_accounts`.
  */
-export function readAccountDeletions(options: {
+export function startDeletionReader(options: {
   kafka: KafkaConnection;
   log: SampleLog;
   logger: Logger;
   fatal: (error: Error) => void;
 }): Promise<Started<LogReader>> {
   const { kafka, log, logger, fatal } = options;
-  return createLogReader(kafka, {
+  return startLogReader(kafka, {
     topic: TOPICS.accountEvents,
     from: "beginning",
     onBatch: (_partition, records) => {

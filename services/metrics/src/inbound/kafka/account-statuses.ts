@@ -1,5 +1,5 @@
 import { AccountEvent, accountKey, TOPICS } from "@kapi/contracts";
-import { type Consumer, createConsumer, type DeadLetter, type KafkaConnection, RetryableError } from "@kapi/kafka";
+import { type Consumer, startConsumer, type DeadLetter, type KafkaConnection, RetryableError } from "@kapi/kafka";
 import { isTransient } from "@kapi/postgres";
 import type { Logger, Started } from "@kapi/runtime";
 
@@ -14,14 +14,14 @@ const MIN_INTERVAL_MS = 250;
  * Stores the statuses of snapshots from `account.events`. Deletes deleted accounts here too, even
  * without a request.
  */
-export function consumeAccountStatuses(options: {
+export function startAccountStatusConsumer(options: {
   kafka: KafkaConnection;
   store: SnapshotStore;
   logger: Logger;
   fatal: (error: Error) => void;
 }): Promise<Started<Consumer>> {
   const { kafka, store, logger, fatal } = options;
-  return createConsumer(kafka, {
+  return startConsumer(kafka, {
     groupId: GROUP,
     topics: [TOPICS.accountEvents],
     minIntervalMs: MIN_INTERVAL_MS,

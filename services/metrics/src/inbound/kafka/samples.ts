@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { TOPICS } from "@kapi/contracts";
 import {
   beginOffsets,
-  createLogReader,
+  startLogReader,
   type KafkaConnection,
   type LogReader,
   type Message,
@@ -44,7 +44,9 @@ export interface SamplesOptions {
  * Restores all accounts from `metrics.latest`, then reads `metrics.samples` from there until the
  * process stops. Resolves when the samples have been read to the end at the start.
  */
-export async function readSamples(options: SamplesOptions): Promise<{ reader: LogReader; progress: SampleProgress }> {
+export async function startSampleReader(
+  options: SamplesOptions,
+): Promise<{ reader: LogReader; progress: SampleProgress }> {
   const { kafka, scope, log, watch, logger, fatal } = options;
   const first = watch.positions.samples;
   const restoration = await readCheckpoints(options);
@@ -57,7 +59,7 @@ export async function readSamples(options: SamplesOptions): Promise<{ reader: Lo
   for (const [key, value] of stale) readBack(options, key, Buffer.from(value));
   const from = positionsOf(starts, -first);
   const reader = await scope.start("samples", () =>
-    createLogReader(kafka, {
+    startLogReader(kafka, {
       topic: TOPICS.metricsSamples,
       from,
       onBatch: async (partition, records) => {
@@ -113,7 +115,7 @@ async function readCheckpoints(options: SamplesOptions): Promise<Restoration> {
   const restoration = new Restoration(unreadable);
   let restored = false;
   const start = () =>
-    createLogReader(kafka, {
+    startLogReader(kafka, {
       topic: TOPICS.metricsLatest,
       from: "beginning",
       onBatch: (partition, records) => {

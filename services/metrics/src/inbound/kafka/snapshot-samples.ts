@@ -1,5 +1,5 @@
 import { TOPICS } from "@kapi/contracts";
-import { type Consumer, createConsumer, type KafkaConnection } from "@kapi/kafka";
+import { type Consumer, startConsumer, type KafkaConnection } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";
 
 import { sampleRecord } from "./samples.ts";
@@ -11,7 +11,7 @@ const MIN_INTERVAL_MS = 200;
 const MAX_BATCH_MESSAGES = 5_000;
 
 /** Reads `metrics.samples` for the snapshots, as a member of the group. */
-export function consumeSamples(options: {
+export function startSampleConsumer(options: {
   kafka: KafkaConnection;
   snapshots: Snapshots;
   /** The position of the topic's first offset. */
@@ -21,7 +21,7 @@ export function consumeSamples(options: {
 }): Promise<Started<Consumer>> {
   const { kafka, snapshots, firstPosition, logger, fatal } = options;
   const first = BigInt(firstPosition);
-  return createConsumer(kafka, {
+  return startConsumer(kafka, {
     groupId: GROUP,
     topics: [TOPICS.metricsSamples],
     restartBeyondEnd: true,

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 
 import { TOPICS } from "@kapi/contracts";
-import { type Consumer, createConsumer, type KafkaConnection, RetryableError } from "@kapi/kafka";
+import { type Consumer, startConsumer, type KafkaConnection, RetryableError } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";
 
 import type { Sequencer } from "../../operations/sequence-valuations.ts";
@@ -19,7 +19,7 @@ const VALUATIONS_PER_TURN = 50;
 const MAX_OFFSET = 2n ** 63n - 1n;
 
 /** Reads `trading.valuations` for the sequencer, as a member of its group. */
-export function consumeValuations(options: {
+export function startValuationConsumer(options: {
   kafka: KafkaConnection;
   sequencer: Sequencer;
   watch: TopicWatch;
@@ -30,7 +30,7 @@ export function consumeValuations(options: {
   const first = BigInt(watch.positions.valuations);
   /** The offset after the last valuation, by partition. */
   const reached = new Map<number, bigint>();
-  return createConsumer(kafka, {
+  return startConsumer(kafka, {
     groupId: SEQUENCER_GROUP,
     topics: [TOPICS.tradingValuations],
     restartBeyondEnd: true,

@@ -13,7 +13,7 @@ const LEAVE_TIMEOUT_MS = 5_000;
  * Watches the ids of the topics. If one was recreated, this process writes its last checkpoints and
  * ends. Its next start continues with the new topic.
  */
-export async function watchTopics(options: {
+export async function startTopicWatch(options: {
   kafka: KafkaConnection;
   store: TopicGenerationStore;
   /** Writes the last checkpoints. */

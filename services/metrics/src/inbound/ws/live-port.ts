@@ -10,7 +10,7 @@ import type { Started } from "@kapi/runtime";
 const LIVE_BACKLOG = 4_096;
 
 /** Listens on a separate port that answers only upgrades. */
-export async function listenForUpgrades(host: string, port: number): Promise<Started<Server>> {
+export async function startUpgradeListener(host: string, port: number): Promise<Started<Server>> {
   const body = JSON.stringify({ error: "Not found" });
   const server = createServer(arrivalLimits(), (_request, response) => {
     response.writeHead(404, { "content-type": "application/json; charset=utf-8" }).end(body);

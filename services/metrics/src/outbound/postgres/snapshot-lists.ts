@@ -24,13 +24,13 @@ const COLUMNS = `account_number, measured_at, sequence, balance_minor, equity_mi
   margin_level, daily_drawdown, total_drawdown, account_status, created_at`;
 
 // Both read the day partitions newest first, in index order, and stop at the limit.
-const selectOfServer = statement<SnapshotRow>(
+const SELECT_OF_SERVER = statement<SnapshotRow>(
   "snapshots_select_of_server",
   `select ${COLUMNS} from account_metric_snapshots
    where server_id = $1 and measured_at >= $2 and measured_at < $3
    order by measured_at desc, account_number limit $4`,
 );
-const selectOfAccount = statement<SnapshotRow>(
+const SELECT_OF_ACCOUNT = statement<SnapshotRow>(
   "snapshots_select_of_account",
   `select ${COLUMNS} from account_metric_snapshots
    where server_id = $1 and account_number = $5 and measured_at >= $2 and measured_at < $3
@@ -46,8 +46,8 @@ export function createSnapshotLists(database: Database): SnapshotLists {
       const values = [serverId, toIso(query.sinceMs), until, limit];
       const rows =
         accountNumber === null
-          ? await database.query(selectOfServer, values)
-          : await database.query(selectOfAccount, [...values, accountNumber]);
+          ? await database.query(SELECT_OF_SERVER, values)
+          : await database.query(SELECT_OF_ACCOUNT, [...values, accountNumber]);
       return rows.map((row) => snapshotFromRow(row, query));
     },
   };

@@ -13,16 +13,16 @@ const DAY_MS = 86_400_000;
 // Writers of snapshots share this lock; a deletion holds it exclusively. A later write sees the
 // deletion; an earlier write is deleted with the other rows.
 const LOCK = `hashtext(current_schema() || ' snapshots')`;
-const shareLock = statement<Record<string, never>>(
+const SHARE_LOCK = statement<Record<string, never>>(
   "snapshots_share_lock",
   `select pg_advisory_xact_lock_shared(${LOCK})`,
 );
-const takeLock = statement<Record<string, never>>("snapshots_take_lock", `select pg_advisory_xact_lock(${LOCK})`);
+const TAKE_LOCK = statement<Record<string, never>>("snapshots_take_lock", `select pg_advisory_xact_lock(${LOCK})`);
 
 const NOT_DELETED = `not exists (select from deleted_accounts as gone
   where gone.server_id = given.server_id and gone.account_number = given.account_number)`;
 
-const insertSnapshots = statement<Record<string, never>>(
+const INSERT_SNAPSHOTS = statement<Record<string, never>>(
   "snapshots_insert",
   `insert into account_metric_snapshots (server_id, account_number, measured_at, sequence, balance_minor, equity_minor,
      margin_minor, free_margin_minor, margin_level, daily_drawdown, total_drawdown, account_status, created_at)
@@ -37,7 +37,7 @@ const insertSnapshots = statement<Record<string, never>>(
 );
 
 // A process that has lost the partition cannot replace a newer state.
-const upsertStates = statement<Record<string, never>>(
+const UPSERT_STATES = statement<Record<string, never>>(
   "snapshots_upsert_states",
   `insert into account_states as kept (server_id, account_number, sequence, valuations_to, equity_minor, day,
      day_start_minor, day_low_minor, peak_minor, low_minor)
@@ -67,7 +67,7 @@ interface StateRow {
   readonly low_minor: number;
 }
 
-const selectStates = statement<StateRow>(
+const SELECT_STATES = statement<StateRow>(
   "snapshots_select_states",
   `select server_id, account_number, sequence, valuations_to, equity_minor, day::text as day, day_start_minor,
      day_low_minor, peak_minor, low_minor
@@ -75,14 +75,14 @@ const selectStates = statement<StateRow>(
    where (server_id, account_number) in (select * from unnest($1::uuid[], $2::text[]))`,
 );
 
-const keepDay = statement<Record<string, never>>("snapshots_keep_day", `select keep_snapshot_day($1::date)`);
-const dropDays = statement<{ dropped: number }>(
+const KEEP_DAY = statement<Record<string, never>>("snapshots_keep_day", `select keep_snapshot_day($1::date)`);
+const DROP_DAYS = statement<{ dropped: number }>(
   "snapshots_drop_days",
   `select drop_snapshot_days($1::date) as dropped`,
 );
 
 // The highest version wins, in any order of arrival.
-const upsertStatuses = statement<Record<string, never>>(
+const UPSERT_STATUSES = statement<Record<string, never>>(
   "snapshots_upsert_statuses",
   `insert into account_statuses as kept (server_id, account_number, version, status)
    select given.* from unnest($1::uuid[], $2::text[], $3::integer[], $4::text[])
@@ -93,24 +93,24 @@ const upsertStatuses = statement<Record<string, never>>(
    where kept.version < excluded.version`,
 );
 
-const insertDeleted = statement<Record<string, never>>(
+const INSERT_DELETED = statement<Record<string, never>>(
   "snapshots_insert_deleted",
   `insert into deleted_accounts (server_id, account_number, deleted_at) values ($1, $2, now())
    on conflict (server_id, account_number) do nothing`,
 );
-const deleteSnapshots = statement<Record<string, never>>(
+const DELETE_SNAPSHOTS = statement<Record<string, never>>(
   "snapshots_delete",
   `delete from account_metric_snapshots where server_id = $1 and account_number = $2`,
 );
-const deleteState = statement<Record<string, never>>(
+const DELETE_STATE = statement<Record<string, never>>(
   "snapshots_delete_state",
   `delete from account_states where server_id = $1 and account_number = $2`,
 );
-const deleteStatus = statement<Record<string, never>>(
+const DELETE_STATUS = statement<Record<string, never>>(
   "snapshots_delete_status",
   `delete from account_statuses where server_id = $1 and account_number = $2`,
 );
-const selectDeleted = statement<{ server_id: string; account_number: string; deleted_at: Date }>(
+const SELECT_DELETED = statement<{ server_id: string; account_number: string; deleted_at: Date }>(
   "snapshots_select_deleted",
   `select server_id, account_number, deleted_at from deleted_accounts order by server_id, account_number`,
 );
@@ -126,11 +126,11 @@ export function createSnapshotStore(database: Database): SnapshotStore {
       }
     },
     createDays: async (firstMs, lastMs) => {
-      for (let day = firstMs; day <= lastMs; day += DAY_MS) await database.query(keepDay, [dateOf(day)]);
+      for (let day = firstMs; day <= lastMs; day += DAY_MS) await database.query(KEEP_DAY, [dateOf(day)]);
     },
-    dropDaysBefore: async (firstKeptMs) => (await database.query(dropDays, [dateOf(firstKeptMs)]))[0]?.dropped ?? 0,
+    dropDaysBefore: async (firstKeptMs) => (await database.query(DROP_DAYS, [dateOf(firstKeptMs)]))[0]?.dropped ?? 0,
     upsertStatuses: async (statuses) => {
-      await database.query(upsertStatuses, [
+      await database.query(UPSERT_STATUSES, [
         statuses.map(({ account }) => account.serverId),
         statuses.map(({ account }) => account.accountNumber),
         statuses.map(({ version }) => version),
@@ -139,8 +139,8 @@ export function createSnapshotStore(database: Database): SnapshotStore {
     },
     deleteAccount: ({ serverId, accountNumber }) =>
       database.transaction((tx) => {
-        tx.execute(takeLock, []);
-        for (const step of [insertDeleted, deleteSnapshots, deleteState, deleteStatus]) {
+        tx.execute(TAKE_LOCK, []);
+        for (const step of [INSERT_DELETED, DELETE_SNAPSHOTS, DELETE_STATE, DELETE_STATUS]) {
           tx.execute(step, [serverId, accountNumber]);
         }
         return Promise.resolve();
@@ -150,7 +150,7 @@ export function createSnapshotStore(database: Database): SnapshotStore {
 }
 
 async function readStates(database: Queryable, accounts: readonly AccountId[]): Promise<Map<string, AggregatorState>> {
-  const rows = await database.query(selectStates, [
+  const rows = await database.query(SELECT_STATES, [
     accounts.map(({ serverId }) => serverId),
     accounts.map(({ accountNumber }) => accountNumber),
   ]);
@@ -171,15 +171,15 @@ async function write(
     .map(({ snapshot }) => snapshot)
     .filter(({ measuredAtMs }) => measuredAtMs >= kept.firstMs && measuredAtMs < kept.beforeMs);
   await database.transaction((tx) => {
-    tx.execute(shareLock, []);
-    tx.execute(insertSnapshots, snapshotColumns(rows));
-    tx.execute(upsertStates, stateColumns([...newest.values()]));
+    tx.execute(SHARE_LOCK, []);
+    tx.execute(INSERT_SNAPSHOTS, snapshotColumns(rows));
+    tx.execute(UPSERT_STATES, stateColumns([...newest.values()]));
     return Promise.resolve();
   });
 }
 
 async function* readDeleted(database: Database): AsyncGenerator<(AccountId & { deletedAtMs: number })[]> {
-  for await (const rows of database.stream(selectDeleted, [], DELETED_ROWS_PER_FETCH)) {
+  for await (const rows of database.stream(SELECT_DELETED, [], DELETED_ROWS_PER_FETCH)) {
     yield rows.map((row) => ({
       serverId: row.server_id,
       accountNumber: row.account_number,

@@ -5,13 +5,13 @@ import type { TopicGeneration, TopicGenerationStore } from "../../domain/ports.t
 const MAX_TRIES = 5;
 
 // If another process registers at the same time, one of the two gets the number; the other retries.
-const insert = statement(
+const INSERT_GENERATION = statement(
   "topic_generations_insert",
   `insert into topic_generations (topic, topic_id, generation)
    select $1, $2, coalesce(max(generation) + 1, 0) from topic_generations where topic = $1
    on conflict do nothing`,
 );
-const select = statement<{ readonly generation: number; readonly age_ms: number }>(
+const SELECT_GENERATION = statement<{ readonly generation: number; readonly age_ms: number }>(
   "topic_generations_select",
   `select generation, extract(epoch from now() - registered_at)::float8 * 1000 as age_ms
    from topic_generations where topic = $1 and topic_id = $2`,
@@ -22,9 +22,9 @@ export function createTopicGenerationStore(database: Database): TopicGenerationS
   return {
     register: async (topic, topicId): Promise<TopicGeneration> => {
       for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-        const [row] = await database.query(select, [topic, topicId]);
+        const [row] = await database.query(SELECT_GENERATION, [topic, topicId]);
         if (row !== undefined) return { generation: row.generation, ageMs: row.age_ms };
-        await database.query(insert, [topic, topicId]);
+        await database.query(INSERT_GENERATION, [topic, topicId]);
       }
       throw new Error(`the id ${topicId} of topic ${topic} could not be registered in ${MAX_TRIES} tries`);
     },

@@ -10,7 +10,7 @@ import { listUsageByDay } from "../../operations/credits/list-usage-by-day.ts";
 import { purchaseCredits } from "../../operations/credits/purchase-credits.ts";
 
 /** Wallets and usage, for the gateway, the operator and the console. */
-export function installCreditRoutes(
+export function registerCreditRoutes(
   app: FastifyInstance,
   context: LedgerContext & { readonly usageLines: UsageLines },
 ): void {

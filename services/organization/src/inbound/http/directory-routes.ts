@@ -25,7 +25,7 @@ export interface DirectoryRouteContext extends RegistrationContext, Omit<LedgerC
 }
 
 /** Organizations, keys, servers and prices, for the operator and the console. */
-export function installDirectoryRoutes(app: FastifyInstance, context: DirectoryRouteContext): void {
+export function registerDirectoryRoutes(app: FastifyInstance, context: DirectoryRouteContext): void {
   const { store, clock } = context;
   serve(app, ORGANIZATION_ROUTES.listOrganizations, ({ query }) => listOrganizations(context, query));
   serve(app, ORGANIZATION_ROUTES.createOrganization, ({ body }, request) =>
@@ -41,7 +41,7 @@ export function installDirectoryRoutes(app: FastifyInstance, context: DirectoryR
     await context.publish();
     return { prices };
   });
-  installKeyRoutes(app, context);
+  registerKeyRoutes(app, context);
   serve(app, ORGANIZATION_ROUTES.listServers, ({ params, query }) =>
     listOrganizationServers(context, params.organizationId, query),
   );
@@ -56,7 +56,7 @@ export function installDirectoryRoutes(app: FastifyInstance, context: DirectoryR
   }));
 }
 
-function installKeyRoutes(app: FastifyInstance, context: DirectoryRouteContext): void {
+function registerKeyRoutes(app: FastifyInstance, context: DirectoryRouteContext): void {
   const { store, clock } = context;
   serve(app, ORGANIZATION_ROUTES.listKeys, ({ params, query }) =>
     listOrganizationKeys(context, params.organizationId, query),
@@ -84,7 +84,7 @@ function changedBy(request: FastifyRequest): AuditCaller {
 }
 
 /** Users of earlier releases, which the console service takes over. */
-export function installFormerUsers(app: FastifyInstance, users: FormerUsers, limit: number): void {
+export function registerFormerUserRoutes(app: FastifyInstance, users: FormerUsers, limit: number): void {
   serve(app, ORGANIZATION_ROUTES.listFormerUsers, async () => ({ users: await users.unmoved(limit) }));
   serve(app, ORGANIZATION_ROUTES.markUsersMoved, async ({ body }) => {
     await users.markMoved(body.users);

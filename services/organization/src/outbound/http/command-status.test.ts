@@ -1,9 +1,9 @@
-import { createHttpServer, createInternalClient, DependencyError, listen } from "@kapi/http";
+import { createHttpServer, startInternalClient, DependencyError, startListening } from "@kapi/http";
 import { createLogger, Health, Scope } from "@kapi/runtime";
 import { afterAll, describe, expect, it } from "vitest";
 
 import type { CommandStatus } from "../../domain/credits/ports.ts";
-import { commandStatusOver } from "./command-status.ts";
+import { createCommandStatus } from "./command-status.ts";
 
 const scope = new Scope();
 afterAll(() => scope.stop());
@@ -14,9 +14,9 @@ async function lookingUp(answersOf: (commandIds: readonly string[]) => readonly 
   app.post("/internal/commands/lookup", (request) => ({
     commands: answersOf((request.body as { commandIds: string[] }).commandIds),
   }));
-  const { url } = await scope.start("server", () => listen(app, { host: "127.0.0.1", port: 0 }));
-  return commandStatusOver(
-    await scope.start("client", () => createInternalClient({ baseUrl: url, credentials: {}, timeoutMs: 5_000 })),
+  const { url } = await scope.start("server", () => startListening(app, { host: "127.0.0.1", port: 0 }));
+  return createCommandStatus(
+    await scope.start("client", () => startInternalClient({ baseUrl: url, credentials: {}, timeoutMs: 5_000 })),
   );
 }
 

@@ -14,7 +14,7 @@ const REPEATABLE = { repeatable: true };
 type LookedUp = z.output<typeof LOOK_UP_STATUSES.answer>["commands"][number];
 const FINAL: ReadonlySet<string> = new Set(FINAL_COMMAND_STATUSES);
 
-export function commandStatusOver(client: InternalClient): CommandStatus {
+export function createCommandStatus(client: InternalClient): CommandStatus {
   return {
     caughtUp: async () => {
       const options = { timeoutMs: CAUGHT_UP_TIMEOUT_MS, ...REPEATABLE };

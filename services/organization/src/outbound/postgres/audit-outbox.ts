@@ -10,7 +10,7 @@ import type { AuditTransaction } from "../../domain/audit.ts";
 import { columnsOf } from "./columns.ts";
 
 // Sorted, to prevent deadlocks. Only the request that sets the time writes the audit entry.
-const insertFirstUses = statement<Record<string, never>>(
+const INSERT_FIRST_USES = statement<Record<string, never>>(
   "audit_insert_first_uses",
   `with unused as (
      select key_id from management_keys where key_id = any($1::text[]) and first_used_at is null
@@ -45,7 +45,7 @@ export function auditTransaction(tx: Pick<Transaction, "execute">): AuditTransac
         at: toIso(atMs),
         address: addressOrNull(address),
       }));
-      tx.execute(insertFirstUses, columnsOf(rows, "keyId", "at", "address"));
+      tx.execute(INSERT_FIRST_USES, columnsOf(rows, "keyId", "at", "address"));
     },
   };
 }

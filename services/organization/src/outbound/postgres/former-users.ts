@@ -14,7 +14,7 @@ interface UserRow extends Omit<FormerUser, "createdAt" | "disabledAt"> {
   readonly disabledAt: Date | null;
 }
 
-const selectUnmoved = statement<UserRow>(
+const SELECT_UNMOVED = statement<UserRow>(
   "former_users_select_unmoved",
   `select users.id as "userId", users.organization_id as "organizationId", organizations.name as "organizationName",
      users.email, users.name, users.password_hash as "passwordHash", users.session_version as "sessionVersion",
@@ -22,7 +22,7 @@ const selectUnmoved = statement<UserRow>(
    from users join organizations on organizations.id = users.organization_id
    where users.moved_version is distinct from users.session_version order by users.id limit $1`,
 );
-const markMoved = statement<Record<string, never>>(
+const MARK_MOVED = statement<Record<string, never>>(
   "former_users_mark_moved",
   `update users set moved_version = moved.version
    from unnest($1::uuid[], $2::integer[]) as moved (id, version) where users.id = moved.id`,
@@ -30,9 +30,9 @@ const markMoved = statement<Record<string, never>>(
 
 export function createFormerUsers(database: Queryable): FormerUsers {
   return {
-    unmoved: async (limit) => (await database.query(selectUnmoved, [limit])).map(fromRow),
+    unmoved: async (limit) => (await database.query(SELECT_UNMOVED, [limit])).map(fromRow),
     markMoved: async (users) => {
-      await database.query(markMoved, columnsOf(users, "userId", "sessionVersion"));
+      await database.query(MARK_MOVED, columnsOf(users, "userId", "sessionVersion"));
     },
   };
 }

@@ -37,13 +37,13 @@ const ItemParams = z.object({ id: z.string() });
 
 const ACCOUNT = "/control/v1/servers/:serverId/accounts/:accountNumber";
 
-export function addControlAccountRoutes(app: FastifyInstance, engine: Engine): void {
-  addAccountRoutes(app, engine);
-  addOrderRoutes(app, engine);
-  addPositionRoutes(app, engine);
+export function registerControlAccountRoutes(app: FastifyInstance, engine: Engine): void {
+  registerAccountRoutes(app, engine);
+  registerOrderRoutes(app, engine);
+  registerPositionRoutes(app, engine);
 }
 
-function addAccountRoutes(app: FastifyInstance, engine: Engine): void {
+function registerAccountRoutes(app: FastifyInstance, engine: Engine): void {
   app.get(ACCOUNT, (request) => showAccount(accountAt(engine, request.params)));
   app.put(`${ACCOUNT}/auto-trader`, async (request) => {
     const { enabled, ...settings } = parse(AutoTraderBody, request.body);
@@ -61,7 +61,7 @@ function addAccountRoutes(app: FastifyInstance, engine: Engine): void {
   });
 }
 
-function addOrderRoutes(app: FastifyInstance, engine: Engine): void {
+function registerOrderRoutes(app: FastifyInstance, engine: Engine): void {
   app.get(`${ACCOUNT}/orders`, (request) => ({ orders: ordersOf(accountAt(engine, request.params).account) }));
   app.post(`${ACCOUNT}/orders`, async (request, reply) => {
     const at = accountAt(engine, request.params);
@@ -91,7 +91,7 @@ function addOrderRoutes(app: FastifyInstance, engine: Engine): void {
   });
 }
 
-function addPositionRoutes(app: FastifyInstance, engine: Engine): void {
+function registerPositionRoutes(app: FastifyInstance, engine: Engine): void {
   app.get(`${ACCOUNT}/positions`, (request) => ({ positions: positionsOf(accountAt(engine, request.params)) }));
   app.patch(`${ACCOUNT}/positions/:id`, async (request, reply) => {
     const at = accountAt(engine, request.params);

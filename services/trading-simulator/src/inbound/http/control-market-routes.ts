@@ -20,13 +20,13 @@ const FaultParams = z.object({ serverId: Guid, faultId: z.string() });
 const SERVER = "/control/v1/servers/:serverId";
 
 /** `tickIntervalMs`: duration of a requested tick. */
-export function addControlMarketRoutes(app: FastifyInstance, engine: Engine, tickIntervalMs: number): void {
-  addPriceRoutes(app, engine);
-  addMarketRoutes(app, engine, tickIntervalMs);
-  addFaultRoutes(app, engine);
+export function registerControlMarketRoutes(app: FastifyInstance, engine: Engine, tickIntervalMs: number): void {
+  registerPriceRoutes(app, engine);
+  registerMarketRoutes(app, engine, tickIntervalMs);
+  registerFaultRoutes(app, engine);
 }
 
-function addPriceRoutes(app: FastifyInstance, engine: Engine): void {
+function registerPriceRoutes(app: FastifyInstance, engine: Engine): void {
   app.get("/control/v1/symbols", () => ({ symbols: [...SYMBOLS.values()] }));
   app.get("/control/v1/servers", () => ({
     servers: [...engine.servers.values()].map(({ serverId, configuration, accounts }) => ({
@@ -68,7 +68,7 @@ function addPriceRoutes(app: FastifyInstance, engine: Engine): void {
   });
 }
 
-function addMarketRoutes(app: FastifyInstance, engine: Engine, tickIntervalMs: number): void {
+function registerMarketRoutes(app: FastifyInstance, engine: Engine, tickIntervalMs: number): void {
   app.put(`${SERVER}/market`, async (request) => {
     const server = engine.server(parse(ServerParams, request.params).serverId);
     server.market.pause(parse(MarketBody, request.body).paused);
@@ -95,7 +95,7 @@ function addMarketRoutes(app: FastifyInstance, engine: Engine, tickIntervalMs: n
   });
 }
 
-function addFaultRoutes(app: FastifyInstance, engine: Engine): void {
+function registerFaultRoutes(app: FastifyInstance, engine: Engine): void {
   app.get(`${SERVER}/faults`, (request) => ({
     faults: engine.server(parse(ServerParams, request.params).serverId).faults.list(),
   }));

@@ -14,7 +14,7 @@ import { testWebhook } from "../../operations/test-webhook.ts";
 import { updateWebhook } from "../../operations/update-webhook.ts";
 import { type EndpointName, requireEndpoint, type WebhookDependencies } from "../../operations/webhook-dependencies.ts";
 
-export function registerRoutes(app: FastifyInstance, dependencies: WebhookDependencies): void {
+export function registerWebhookRoutes(app: FastifyInstance, dependencies: WebhookDependencies): void {
   serve(app, WEBHOOKS_ROUTES.createWebhook, ({ params, body }, { headers }) =>
     createWebhook(dependencies, params.organizationId, body, callerOf(headers)),
   );

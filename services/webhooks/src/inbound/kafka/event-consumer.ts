@@ -1,5 +1,5 @@
 import { AccountEvent, CommandEvent, CreditsEvent, FinanceEvent, type TopicContract, TOPICS } from "@kapi/contracts";
-import { type Consumer, createConsumer, type DeadLetter, type KafkaConnection, RetryableError } from "@kapi/kafka";
+import { type Consumer, startConsumer, type DeadLetter, type KafkaConnection, RetryableError } from "@kapi/kafka";
 import { isTransient } from "@kapi/postgres";
 import type { Logger, Started } from "@kapi/runtime";
 import type { z } from "zod";
@@ -44,14 +44,14 @@ export interface EventConsumerDependencies {
 /**
  * Records the events of all services. An offset is committed after its events and their deliveries.
  */
-export function consumeEvents({
+export function startEventConsumer({
   kafka,
   recordEvents,
   hasCommandSubscribers,
   logger,
   fatal,
 }: EventConsumerDependencies): Promise<Started<Consumer>> {
-  return createConsumer(kafka, {
+  return startConsumer(kafka, {
     groupId: GROUP,
     topics: [...TRANSLATORS.keys()],
     maxBatchMessages: MAX_BATCH_MESSAGES,

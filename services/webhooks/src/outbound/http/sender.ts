@@ -38,7 +38,7 @@ interface Transport {
  * addresses before each connection, by our own lookup and by request-filtering-agent. Redirects are
  * not followed.
  */
-export function createSender({ rules, resolve, timeoutMs }: SenderOptions): Started<Sender> {
+export function startSender({ rules, resolve, timeoutMs }: SenderOptions): Started<Sender> {
   const transport = rules.allowInsecure ? openTransport() : guardedTransport();
   const lookup = connectionLookup(rules, resolve);
   const aborts = new Set<() => void>();

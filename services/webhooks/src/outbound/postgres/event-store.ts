@@ -231,12 +231,12 @@ async function accountSequences(
     accounts.map((account) => {
       const key = accountKey(account.serverId, account.accountNumber);
       const row = known.get(key);
-      return [key, { ...account, ...(row === undefined ? newAccount() : fromAccountRow(row)) }];
+      return [key, { ...account, ...(row === undefined ? createRecordedSequences() : fromAccountRow(row)) }];
     }),
   );
 }
 
-function newAccount(): RecordedSequences & { last: number } {
+function createRecordedSequences(): RecordedSequences & { last: number } {
   return { last: 0, account: { sequence: 0, through: 0 }, finance: { sequence: 0, through: 0 } };
 }
 

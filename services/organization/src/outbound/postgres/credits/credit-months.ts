@@ -6,16 +6,16 @@ import { raiseEpochExclusively } from "./wallets.ts";
 
 const MS_PER_SECOND = 1_000;
 
-const keepMonth = statement<Record<string, never>>("credit_months_keep", `select keep_credit_month($1::date)`);
-const dropMonth = statement<{ dropped: boolean }>(
+const KEEP_MONTH = statement<Record<string, never>>("credit_months_keep", `select keep_credit_month($1::date)`);
+const DROP_MONTH = statement<{ dropped: boolean }>(
   "credit_months_drop",
   `select drop_credit_month($1::date) as dropped`,
 );
-const selectLagging = statement<{ tag: Shard }>(
+const SELECT_LAGGING = statement<{ tag: Shard }>(
   "credit_months_select_lagging",
   `select tag from tags where epoch < extract(epoch from now()) - $1 order by tag`,
 );
-const deleteClosings = statement<Record<string, never>>(
+const DELETE_CLOSINGS = statement<Record<string, never>>(
   "credit_months_delete_closings",
   `delete from wallet_closings as kept using (
      select month, organization_id from wallet_closings
@@ -23,7 +23,7 @@ const deleteClosings = statement<Record<string, never>>(
    where kept.month = old.month and kept.organization_id = old.organization_id returning 1`,
 );
 
-const countRefused = statement<{ count: number }>(
+const COUNT_REFUSED = statement<{ count: number }>(
   "credit_months_count_refused",
   `select count(*) from refused_credit_entries`,
 );
@@ -31,14 +31,14 @@ const countRefused = statement<{ count: number }>(
 export function createCreditMonths(database: Database): CreditMonths {
   return {
     keep: async (month) => {
-      await database.query(keepMonth, [month]);
+      await database.query(KEEP_MONTH, [month]);
     },
     raiseLagging: async (lagMs) => {
-      const lagging = await database.query(selectLagging, [lagMs / MS_PER_SECOND]);
+      const lagging = await database.query(SELECT_LAGGING, [lagMs / MS_PER_SECOND]);
       for (const { tag } of lagging) await database.transaction((tx) => raiseEpochExclusively(tx, tag));
     },
-    dropOldest: async (firstKept) => (await database.query(dropMonth, [firstKept]))[0]?.dropped ?? false,
-    countRefused: async () => (await database.query(countRefused, []))[0]?.count ?? 0,
-    deleteClosings: async (limit) => (await database.query(deleteClosings, [limit])).length,
+    dropOldest: async (firstKept) => (await database.query(DROP_MONTH, [firstKept]))[0]?.dropped ?? false,
+    countRefused: async () => (await database.query(COUNT_REFUSED, []))[0]?.count ?? 0,
+    deleteClosings: async (limit) => (await database.query(DELETE_CLOSINGS, [limit])).length,
   };
 }

@@ -5,14 +5,14 @@ import type { Shard } from "@kapi/admission/redis";
 import type { AuditTransaction } from "../../../domain/audit.ts";
 import type { CreditStore, CreditTransaction } from "../../../domain/credits/ports.ts";
 import { columnsOf } from "../columns.ts";
-import { selectConsumed, selectPurchase, selectSettlements } from "./entries.ts";
+import { selectConsumed, SELECT_PURCHASE, selectSettlements } from "./entries.ts";
 import { recordEntries, shareShardLocks } from "./ledger.ts";
 import { type LedgerPosition, queryAll, tablesOf } from "./ledger-positions.ts";
 import { pendingChanges } from "./pending-wallet-changes.ts";
 import { walletStore, walletTransaction } from "./wallets.ts";
 
 // Sorted: one lock order for all processes prevents deadlocks.
-const raiseOffsets = statement<Record<string, never>>(
+const RAISE_OFFSETS = statement<Record<string, never>>(
   "consumed_offsets_raise",
   `insert into consumed_offsets (partition_number, next_offset)
    select * from unnest($1::integer[], $2::bigint[]) as reached (partition_number, next_offset)
@@ -20,7 +20,7 @@ const raiseOffsets = statement<Record<string, never>>(
    on conflict (partition_number) do update
    set next_offset = greatest(consumed_offsets.next_offset, excluded.next_offset)`,
 );
-const selectOffsets = statement<{ partition: number; nextOffset: number }>(
+const SELECT_OFFSETS = statement<{ partition: number; nextOffset: number }>(
   "consumed_offsets_select",
   `select partition_number as partition, next_offset as "nextOffset" from consumed_offsets`,
 );
@@ -30,7 +30,7 @@ export function creditStore(database: Database): Omit<CreditStore, "transaction"
     ...walletStore(database),
     ...pendingChanges(database),
     consumedOffsets: async () => {
-      const rows = await database.query(selectOffsets, []);
+      const rows = await database.query(SELECT_OFFSETS, []);
       return new Map(rows.map(({ partition, nextOffset }) => [partition, BigInt(nextOffset)]));
     },
   };
@@ -47,13 +47,13 @@ export function creditTransaction(tx: OutboxTransaction): Omit<CreditTransaction
     recordEntries: (entries, nowMs) => recordEntries(tx, positions, entries, nowMs),
     raiseConsumedOffsets: (reached) => {
       const rows = reached.map(({ partition, nextOffset }) => ({ partition, nextOffset: String(nextOffset) }));
-      tx.execute(raiseOffsets, columnsOf(rows, "partition", "nextOffset"));
+      tx.execute(RAISE_OFFSETS, columnsOf(rows, "partition", "nextOffset"));
     },
     readSettlements: (chargeIds) => queryAll(tx, tablesOf(positions.values()), selectSettlements, [chargeIds]),
     readConsumed: async (chargeIds) => {
       const rows = await queryAll(tx, tablesOf(positions.values()), selectConsumed, [chargeIds]);
       return new Map(rows.map(({ chargeId, credits }) => [chargeId, credits]));
     },
-    readPurchase: async (purchaseId) => (await tx.query(selectPurchase, [purchaseId]))[0] ?? null,
+    readPurchase: async (purchaseId) => (await tx.query(SELECT_PURCHASE, [purchaseId]))[0] ?? null,
   };
 }

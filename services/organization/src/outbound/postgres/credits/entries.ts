@@ -86,7 +86,7 @@ export const selectReserved = perTable<Reserved>(
     `select charge_id as "chargeId", credits, null as operation from ${table}
      where charge_id = any($1::uuid[]) and leg = 'reserve'`,
 );
-export const selectOpenReservations = statement<Reserved>(
+export const SELECT_OPEN_RESERVATIONS = statement<Reserved>(
   "entries_select_open_reservations",
   `select charge_id as "chargeId", credits, operation from open_reservations where charge_id = any($1::uuid[])`,
 );
@@ -134,7 +134,7 @@ export const selectConsumed = perTable<{ chargeId: string; credits: number }>(
     `select charge_id as "chargeId", credits from ${table} where charge_id = any($1::uuid[]) and leg = 'consume'`,
 );
 
-const insertPurchaseRows = statement<{ purchaseId: string }>(
+const INSERT_PURCHASE_ROWS = statement<{ purchaseId: string }>(
   "entries_insert_purchases",
   `insert into purchases (purchase_id, organization_id, credits)
    select * from unnest($1::uuid[], $2::uuid[], $3::bigint[])
@@ -142,7 +142,7 @@ const insertPurchaseRows = statement<{ purchaseId: string }>(
    returning purchase_id as "purchaseId"`,
 );
 // The entry first: the previous release wrote nothing else.
-export const selectPurchase = statement<{ organizationId: string; credits: number }>(
+export const SELECT_PURCHASE = statement<{ organizationId: string; credits: number }>(
   "entries_select_purchase",
   `select organization_id as "organizationId", credits from all_credit_entries where charge_id = $1 and leg = 'purchase'
    union all select organization_id, credits from purchases where purchase_id = $1`,
@@ -150,6 +150,6 @@ export const selectPurchase = statement<{ organizationId: string; credits: numbe
 
 /** Reserves purchase ids for good; returns the new ones. */
 export async function insertPurchases(tx: Queryable, purchases: readonly LedgerEntry[]): Promise<Set<string>> {
-  const inserted = await tx.query(insertPurchaseRows, columnsOf(purchases, "chargeId", "organizationId", "credits"));
+  const inserted = await tx.query(INSERT_PURCHASE_ROWS, columnsOf(purchases, "chargeId", "organizationId", "credits"));
   return new Set(inserted.map(({ purchaseId }) => purchaseId));
 }

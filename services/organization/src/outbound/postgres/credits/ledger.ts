@@ -23,7 +23,7 @@ import {
   insertEntries,
   insertPurchases,
   readKnown,
-  selectOpenReservations,
+  SELECT_OPEN_RESERVATIONS,
   selectReserved,
 } from "./entries.ts";
 import { withoutPast } from "./past-entries.ts";
@@ -39,35 +39,35 @@ const MAX_EPOCH_LAG_SECONDS = 24 * 3_600;
 // A sync takes the lock exclusively, recording shares it. So a sync sees each entry either
 // committed with a lower epoch, or recorded later with its own epoch. An advisory lock: sharing it
 // writes nothing.
-const lockShardsShared = statement<Record<string, never>>(
+const LOCK_SHARDS_SHARED = statement<Record<string, never>>(
   "ledger_share_tags",
   `select pg_advisory_xact_lock_shared(hashtext(current_schema()), tag)
    from (select tag from unnest($1::int[]) as tag order by tag) as ordered`,
 );
 
-const readPositions = statement<PositionRow & { tag: Shard; lag_seconds: number }>(
+const READ_POSITIONS = statement<PositionRow & { tag: Shard; lag_seconds: number }>(
   "ledger_read_positions",
   `select tag, epoch, previous_epoch, months_from, extract(epoch from now())::bigint - epoch as lag_seconds
    from tags cross join credit_ledger where tag = any($1::smallint[])`,
 );
 
-const selectOrganizations = statement<{ organizationId: string }>(
+const SELECT_ORGANIZATIONS = statement<{ organizationId: string }>(
   "ledger_select_organizations",
   `select organization_id as "organizationId" from wallets where organization_id = any($1::uuid[])`,
 );
 
-const insertOpenReservations = statement<Record<string, never>>(
+const INSERT_OPEN_RESERVATIONS = statement<Record<string, never>>(
   "ledger_insert_open_reservations",
   `insert into open_reservations (charge_id, organization_id, credits, at, operation, command_id)
    select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::text[], $6::uuid[])`,
 );
 
-const deleteOpenReservations = statement<Record<string, never>>(
+const DELETE_OPEN_RESERVATIONS = statement<Record<string, never>>(
   "ledger_delete_open_reservations",
   `delete from open_reservations where charge_id = any($1::uuid[])`,
 );
 
-const lockWallets = statement<Record<string, never>>(
+const LOCK_WALLETS = statement<Record<string, never>>(
   "ledger_lock_wallets",
   `select 1 from wallets where organization_id = any($1::uuid[]) order by organization_id for update`,
 );
@@ -79,7 +79,7 @@ interface ChangedWallet {
   readonly change: number;
 }
 
-const addToWallets = statement<ChangedWallet>(
+const ADD_TO_WALLETS = statement<ChangedWallet>(
   "ledger_add_to_wallets",
   `update wallets as kept
    set purchased = kept.purchased + delta.purchased, reserved = kept.reserved + delta.reserved,
@@ -93,7 +93,7 @@ const addToWallets = statement<ChangedWallet>(
 
 /** Shares the locks of `shards` until the transaction ends; returns where they record. */
 export async function shareShardLocks(tx: Queryable, shards: readonly Shard[]): Promise<Map<Shard, LedgerPosition>> {
-  const [, rows] = await Promise.all([tx.query(lockShardsShared, [shards]), tx.query(readPositions, [shards])]);
+  const [, rows] = await Promise.all([tx.query(LOCK_SHARDS_SHARED, [shards]), tx.query(READ_POSITIONS, [shards])]);
   for (const { tag, lag_seconds } of rows) {
     if (lag_seconds <= MAX_EPOCH_LAG_SECONDS) continue;
     throw new Error(
@@ -173,7 +173,7 @@ async function atReservedPrice(
 ): Promise<LedgerEntry[]> {
   if (ends.length === 0) return [];
   const reserved = new Map<string, Reserved>();
-  for (const select of [...tables.map(selectReserved), selectOpenReservations]) {
+  for (const select of [...tables.map(selectReserved), SELECT_OPEN_RESERVATIONS]) {
     const missing = ends.filter((entry) => !reserved.has(entry.chargeId)).map((entry) => entry.chargeId);
     if (missing.length === 0) break;
     for (const row of await tx.query(select, [missing])) reserved.set(row.chargeId, row);
@@ -185,7 +185,7 @@ async function atReservedPrice(
 }
 
 async function ofKnownOrganizations(tx: Queryable, entries: readonly LedgerEntry[]): Promise<LedgerEntry[]> {
-  const rows = await tx.query(selectOrganizations, [[...new Set(entries.map((entry) => entry.organizationId))]]);
+  const rows = await tx.query(SELECT_ORGANIZATIONS, [[...new Set(entries.map((entry) => entry.organizationId))]]);
   const known = new Set(rows.map(({ organizationId }) => organizationId));
   return entries.filter((entry) => known.has(entry.organizationId));
 }
@@ -197,13 +197,13 @@ function keepReservations(tx: Transaction, fresh: readonly LedgerEntry[]): void 
   const reserved = fresh.filter((entry) => entry.kind === "reserve" && !ended.has(entry.chargeId));
   const settled = fresh.filter((entry) => entry.kind === "settle" && !begun.has(entry.chargeId));
   if (reserved.length > 0) {
-    tx.execute(insertOpenReservations, [
+    tx.execute(INSERT_OPEN_RESERVATIONS, [
       ...columnsOf(reserved, "chargeId", "organizationId", "credits"),
       reserved.map((entry) => toIso(entry.atMs)),
       ...columnsOf(reserved, "operation", "commandId"),
     ]);
   }
-  if (settled.length > 0) tx.execute(deleteOpenReservations, columnsOf(settled, "chargeId"));
+  if (settled.length > 0) tx.execute(DELETE_OPEN_RESERVATIONS, columnsOf(settled, "chargeId"));
 }
 
 function chargesOf(entries: readonly LedgerEntry[], kind: LedgerEntryKind): Set<string> {
@@ -215,8 +215,8 @@ async function keepWallets(tx: OutboxTransaction, fresh: readonly LedgerEntry[],
   if (deltas.size === 0) return;
   const lines = Map.groupBy(fresh.filter(isUsageLine), (entry) => entry.organizationId);
   const organizationIds = [...deltas.keys()];
-  tx.execute(lockWallets, [organizationIds]);
-  const changed = await tx.query(addToWallets, [
+  tx.execute(LOCK_WALLETS, [organizationIds]);
+  const changed = await tx.query(ADD_TO_WALLETS, [
     organizationIds,
     ...columnsOf([...deltas.values()], "purchased", "reserved", "consumed"),
     organizationIds.map((id) => lines.get(id)?.length ?? 0),

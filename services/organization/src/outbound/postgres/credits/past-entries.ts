@@ -8,7 +8,7 @@ import { statement, type Transaction } from "@kapi/postgres";
 
 import { type LedgerEntry, entryName } from "../../../domain/credits/ledger-entry.ts";
 import { columnsOf } from "../columns.ts";
-import { type KnownEntry, readKnown, selectOpenReservations } from "./entries.ts";
+import { type KnownEntry, readKnown, SELECT_OPEN_RESERVATIONS } from "./entries.ts";
 
 const DAY_MS = 24 * 3_600_000;
 /**
@@ -23,11 +23,11 @@ export const PAST_AGE_MS = 21 * DAY_MS;
 const MONTH_MARGIN_MS = 2 * DAY_MS;
 const ALL_MONTHS = ["all_credit_entries"];
 
-const selectKeptFrom = statement<{ keptFrom: Date | null }>(
+const SELECT_FIRST_MONTH = statement<{ keptFrom: Date | null }>(
   "past_entries_select_kept_from",
   `select (dropped_through + interval '1 month') at time zone 'UTC' as "keptFrom" from credit_ledger`,
 );
-const insertRefused = statement<Record<string, never>>(
+const INSERT_REFUSED = statement<Record<string, never>>(
   "past_entries_refuse",
   `insert into refused_credit_entries (charge_id, leg, organization_id, entry, refused_at)
    select *, $5 from unnest($1::uuid[], $2::text[], $3::uuid[], $4::jsonb[])
@@ -43,11 +43,11 @@ export async function withoutPast(
   const old = entries.filter((entry) => entry.kind !== "purchase" && entry.atMs < nowMs - PAST_AGE_MS);
   if (old.length === 0) return { entries, past: new Map() };
   const past = await readKnown(tx, ALL_MONTHS, old);
-  const keptFrom = (await tx.query(selectKeptFrom, []))[0]?.keptFrom ?? null;
+  const keptFrom = (await tx.query(SELECT_FIRST_MONTH, []))[0]?.keptFrom ?? null;
   const keptFromMs = keptFrom === null ? 0 : keptFrom.getTime() + MONTH_MARGIN_MS;
   const unfound = old.filter((entry) => entry.atMs < keptFromMs && !past.has(entryName(entry)));
   // An open reservation of a dropped month is known: it is reserved and not settled.
-  const reservations = await tx.query(selectOpenReservations, columnsOf(unfound, "chargeId"));
+  const reservations = await tx.query(SELECT_OPEN_RESERVATIONS, columnsOf(unfound, "chargeId"));
   const open = new Map(reservations.map((reserved) => [reserved.chargeId, reserved]));
   for (const entry of unfound) {
     const reserved = open.get(entry.chargeId);
@@ -73,5 +73,5 @@ export async function withoutPast(
 function refuse(tx: Transaction, entries: readonly LedgerEntry[], nowMs: number): void {
   if (entries.length === 0) return;
   const json = entries.map((entry) => JSON.stringify(entry));
-  tx.execute(insertRefused, [...columnsOf(entries, "chargeId", "kind", "organizationId"), json, toIso(nowMs)]);
+  tx.execute(INSERT_REFUSED, [...columnsOf(entries, "chargeId", "kind", "organizationId"), json, toIso(nowMs)]);
 }

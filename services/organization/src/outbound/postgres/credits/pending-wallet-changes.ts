@@ -3,7 +3,7 @@ import { type Queryable, statement } from "@kapi/postgres";
 import type { CreditStore, PendingWalletChange } from "../../../domain/credits/ports.ts";
 import { columnsOf } from "../columns.ts";
 
-const insertRows = statement<Record<string, never>>(
+const INSERT_ROWS = statement<Record<string, never>>(
   "pending_insert",
   `insert into pending_wallet_changes (charge_id, organization_id, kind, credits, epoch, created_at)
    select charge_id, organization_id, kind, credits, epoch, case when is_old then '-infinity' else now() end
@@ -12,7 +12,7 @@ const insertRows = statement<Record<string, never>>(
    on conflict (charge_id) do nothing`,
 );
 // Purchases first: they create the wallet that a settlement needs.
-const selectRows = statement<PendingWalletChange>(
+const SELECT_ROWS = statement<PendingWalletChange>(
   "pending_select",
   `select charge_id as "chargeId", organization_id as "organizationId", kind, credits, epoch,
      created_at is null or created_at < now() - make_interval(secs => $3::float8 / 1000) as "isOld"
@@ -22,7 +22,7 @@ const selectRows = statement<PendingWalletChange>(
      where wallets.organization_id = pending_wallet_changes.organization_id and wallets.tag = any($2::smallint[]))
    order by kind = 'purchase' desc, charge_id limit $1`,
 );
-const deleteRows = statement<Record<string, never>>(
+const DELETE_ROWS = statement<Record<string, never>>(
   "pending_delete",
   `delete from pending_wallet_changes where charge_id = any($1::uuid[])`,
 );
@@ -35,11 +35,11 @@ export function pendingChanges(
       if (changes.length === 0) return;
       const rows = changes.map((change) => ({ ...change, isOld: change.isOld ?? false }));
       const columns = ["chargeId", "organizationId", "kind", "credits", "epoch", "isOld"] as const;
-      await database.query(insertRows, columnsOf(rows, ...columns));
+      await database.query(INSERT_ROWS, columnsOf(rows, ...columns));
     },
-    readPending: (limit, exceptShards, oldAfterMs) => database.query(selectRows, [limit, exceptShards, oldAfterMs]),
+    readPending: (limit, exceptShards, oldAfterMs) => database.query(SELECT_ROWS, [limit, exceptShards, oldAfterMs]),
     deletePending: async (chargeIds) => {
-      if (chargeIds.length > 0) await database.query(deleteRows, [chargeIds]);
+      if (chargeIds.length > 0) await database.query(DELETE_ROWS, [chargeIds]);
     },
   };
 }

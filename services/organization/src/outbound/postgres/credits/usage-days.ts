@@ -53,7 +53,7 @@ const selectReleases = perTable<ReleaseRow>(
      where charge_id = any($1::uuid[]) and leg = 'settle' and action = 'release'`,
 );
 
-const addToDays = statement<Record<string, never>>(
+const ADD_TO_DAYS = statement<Record<string, never>>(
   "usage_days_add",
   `insert into usage_days as kept (organization_id, day, operation, requests, credits)
    select * from unnest($1::uuid[], $2::date[], $3::text[], $4::bigint[], $5::bigint[])
@@ -77,7 +77,7 @@ export async function keepUsageDays(
   const added = await addedBy(tx, tables, fresh);
   const changes = summedUsageDays([...added, ...(await completeReservations(tx, tables, incomplete))]);
   if (changes.length === 0) return;
-  tx.execute(addToDays, columnsOf(changes, "organizationId", "day", "operation", "requests", "credits"));
+  tx.execute(ADD_TO_DAYS, columnsOf(changes, "organizationId", "day", "operation", "requests", "credits"));
 }
 
 async function addedBy(tx: Queryable, tables: readonly string[], fresh: readonly LedgerEntry[]): Promise<UsageDay[]> {

@@ -17,7 +17,7 @@ const IS_LINE = `credits > 0 and (leg in ('consume', 'refund', 'reserve') or act
 // Only the indexes of the months are read to find the page, then the page's own entries, each in
 // the month of its epoch. Entries of credit_legs have no epoch. The reservation of a release knows
 // the request.
-export const selectPage = statement<UsageRow>(
+export const SELECT_PAGE = statement<UsageRow>(
   "usage_lines_select_page",
   `with page as (
      select charge_id, leg, at, epoch from (
@@ -52,7 +52,7 @@ export const selectPage = statement<UsageRow>(
      ) as reserved on true
    order by page.at desc, page.charge_id desc, page.leg desc`,
 );
-const selectTotal = statement<{ total: number }>(
+const SELECT_TOTAL = statement<{ total: number }>(
   "usage_lines_select_total",
   `select kept.usage_lines - coalesce(closed.usage_lines, 0) as total
    from wallets as kept cross join credit_ledger
@@ -61,7 +61,7 @@ const selectTotal = statement<{ total: number }>(
    where kept.organization_id = $1`,
 );
 
-const selectDays = statement<UsageDay>(
+const SELECT_DAYS = statement<UsageDay>(
   "usage_lines_select_days",
   `select organization_id as "organizationId", to_char(day, 'YYYY-MM-DD') as day, operation, requests, credits
    from usage_days where organization_id = $1 and day >= $2::date and (requests <> 0 or credits <> 0)`,
@@ -70,9 +70,9 @@ const selectDays = statement<UsageDay>(
 export function createUsageLines(database: Queryable): UsageLines {
   return {
     page: async (organizationId, limit, offset) =>
-      (await database.query(selectPage, [organizationId, limit, offset])).map(lineFromRow),
-    total: async (organizationId) => (await database.query(selectTotal, [organizationId]))[0]?.total ?? 0,
-    byDay: (organizationId, firstDay) => database.query(selectDays, [organizationId, firstDay]),
+      (await database.query(SELECT_PAGE, [organizationId, limit, offset])).map(lineFromRow),
+    total: async (organizationId) => (await database.query(SELECT_TOTAL, [organizationId]))[0]?.total ?? 0,
+    byDay: (organizationId, firstDay) => database.query(SELECT_DAYS, [organizationId, firstDay]),
   };
 }
 

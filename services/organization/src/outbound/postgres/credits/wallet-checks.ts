@@ -31,12 +31,12 @@ interface CheckableRow extends WalletDelta, Pick<CheckableWallet, "organizationI
   readonly closed_consumed: number;
 }
 
-const selectShards = statement<{ tag: Shard }>(
+const SELECT_SHARDS = statement<{ tag: Shard }>(
   "wallet_checks_select_tags",
   `select tag from tags where exists (select from wallets where wallets.tag = tags.tag) order by tag`,
 );
 
-const selectWallets = statement<CheckableRow>(
+const SELECT_WALLETS = statement<CheckableRow>(
   "wallet_checks_select_wallets",
   `select kept.organization_id as "organizationId", kept.purchased, kept.reserved, kept.consumed,
      kept.usage_lines as "usageLines", exists (
@@ -90,7 +90,7 @@ const sumEntries = perTable<SumsRow>(
 /** Entries from before months, and of months. */
 const ENTRY_TABLES = ["credit_legs", "credit_entries"];
 
-const upsertChecks = statement<Record<string, never>>(
+const UPSERT_CHECKS = statement<Record<string, never>>(
   "wallet_checks_upsert",
   `insert into wallet_checks (organization_id, epoch, purchased, reserved, consumed, whole_at)
    select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::timestamptz[]) as given
@@ -104,11 +104,11 @@ const upsertChecks = statement<Record<string, never>>(
 
 export function createWalletChecks(database: Database): WalletChecks {
   return {
-    shards: async () => (await database.query(selectShards, [])).map((row) => row.tag),
+    shards: async () => (await database.query(SELECT_SHARDS, [])).map((row) => row.tag),
     withPage: (shard, afterId, limit, work) =>
       database.transaction(async (tx) => {
         const position = await raiseEpochExclusively(tx, shard);
-        const wallets = (await tx.query(selectWallets, [shard, afterId, limit])).map(walletFromRow);
+        const wallets = (await tx.query(SELECT_WALLETS, [shard, afterId, limit])).map(walletFromRow);
         return work({ throughEpoch: position.epoch - 1, wallets }, async (entries) => {
           const recorded = await readKnown(tx, tablesOf([position]), entries);
           return entries.filter((entry) => !recorded.has(entryName(entry)));
@@ -150,7 +150,7 @@ async function keep(database: Queryable, checks: readonly WalletCheck[]): Promis
   if (checks.length === 0) return;
   const rows = checks.map(({ sums, wholeAtMs, ...check }) => ({ ...check, ...sums, wholeAt: toIso(wholeAtMs) }));
   const columns = ["organizationId", "epoch", "purchased", "reserved", "consumed", "wholeAt"] as const;
-  await database.query(upsertChecks, columnsOf(rows, ...columns));
+  await database.query(UPSERT_CHECKS, columnsOf(rows, ...columns));
 }
 
 function walletFromRow(row: CheckableRow): CheckableWallet {

@@ -28,21 +28,21 @@ interface SyncRow extends WalletRow, Pick<SyncedWallet, "available" | "reserved"
   readonly reservedCredits: number | null;
 }
 
-const insertWalletRow = statement<Record<string, never>>(
+const INSERT_WALLET_ROW = statement<Record<string, never>>(
   "wallets_insert",
   `insert into wallets (organization_id, id, tag, low_balance_threshold, created_at, updated_at)
    values ($1, $2, $3, $4, $5, $5) on conflict (organization_id) do nothing`,
 );
-const setThresholdRow = statement<{ id: string }>(
+const SET_THRESHOLD_ROW = statement<{ id: string }>(
   "wallets_set_threshold",
   `update wallets set low_balance_threshold = $2, updated_at = $3 where organization_id = $1 returning id`,
 );
-const selectWalletRow = statement<WalletRow>(
+const SELECT_WALLET_ROW = statement<WalletRow>(
   "wallets_select",
   `select ${WALLET_COLUMNS} from wallets where organization_id = $1`,
 );
 
-const lockShard = statement<Record<string, never>>(
+const LOCK_SHARD = statement<Record<string, never>>(
   "wallets_lock_tag",
   `select pg_advisory_xact_lock(hashtext(current_schema()), $1::int)`,
 );
@@ -53,13 +53,13 @@ const lockShard = statement<Record<string, never>>(
 const RAISE_TIMEOUT_MS = 60_000;
 /** The server's timeout comes first. */
 const RAISE_ANSWER_TIMEOUT_MS = RAISE_TIMEOUT_MS + 1_000;
-const allowRaise = statement<Record<string, never>>(
+const ALLOW_RAISE = statement<Record<string, never>>(
   "wallets_allow_raise",
   `set local statement_timeout = ${RAISE_TIMEOUT_MS}`,
 );
-const endRaise = statement<Record<string, never>>("wallets_end_raise", `set local statement_timeout to default`);
+const END_RAISE = statement<Record<string, never>>("wallets_end_raise", `set local statement_timeout to default`);
 // A trigger closes the month when the epoch enters the next one; see migrations/0015.
-const raiseEpoch = statement<PositionRow>(
+const RAISE_EPOCH = statement<PositionRow>(
   "wallets_raise_epoch",
   `update tags set epoch = greatest(epoch + 1, extract(epoch from now())::bigint) where tag = $1
    returning epoch, previous_epoch, (select months_from from credit_ledger) as months_from`,
@@ -67,7 +67,7 @@ const raiseEpoch = statement<PositionRow>(
 );
 // `offset 0` makes PostgreSQL find the reservations of each wallet by their index. Otherwise, if
 // one wallet has most reservations, all are read again for every wallet.
-const selectForSync = statement<SyncRow>(
+const SELECT_FOR_SYNC = statement<SyncRow>(
   "wallets_select_for_opening",
   `select ${WALLET_COLUMNS}, wallets.purchased, wallets.reserved, wallets.consumed, wallets.available,
      wallets.updated_at as "updatedAt", open.charge_id as "chargeId", open.credits as "reservedCredits"
@@ -76,7 +76,7 @@ const selectForSync = statement<SyncRow>(
      where kept.organization_id = wallets.organization_id offset 0) as open on true
    where wallets.tag = $1 order by wallets.tag, wallets.organization_id`,
 );
-const selectPlaces = statement<WalletPlace>(
+const SELECT_PLACES = statement<WalletPlace>(
   "wallets_select_organizations",
   `select tag as shard, organization_id as "organizationId" from wallets
    where tag = any($1::smallint[]) and (tag, organization_id) > ($2, $3)
@@ -84,7 +84,7 @@ const selectPlaces = statement<WalletPlace>(
 );
 const BEFORE_ALL_WALLETS: WalletPlace = { shard: -1, organizationId: "00000000-0000-0000-0000-000000000000" };
 // An unknown operation may be an export.
-const selectOldReservations = statement<Reservation>(
+const SELECT_OLD_RESERVATIONS = statement<Reservation>(
   "wallets_select_old_reservations",
   `select charge_id as "chargeId", coalesce(command_id, charge_id) as "commandId", organization_id as "organizationId",
      credits, at::text
@@ -100,11 +100,11 @@ export function walletTransaction(
   return {
     insertWallet: async ({ organizationId, id, lowBalanceThreshold, createdAtMs }) => {
       const shard = shardOf(organizationId);
-      await tx.query(insertWalletRow, [organizationId, id, shard, lowBalanceThreshold, toIso(createdAtMs)]);
+      await tx.query(INSERT_WALLET_ROW, [organizationId, id, shard, lowBalanceThreshold, toIso(createdAtMs)]);
     },
     readWallet: (organizationId) => readWallet(tx, organizationId),
     setLowBalanceThreshold: async (organizationId, credits, nowMs) =>
-      (await tx.query(setThresholdRow, [organizationId, credits, toIso(nowMs)])).length > 0,
+      (await tx.query(SET_THRESHOLD_ROW, [organizationId, credits, toIso(nowMs)])).length > 0,
   };
 }
 
@@ -115,18 +115,18 @@ export function walletStore(
     readWallet: (organizationId) => readWallet(database, organizationId),
     walletsOf: (shards, after, limit) => {
       const { shard, organizationId } = after ?? BEFORE_ALL_WALLETS;
-      return database.query(selectPlaces, [shards, shard, organizationId, limit]);
+      return database.query(SELECT_PLACES, [shards, shard, organizationId, limit]);
     },
     readForSync: (shard, sync) => readForSync(database, shard, sync),
     oldReservations: ({ beforeMs, longBeforeMs, after }, limit) => {
       const { at, chargeId } = after ?? BEFORE_ALL;
-      return database.query(selectOldReservations, [toIso(beforeMs), toIso(longBeforeMs), at, chargeId, limit]);
+      return database.query(SELECT_OLD_RESERVATIONS, [toIso(beforeMs), toIso(longBeforeMs), at, chargeId, limit]);
     },
   };
 }
 
 async function readWallet(database: Queryable, organizationId: string): Promise<WalletRecord | null> {
-  const [row] = await database.query(selectWalletRow, [organizationId]);
+  const [row] = await database.query(SELECT_WALLET_ROW, [organizationId]);
   return row ? walletFromRow(row) : null;
 }
 
@@ -135,10 +135,10 @@ async function readWallet(database: Queryable, organizationId: string): Promise<
  * where the shard records from then on: all entries before are of an earlier epoch.
  */
 export async function raiseEpochExclusively(tx: Queryable, shard: Shard): Promise<LedgerPosition> {
-  await tx.query(lockShard, [shard]);
-  await tx.query(allowRaise, []);
-  const [raised] = await tx.query(raiseEpoch, [shard]);
-  await tx.query(endRaise, []);
+  await tx.query(LOCK_SHARD, [shard]);
+  await tx.query(ALLOW_RAISE, []);
+  const [raised] = await tx.query(RAISE_EPOCH, [shard]);
+  await tx.query(END_RAISE, []);
   return positionFromRow(assertDefined(raised, "the shard's row"));
 }
 
@@ -152,7 +152,7 @@ export async function readForSync<T>(
   sync: (epoch: number, wallets: AsyncIterable<readonly SyncedWallet[]>) => Promise<T>,
 ): Promise<T> {
   // A second connection: the first one's commit would close the cursor.
-  const batches = database.stream(selectForSync, [shard], ROWS_PER_SYNC_BATCH)[Symbol.asyncIterator]();
+  const batches = database.stream(SELECT_FOR_SYNC, [shard], ROWS_PER_SYNC_BATCH)[Symbol.asyncIterator]();
   try {
     const [epoch, first] = await database.transaction(async (tx) => {
       const position = await raiseEpochExclusively(tx, shard);

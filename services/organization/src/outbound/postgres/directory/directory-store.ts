@@ -11,13 +11,13 @@ import { readServerEntries, serverStore, serverTransaction } from "./servers.ts"
 
 type PricesRow = Omit<PricesEntry, "kind">;
 
-const upsertPricesRow = statement<PricesRow>(
+const UPSERT_PRICES_ROW = statement<PricesRow>(
   "directory_upsert_prices",
   `insert into prices (prices, version) values ($1, 1)
    on conflict (the_only) do update set prices = excluded.prices, version = prices.version + 1
    returning prices, version`,
 );
-const selectPricesRows = statement<PricesRow>("directory_select_prices", `select prices, version from prices`);
+const SELECT_PRICES_ROWS = statement<PricesRow>("directory_select_prices", `select prices, version from prices`);
 
 export function directoryStore(database: Database): Omit<DirectoryStore, "transaction"> {
   return {
@@ -25,7 +25,7 @@ export function directoryStore(database: Database): Omit<DirectoryStore, "transa
     ...keyStore(database),
     ...serverStore(database),
     readDirectory: async function* () {
-      yield (await database.query(selectPricesRows, [])).map(pricesFromRow);
+      yield (await database.query(SELECT_PRICES_ROWS, [])).map(pricesFromRow);
       yield* readServerEntries(database);
       yield* readKeyEntries(database);
     },
@@ -38,7 +38,7 @@ export function directoryTransaction(tx: OutboxTransaction): Omit<DirectoryTrans
     ...keyTransaction(tx),
     ...serverTransaction(tx),
     setPrices: async (prices) => {
-      const [row] = await tx.query(upsertPricesRow, [JSON.stringify(prices)]);
+      const [row] = await tx.query(UPSERT_PRICES_ROW, [JSON.stringify(prices)]);
       if (row) announce(tx, pricesFromRow(row));
     },
   };

@@ -21,29 +21,29 @@ const ROW = `key_id as "keyId", organization_id as "organizationId", secret_hash
   server_ids as "serverIds", expires_at as "expiresAt", status, rate_limit as "rateLimit", version, name,
   created_at as "createdAt", revoked_at as "revokedAt"`;
 
-const insertKeyRow = statement<KeyRow>(
+const INSERT_KEY_ROW = statement<KeyRow>(
   "directory_insert_key",
   `insert into management_keys (key_id, organization_id, secret_hash, scopes, server_ids, expires_at, rate_limit, name,
      created_at, status, version)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'active', 1) returning ${ROW}`,
 );
 // Concurrent creations count each other.
-const lockOrganization = statement(
+const LOCK_ORGANIZATION = statement(
   "directory_lock_organization",
   `select 1 from organizations where id = $1 for update`,
 );
-const countUsableKeys = statement<{ active: number; total: number }>(
+const COUNT_USABLE_KEYS = statement<{ active: number; total: number }>(
   "directory_count_usable_keys",
   `select count(*) filter (where status = 'active' and (expires_at is null or expires_at > $2)) as active,
      count(*) as total
    from management_keys where organization_id = $1`,
 );
-const revokeKeyRow = statement<KeyRow>(
+const REVOKE_KEY_ROW = statement<KeyRow>(
   "directory_revoke_key",
   `update management_keys set status = 'revoked', version = version + 1, revoked_at = $3
    where key_id = $1 and organization_id = coalesce($2, organization_id) and status = 'active' returning ${ROW}`,
 );
-const selectKeyRow = statement<KeyRow>(
+const SELECT_KEY_ROW = statement<KeyRow>(
   "directory_select_key",
   `select ${ROW} from management_keys where key_id = $1 and organization_id = coalesce($2, organization_id)`,
 );
@@ -59,17 +59,17 @@ const KEYS_OF_ORGANIZATION = {
   ),
   from: managementKeyOf,
 };
-const selectKeyNames = statement<{ keyId: string; name: string }>(
+const SELECT_KEY_NAMES = statement<{ keyId: string; name: string }>(
   "directory_select_key_names",
   `select key_id as "keyId", name from management_keys where key_id = any($1::text[])`,
 );
-const selectKeyRows = statement<KeyRow>("directory_select_keys", `select ${ROW} from management_keys`);
+const SELECT_KEY_ROWS = statement<KeyRow>("directory_select_keys", `select ${ROW} from management_keys`);
 
 export function keyStore(database: Queryable): Pick<DirectoryStore, "readKeys" | "readKeyNames"> {
   return {
     readKeys: (organizationId, page) => readPage(database, KEYS_OF_ORGANIZATION, [organizationId], page),
     readKeyNames: async (keyIds) =>
-      new Map((await database.query(selectKeyNames, [keyIds])).map(({ keyId, name }) => [keyId, name])),
+      new Map((await database.query(SELECT_KEY_NAMES, [keyIds])).map(({ keyId, name }) => [keyId, name])),
   };
 }
 
@@ -78,29 +78,29 @@ export function keyTransaction(
 ): Pick<DirectoryTransaction, "lockAndCountKeys" | "insertKey" | "revokeKey"> {
   return {
     lockAndCountKeys: async (organizationId, nowMs) => {
-      await tx.query(lockOrganization, [organizationId]);
-      const [counts] = await tx.query(countUsableKeys, [organizationId, toIso(nowMs)]);
+      await tx.query(LOCK_ORGANIZATION, [organizationId]);
+      const [counts] = await tx.query(COUNT_USABLE_KEYS, [organizationId, toIso(nowMs)]);
       return assertDefined(counts, "the counts of keys");
     },
     insertKey: async (key, nowMs) => {
       const { keyId, organizationId, secretHash, scopes, serverIds, expiresAt, name } = key;
       const rateLimit = key.rateLimit === null ? null : JSON.stringify(key.rateLimit);
       const values = [keyId, organizationId, secretHash, scopes, serverIds, expiresAt, rateLimit, name, toIso(nowMs)];
-      const inserted = assertDefined((await tx.query(insertKeyRow, values))[0], "the key that was inserted");
+      const inserted = assertDefined((await tx.query(INSERT_KEY_ROW, values))[0], "the key that was inserted");
       announce(tx, keyEntryOf(inserted));
       return managementKeyOf(inserted);
     },
     revokeKey: async (keyId, organizationId, nowMs) => {
-      const [revoked] = await tx.query(revokeKeyRow, [keyId, organizationId, toIso(nowMs)]);
+      const [revoked] = await tx.query(REVOKE_KEY_ROW, [keyId, organizationId, toIso(nowMs)]);
       if (revoked) announce(tx, keyEntryOf(revoked));
-      const [row] = revoked ? [revoked] : await tx.query(selectKeyRow, [keyId, organizationId]);
+      const [row] = revoked ? [revoked] : await tx.query(SELECT_KEY_ROW, [keyId, organizationId]);
       return row ? { key: managementKeyOf(row), isNew: revoked !== undefined } : null;
     },
   };
 }
 
 export async function* readKeyEntries(database: Database): AsyncGenerator<KeyEntry[]> {
-  for await (const rows of database.stream(selectKeyRows, [], ROWS_PER_READ)) yield rows.map(keyEntryOf);
+  for await (const rows of database.stream(SELECT_KEY_ROWS, [], ROWS_PER_READ)) yield rows.map(keyEntryOf);
 }
 
 function keyEntryOf({ name: _name, createdAt: _created, revokedAt: _revoked, expiresAt, ...key }: KeyRow): KeyEntry {

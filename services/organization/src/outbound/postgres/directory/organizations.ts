@@ -9,11 +9,11 @@ interface OrganizationRow extends Omit<Organization, "createdAt"> {
 }
 
 const COLUMNS = `id as "organizationId", name, created_at as "createdAt"`;
-const insertRow = statement<Record<string, never>>(
+const INSERT_ROW = statement<Record<string, never>>(
   "organizations_insert",
   `insert into organizations (id, name, created_at) values ($1, $2, $3)`,
 );
-const selectRow = statement<OrganizationRow>(
+const SELECT_ROW = statement<OrganizationRow>(
   "organizations_select_one",
   `select ${COLUMNS} from organizations where id = $1`,
 );
@@ -29,7 +29,7 @@ const ORGANIZATIONS = {
 export function organizationTransaction(tx: Queryable): Pick<DirectoryTransaction, "insertOrganization"> {
   return {
     insertOrganization: async (id, name, nowMs) => {
-      await tx.query(insertRow, [id, name, toIso(nowMs)]);
+      await tx.query(INSERT_ROW, [id, name, toIso(nowMs)]);
     },
   };
 }
@@ -38,7 +38,7 @@ export function organizationStore(
   database: Queryable,
 ): Pick<DirectoryStore, "readOrganization" | "organizationExists" | "readOrganizations"> {
   const readOrganization = async (id: string): Promise<Organization | null> => {
-    const [row] = await database.query(selectRow, [id]);
+    const [row] = await database.query(SELECT_ROW, [id]);
     return row ? fromRow(row) : null;
   };
   return {

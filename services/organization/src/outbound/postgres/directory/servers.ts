@@ -16,12 +16,12 @@ interface ServerRow extends Omit<ServerEntry, "kind" | "sealedToken"> {
 const ROW = `server_id as "serverId", organization_id as "organizationId", status,
   trading_server_url as "tradingServerUrl", configuration, version, sealed_token as "sealedToken"`;
 
-const lockServerRow = statement<ServerRow>(
+const LOCK_SERVER_ROW = statement<ServerRow>(
   "directory_lock_server",
   `select ${ROW} from servers where server_id = $1 for update`,
 );
 // A server id belongs to one organization for good. A token is valid only for its own address.
-const upsertServerRow = statement<ServerRow>(
+const UPSERT_SERVER_ROW = statement<ServerRow>(
   "directory_upsert_server",
   `insert into servers (server_id, organization_id, trading_server_url, configuration, sealed_token, created_at, status,
      version)
@@ -36,12 +36,12 @@ const upsertServerRow = statement<ServerRow>(
    returning ${ROW}`,
 );
 // An unchanged status is not announced.
-const setServerStatusRow = statement<ServerRow>(
+const SET_SERVER_STATUS_ROW = statement<ServerRow>(
   "directory_set_server_status",
   `update servers set status = $3, version = version + 1
    where server_id = $1 and organization_id = $2 and status <> 'removed' and status <> $3 returning ${ROW}`,
 );
-const selectServerOf = statement<ServerRow>(
+const SELECT_SERVER_OF = statement<ServerRow>(
   "directory_select_server_of",
   `select ${ROW} from servers where server_id = $1 and organization_id = $2 and status <> 'removed'`,
 );
@@ -57,13 +57,13 @@ const SERVERS_OF_ORGANIZATION = {
   ),
   from: serverOf,
 };
-const selectServerRows = statement<ServerRow>("directory_select_servers", `select ${ROW} from servers`);
+const SELECT_SERVER_ROWS = statement<ServerRow>("directory_select_servers", `select ${ROW} from servers`);
 
 export function serverStore(database: Queryable): Pick<DirectoryStore, "readServers" | "readServer"> {
   return {
     readServers: (organizationId, page) => readPage(database, SERVERS_OF_ORGANIZATION, [organizationId], page),
     readServer: async (organizationId, serverId) => {
-      const [row] = await database.query(selectServerOf, [serverId, organizationId]);
+      const [row] = await database.query(SELECT_SERVER_OF, [serverId, organizationId]);
       return row ? serverOf(row) : null;
     },
   };
@@ -74,15 +74,15 @@ export function serverTransaction(
 ): Pick<DirectoryTransaction, "setServerStatus" | "upsertServer"> {
   return {
     setServerStatus: async (organizationId, serverId, status) => {
-      const [row] = await tx.query(setServerStatusRow, [serverId, organizationId, status]);
+      const [row] = await tx.query(SET_SERVER_STATUS_ROW, [serverId, organizationId, status]);
       if (row) announce(tx, serverEntryOf(row));
       return row !== undefined;
     },
     upsertServer: async ({ serverId, organizationId, tradingServerUrl, configuration, sealedToken }, nowMs) => {
       const sealed = sealedToken === undefined ? null : JSON.stringify(sealedToken);
       const values = [serverId, organizationId, tradingServerUrl, JSON.stringify(configuration), sealed, toIso(nowMs)];
-      const [before] = await tx.query(lockServerRow, [serverId]);
-      const [row] = await tx.query(upsertServerRow, values);
+      const [before] = await tx.query(LOCK_SERVER_ROW, [serverId]);
+      const [row] = await tx.query(UPSERT_SERVER_ROW, values);
       if (!row) return null;
       announce(tx, serverEntryOf(row));
       return { server: serverOf(row), before: before === undefined ? null : serverEntryOf(before) };
@@ -91,7 +91,7 @@ export function serverTransaction(
 }
 
 export async function* readServerEntries(database: Database): AsyncGenerator<ServerEntry[]> {
-  for await (const rows of database.stream(selectServerRows, [], ROWS_PER_READ)) yield rows.map(serverEntryOf);
+  for await (const rows of database.stream(SELECT_SERVER_ROWS, [], ROWS_PER_READ)) yield rows.map(serverEntryOf);
 }
 
 /** With its token. */
