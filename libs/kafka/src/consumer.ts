@@ -38,8 +38,8 @@ const MAX_WAIT_MS = 250;
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_CONCURRENT_PARTITIONS = 4;
 /**
- * Ten minutes. A consumer that gave up earlier would rejoin as a new member, and the group would wait
- * for the old member until its session ends. The liveness check fails long before.
+ * Ten minutes. A consumer that gave up earlier would rejoin as a new member, and the group would
+ * wait for the old member until its session ends. The liveness check fails long before.
  */
 const RETRIES = 1_200;
 /** Less than a process gives each of its components. */
@@ -55,8 +55,9 @@ const MEMBERSHIP_CHECK_MS = 1_000;
 const { PartitionAssigners } = kafkajs;
 
 /**
- * Joins the group and reads its topics from their beginning, or from the committed offsets. Resolves
- * after the first join. `stop` waits for running batches, within a deadline, and leaves the group.
+ * Joins the group and reads its topics from their beginning, or from the committed offsets.
+ * Resolves after the first join. `stop` waits for running batches, within a deadline, and leaves
+ * the group.
  */
 export async function startConsumer(kafka: KafkaConnection, options: ConsumerOptions): Promise<Started<Consumer>> {
   let consumer: GroupConsumer | null = null;
@@ -142,7 +143,7 @@ class GroupConsumer implements Consumer {
     return stalled === null ? null : `group ${this.#options.groupId}: ${stalled}`;
   }
 
-  /** kafkajs is active, even if in vain: while the cluster is unavailable, this process waits for it. */
+  /** kafkajs is active, even if in vain: this process waits for an unavailable cluster. */
   sign(): void {
     this.#lastSignMs = this.#clock.nowMs();
   }

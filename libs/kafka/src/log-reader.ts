@@ -33,8 +33,8 @@ export interface LogReaderOptions {
   readonly topic: TopicContract;
   /**
    * The first offset to read of each partition; other partitions are read from their beginning. An
-   * offset beyond the end of the log fails with {@link PositionBeyondEnd}: at the start as a rejection,
-   * later by `fatal`.
+   * offset beyond the end of the log fails with {@link PositionBeyondEnd}: at the start as a
+   * rejection, later by `fatal`.
    */
   readonly from: "beginning" | ReadonlyMap<number, bigint>;
   /** Gets the records of one partition, in order, never two batches of one partition at once. */
@@ -47,7 +47,7 @@ export interface LogReaderOptions {
    * waits for an end.
    */
   readonly maxWaitTimeInMs?: number;
-  /** Minimum time between fetches after one with several records of a partition. By default 3 ms. */
+  /** Minimum time between fetches after one with several records of a partition. Default 3 ms. */
   readonly busyIntervalMs?: number;
   /** Bytes the broker gathers before it answers a fetch. Default 1. */
   readonly minBytes?: number;
@@ -66,8 +66,8 @@ export interface LogReader {
 }
 
 /**
- * Starts a reader of a whole topic. It has no consumer group and commits nothing. So it starts without
- * a join, is never rebalanced, and sees the end of the log.
+ * Starts a reader of a whole topic. It has no consumer group and commits nothing. So it starts
+ * without a join, is never rebalanced, and sees the end of the log.
  */
 export async function startLogReader(kafka: KafkaConnection, options: LogReaderOptions): Promise<Started<LogReader>> {
   let reader: FetchingReader | null = null;
@@ -303,9 +303,9 @@ class FetchingReader implements LogReader {
   }
 
   /**
-   * Passes new records on and advances the position. Compaction can remove the last records before the
-   * end of the log: then only an empty fetch advances the position to the end. It must be empty for all
-   * partitions, because a full answer can leave out partitions that have records.
+   * Passes new records on and advances the position. Compaction can remove the last records before
+   * the end of the log: then only an empty fetch advances the position to the end. It must be empty
+   * for all partitions, because a full answer can leave out partitions that have records.
    */
   async #take({ partition, highWatermark, messages }: FetchedPartition, somethingCame: boolean): Promise<void> {
     const position = this.position(partition);
@@ -327,7 +327,7 @@ class FetchingReader implements LogReader {
     if (next > position) this.#positions.set(partition, next);
   }
 
-  /** Skips and logs the records of an unreadable batch. A consumer group sends a dead letter for it. */
+  /** Skips and logs the records of an unreadable batch. A consumer group sends dead letters. */
   #isReadable(partition: number, record: FetchedRecord): boolean {
     if (record.unreadable === undefined) return true;
     const { firstOffset, reason } = record.unreadable;

@@ -31,7 +31,7 @@ const CHECKOUT_TIMEOUT_MS = 4_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 8_000;
 /** A stream locks no rows, and what its loop does with a batch may take long. */
 const IDLE_STREAM_TIMEOUT_MS = 60_000;
-/** Time after which an unused connection is closed. A new one costs a sign-in and new query plans. */
+/** When an unused connection is closed. A new one costs a sign-in and new query plans. */
 const IDLE_CONNECTION_MS = 60_000;
 /** Ends the wait for a server that does not answer, by default 5 s after the statement timeout. */
 const ANSWER_MARGIN_MS = 1_000;
@@ -65,13 +65,13 @@ export interface PoolOptions extends ServerOptions {
 
 /** What a statement can be run on: the database (each statement by itself) or a transaction. */
 export interface Queryable {
-  /** Runs `statement` and returns its rows. Rejects with the error of the server or the connection. */
+  /** Runs `statement`; returns its rows. Rejects with the error of the server or connection. */
   query<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
 }
 
 /**
- * Statements run in the order of their calls and are pipelined: independent statements share a round
- * trip.
+ * Statements run in the order of their calls and are pipelined: independent statements share a
+ * round trip.
  */
 export interface Transaction extends Queryable {
   /** Runs a statement and ignores its rows. If it fails, the transaction rejects with its error. */
@@ -80,9 +80,9 @@ export interface Transaction extends Queryable {
 
 export interface Database extends Queryable {
   /**
-   * Runs `work` in a transaction: commits when it resolves, rolls back when it rejects. The commit is
-   * pipelined after the last statement. If a statement fails, awaited or not, nothing is committed and
-   * its error is thrown.
+   * Runs `work` in a transaction: commits when it resolves, rolls back when it rejects. The commit
+   * is pipelined after the last statement. If a statement fails, awaited or not, nothing is
+   * committed and its error is thrown.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /**
@@ -94,7 +94,7 @@ export interface Database extends Queryable {
   stream<Row>(statement: Statement<Row>, values: readonly unknown[], batchRows: number): AsyncIterable<Row[]>;
 }
 
-/** Starts a pool and checks that the server answers. `stop` waits for open work, within a deadline. */
+/** Starts a pool and checks that the server answers. `stop` waits a limited time for open work. */
 export async function startPool(options: PoolOptions): Promise<Started<Database>> {
   assertIdentifier(options.schema);
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
@@ -310,14 +310,14 @@ class ClientTransaction implements Transaction {
     return isOfFailedTransaction(error) ? (this.#failures[0] ?? error) : error;
   }
 
-  /** A statement failed without a server error: it is unknown whether its name is still prepared. */
+  /** A statement failed without a server error: its name may or may not be prepared. */
   leavesBroken(): boolean {
     return this.#failures.some(breaksConnection);
   }
 
   /**
-   * Writes are sent only after the answer to `begin`. If `begin` failed alone, such as by a cancel, they
-   * would be committed without a transaction. Reads may be sent together with `begin`.
+   * Writes are sent only after the answer to `begin`. If `begin` failed alone, such as by a cancel,
+   * they would be committed without a transaction. Reads may be sent together with `begin`.
    */
   async #send<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
     assert(!this.#isEnded, `statement ${statement.name} was run after the end of its transaction`);

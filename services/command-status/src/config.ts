@@ -2,15 +2,15 @@ import { configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
 /**
- * Late messages are at most as old as topics keep them, a week; a month that lies two months back
- * gets none.
+ * Topics keep messages for a week, so a late message never belongs to a month that is two months
+ * back.
  */
 const MIN_KEPT_MONTHS = 2;
 const MAX_KEPT_MONTHS = 1_200;
-/** Months of details before the current one, unless told otherwise. */
+/** Default number of months of details before the current one. */
 export const DEFAULT_KEPT_MONTHS = 13;
 
-/** Everything that this service can be told, by the name of its environment variable. */
+/** Every setting of the command-status service. */
 export const ConfigSchema = z.object({
   HTTP_HOST: configFields.httpHost,
   HTTP_PORT: configFields.httpPort,
@@ -21,10 +21,11 @@ export const ConfigSchema = z.object({
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
   ...connectionFields.redis,
   /**
-   * Details of commands are kept for the current month and so many before it; their ids for good.
+   * Number of months before the current one for which details of commands are kept. Their ids are
+   * kept forever.
    */
   COMMANDS_KEPT_MONTHS: configFields.integer(MIN_KEPT_MONTHS, MAX_KEPT_MONTHS).default(DEFAULT_KEPT_MONTHS),
-  /** Those that may call this service: INTERNAL_CALLS says what. */
+  /** The services that may call this one. INTERNAL_CALLS lists their routes. */
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
   /**
    * Shared with services of 0.1.0, both ways, while such services run; deleted in the release after

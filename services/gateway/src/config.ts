@@ -2,34 +2,37 @@ import { USAGE_STREAM_LIMIT } from "@kapi/admission/redis";
 import { configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
-/** Connections to each of the services behind the gateway, and so calls under way at once. */
+/** Connections to each owner: the maximum number of concurrent calls to it. */
 export const OWNER_CONNECTIONS = 64;
 
-/** Everything that this service can be told, by the name of its environment variable. */
+/** Every setting of the gateway. */
 export const ConfigSchema = z.object({
   HTTP_HOST: configFields.httpHost,
   HTTP_PORT: configFields.httpPort,
   LOG_LEVEL: configFields.logLevel,
   /**
-   * Addresses or networks of the proxies before the API, with commas: their X-Forwarded-For tells
-   * the address of a caller, for the audit log. Without it that is the proxy's.
+   * Addresses or networks of the proxies before the API, separated by commas. Their X-Forwarded-For
+   * header gives the caller's address for the audit log. Without this setting, the audit log has the
+   * proxy's address.
    */
   TRUSTED_PROXIES: configFields.proxies.optional(),
   ...connectionFields.kafka,
   ...connectionFields.redis,
   /**
-   * Most usage entries of a tag that wait in Redis while the ledger is away; beyond them its
-   * requests are answered 500.
+   * Maximum number of usage entries of a wallet shard in Redis while the ledger is unavailable;
+   * above it, requests of the shard return 500.
    */
   USAGE_STREAM_LIMIT: configFields.integer(100, 100_000_000).default(USAGE_STREAM_LIMIT),
-  /** Proves this service to those that it calls. */
+  /** Authenticates this service at other services. */
   SERVICE_TOKEN: configFields.serviceToken,
   /**
    * Shared with services of 0.1.0, both ways, while such services run; deleted in the release after
    * the next.
    */
   INTERNAL_TOKEN: configFields.internalToken.optional(),
+  /** Base address of the account service: servers, accounts, orders, positions and deals. */
   ACCOUNT_URL: configFields.serviceUrl,
+  /** Base address of the command-status service: commands. */
   COMMAND_STATUS_URL: configFields.serviceUrl,
   /** Base address of the finance service: transactions. */
   FINANCE_URL: configFields.serviceUrl,
@@ -40,27 +43,33 @@ export const ConfigSchema = z.object({
   /** Base address of the webhooks service: endpoints, deliveries and the feed of events. */
   WEBHOOKS_URL: configFields.serviceUrl,
   /**
-   * Shares of an organization in one process; above them 429, of waits the state now. A caller who
-   * reads several servers at once has room for it, and a process has 256 streams to the account
-   * service.
+   * Streamed lists of one organization in one process; one more is answered 429. The default leaves
+   * room for a caller who reads several servers concurrently. A process has 256 streams to the
+   * account service.
    */
   STREAMS_PER_ORGANIZATION: configFields.integer(1, 256).default(8),
   /**
-   * Calls to each of the services behind the gateway, of {@link OWNER_CONNECTIONS}; others wait for
-   * their turn.
+   * Concurrent calls of one organization to one owner, of {@link OWNER_CONNECTIONS}. Further calls
+   * wait for their turn.
    */
   OWNER_CALLS_PER_ORGANIZATION: configFields.integer(1, OWNER_CONNECTIONS).default(32),
-  /** Searches among a server's accounts; each may read all of them. */
+  /**
+   * Concurrent searches of one organization; one more is answered 429. A search may read all accounts
+   * of a server.
+   */
   SEARCHES_PER_ORGANIZATION: configFields.integer(1, 256).default(4),
-  /** Requests with `?wait=`, of 1,000 in all. */
+  /**
+   * Concurrent requests of one organization with `?wait=`, of 1,000 in all. One more is answered with
+   * the current state.
+   */
   WAITS_PER_ORGANIZATION: configFields.integer(1, 1_000).default(100),
-  /** Generated passwords are derived from these; the account service has the same. */
+  /** The first key derives generated passwords (decisions, 5.2); account has the same keys. */
   PASSWORD_DERIVATION_KEYS: configFields.keyring,
-  /** Supplied passwords travel under these; the account service opens them. */
+  /** Encrypt supplied passwords (decisions, 5.2); the account service has the same keys. */
   PASSWORD_SEALING_KEYS: configFields.keyring,
   /**
-   * Keys the hash by which a supplied password enters a fingerprint; all gateways have the same,
-   * for good.
+   * Key of the hash of a supplied password in a fingerprint (decisions, 2.3). All gateways have the
+   * same key, and it never changes.
    */
   FINGERPRINT_KEY: configFields.secretKey,
 });

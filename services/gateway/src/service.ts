@@ -51,23 +51,24 @@ const ACCOUNT_READ_TIMEOUT_MS = 3_500;
  */
 const DELETE_TIMEOUT_MS = 15_000;
 /**
- * Most requests that wait for the end of a command at once; one more is answered as it is. Each
- * holds a connection.
+ * Maximum number of concurrent requests that wait for a command's final state. One more is answered
+ * with the current state. Each holds a connection.
  */
 const MAX_WAITING_REQUESTS = 1_000;
 /**
- * Calls to one owner that wait for a connection, of each organization; one more is answered 429.
+ * Maximum number of calls of one organization that wait for a connection to one owner. One more is
+ * answered 429.
  */
 const MAX_WAITING_CALLS_PER_ORGANIZATION = 1_000;
 /**
- * Longest time of a streamed answer. Within it 300,000 accounts, about 200 MB, reach a caller who
- * takes 2 MB/s.
+ * Maximum time of a streamed answer. In this time a caller who reads 2 MB/s receives 300,000
+ * accounts, about 200 MB.
  */
 const MAX_STREAM_MS = 120_000;
 /** Maximum number of accounts whose ids are remembered: about 250 bytes each. */
 const MAX_KNOWN_ACCOUNTS = 500_000;
 
-/** What only tests set otherwise. */
+/** Settings that only tests change. */
 export interface ServiceSettings {
   readonly admission?: AdmissionSettings;
 }

@@ -187,7 +187,7 @@ interface PreparedSequencer {
 
 /**
  * The sequencer hears the samples from the first one that is read, but takes in valuations only
- * once all that was in the log has been judged.
+ * once it has applied the acceptance rule to all that was in the log.
  */
 async function prepareSequencer(
   context: Context,
@@ -282,7 +282,7 @@ async function startSnapshots(
   const snapshots = new Snapshots({ store, log, ends, unreadable, clock, logger });
   log.listen(snapshots);
   await snapshots.keepDays();
-  // Neither is part of the liveness: a database that is away must not end the live stream.
+  // Neither is part of the liveness: the live stream must survive an outage of the database.
   await scope.start("account statuses", () => startAccountStatusConsumer({ kafka, store, logger, fatal }));
   await scope.start("snapshots", () => startSampleConsumer({ kafka, snapshots, firstPosition, logger, fatal }));
   const trying = (what: string, work: () => Promise<void>) => () =>
