@@ -12,8 +12,8 @@ export const ConfigSchema = z.object({
   LOG_LEVEL: configFields.logLevel,
   /**
    * Addresses or networks of the proxies before the API, separated by commas. Their X-Forwarded-For
-   * header gives the caller's address for the audit log. Without this setting, the audit log has the
-   * proxy's address.
+   * header gives the caller's address for the audit log. Absent: the audit log has the address of
+   * the proxy.
    */
   TRUSTED_PROXIES: configFields.proxies.optional(),
   ...connectionFields.kafka,
@@ -54,13 +54,13 @@ export const ConfigSchema = z.object({
    */
   OWNER_CALLS_PER_ORGANIZATION: configFields.integer(1, OWNER_CONNECTIONS).default(32),
   /**
-   * Concurrent searches of one organization; one more is answered 429. A search may read all accounts
-   * of a server.
+   * Concurrent searches of one organization; one more is answered 429. A search may read all
+   * accounts of a server.
    */
   SEARCHES_PER_ORGANIZATION: configFields.integer(1, 256).default(4),
   /**
-   * Concurrent requests of one organization with `?wait=`, of 1,000 in all. One more is answered with
-   * the current state.
+   * Concurrent requests of one organization with `?wait=`, of 1,000 in all. One more is answered
+   * with the current state.
    */
   WAITS_PER_ORGANIZATION: configFields.integer(1, 1_000).default(100),
   /** The first key derives generated passwords (decisions, 5.2); account has the same keys. */
