@@ -197,10 +197,10 @@ describe("the wallet", () => {
     const threshold = person.page.getByLabel("Low-balance threshold");
     await threshold.fill("2000000");
     await person.button("Save").click();
-    await person.page.getByText("The balance is low").waitFor();
+    await person.page.getByText("The balance is low:").waitFor();
     await threshold.fill("0");
     await person.button("Save").click();
-    await person.page.getByText("The balance is low").waitFor({ state: "detached" });
+    await person.page.getByText("The balance is low:").waitFor({ state: "detached" });
     const first = await person.page.locator("tbody").last().innerText();
     await person.button("Older").click();
     await person.page.getByText("Page 2 of").waitFor();
