@@ -98,7 +98,7 @@ describe("a webhook endpoint", () => {
     await person.button("Add an endpoint").click();
     await look(person, "webhooks-add");
     await person.page.setViewportSize(WIDE);
-    await person.page.getByLabel(/^All but the ends of commands/).uncheck();
+    await person.page.getByLabel(/^All except command results/).uncheck();
     await look(person, "webhooks-add-kinds");
     await person.page.setViewportSize(WIDE);
     await person.button("Cancel").click();
@@ -136,7 +136,7 @@ describe("a webhook endpoint", () => {
   it("without an event type or with an invalid address is not added, and the error is beside the field", async () => {
     await person.button("Add an endpoint").click();
     await person.page.getByLabel("Address").fill("ftp://receiver.example.com/");
-    await person.page.getByLabel(/^All but the ends of commands/).uncheck();
+    await person.page.getByLabel(/^All except command results/).uncheck();
     const kinds = person.page.getByRole("group", { name: "Event types" });
     for (const box of await kinds
       .getByRole("checkbox", { checked: true })
@@ -162,7 +162,7 @@ describe("a webhook endpoint", () => {
     const failed = await sendTest();
     await person.row("webhook.test").getByText("pending").waitFor();
     await person.page.reload();
-    await person.page.getByText(/^Every attempt since .* has failed/).waitFor();
+    await person.page.getByText(/^All attempts since .* have failed/).waitFor();
     await showDelivery();
     const dialog = person.page.getByRole("dialog");
     expect(await dialog.getByRole("region", { name: "Reply to attempt 1" }).innerText()).toBe(MARKUP);
@@ -178,7 +178,7 @@ describe("a webhook endpoint", () => {
     await person.page.setViewportSize(WIDE);
     await person.page.reload();
     await person.row("webhook.test").waitFor();
-    expect(await person.page.getByText(/^Every attempt since/).count()).toBe(0);
+    expect(await person.page.getByText(/^All attempts since/).count()).toBe(0);
     await person.page.getByLabel("State", { exact: true }).selectOption("Failed");
     await person.page.getByText("No delivery matches.").waitFor();
     expect(person.complaints).toEqual([]);
@@ -220,7 +220,7 @@ describe("a webhook endpoint", () => {
     await addEndpoint("changed");
     await person.button("Edit").click();
     await person.page.getByLabel("Description").fill("changed again");
-    await person.page.getByLabel(/^All but the ends of commands/).uncheck();
+    await person.page.getByLabel(/^All except command results/).uncheck();
     await person.page.getByRole("checkbox", { name: "command.failed" }).check();
     await person.button("Save").click();
     await person.fact("Description").getByText("changed again").waitFor();

@@ -115,7 +115,7 @@ function KindChoice({ chosen, choose, error }: KindChoiceProps) {
           checked={chosen === null}
           onChange={() => choose(chosen === null ? [...DEFAULT_KINDS] : null)}
         />
-        <span>All except completed commands</span>
+        <span>All except command results</span>
         <span class="hint">Includes types added later</span>
       </label>
       {chosen === null

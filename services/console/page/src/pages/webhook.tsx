@@ -141,7 +141,7 @@ function EndpointDetails({ endpoint }: Pick<ViewProps, "endpoint">) {
         <State of={status} />
       </Detail>
       <Detail name="Description">{description === "" ? <Nothing /> : description}</Detail>
-      <Detail name="Event types">{kinds === null ? "All except completed commands" : <Chips of={kinds} />}</Detail>
+      <Detail name="Event types">{kinds === null ? "All except command results" : <Chips of={kinds} />}</Detail>
       <Detail name="Servers">{serverIds === null ? "All" : <Chips of={serverIds.map(nameOf)} />}</Detail>
       <Detail name="Added">
         <Moment at={endpoint.createdAt} />
