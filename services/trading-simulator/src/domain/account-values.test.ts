@@ -1,3 +1,4 @@
+import { Valuation } from "@kapi/contracts";
 import { describe, expect, it } from "vitest";
 
 import {
@@ -6,6 +7,7 @@ import {
   marginMinor,
   nightlySwapMinor,
   profitMinor,
+  toValuation,
   valueAccount,
 } from "./account-values.ts";
 import { order, testAccount, TestTradingContext } from "../../test/test-trading-context.ts";
@@ -87,5 +89,14 @@ describe("account values", () => {
       unrealizedProfitMinor: 49_750,
       openPositionCount: 1,
     });
+  });
+});
+
+describe("a published valuation", () => {
+  it("has every field of the contract, in its order", () => {
+    const context = new TestTradingContext(QUOTES);
+    const account = testAccount(100_000);
+    const valuation = toValuation(account, valueAccount(context.prices, account), "2026-01-01T00:00:00.000Z");
+    expect(Object.keys(valuation)).toEqual(Object.keys(Valuation.shape));
   });
 });

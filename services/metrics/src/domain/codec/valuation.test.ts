@@ -5,7 +5,8 @@ import { describe, expect, it } from "vitest";
 
 import { MAX_FRAME_BYTES } from "../acceptance-rule.ts";
 import { encodeLiveFrame } from "./live-frame.ts";
-import { decodeValuation } from "./valuation.ts";
+import { sameValues } from "../valuation-record.ts";
+import { decodeValuation, VALUATION_FIELDS } from "./valuation.ts";
 
 const SERVER = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f";
 const LONGEST = "a".repeat(32);
@@ -116,4 +117,20 @@ describe("a valuation in the usual field order", () => {
       expect(damaged).toEqual(spacedOut);
     }
   });
+});
+
+describe("the fields of a valuation", () => {
+  it("are decoded in the order of the contract, which trading servers write: else each record is parsed slowly", () => {
+    expect(Object.keys(VALUATION_FIELDS)).toEqual(Object.keys(Valuation.shape));
+  });
+
+  it.each(["balanceMinor", "equityMinor", "marginMinor", "freeMarginMinor", "marginLevel", "openPositionCount"])(
+    "make a new sample when only %s changes",
+    (field) => {
+      const [before, after] = [read({ [field]: 1 }), read({ [field]: 2 })];
+      if ("fault" in before || "fault" in after) throw new Error("a valuation was rejected");
+      expect(sameValues(before.valuation, before.valuation)).toBe(true);
+      expect(sameValues(before.valuation, after.valuation)).toBe(false);
+    },
+  );
 });

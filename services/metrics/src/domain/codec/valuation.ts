@@ -19,7 +19,7 @@ import {
 /**
  * The fields of a record of `trading.valuations`, in the order in which trading servers write them.
  */
-const FIELDS: FieldPatterns<keyof Valuation> = {
+export const VALUATION_FIELDS: FieldPatterns<keyof Valuation> = {
   serverId: GUID,
   accountNumber: ACCOUNT_NUMBER,
   measuredAt: MOMENT,
@@ -31,9 +31,9 @@ const FIELDS: FieldPatterns<keyof Valuation> = {
   unrealizedProfitMinor: MINOR,
   openPositionCount: COUNT,
 };
-const NAMES = Object.keys(FIELDS) as (keyof Valuation)[];
-const USUAL = expressionOf(FIELDS, "{");
-const AT = groupsOf(FIELDS);
+const NAMES = Object.keys(VALUATION_FIELDS) as (keyof Valuation)[];
+const USUAL = expressionOf(VALUATION_FIELDS, "{");
+const AT = groupsOf(VALUATION_FIELDS);
 /** Characters before `measuredAt`, without the values of the two fields before it. */
 const BEFORE_MEASURED_AT = `{"${NAMES.slice(0, AT.measuredAt).join('":"","')}":"`.length;
 
