@@ -112,6 +112,13 @@ test("a key can be limited to servers, in time and in rate; it is shown once, an
     { serverId: server.serverId, status: "active", configuration: { supportedLeverage: [1, 50, 100] } },
   ]);
   expect(JSON.stringify(listed)).not.toMatch(/token/i);
+  const everywhere = await jsonOf<{ serverId: string }[]>("server list");
+  expect(everywhere.find(({ serverId }) => serverId === server.serverId)).toMatchObject({
+    organizationId: organization,
+    tradingServerUrl: "http://127.0.0.1:7001",
+  });
+  expect(JSON.stringify(everywhere)).not.toMatch(/token/i);
+  expect((await kapi("server list")).out).toContain(organization);
   const limits = `--server ${server.serverId} --expires 12h --rate-limit 10:50`;
   const made = await jsonOf<{ keyId: string; managementKey: string }>(
     `key create ${at} --scope accounts:read,metrics:read ${limits}`,

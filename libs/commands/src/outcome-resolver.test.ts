@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { CommandMessage } from "@kapi/contracts";
 import { FIRST_RETRY_MS, MAX_RETRY_MS } from "@kapi/kernel";
-import { createLogger } from "@kapi/runtime";
+import { createLogger, type Logger } from "@kapi/runtime";
 import { commandMessage, TestClock } from "@kapi/testkit";
 
 import { type Entry, type CommandPartition, orderKeyOf } from "./entry.ts";
@@ -12,13 +12,13 @@ import { OutcomeResolver } from "./outcome-resolver.ts";
 class NoAnswer extends Error {}
 
 const clock = new TestClock(Date.now());
-const resolver = new OutcomeResolver<null>({
-  clock,
-  random: () => 0,
-  executor: { isUnreachable: (error) => error instanceof NoAnswer },
-  logger: createLogger({ service: "test", level: "silent" }),
-});
+const resolver = resolverWith(createLogger({ service: "test", level: "silent" }));
 const SERVER_DISABLED = { kind: "refuse", errorCode: "SERVER_DISABLED", errorMessage: "disabled" } as const;
+
+function resolverWith(logger: Logger): OutcomeResolver<null> {
+  const executor = { isUnreachable: (error: unknown) => error instanceof NoAnswer };
+  return new OutcomeResolver<null>({ clock, random: () => 0, executor, logger });
+}
 
 function entry(overrides: Partial<Entry> = {}): Entry {
   const message = CommandMessage.parse(commandMessage());
@@ -104,5 +104,30 @@ describe("the outcome resolver", () => {
       expect(resolver.resolve(entry({ ...PAST, maybeSent: true }), outcome, "settle").kind).toBe("again");
     }
     expect(resolver.resolve(entry(PAST), undefined, "settle").kind).toBe("again");
+  });
+
+  it("logs which command is retried, and whether its change or its settlement was not answered", () => {
+    const lines: unknown[] = [];
+    const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
+    const logging = resolverWith(createLogger({ service: "test", level: "warn", destination }));
+    const one = entry({ attempts: 3 });
+    const { commandId, serverId, accountNumber, operation } = one.message;
+    const named = { commandId, serverId, accountNumber, operation, attempts: 3 };
+
+    logging.resolveFailure(one, new NoAnswer("timeout"), "execute");
+    logging.resolve(one, { kind: "unreachable", reason: "away" }, "execute");
+    logging.resolveFailure(one, new NoAnswer("timeout"), "settle");
+    logging.resolve(one, { kind: "retry", reason: "the directory does not know the server yet" }, "execute");
+    logging.resolveFailure(one, new TypeError("bug"), "settle");
+
+    const requeued = { ...named, msg: "command goes back to the queue" };
+    expect(lines).toMatchObject([
+      { ...requeued, unanswered: "change", err: { message: "timeout" } },
+      { ...requeued, unanswered: "change", reason: "away" },
+      { ...named, msg: "command could not be settled", unanswered: "settlement", err: { message: "timeout" } },
+      { ...requeued, reason: "the directory does not know the server yet" },
+      { ...named, msg: "command ended in an unexpected error" },
+    ]);
+    expect(lines[3]).not.toHaveProperty("unanswered");
   });
 });

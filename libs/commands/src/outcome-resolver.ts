@@ -68,10 +68,7 @@ export class OutcomeResolver<Effect> {
         return { kind: "again", entry, delayMs: 0, requeue: false };
       case "unreachable":
       case "retry":
-        this.#options.logger.warn(
-          { commandId: entry.message.commandId, attempts: entry.attempts, reason: outcome.reason },
-          "command goes back to the queue",
-        );
+        this.#logRetry(entry, mode, outcome.kind === "unreachable", { reason: outcome.reason });
         return { kind: "again", entry, delayMs: this.pauseMs(entry), requeue: mode === "execute" };
       case "pending":
         return { kind: "pending", entry, requeue: false };
@@ -83,15 +80,14 @@ export class OutcomeResolver<Effect> {
   /** Resolves one command of a batch that threw. */
   resolveFailure(entry: Entry, error: unknown, mode: BatchMode): Resolution<Effect> {
     if (mode === "execute") entry.maybeSent = true;
-    const expected = this.#options.executor.isUnreachable(error) || isTransient(error);
-    const { commandId } = entry.message;
-    if (expected) {
-      this.#options.logger.warn({ err: error, commandId, attempts: entry.attempts }, "command goes back to the queue");
+    const isUnreachable = this.#options.executor.isUnreachable(error);
+    if (isUnreachable || isTransient(error)) {
+      this.#logRetry(entry, mode, isUnreachable, { err: error });
       return { kind: "again", entry, delayMs: this.pauseMs(entry), requeue: mode === "execute" };
     }
     entry.unexpectedErrors += 1;
     this.#options.logger.error(
-      { err: error, commandId, unexpectedErrors: entry.unexpectedErrors },
+      { ...logFieldsOf(entry), err: error, unexpectedErrors: entry.unexpectedErrors },
       "command ended in an unexpected error",
     );
     if (mode === "execute" && entry.unexpectedErrors >= MAX_UNEXPECTED_ERRORS) {
@@ -106,6 +102,15 @@ export class OutcomeResolver<Effect> {
   /** Pause before the next attempt of `entry`. */
   pauseMs(entry: Entry): number {
     return backOffMs(Math.max(1, entry.attempts), this.#options.random);
+  }
+
+  /** The runbook of KapiCommandsWait reads these lines: `docs/operate.md`. */
+  #logRetry(entry: Entry, mode: BatchMode, isUnreachable: boolean, why: { reason: string } | { err: unknown }): void {
+    const unanswered = mode === "settle" ? "settlement" : "change";
+    this.#options.logger.warn(
+      { ...logFieldsOf(entry), ...(isUnreachable ? { unanswered } : {}), ...why },
+      mode === "settle" ? "command could not be settled" : "command goes back to the queue",
+    );
   }
 
   #closed(entry: Entry, mode: BatchMode): Resolution<Effect> {
@@ -125,6 +130,11 @@ const EXPIRED: ClosedOutcome = {
   errorCode: null,
   errorMessage: "The command was not carried out before its deadline",
 };
+
+function logFieldsOf({ message, attempts }: Entry): Record<string, unknown> {
+  const { commandId, serverId, accountNumber, operation } = message;
+  return { commandId, serverId, accountNumber, operation, attempts };
+}
 
 function failedBy({ errorCode, errorMessage }: Rejection): ClosedOutcome {
   return { kind: "closed", status: "failed", errorCode, errorMessage };

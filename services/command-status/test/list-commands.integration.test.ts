@@ -7,9 +7,11 @@ import {
   TOPICS,
 } from "@kapi/contracts";
 import { startPool, type Database, statement } from "@kapi/postgres";
+import { assertDefined } from "@kapi/kernel";
 import { createLogger, type Started } from "@kapi/runtime";
 import { commandMessage, eventually } from "@kapi/testkit";
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 
@@ -206,6 +208,35 @@ it("a position only rises: a late write is stored, and does not lower the positi
   await repository.ingestEvents([eventOf(late)], [at(10n)]);
   expect(await repository.positions()).toContainEqual(at(10n));
 });
+
+it("the query of the runbook finds the commands that wait, the oldest first", async () => {
+  const { organizationId, serverId } = anyServer();
+  const messages = ["1999-01-03", "1999-01-01", "1999-01-02"].map((day) =>
+    commandMessage({ organizationId, serverId, createdAt: `${day}T00:00:00.000Z` }),
+  );
+  const [latest, earliest, done] = messages;
+  await publish(messages, done === undefined ? [] : [eventOf(done)]);
+  const query = statement<{ command_id: string }>("test_runbook", runbookQuery());
+  const rows = await database.value.query(query, []);
+  expect(rows.slice(0, 2)).toMatchObject([
+    {
+      command_id: earliest?.commandId,
+      server_id: serverId,
+      operation: "finance.deposit",
+      status: "queued",
+      attempts: 0,
+    },
+    { command_id: latest?.commandId, organization_id: organizationId, account_number: latest?.accountNumber },
+  ]);
+  expect(rows.map((row) => row.command_id)).not.toContain(done?.commandId);
+});
+
+/** The query below "Find waiting commands" in docs/operate.md. */
+function runbookQuery(): string {
+  const runbook = readFileSync(new URL("../../../docs/operate.md", import.meta.url), "utf8");
+  const query = /### Find waiting commands\n[^]*?```sql\n([^]*?);\n```/.exec(runbook)?.[1];
+  return assertDefined(query, "the query in docs/operate.md");
+}
 
 describe("waiting for a command", () => {
   const wait = (one: Pick<AnyCommandMessage, "organizationId" | "commandId">, timeoutMs: number) =>

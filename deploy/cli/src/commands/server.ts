@@ -1,15 +1,16 @@
-import { type Currency, ORGANIZATION_ROUTES, type ServerEntry } from "@kapi/contracts";
+import { type Currency, ORGANIZATION_ROUTES, type ServerEntry, type ShownServer } from "@kapi/contracts";
 import type { Command } from "commander";
 
 import { addCommand, type CommandContext, several, type PrintOptions, wholeNumber } from "../context.ts";
-import { fields, table } from "../output.ts";
+import { type Column, fields, table } from "../output.ts";
 
 const DEFAULT_LEVERAGES = ["1", "2", "5", "10", "20", "25", "30", "50", "100", "200", "300", "400", "500"];
 
-interface OfOrganization extends PrintOptions {
-  readonly organization: string;
+interface ListOptions extends PrintOptions {
+  readonly organization?: string;
 }
-interface CreateOptions extends OfOrganization {
+interface CreateOptions extends PrintOptions {
+  readonly organization: string;
   readonly url: string;
   readonly name: string;
   readonly company: string;
@@ -21,6 +22,15 @@ interface CreateOptions extends OfOrganization {
   readonly server?: string;
   readonly tokenStdin?: true;
 }
+
+const COLUMNS: readonly Column<ShownServer>[] = [
+  { heading: "SERVER", of: (row) => row.serverId },
+  { heading: "NAME", of: (row) => row.configuration.serverName },
+  { heading: "STATUS", of: (row) => row.status },
+  { heading: "CURRENCY", of: (row) => row.configuration.currency },
+  { heading: "ENVIRONMENT", of: (row) => row.configuration.environment },
+  { heading: "TRADING SERVER", of: (row) => row.tradingServerUrl },
+];
 
 /** `kapi server create|list` */
 export function addServer(program: Command, context: CommandContext): void {
@@ -41,9 +51,9 @@ export function addServer(program: Command, context: CommandContext): void {
     .option("--server <id>", "id of the server: a known one is changed, a new one gets it")
     .option("--token-stdin", "read the server's own token from standard input")
     .action((options: CreateOptions) => create(context, options));
-  addCommand(server, "list", "List the servers of an organization")
-    .requiredOption("--organization <id>", "the organization")
-    .action((options: OfOrganization) => list(context, options));
+  addCommand(server, "list", "List servers, oldest first")
+    .option("--organization <id>", "only servers of this organization (default: all)")
+    .action((options: ListOptions) => list(context, options));
 }
 
 async function create(context: CommandContext, options: CreateOptions): Promise<void> {
@@ -67,19 +77,17 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
   context.print(options, created, ({ serverId }) => fields({ server: serverId, name, url }));
 }
 
-async function list(context: CommandContext, options: OfOrganization): Promise<void> {
-  const params = { organizationId: options.organization };
-  const servers = await context
-    .operator("organization")
-    .list(ORGANIZATION_ROUTES.listServers, params, (page) => page.servers);
-  context.print(options, servers, (rows) =>
-    table(rows, [
-      { heading: "SERVER", of: (row) => row.serverId },
-      { heading: "NAME", of: (row) => row.configuration.serverName },
-      { heading: "STATUS", of: (row) => row.status },
-      { heading: "CURRENCY", of: (row) => row.configuration.currency },
-      { heading: "ENVIRONMENT", of: (row) => row.configuration.environment },
-      { heading: "TRADING SERVER", of: (row) => row.tradingServerUrl },
-    ]),
-  );
+async function list(context: CommandContext, { organization, ...options }: ListOptions): Promise<void> {
+  const operator = context.operator("organization");
+  const { listServers, listAllServers } = ORGANIZATION_ROUTES;
+  if (organization === undefined) {
+    const servers = await operator.list(listAllServers, {}, (page) => page.servers);
+    context.print(options, servers, (rows) =>
+      table(rows, [...COLUMNS, { heading: "ORGANIZATION", of: (row) => row.organizationId }]),
+    );
+    return;
+  }
+  const params = { organizationId: organization };
+  const servers = await operator.list(listServers, params, (page) => page.servers);
+  context.print(options, servers, (rows) => table(rows, COLUMNS));
 }

@@ -28,6 +28,8 @@ const LAST_RETRY_MS = 10_000;
 /** After this long the next death counts as a first one. */
 const STEADY_MS = 30_000;
 const LOG_LINES = 12;
+const LATE_START_ADVICE =
+  "If its log has no error, the machine was busy: start again, the state is kept. Otherwise fix that error first. ";
 
 export interface ServiceOptions {
   /** Of the process; its log is named after it. */
@@ -150,7 +152,7 @@ export class ServiceProcess {
       reason = answer;
       await delay(READY_POLL_MS);
     }
-    throw this.#failure(`is not ready after ${timeoutMs / 1000} s: ${reason}`);
+    throw this.#failure(`is not ready after ${timeoutMs / 1000} s: ${reason}`, LATE_START_ADVICE);
   }
 
   async #spawnUntilReady(tries: number): Promise<void> {
@@ -198,8 +200,9 @@ export class ServiceProcess {
     this.#options.record.remove(life.entry);
   }
 
-  #failure(what: string): LocalError {
-    return new LocalError(`${this.name} ${what}. The end of ${this.logFile}:\n${lastLines(this.logFile, LOG_LINES)}`);
+  #failure(what: string, advice = ""): LocalError {
+    const end = `The end of ${this.logFile}:\n${lastLines(this.logFile, LOG_LINES)}`;
+    return new LocalError(`${this.name} ${what}. ${advice}${end}`);
   }
 }
 

@@ -172,6 +172,13 @@ export const ORGANIZATION_ROUTES = {
     path: `${ORGANIZATION}/servers`,
     answer: z.object({ servers: z.array(ShownServer), pagination }),
   },
+  /** The servers of all organizations. */
+  listAllServers: {
+    ...OPERATOR,
+    ...LIST,
+    path: "/internal/servers",
+    answer: z.object({ servers: z.array(ShownServer.extend({ organizationId: z.guid() })), pagination }),
+  },
   registerServer: {
     ...CREATE,
     path: `${ORGANIZATION}/servers`,

@@ -61,6 +61,8 @@ export interface DirectoryStore {
   readKeyNames(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Without removed servers, oldest first. */
   readServers(organizationId: string, page: PageQuery): Promise<Page<ServerEntry>>;
+  /** The servers of all organizations, without removed ones, oldest first. */
+  readAllServers(page: PageQuery): Promise<Page<ServerEntry>>;
   /** Null: removed, or not in the organization. */
   readServer(organizationId: string, serverId: string): Promise<ServerEntry | null>;
   /** All entries, some hundred at a time. */

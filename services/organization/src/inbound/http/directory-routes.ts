@@ -11,6 +11,7 @@ import { createKey } from "../../operations/directory/create-key.ts";
 import { createOrganization } from "../../operations/directory/create-organization.ts";
 import {
   getServer,
+  listAllServers,
   listOrganizationKeys,
   listOrganizations,
   listOrganizationServers,
@@ -45,6 +46,7 @@ export function registerDirectoryRoutes(app: FastifyInstance, context: Directory
   serve(app, ORGANIZATION_ROUTES.listServers, ({ params, query }) =>
     listOrganizationServers(context, params.organizationId, query),
   );
+  serve(app, ORGANIZATION_ROUTES.listAllServers, ({ query }) => listAllServers(context, query));
   serve(app, ORGANIZATION_ROUTES.registerServer, ({ params: { organizationId }, body }, request) =>
     registerServer(context, { organizationId, ...body }, changedBy(request)),
   );

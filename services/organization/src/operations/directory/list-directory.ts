@@ -39,6 +39,15 @@ export async function listOrganizationServers(
   return { servers: rows.map(shownServerOf), pagination: paginationOf(query, total) };
 }
 
+/** Oldest first. */
+export async function listAllServers(
+  { store }: Pick<DirectoryContext, "store">,
+  query: PageQuery,
+): Promise<{ servers: ShownServerEntry[]; pagination: Pagination }> {
+  const { rows, total } = await store.readAllServers(query);
+  return { servers: rows.map(shownServerOf), pagination: paginationOf(query, total) };
+}
+
 /** Throws 404 for a removed server, and for one outside the organization. */
 export async function getServer(
   { store }: Pick<DirectoryContext, "store">,

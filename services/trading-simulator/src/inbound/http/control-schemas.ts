@@ -3,11 +3,17 @@ import { ORDER_TYPES, SIDES } from "@kapi/contracts";
 import { REJECTION_CODES } from "@kapi/trading-server";
 import { z } from "zod";
 
-import { FAULT_KINDS, FAULT_OPERATIONS } from "../../domain/faults.ts";
+import { FAULT_KINDS, FAULT_OPERATIONS, type FaultOperation } from "../../domain/faults.ts";
 import { SYMBOLS, volumeFromLots } from "../../domain/symbols.ts";
 
 const MAX_DELAY_MS = 600_000;
 const MAX_TICKS = 10_000;
+
+/** Operations whose requests have no account number: a fault with both would never match. */
+const WITHOUT_ACCOUNT: Partial<Record<FaultOperation, string>> = {
+  settle: "a settle request has no account number: give the `reference`, which is the command id",
+  configure: "a configure request has no account number: leave it out",
+};
 
 /** Case-insensitive. */
 export const SymbolName = z
@@ -64,13 +70,18 @@ export const MovePriceBody = z.union([
 export const MarketBody = z.object({ paused: z.boolean() });
 export const TicksBody = z.object({ count: z.int().min(1).max(MAX_TICKS).default(1) }).default({ count: 1 });
 
-export const FaultBody = z.object({
-  kind: z.enum(FAULT_KINDS),
-  reference: z.string().nullable().default(null),
-  accountNumber: z.string().nullable().default(null),
-  operation: z.enum(FAULT_OPERATIONS).nullable().default(null),
-  count: z.int().min(1).max(1_000_000).nullable().default(1),
-  delayMs: z.int().min(0).max(MAX_DELAY_MS).default(1_000),
-  code: z.enum(REJECTION_CODES).default("INVALID_CHANGE"),
-  disconnect: z.boolean().default(false),
-});
+export const FaultBody = z
+  .object({
+    kind: z.enum(FAULT_KINDS),
+    reference: z.string().nullable().default(null),
+    accountNumber: z.string().nullable().default(null),
+    operation: z.enum(FAULT_OPERATIONS).nullable().default(null),
+    count: z.int().min(1).max(1_000_000).nullable().default(1),
+    delayMs: z.int().min(0).max(MAX_DELAY_MS).default(1_000),
+    code: z.enum(REJECTION_CODES).default("INVALID_CHANGE"),
+    disconnect: z.boolean().default(false),
+  })
+  .superRefine(({ operation, accountNumber }, context) => {
+    const message = accountNumber === null || operation === null ? undefined : WITHOUT_ACCOUNT[operation];
+    if (message !== undefined) context.addIssue({ code: "custom", path: ["accountNumber"], message });
+  });

@@ -57,11 +57,26 @@ const SERVERS_OF_ORGANIZATION = {
   ),
   from: serverOf,
 };
+// Servers are few: every process of the gateway keeps all of them in memory.
+const SERVERS_OF_ALL = {
+  select: statement<ServerRow>(
+    "directory_select_all_servers",
+    `select ${ROW} from servers where status <> 'removed' order by created_at, server_id limit $1 offset $2`,
+  ),
+  count: statement<{ total: number }>(
+    "directory_count_all_servers",
+    `select count(*) as total from servers where status <> 'removed'`,
+  ),
+  from: serverOf,
+};
 const SELECT_SERVER_ROWS = statement<ServerRow>("directory_select_servers", `select ${ROW} from servers`);
 
-export function serverStore(database: Queryable): Pick<DirectoryStore, "readServers" | "readServer"> {
+export function serverStore(
+  database: Queryable,
+): Pick<DirectoryStore, "readServers" | "readAllServers" | "readServer"> {
   return {
     readServers: (organizationId, page) => readPage(database, SERVERS_OF_ORGANIZATION, [organizationId], page),
+    readAllServers: (page) => readPage(database, SERVERS_OF_ALL, [], page),
     readServer: async (organizationId, serverId) => {
       const [row] = await database.query(SELECT_SERVER_OF, [serverId, organizationId]);
       return row ? serverOf(row) : null;
