@@ -143,7 +143,11 @@ function allowedValues(
 function fallbackOf(name: string, field: z.ZodType): string | null | undefined {
   try {
     const value = loadConfig(z.object({ [name]: field }), {})[name];
-    return Array.isArray(value) ? value.join(",") : value === undefined ? undefined : String(value);
+    return Array.isArray(value)
+      ? value.join(",")
+      : value === undefined
+        ? undefined
+        : `${value as string | number | boolean}`;
   } catch (error) {
     if (error instanceof ConfigError) return null;
     throw error;
@@ -173,17 +177,17 @@ export async function sectionsOf(root: string): Promise<Section[]> {
   const shared = sharedComments(read(`${RUNTIME}/config-fields.ts`));
   const connections = read(`${RUNTIME}/connection-fields.ts`);
   const main = read(`${RUNTIME}/main.ts`);
-  const groups = Object.entries(GROUPS).map(([title, fields]) => ({
-    title,
-    introduction: title === "Trading servers" ? "" : "[What it means](../external-servers.md).",
-    ...settingsOf(fields, connections, shared),
-  }));
+  const groups = Object.entries(GROUPS).map(([title, fields]): Section => {
+    const introduction = title === "Trading servers" ? "" : "[What it means](../external-servers.md).";
+    const { settings, faults } = settingsOf(fields, connections, shared);
+    return { title, introduction, settings, faults };
+  });
   const services = servicesBelow(root).map(async (service) => {
     const file = `services/${service}/src/config.ts`;
     const { ConfigSchema } = (await import(pathToFileURL(path.join(root, file)).href)) as {
       readonly ConfigSchema: z.ZodObject;
     };
-    return { title: service, ...serviceSection(service, ConfigSchema.shape, read(file), shared) };
+    return serviceSection(service, ConfigSchema.shape, read(file), shared);
   });
   return [
     {
@@ -209,11 +213,12 @@ function serviceSection(
   shape: Readonly<Record<string, z.ZodType>>,
   text: string,
   shared: SharedComments,
-): Omit<Section, "title"> {
+): Section {
   const groups = Object.entries(GROUPS).filter(([, fields]) => isWithin(fields, shape));
   const links = ["Every process", ...groups.map(([title]) => title)].map((title) => `[${title}](#${anchorOf(title)})`);
   const own = Object.values(GROUPS).reduce((rest, fields) => without(rest, fields), shape);
   return {
+    title: service,
     introduction: `[README](../../services/${service}/README.md).\nAlso: ${links.join(", ")}.`,
     ...settingsOf(own, text, shared),
   };

@@ -13,7 +13,7 @@ interface ProducedTopic {
 }
 
 const { parse } = createRequire(import.meta.url)("kafkajs/src/protocol/requests/produce/v3/response") as {
-  parse(answer: { topics: readonly ProducedTopic[] }): Promise<unknown>;
+  readonly parse: (answer: { topics: readonly ProducedTopic[] }) => Promise<unknown>;
 };
 const NOT_LEADER_FOR_PARTITION = 6;
 

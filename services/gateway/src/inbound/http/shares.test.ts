@@ -102,10 +102,9 @@ afterEach(async () => {
 /** Starts the gateway's routes with one stand-in for all services. */
 async function startGateway(maxStreamMs = MAX_STREAM_MS): Promise<string> {
   const client = (organizationShare?: OrganizationShare): Promise<InternalClient> => {
-    const options = { baseUrl: ownerUrl, credentials: {}, timeoutMs: CALL_TIMEOUT_MS };
-    return scope.start("client", () =>
-      startInternalClient(organizationShare === undefined ? options : { ...options, organizationShare }),
-    );
+    const share = organizationShare === undefined ? {} : { organizationShare };
+    const options = { baseUrl: ownerUrl, credentials: {}, timeoutMs: CALL_TIMEOUT_MS, ...share };
+    return scope.start("client", () => startInternalClient(options));
   };
   const logger = createLogger({ service: "test", level: "silent" });
   const known = [one, other];
@@ -114,11 +113,7 @@ async function startGateway(maxStreamMs = MAX_STREAM_MS): Promise<string> {
     server: (id: string) => known.find(({ server }) => server.serverId === id)?.server,
     prices: () => ({ read: 1 }),
   };
-  const commandStatus = createCommandStatus({
-    client: await client(),
-    waitingClient: await client(),
-    lookUpTimeoutMs: CALL_TIMEOUT_MS,
-  });
+  const clients = { client: await client(), waitingClient: await client() };
   const dependencies = {
     prices: directory.prices,
     admission: { recordedMessage: () => Promise.resolve(null) },
@@ -127,7 +122,7 @@ async function startGateway(maxStreamMs = MAX_STREAM_MS): Promise<string> {
       deleteTimeoutMs: CALL_TIMEOUT_MS,
       organizationOf: (serverId) => directory.server(serverId)?.organizationId,
     }),
-    commandStatus,
+    commandStatus: createCommandStatus({ ...clients, lookUpTimeoutMs: CALL_TIMEOUT_MS }),
     clock: systemClock,
     isStopping: () => false,
     streams: new OrganizationSlots({ perOrganization: SHARE }),
