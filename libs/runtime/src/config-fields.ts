@@ -104,77 +104,72 @@ const serviceTokenDigests = z.string().transform((text, context): ServiceTokenDi
   return digests;
 });
 
-/** A switch, off by default. */
 const onOrOff = z.enum(["on", "off"], "must be on or off").default("off");
 
 /**
  * Ready-made fields for the schemas of services; a schema's keys are the names of the environment
- * variables.
+ * variables. `NAME: meaning` above a field is the meaning of the variable NAME in every schema that
+ * gives it no comment of its own (docs/reference/settings.md).
  */
 export const configFields = {
-  /** HTTP_HOST: the address to listen on; this machine alone by default. */
+  /** HTTP_HOST: the address to listen on. The default accepts connections of this machine only. */
   httpHost: z.string().default("127.0.0.1"),
-  /** HTTP_PORT and LIVE_PORT: the port to listen on; 0 takes a free one. */
+  /** HTTP_PORT: the port of the HTTP server, with its health probes; 0 takes a free port. */
   httpPort: integer(0, MAX_PORT),
-  /** LOG_LEVEL. */
+  /** LOG_LEVEL: the lowest level that is logged. */
   logLevel: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
   /**
-   * METRICS_PORT: serves /metrics on this port instead of the HTTP port, which may be reachable
-   * from outside.
+   * METRICS_PORT: with METRICS=on, serves `/metrics` on this port instead of HTTP_PORT, which may
+   * be reachable from outside.
    */
   metricsPort: integer(1, MAX_PORT).optional(),
-  /** METRICS: `on` serves what the process measures at /metrics of its HTTP port. */
+  /** METRICS: `on` serves the metrics of the process at `/metrics`. */
   metrics: onOrOff,
   /**
-   * STOP_DELAY_MS: time after a stop signal during which the process still works, but is not ready.
-   * So every load balancer notices before the first connection is refused. 0 if nothing checks the
-   * readiness.
+   * STOP_DELAY_MS: time after a stop signal during which the process still works, but is not ready,
+   * in milliseconds. So every load balancer notices before the first connection is refused. 0 if
+   * nothing checks the readiness.
    */
   stopDelayMs: integer(0, MAX_STOP_DELAY_MS).default(0),
-  /** KAFKA_TOPIC_PREFIX: put before the name of every topic; none by default. */
+  /** KAFKA_TOPIC_PREFIX: comes before the name of every topic. */
   kafkaTopicPrefix: z
     .string()
     .regex(/^[A-Za-z0-9._-]{1,64}$/, "must be 1 to 64 letters, digits, dots, dashes or underscores")
     .default(""),
   /**
    * KAFKA_SESSION_TIMEOUT_MS: time without a heartbeat after which the partitions of this process
-   * are reassigned, such as after a crash. Below the broker's minimum (6 s by default) no group can
-   * be joined.
+   * are reassigned, such as after a crash, in milliseconds. Below the broker's minimum (6 s by
+   * default) no group can be joined.
    */
   kafkaSessionTimeoutMs: integer(1_000, 300_000).default(10_000),
-  /** POSTGRES_POOL_SIZE: maximum number of connections per process. */
+  /** POSTGRES_POOL_SIZE: maximum number of connections of one process to PostgreSQL. */
   postgresPoolSize: integer(1, 500).default(16),
   /**
-   * SERVICE_TOKEN and OPERATOR_TOKEN: the token of calls to services; begins with the caller's
-   * name.
+   * SERVICE_TOKEN and OPERATOR_TOKEN: authenticates this program at the services that it calls. It
+   * begins with the program's name.
    */
   serviceToken,
   /**
-   * SERVICE_TOKEN_DIGESTS: "<caller>:<SHA-256 of its token in hex>", several with commas; two of
-   * one caller while its token changes.
+   * SERVICE_TOKEN_DIGESTS: digests of the tokens of the programs that may call this service. A
+   * caller has two of them while its token changes.
    */
   serviceTokenDigests,
   /**
-   * TRADING_SERVER_TOKEN and CONTROL_TOKEN; INTERNAL_TOKEN is the shared token of services of
-   * 0.1.0.
+   * INTERNAL_TOKEN: the token that services of 0.1.0 share, for calls in both directions. Set it
+   * only while such services run. The release after the next one removes it.
    */
   internalToken: z.string().min(MIN_TOKEN_CHARACTERS, `must have at least ${MIN_TOKEN_CHARACTERS} characters`),
-  /** ACCOUNT_URL and its like: the base address of another service. */
+  /** The base address of another service. */
   serviceUrl: url("http", "https"),
-  /**
-   * PASSWORD_DERIVATION_KEYS and PASSWORD_SEALING_KEYS: "<id>:<base64>,<id2>:<base64>", the first
-   * in use.
-   */
+  /** Keys "<id>:<base64>,<id2>:<base64>". The first one is in use; the others only decrypt. */
   keyring,
-  /**
-   * TRADING_SERVER_ALLOW_INSECURE: "true" allows http for trading servers, for use on one machine
-   * only.
-   */
+  /** TRADING_SERVER_ALLOW_INSECURE: `true` allows http to trading servers, on one machine only. */
   allowInsecure: z.enum(["true", "false"], 'must be "true" or "false"').default("false"),
-  /** FINGERPRINT_KEY: base64 of 32 bytes. */
+  /** One key: base64 of 32 bytes. */
   secretKey,
-  /** CONSOLE_TRUSTED_PROXIES and TRUSTED_PROXIES: addresses and networks, with commas. */
+  /** Addresses and networks of proxies, with commas. */
   proxies,
+  /** A switch, off by default. */
   onOrOff,
   /** A whole number within limits; add `.default(n)` to make it optional. */
   integer,

@@ -92,61 +92,65 @@ function both(first: CompanionCheck, second: CompanionCheck): CompanionCheck {
 }
 
 const kafka = {
-  /** host:port, several with commas. */
+  /** Addresses of the brokers; the client finds further brokers through them. */
   KAFKA_BROKERS: kafkaBrokers,
-  /** Put before the name of every topic; none by default. */
   KAFKA_TOPIC_PREFIX: configFields.kafkaTopicPrefix,
   /**
-   * `on`: connections are encrypted, and every broker must have a certificate for the name it is
-   * reached by.
+   * `on`: connections are encrypted, and every broker must have a certificate for the name by which
+   * it is reached.
    */
   KAFKA_TLS: configFields.onOrOff,
-  /**
-   * Certificate authorities of the brokers' certificates; by default those of Node.
-   */
+  /** Certificate authorities of the brokers' certificates; by default those of Node. */
   KAFKA_TLS_CA: alongside(certificates.optional(), needs("KAFKA_TLS=on")),
   /** The client certificate, followed by its chain, if brokers require one. */
   KAFKA_TLS_CERTIFICATE: alongside(certificates.optional(), needs("KAFKA_TLS=on", "KAFKA_TLS_KEY")),
+  /** The private key of KAFKA_TLS_CERTIFICATE. */
   KAFKA_TLS_KEY: alongside(privateKey.optional(), both(needs("KAFKA_TLS_CERTIFICATE"), keyOfCertificate)),
   /**
-   * SASL mechanism. PLAIN sends the password itself: use it only with KAFKA_TLS=on.
+   * SASL mechanism of the sign-in at the brokers; absent: no sign-in. PLAIN sends the password
+   * itself: use it only with KAFKA_TLS=on.
    */
   KAFKA_SASL_MECHANISM: alongside(
     z.enum(SASL_MECHANISMS, `must be one of ${SASL_MECHANISMS.join(", ")}`).optional(),
     needs("KAFKA_SASL_USERNAME", "KAFKA_SASL_PASSWORD"),
   ),
+  /** User name of the sign-in at the brokers. */
   KAFKA_SASL_USERNAME: alongside(z.string().optional(), needs("KAFKA_SASL_MECHANISM")),
+  /** Password of the sign-in at the brokers. */
   KAFKA_SASL_PASSWORD: alongside(z.string().optional(), needs("KAFKA_SASL_MECHANISM")),
 } as const;
 
 const redis = {
   /**
-   * redis:// or rediss:// (encrypted), with user and password; nodes of a cluster, one or several
-   * with commas.
+   * Address of Redis, with user and password; `rediss://` is encrypted. With REDIS_CLUSTER=on the
+   * addresses of one or several nodes of the cluster, with commas.
    */
   REDIS_URL: alongside(redisUrls, severalInAClusterOnly),
   /** `on`: the address is that of a Redis Cluster; its other nodes are found through it. */
   REDIS_CLUSTER: configFields.onOrOff,
-  /** Certificate authorities of Redis's certificate; by default those of Node. */
+  /**
+   * Certificate authorities of Redis's certificate; by default those of Node. Needs `rediss://` in
+   * REDIS_URL.
+   */
   REDIS_TLS_CA: alongside(certificates.optional(), encryptedRedis),
 } as const;
 
 const postgres = {
   /**
-   * postgres://…; with `sslmode=verify-full` encrypted, and the server's certificate must be for
-   * the host named.
+   * Address of the database, with user and password. With `?sslmode=verify-full` connections are
+   * encrypted, and the server's certificate must be for the host of the address. `disable` is the
+   * only other mode.
    */
   POSTGRES_URL: postgresUrl,
   /**
-   * Certificate authorities of the server's certificate; by default those of Node.
+   * Certificate authorities of PostgreSQL's certificate; by default those of Node. Needs
+   * `?sslmode=verify-full` in POSTGRES_URL.
    */
   POSTGRES_TLS_CA: alongside(certificates.optional(), verifiedPostgres),
 } as const;
 
 const tradingServers = {
-  /**
-   * Certificate authorities of trading servers' certificates, in addition to those of Node.
-   */
+  /** Certificate authorities of trading servers' certificates, in addition to those of Node. */
   TRADING_SERVER_TLS_CA: certificates.optional(),
 } as const;
 

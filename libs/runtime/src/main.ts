@@ -39,7 +39,7 @@ type StopSignal = (typeof STOP_SIGNALS)[number];
 const MIGRATE_COMMAND = "migrate";
 
 /** Settings of every process, whatever its service. */
-const ProcessSchema = z.object({
+export const ProcessSchema = z.object({
   LOG_LEVEL: configFields.logLevel,
   METRICS: configFields.metrics,
   METRICS_PORT: configFields.metricsPort,
@@ -47,9 +47,12 @@ const ProcessSchema = z.object({
 });
 
 /** All settings of migrations: their job has no other setting or secret of its service. */
-const MigrationSchema = z.object({
+export const MigrationSchema = z.object({
   ...connectionFields.postgres,
-  /** The role by which the service has its rows; it is given them after each migration. */
+  /**
+   * The database role with which the service's processes connect, if not the one of POSTGRES_URL.
+   * Each migration grants it the rights on the service's tables.
+   */
   POSTGRES_SERVICE_ROLE: z
     .string()
     .regex(/^[a-z_][a-z0-9_]{0,62}$/, "must be the plain name of a role: lower-case letters, digits and underscores")

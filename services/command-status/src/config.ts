@@ -25,12 +25,7 @@ export const ConfigSchema = z.object({
    * kept forever.
    */
   COMMANDS_KEPT_MONTHS: configFields.integer(MIN_KEPT_MONTHS, MAX_KEPT_MONTHS).default(DEFAULT_KEPT_MONTHS),
-  /** The services that may call this one. INTERNAL_CALLS lists their routes. */
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
-  /**
-   * Shared with services of 0.1.0, both ways, while such services run; deleted in the release after
-   * the next.
-   */
   INTERNAL_TOKEN: configFields.internalToken.optional(),
 });
 

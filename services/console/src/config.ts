@@ -17,46 +17,46 @@ const proxyNamed: CompanionCheck = (given) =>
 
 /** The listener for people, which is there where it has a port. */
 const consoleFields = {
-  /** Port for browsers, behind an https proxy. No internal route is on it. */
+  /** Port for browsers, behind an https proxy; absent: no page. No internal route is on it. */
   CONSOLE_PORT: alongside(configFields.httpPort.optional(), proxyNamed),
+  /** The address on which CONSOLE_PORT listens. */
   CONSOLE_HOST: configFields.httpHost,
   /** The folder of the built page. */
   CONSOLE_ASSETS: z.string().default(BUILT_PAGE),
   /** `off` only for http on one machine: browsers would drop the session otherwise. */
-  CONSOLE_SECURE_COOKIES: z.enum(["on", "off"]).default("on"),
+  CONSOLE_SECURE_COOKIES: z.enum(["on", "off"], "must be on or off").default("on"),
   /**
    * Addresses or networks of trusted proxies, separated by commas. Their X-Forwarded-For gives the
-   * client, their X-Forwarded-Host the origin of the page. Required unless
-   * CONSOLE_SECURE_COOKIES=off.
+   * client, their X-Forwarded-Host the origin of the page.
    */
   CONSOLE_TRUSTED_PROXIES: configFields.proxies.optional(),
-  /** Public base URL of the management API, shown beside a new key. */
+  /** Public base URL of the management API, shown beside a new key; required with CONSOLE_PORT. */
   CONSOLE_API_URL: configFields.serviceUrl.optional(),
 };
 
 /** The environment of the console service. */
 export const ConfigSchema = z.object({
-  /** Where the operator's routes and the health probes listen. */
+  /** The address on which the operator's routes and the health probes listen. */
   HTTP_HOST: configFields.httpHost,
   HTTP_PORT: configFields.httpPort,
   ...connectionFields.postgres,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
   ...connectionFields.redis,
-  /** Proves this service to those that it calls. */
   SERVICE_TOKEN: configFields.serviceToken,
-  /** Those that may call this service: INTERNAL_CALLS says what. */
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
-  /** Shared with services of 0.1.0, in both directions; remove it in the release after the next. */
   INTERNAL_TOKEN: configFields.internalToken.optional(),
-  /** Asked for organizations, keys, servers and credits, and for its entries of the audit log. */
+  /**
+   * Base URL of the organization service: organizations, keys, servers, credits and its entries of
+   * the audit log.
+   */
   ORGANIZATION_URL: configFields.serviceUrl,
-  /** Asked for servers and accounts, and for its entries of the audit log. */
+  /** Base URL of the account service: servers, accounts and its entries of the audit log. */
   ACCOUNT_URL: configFields.serviceUrl,
-  /** Asked for commands. */
+  /** Base URL of the command-status service: commands. */
   COMMAND_STATUS_URL: configFields.serviceUrl,
-  /** Asked for live values. */
+  /** Base URL of the metrics service: live values. */
   METRICS_URL: configFields.serviceUrl,
-  /** Serves webhook endpoints, deliveries and audit entries. */
+  /** Base URL of the webhooks service: endpoints, deliveries and its entries of the audit log. */
   WEBHOOKS_URL: configFields.serviceUrl,
   ...consoleFields,
 });

@@ -20,52 +20,53 @@ export const ConfigSchema = z.object({
   ...connectionFields.redis,
   /**
    * Maximum number of usage entries of a wallet shard in Redis while the ledger is unavailable;
-   * above it, requests of the shard return 500.
+   * above it, requests of the shard return 500. Set the same value for metrics.
    */
   USAGE_STREAM_LIMIT: configFields.integer(100, 100_000_000).default(USAGE_STREAM_LIMIT),
-  /** Authenticates this service at other services. */
   SERVICE_TOKEN: configFields.serviceToken,
-  /**
-   * Shared with services of 0.1.0, both ways, while such services run; deleted in the release after
-   * the next.
-   */
   INTERNAL_TOKEN: configFields.internalToken.optional(),
-  /** Base address of the account service: servers, accounts, orders, positions and deals. */
+  /** Base URL of the account service: servers, accounts, orders, positions and deals. */
   ACCOUNT_URL: configFields.serviceUrl,
-  /** Base address of the command-status service: commands. */
+  /** Base URL of the command-status service: commands. */
   COMMAND_STATUS_URL: configFields.serviceUrl,
-  /** Base address of the finance service: transactions. */
+  /** Base URL of the finance service: transactions. */
   FINANCE_URL: configFields.serviceUrl,
-  /** Base address of the metrics service: stored snapshots. */
+  /** Base URL of the metrics service: stored snapshots. */
   METRICS_URL: configFields.serviceUrl,
-  /** Base address of the organization service: credit usage. */
+  /** Base URL of the organization service: credit usage. */
   ORGANIZATION_URL: configFields.serviceUrl,
-  /** Base address of the webhooks service: endpoints, deliveries and the feed of events. */
+  /** Base URL of the webhooks service: endpoints, deliveries and the feed of events. */
   WEBHOOKS_URL: configFields.serviceUrl,
   /**
-   * Streamed lists of one organization in one process; one more is answered 429. The default leaves
-   * room for a caller who reads several servers concurrently. A process has 256 streams to the
-   * account service.
+   * Maximum number of concurrent streamed lists of one organization in one process; one more is
+   * answered 429. A process has 256 streams to the account service. The default leaves room for a
+   * caller who reads several servers concurrently.
    */
   STREAMS_PER_ORGANIZATION: configFields.integer(1, 256).default(8),
   /**
-   * Concurrent calls of one organization to one owner, of {@link OWNER_CONNECTIONS}. Further calls
-   * wait for their turn.
+   * Maximum number of concurrent calls of one organization to one service. The process has 64
+   * connections to it. Further calls wait for their turn.
    */
   OWNER_CALLS_PER_ORGANIZATION: configFields.integer(1, OWNER_CONNECTIONS).default(32),
   /**
-   * Concurrent searches of one organization; one more is answered 429. A search may read all
-   * accounts of a server.
+   * Maximum number of concurrent searches of one organization in one process; one more is answered
+   * 429. A search may read all accounts of a server.
    */
   SEARCHES_PER_ORGANIZATION: configFields.integer(1, 256).default(4),
   /**
-   * Concurrent requests of one organization with `?wait=`, of 1,000 in all. One more is answered
-   * with the current state.
+   * Maximum number of concurrent requests with `?wait=` of one organization in one process, of
+   * 1,000 in all. One more is answered at once with the current state.
    */
   WAITS_PER_ORGANIZATION: configFields.integer(1, 1_000).default(100),
-  /** The first key derives generated passwords (decisions, 5.2); account has the same keys. */
+  /**
+   * Keys of generated passwords (decisions, 5.2); the first one derives them. The account service
+   * has the same keys.
+   */
   PASSWORD_DERIVATION_KEYS: configFields.keyring,
-  /** Encrypt supplied passwords (decisions, 5.2); the account service has the same keys. */
+  /**
+   * Keys of supplied passwords (decisions, 5.2); the first one encrypts them. The account service
+   * has the same keys.
+   */
   PASSWORD_SEALING_KEYS: configFields.keyring,
   /**
    * Key of the hash of a supplied password in a fingerprint (decisions, 2.3). All gateways have the

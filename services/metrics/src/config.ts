@@ -23,8 +23,9 @@ const coalesceMs = configFields
 export const ConfigSchema = z.object({
   HTTP_HOST: configFields.httpHost,
   HTTP_PORT: configFields.httpPort,
-  /** Where the WebSocket is served if not on HTTP_PORT. */
+  /** The address on which LIVE_PORT listens; by default HTTP_HOST. */
   LIVE_HOST: z.string().optional(),
+  /** Port of the WebSocket; by default HTTP_PORT. */
   LIVE_PORT: configFields.httpPort.optional(),
   ...connectionFields.kafka,
   ...connectionFields.postgres,
@@ -32,20 +33,15 @@ export const ConfigSchema = z.object({
   ...connectionFields.redis,
   /**
    * Maximum number of usage entries of a wallet shard in Redis while the ledger is unavailable;
-   * above it, requests of the shard return 500.
+   * above it, requests of the shard return 500. Set the same value for the gateway.
    */
   USAGE_STREAM_LIMIT: configFields.integer(100, 100_000_000).default(USAGE_STREAM_LIMIT),
-  /** Authenticates this service to the services that it calls. */
   SERVICE_TOKEN: configFields.serviceToken,
-  /** The services that may call this one. INTERNAL_CALLS lists their routes. */
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
-  /**
-   * Shared with services of 0.1.0, both ways, while such services run; deleted in the release after
-   * the next.
-   */
   INTERNAL_TOKEN: configFields.internalToken.optional(),
+  /** Base URL of the account service: accounts, and which server an organization has. */
   ACCOUNT_URL: configFields.serviceUrl,
-  /** What this process does: number samples, serve sockets, or both. */
+  /** What the process does: `sequencer` numbers samples, `stream` serves sockets. */
   ROLES: roles.default([...ROLES]),
   /**
    * Minimum time between two samples of an account if only prices change, in milliseconds; 0: no
@@ -58,16 +54,20 @@ export const ConfigSchema = z.object({
    */
   CHECKPOINT_INTERVAL_MS: configFields.integer(100, 60_000).default(5_000),
   /**
-   * Rejected valuations of each reason that go to the log and the dead letters in a minute; the
-   * others are only counted in `metrics.valuations.rejected`.
+   * Rejected valuations of each reason that go to the log and the dead letters in a minute; further
+   * ones are only counted in `metrics.valuations.rejected`.
    */
   REJECTED_SAMPLES_PER_MINUTE: configFields.integer(0, 100_000).default(10),
-  /** Memory for replay windows, in MiB; above it the oldest samples are dropped. */
+  /** Memory of one process for replay windows, in MiB; above it the oldest samples are dropped. */
   WINDOW_BUDGET_MIB: configFields.integer(8, 65_536).default(512),
-  /** Open sockets of one organization on this process. */
+  /** Maximum number of open sockets of one organization in one process. */
   MAX_SOCKETS_PER_ORGANIZATION: configFields.integer(1, 1_000_000).default(1_000),
+  /** Maximum number of subscriptions of one socket. */
   MAX_SUBSCRIPTIONS_PER_SOCKET: configFields.integer(1, 100_000).default(2_000),
-  /** Above it a socket is read more slowly. */
+  /**
+   * Maximum number of messages per second that are read from one socket, pings included. Above it
+   * the socket is read more slowly.
+   */
   MAX_MESSAGES_PER_SECOND: configFields.integer(1, 1_000_000).default(1_000),
   /** Maximum number of unsent bytes of one socket; above it nothing more is written. */
   MAX_BUFFERED_BYTES: configFields.integer(128 * 1_024, 64 * MIB).default(256 * 1_024),

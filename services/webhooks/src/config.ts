@@ -45,22 +45,17 @@ export const ConfigSchema = z
     KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
     ...connectionFields.postgres,
     POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
-    /** The services that may call this one. INTERNAL_CALLS lists their routes. */
     SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
-    /**
-     * Shared with services of 0.1.0, both ways, while such services run; deleted in the release
-     * after the next.
-     */
     INTERNAL_TOKEN: configFields.internalToken.optional(),
     /**
-     * Keys that seal the secrets of endpoints: "<id>:<base64>", comma-separated. The first one
-     * seals.
+     * Keys of the secrets of endpoints; the first one encrypts. An old key stays while secrets are
+     * encrypted with it.
      */
     WEBHOOK_SEALING_KEYS: configFields.keyring,
-    /** Ports that an endpoint's URL may name, comma-separated. */
+    /** Ports that the URL of an endpoint may name. */
     WEBHOOK_ALLOWED_PORTS: ports.default(ports.parse(HTTPS_PORT)),
     /**
-     * "true" also allows http, private addresses and any port. For a single machine only, never
+     * `true` also allows http, private addresses and any port. For a single machine only, never
      * where organizations choose the URLs.
      */
     WEBHOOK_ALLOW_INSECURE: z.enum(["true", "false"], 'must be "true" or "false"').default("false"),
@@ -72,21 +67,21 @@ export const ConfigSchema = z
     /** How long one request to a receiver may take in total, in milliseconds (decisions, 11). */
     WEBHOOK_TIMEOUT_MS: configFields.integer(100, 60_000).default(15_000),
     /**
-     * How long a process holds a delivery, in milliseconds. A delivery of a killed process waits
-     * this long.
+     * How long a process holds a delivery, in milliseconds. At least 2,000 more than
+     * WEBHOOK_TIMEOUT_MS. A delivery of a killed process waits this long.
      */
     WEBHOOK_LEASE_MS: configFields.integer(1_000, 600_000).default(60_000),
     /**
-     * Maximum number of concurrent deliveries of this process. Half of the slots are reserved for
+     * Maximum number of concurrent deliveries of one process. Half of the slots are reserved for
      * endpoints without a running delivery.
      */
     WEBHOOK_CONCURRENCY: configFields.integer(1, 10_000).default(512),
     /**
-     * Maximum number of concurrent deliveries to one organization. Each of its endpoints always
-     * gets a slot, even if others hang.
+     * Maximum number of concurrent deliveries of one process to one organization. Each of its
+     * endpoints always gets a slot, even if others hang.
      */
     WEBHOOK_ORGANIZATION_CONCURRENCY: configFields.integer(2 * MAX_WEBHOOK_ENDPOINTS, 10_000).default(64),
-    /** Maximum number of concurrent deliveries to one endpoint. */
+    /** Maximum number of concurrent deliveries of one process to one endpoint. */
     WEBHOOK_ENDPOINT_CONCURRENCY: configFields.integer(1, 1_000).default(8),
   })
   .refine((config) => config.WEBHOOK_LEASE_MS >= config.WEBHOOK_TIMEOUT_MS + 2 * RECORDING_MARGIN_MS, {
