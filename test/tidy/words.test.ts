@@ -112,11 +112,17 @@ describe("places that are left", () => {
   it("may be as many as are counted, in each area", () => {
     expect(wordFaults(inDocs, rules)).toEqual([]);
     expect(wordFaults(twoInDocs, rules)).toEqual([
-      'docs has 2 of "mend", and may have 1:',
+      'docs has 2 of "mend", and may have 1; all of them, old and new:',
       'docs/a.md:1 "mend": write "repair"',
       'docs/a.md:2 "mend": write "repair"',
     ]);
     expect(wordFaults(placesIn("test/a.ts", "mend", checksOf(rules)), rules)).toHaveLength(1);
+  });
+
+  it("are listed up to 50", () => {
+    const [title, ...listed] = wordFaults(placesIn("docs/a.md", "mend\n".repeat(51), checksOf(rules)), rules);
+    expect(title).toBe('docs has 51 of "mend", and may have 1; the first 50, old and new:');
+    expect(listed).toHaveLength(50);
   });
 
   it("can be counted anew where they are fewer, or the same in other areas", () => {

@@ -140,8 +140,8 @@ export function countsOf(places: readonly Place[]): Map<string, Map<string, numb
   return counts;
 }
 
-/** Examples of places in an area that may have some; which of them are new is not known. */
-const MAX_EXAMPLES = 3;
+/** Maximum number of places that are listed of an area that may have some. */
+const MAX_LISTED_PLACES = 50;
 
 /** What is wrong: the places of every area that has more of a rule than it had. */
 export function wordFaults(places: readonly Place[], rules: Rules): string[] {
@@ -153,7 +153,9 @@ export function wordFaults(places: readonly Place[], rules: Rules): string[] {
       const write = rules[rule]?.write ?? "";
       const faults = lines.map(({ file, line, found }) => `${file}:${line} "${found}": write ${write}`);
       if (allowed === 0) return faults;
-      return [`${area} has ${count} of "${rule}", and may have ${allowed}:`].concat(faults.slice(0, MAX_EXAMPLES));
+      const listed = count > MAX_LISTED_PLACES ? `the first ${MAX_LISTED_PLACES}` : "all of them";
+      const title = `${area} has ${count} of "${rule}", and may have ${allowed}; ${listed}, old and new:`;
+      return [title].concat(faults.slice(0, MAX_LISTED_PLACES));
     }),
   );
 }
