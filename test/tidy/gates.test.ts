@@ -2,25 +2,36 @@
  * Every gate of `npm run check` is red where it must be: each is run on a fixture that breaks it. A
  * gate that looked at nothing would pass everything, so what it looked at is checked too.
  */
-import { spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
+/** Time limit of one tool, also on a busy machine, in milliseconds. */
+const TOOL_TIMEOUT_MS = 180_000;
+/** A test runs one tool, and reports its output also if the tool reaches the limit. */
+vi.setConfig({ testTimeout: TOOL_TIMEOUT_MS + 10_000 });
 const FIXTURES = path.join(import.meta.dirname, "fixtures");
 
-function run(tool: string, args: readonly string[], cwd: string): { status: number | null; output: string } {
+interface Result {
+  readonly status: number | null;
+  readonly output: string;
+}
+
+/** Does not block: the worker of vitest has to answer while the tool runs. */
+function run(tool: string, args: readonly string[], cwd: string): Promise<Result> {
   const bin = path.join(ROOT, "node_modules", ".bin", tool);
-  const result = spawnSync(process.execPath, [bin, ...args], {
-    cwd,
-    encoding: "utf8",
-    timeout: 30_000,
-    maxBuffer: MAX_OUTPUT_BYTES,
+  const options = { cwd, timeout: TOOL_TIMEOUT_MS, maxBuffer: MAX_OUTPUT_BYTES };
+  return new Promise((resolve, reject) => {
+    const child = execFile(process.execPath, [bin, ...args], options, (_error, stdout, stderr) => {
+      const output = stdout + stderr;
+      if (child.signalCode === null) resolve({ status: child.exitCode, output });
+      else reject(new Error(`${tool} did not end within ${TOOL_TIMEOUT_MS} ms: ${child.signalCode}. ${output}`));
+    });
   });
-  return { status: result.status, output: result.stdout + result.stderr };
 }
 
 interface Cruise {
@@ -31,28 +42,29 @@ interface Cruise {
   };
 }
 
-function cruise(cwd: string, folders: readonly string[]): Cruise {
+async function cruise(cwd: string, folders: readonly string[]): Promise<Cruise> {
   const config = path.join(ROOT, ".dependency-cruiser.mjs");
-  return JSON.parse(run("depcruise", ["--config", config, "--output-type", "json", ...folders], cwd).output) as Cruise;
+  const { output } = await run("depcruise", ["--config", config, "--output-type", "json", ...folders], cwd);
+  return JSON.parse(output) as Cruise;
 }
 
 describe("the gates of npm run check", () => {
-  it("the import rules are each broken in fixtures/imports", () => {
-    const { violations, ruleSetUsed } = cruise(path.join(FIXTURES, "imports"), ["libs", "services"]).summary;
+  it("the import rules are each broken in fixtures/imports", async () => {
+    const { violations, ruleSetUsed } = (await cruise(path.join(FIXTURES, "imports"), ["libs", "services"])).summary;
     const broken = new Set(violations.map((violation) => violation.rule.name));
     expect([...broken].toSorted()).toEqual(ruleSetUsed.forbidden.map((rule) => rule.name).toSorted());
   });
 
-  it("the import rules see every service and library", () => {
-    const seen = cruise(ROOT, ["libs", "services"]).modules.map((module) => module.source);
+  it("the import rules see every service and library", async () => {
+    const seen = (await cruise(ROOT, ["libs", "services"])).modules.map((module) => module.source);
     const places = ["libs/kernel/", "libs/contracts/", "services/gateway/src/", "services/finance/src/"];
     for (const place of [...places, "services/console/page/src/pages/"]) {
       expect(seen.filter((source) => source.startsWith(place)).length).toBeGreaterThan(3);
     }
   });
 
-  it("the linter refuses a promise nobody waits for, an any and a loose comparison", () => {
-    const { status, output } = run(
+  it("the linter refuses a promise nobody waits for, an any and a loose comparison", async () => {
+    const { status, output } = await run(
       "oxlint",
       ["--type-aware", "-c", path.join(ROOT, ".oxlintrc.json"), path.join(FIXTURES, "lint")],
       ROOT,
@@ -63,30 +75,34 @@ describe("the gates of npm run check", () => {
     expect(status).not.toBe(0);
   });
 
-  it("the formatter refuses crooked code", () => {
+  it("the formatter refuses crooked code", async () => {
     // The configuration leaves the fixtures alone, so a copy outside them is checked.
     const folder = mkdtempSync(path.join(tmpdir(), "kapi-format-"));
     copyFileSync(path.join(FIXTURES, "format", "crooked.ts"), path.join(folder, "crooked.ts"));
-    const { status, output } = run("oxfmt", ["--check", "-c", path.join(ROOT, ".oxfmtrc.json"), "crooked.ts"], folder);
+    const { status, output } = await run(
+      "oxfmt",
+      ["--check", "-c", path.join(ROOT, ".oxfmtrc.json"), "crooked.ts"],
+      folder,
+    );
     rmSync(folder, { recursive: true });
     expect(output).toContain("crooked.ts");
     expect(status).not.toBe(0);
   });
 
-  it("the type checker refuses an unchecked index", () => {
-    const { status, output } = run("tsc", ["-p", path.join(FIXTURES, "types")], ROOT);
+  it("the type checker refuses an unchecked index", async () => {
+    const { status, output } = await run("tsc", ["-p", path.join(FIXTURES, "types")], ROOT);
     expect(output).toContain("TS2322");
     expect(status).not.toBe(0);
   });
 
-  it("the type checker sees the pages of the console", () => {
-    const { status, output } = run("tsc", ["-p", "services/console/page", "--listFilesOnly"], ROOT);
+  it("the type checker sees the pages of the console", async () => {
+    const { status, output } = await run("tsc", ["-p", "services/console/page", "--listFilesOnly"], ROOT);
     expect(output).toContain("services/console/page/src/pages/credits.tsx");
     expect(status).toBe(0);
   });
 
-  it("the search for unused code finds a file, an export and a dependency that nothing uses", () => {
-    const { status, output } = run("knip", ["--no-progress"], path.join(FIXTURES, "unused"));
+  it("the search for unused code finds a file, an export and a dependency that nothing uses", async () => {
+    const { status, output } = await run("knip", ["--no-progress"], path.join(FIXTURES, "unused"));
     expect(output).toContain("orphan.ts");
     expect(output).toContain("unusedExport");
     expect(output).toContain("zod");
