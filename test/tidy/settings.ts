@@ -143,11 +143,8 @@ function allowedValues(
 function fallbackOf(name: string, field: z.ZodType): string | null | undefined {
   try {
     const value = loadConfig(z.object({ [name]: field }), {})[name];
-    return Array.isArray(value)
-      ? value.join(",")
-      : value === undefined
-        ? undefined
-        : `${value as string | number | boolean}`;
+    if (value === undefined || typeof value === "string") return value;
+    return Array.isArray(value) ? value.join(",") : JSON.stringify(value);
   } catch (error) {
     if (error instanceof ConfigError) return null;
     throw error;
@@ -177,10 +174,9 @@ export async function sectionsOf(root: string): Promise<Section[]> {
   const shared = sharedComments(read(`${RUNTIME}/config-fields.ts`));
   const connections = read(`${RUNTIME}/connection-fields.ts`);
   const main = read(`${RUNTIME}/main.ts`);
-  const groups = Object.entries(GROUPS).map(([title, fields]): Section => {
+  const groups = Object.entries(GROUPS).map(([title, fields]) => {
     const introduction = title === "Trading servers" ? "" : "[What it means](../external-servers.md).";
-    const { settings, faults } = settingsOf(fields, connections, shared);
-    return { title, introduction, settings, faults };
+    return sectionOf(title, introduction, settingsOf(fields, connections, shared));
   });
   const services = servicesBelow(root).map(async (service) => {
     const file = `services/${service}/src/config.ts`;
@@ -217,11 +213,12 @@ function serviceSection(
   const groups = Object.entries(GROUPS).filter(([, fields]) => isWithin(fields, shape));
   const links = ["Every process", ...groups.map(([title]) => title)].map((title) => `[${title}](#${anchorOf(title)})`);
   const own = Object.values(GROUPS).reduce((rest, fields) => without(rest, fields), shape);
-  return {
-    title: service,
-    introduction: `[README](../../services/${service}/README.md).\nAlso: ${links.join(", ")}.`,
-    ...settingsOf(own, text, shared),
-  };
+  const introduction = `[README](../../services/${service}/README.md).\nAlso: ${links.join(", ")}.`;
+  return sectionOf(service, introduction, settingsOf(own, text, shared));
+}
+
+function sectionOf(title: string, introduction: string, { settings, faults }: SettingsOf): Section {
+  return { title, introduction, settings, faults };
 }
 
 type Shape = Readonly<Record<string, z.ZodType>>;

@@ -25,18 +25,13 @@ import { registerOperationRoutes } from "./routes.ts";
 
 /** Maximum number of concurrent lists, and of waits, of an organization in these tests. */
 const SHARE = 2;
-/** Maximum duration of a streamed response, in milliseconds: no test lasts so long. */
-const MAX_STREAM_MS = 600_000;
-/** The same for the test of that duration, in milliseconds. */
-const SHORT_MAX_STREAM_MS = 200;
-/** Deadline of a call to the owner, in milliseconds: no test lasts so long. */
-const CALL_TIMEOUT_MS = 600_000;
+/** Deadline of streams and of calls to the owner, in milliseconds: longer than any test. */
+const DEADLINE_MS = 600_000;
+/** Deadline of a stream in the test of it, in milliseconds. */
+const SHORT_STREAM_MS = 200;
 /** Time limit for a state that must come, also on a busy machine, in milliseconds. */
 const EVENTUALLY_MS = 30_000;
-/**
- * Time limit for the end of a wait whose caller disconnects, in milliseconds. Below the 5 s after
- * which one wait call ends by itself.
- */
+/** The same for the end of a wait, which ends by itself after 5 s. */
 const SOON_MS = 4_500;
 vi.setConfig({ testTimeout: 2 * EVENTUALLY_MS });
 const JSON_HEADERS = { "content-type": "application/json" };
@@ -100,11 +95,12 @@ afterEach(async () => {
 });
 
 /** Starts the gateway's routes with one stand-in for all services. */
-async function startGateway(maxStreamMs = MAX_STREAM_MS): Promise<string> {
+async function startGateway(maxStreamMs = DEADLINE_MS): Promise<string> {
   const client = (organizationShare?: OrganizationShare): Promise<InternalClient> => {
-    const share = organizationShare === undefined ? {} : { organizationShare };
-    const options = { baseUrl: ownerUrl, credentials: {}, timeoutMs: CALL_TIMEOUT_MS, ...share };
-    return scope.start("client", () => startInternalClient(options));
+    const options = { baseUrl: ownerUrl, credentials: {}, timeoutMs: DEADLINE_MS };
+    return scope.start("client", () =>
+      startInternalClient(organizationShare === undefined ? options : { ...options, organizationShare }),
+    );
   };
   const logger = createLogger({ service: "test", level: "silent" });
   const known = [one, other];
@@ -113,16 +109,20 @@ async function startGateway(maxStreamMs = MAX_STREAM_MS): Promise<string> {
     server: (id: string) => known.find(({ server }) => server.serverId === id)?.server,
     prices: () => ({ read: 1 }),
   };
-  const clients = { client: await client(), waitingClient: await client() };
+  const commandStatus = createCommandStatus({
+    client: await client(),
+    waitingClient: await client(),
+    lookUpTimeoutMs: DEADLINE_MS,
+  });
   const dependencies = {
     prices: directory.prices,
     admission: { recordedMessage: () => Promise.resolve(null) },
     accounts: createAccounts(await client({ connections: SHARE, waitingCalls: SHARE }), {
-      checkTimeoutMs: CALL_TIMEOUT_MS,
-      deleteTimeoutMs: CALL_TIMEOUT_MS,
+      checkTimeoutMs: DEADLINE_MS,
+      deleteTimeoutMs: DEADLINE_MS,
       organizationOf: (serverId) => directory.server(serverId)?.organizationId,
     }),
-    commandStatus: createCommandStatus({ ...clients, lookUpTimeoutMs: CALL_TIMEOUT_MS }),
+    commandStatus,
     clock: systemClock,
     isStopping: () => false,
     streams: new OrganizationSlots({ perOrganization: SHARE }),
@@ -216,7 +216,7 @@ describe("a streamed list", () => {
 
   it("ends at the total deadline, also while its reader reads slowly", async () => {
     answer = endless;
-    url = await startGateway(SHORT_MAX_STREAM_MS);
+    url = await startGateway(SHORT_STREAM_MS);
     const response = await open(one, listPath(one));
     const closed = new Promise((resolve) => response.once("close", resolve));
     const trickle = setInterval(() => response.read(10), 50);
