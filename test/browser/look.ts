@@ -5,8 +5,8 @@ import { NARROW, type Person, WIDE } from "./person.ts";
 
 const SCHEMES = ["light", "dark"] as const;
 /**
- * Widths, and the scheme in which each is audited: colours are the same in both widths, and places
- * in both schemes.
+ * Each width, and the colour scheme in which axe audits it. One audit of each width and scheme is
+ * enough: colours do not depend on the width, nor the layout on the scheme.
  */
 const LOOKS = [
   [WIDE, "light"],
@@ -14,8 +14,8 @@ const LOOKS = [
 ] as const;
 
 /**
- * Looks at the page as it is now: a screenshot in both widths and both schemes; axe finds nothing
- * severe, and nothing has to be scrolled sideways.
+ * Checks the look of the current page: takes a screenshot in both widths and both schemes, expects
+ * no severe violation from axe, and expects no horizontal scrolling.
  */
 export async function look(person: Person, name: string): Promise<void> {
   await person.settled();

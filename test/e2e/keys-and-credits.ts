@@ -1,6 +1,6 @@
 /**
- * Who is let in, and who is not, on the running system: keys of the organization service against
- * the gateway and the stream.
+ * Access to the running system: what the gateway and the live stream accept and reject for keys and
+ * credits of the organization service.
  */
 import { createOrganization, type Stack } from "@kapi/local";
 import { expect, it } from "vitest";
@@ -9,6 +9,7 @@ import { type Demo, type ErrorAnswer, OutsideClient, pause } from "./outside-cli
 
 /** How long a change of a key may take to reach every gateway and live socket (decisions, 12). */
 const KEY_DEADLINE_MS = 2_000;
+/** Maximum time until the gateway knows a new key; the machine may be busy. */
 const NEW_KEY_DEADLINE_MS = 10_000;
 
 /** Registers the tests of keys and credits against a running stack and its demo. */
@@ -35,7 +36,7 @@ export function describeKeysAndCredits(target: { stack: () => Stack; demo: () =>
     expect(await closed).toBe(4401);
   });
 
-  it("a key without the scope is 403 and names it, on HTTP and on the live stream", async () => {
+  it("a key without the scope is 403, and the error names the scope, on HTTP and on the live stream", async () => {
     const operator = new Operator(target.stack());
     const { managementKey } = await operator.createKey(target.demo().organizationId, ["accounts:read"]);
     const client = new OutsideClient(target.demo()).withKey(managementKey);
@@ -61,7 +62,7 @@ export function describeKeysAndCredits(target: { stack: () => Stack; demo: () =>
   });
 }
 
-/** The operator's routes of the organization service. */
+/** Calls the operator's routes of the organization service. */
 class Operator {
   readonly #stack: Stack;
 
@@ -93,7 +94,7 @@ class Operator {
   }
 }
 
-/** A new key reaches the gateway within moments. */
+/** Waits until the gateway knows a new key. */
 async function untilKnown(client: OutsideClient): Promise<void> {
   const deadline = Date.now() + NEW_KEY_DEADLINE_MS;
   for (;;) {

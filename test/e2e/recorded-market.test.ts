@@ -1,6 +1,6 @@
 /**
- * The same path on recorded quotes, replayed fast, where QUOTES_FILE names a CSV of them. Without
- * one the replay runs on a short file that the test writes, so that it is never left out.
+ * The tests of first-path.ts on recorded quotes, which are replayed fast. QUOTES_FILE names a CSV
+ * file of quotes. Without it the test writes a short file, so that it always runs.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ const ROWS = 2_000;
 let system: RunningSystem;
 const folder = mkdtempSync(path.join(tmpdir(), "kapi-quotes-"));
 
-/** Quotes of EURUSD four times a second, in the form of a recording. */
+/** Writes a file of four EURUSD quotes a second, in the format of a recording. Returns its path. */
 function writeQuotes(): string {
   const file = path.join(folder, "EURUSD-ticks.csv");
   const startMs = Date.parse("2020-01-02T00:00:00Z");

@@ -12,16 +12,16 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** Back-off after a connection that the server rejected or closed. */
 const BACK_OFF_MS = { first: 20, last: 300 } as const;
 /**
- * Time before a client reconnects after it has cut its own socket: mostly short, sometimes longer
- * than a window.
+ * Maximum pause before a client reconnects after it has cut its own socket. {@link MIDDLE_ABSENCES}
+ * is the probability of the longer one.
  */
 const SHORT_ABSENCE_MS = 300;
 const MIDDLE_ABSENCE_MS = 3_000;
 const MIDDLE_ABSENCES = 0.3;
 
 /**
- * The process stops (1012), dies or does not answer (1006), or gives up a reader that is stuck
- * (4408).
+ * The process stopped (1012), died or did not answer (1006), or closed the connection of a client
+ * that does not read (4408).
  */
 const EXPECTED_CLOSES = new Set([1006, 1012, 4408]);
 
@@ -35,11 +35,11 @@ export interface CheckerOptions {
   readonly violations: Violations;
   readonly ledger: SampleLedger;
   readonly random: RandomSource;
-  /** Mean time between two own cuts; without it there are none. */
+  /** Mean time between two cuts by the client; without it the client never cuts its socket. */
   readonly meanCutMs?: number;
   /** Called for every sample, live or replayed. */
   readonly onSample?: (sample: AccountMetricsFrame) => void;
-  /** How long it stays away now and then, and how often after a cut. */
+  /** The pause after some of the cuts, and the probability of such a pause. */
   readonly longAbsence?: { readonly ms: number; readonly probability: number };
 }
 
@@ -60,7 +60,7 @@ export interface CheckerCounts {
   truncated: number;
   /** Gaps announced in the middle of a stream. */
   gaps: number;
-  /** Notices of a process that was behind the client. */
+  /** Replay notices whose last sample is older than the last one that the client processed. */
   behind: number;
   /** Closed connections by close code; 1006: without a close frame. */
   readonly closes: Map<number, number>;
@@ -82,11 +82,9 @@ export class Checker {
     closes: new Map(),
   };
   readonly notices: SeenNotice[] = [];
-  /**
-   * From the measurement of a sample that came live to its arrival; put a new one to begin anew.
-   */
+  /** Delays of live samples, from measurement to arrival. Replace it to start again. */
   delays = new Delays();
-  /** Whether it cuts its socket. */
+  /** Whether the client cuts its socket at random times. */
   cutting = true;
   readonly #options: CheckerOptions;
   readonly #places: ReadonlyMap<string, Place>;
@@ -103,7 +101,7 @@ export class Checker {
     return this.#options.name;
   }
 
-  /** The accounts that it subscribes to. */
+  /** The accounts that the client subscribes to. */
   get accounts(): readonly string[] {
     return this.#options.accounts;
   }
@@ -122,12 +120,12 @@ export class Checker {
     return this.#stopping.signal.aborted;
   }
 
-  /** The last sequence of an account that it processed. */
+  /** The sequence of the last sample of an account that the client processed. */
   processed(accountNumber: string): number {
     return this.#places.get(accountNumber)?.processed ?? 0;
   }
 
-  /** Whether it is subscribed to every account. */
+  /** Whether every account has an answered subscription. */
   get isSubscribed(): boolean {
     return this.#socket !== null && [...this.#places.values()].every((place) => place.isOpen);
   }
@@ -156,7 +154,7 @@ export class Checker {
     return random.whole(0, random.happens(MIDDLE_ABSENCES) ? MIDDLE_ABSENCE_MS : SHORT_ABSENCE_MS);
   }
 
-  /** One connection, from its handshake to its end; resolves with whether this client cut it. */
+  /** Runs one connection until it is closed. Resolves with whether the client cut it. */
   #connection(): Promise<boolean> {
     const { managementKey, address, random, meanCutMs } = this.#options;
     const headers = { authorization: `Management ${managementKey}` };
@@ -164,7 +162,7 @@ export class Checker {
     this.#socket = socket;
     return new Promise((resolve) => {
       let cut: NodeJS.Timeout | undefined;
-      // The cut comes at its own time, be it before the handshake is over or in the middle of a
+      // The timer starts before the handshake, so a cut can also interrupt the handshake or a
       // replay.
       const arm = (meanMs: number): void => {
         cut = setTimeout(() => {
@@ -196,9 +194,7 @@ export class Checker {
     if (!EXPECTED_CLOSES.has(code)) this.#tell(`the connection was closed with ${code}`);
   }
 
-  /**
-   * Received and unprocessed messages are lost with the socket, as in a crash.
-   */
+  /** Terminates the socket. Received and unprocessed messages are lost, as in a crash. */
   #cut(): void {
     const socket = this.#socket;
     this.#socket = null;

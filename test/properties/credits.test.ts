@@ -1,10 +1,10 @@
 /**
- * A wallet cannot drift. Whatever is asked of it, whichever gateway or the organization service is
- * killed, and whenever Redis loses everything: in the end Redis, the ledger and its entries have
- * the same wallet, and every billed request is one line.
+ * A wallet cannot drift. Requests of all kinds are sent while a gateway or the organization service
+ * is killed, or Redis loses all data. Afterwards Redis, the ledger and the ledger's entries have
+ * the same wallet, and every billed request is one usage line.
  *
- * What Redis loses may be lost to us: a usage entry that waited in a stream when Redis was emptied.
- * The test notes which those were; no other line may be missing, and none may be there twice.
+ * One exception: usage entries that were still in a stream when Redis was emptied. The test records
+ * them. No other line may be missing, and no line may exist twice.
  */
 import { randomUUID } from "node:crypto";
 
@@ -22,16 +22,16 @@ import { CREATION, KINDS, type Kind, send, type Outcome, type Wanted, wantedOf }
 import { expectEveryLine } from "./every-line.ts";
 import { bounded } from "./settings.ts";
 
-/** Each is a story of some 20 s; `CREDIT_STORIES` asks for more. */
+/** Number of stories; each takes about 20 s. `CREDIT_STORIES` overrides the number. */
 const STORIES = Number(process.env["CREDIT_STORIES"] ?? 2);
 const MS_PER_STORY = 150_000;
 const AT_ONCE = 12;
 const ACCOUNTS = 2;
-/** Enough to begin; some stories run out of credits in the middle, and buy more. */
+/** Enough for the first requests; some stories run out of credits and buy more. */
 const MIN_CREDITS = 120;
 const MAX_CREDITS = 900;
 const MAX_BOUGHT = 300;
-/** How long a caller tries again what was not answered, or not with 2xx and 4xx. */
+/** How long a request is retried without an answer, or with a status other than 2xx and 4xx. */
 const DEADLINE_MS = 60_000;
 const RETRY_PAUSE_MS = 150;
 const SETTLED_MS = 60_000;
@@ -67,7 +67,7 @@ let stack: TestStack;
 let reconciliation: CreditReconciliation;
 
 beforeAll(async () => {
-  // The session timeout is how long the work of a killed service rests.
+  // The partitions of a killed service are assigned to nobody until this timeout.
   stack = await startTestStack({
     twice: ["gateway"],
     env: { all: { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "" } },
@@ -80,7 +80,7 @@ afterAll(async () => {
   await stack.stop();
 });
 
-/** One organization, what was asked in its name, and what Redis lost meanwhile. */
+/** One organization, the outcomes of its requests, and the usage entries that Redis lost. */
 class Story {
   readonly organizationId: string;
   readonly serverId: string;
@@ -102,8 +102,8 @@ class Story {
   }
 
   /**
-   * Opens the accounts that the story is about. The credits that this costs are recorded before the
-   * story begins.
+   * Opens the accounts of the story. The lines of these creations are remembered, so that they are
+   * not checked later.
    */
   async begin(): Promise<void> {
     const [client] = this.clients;
@@ -122,12 +122,12 @@ class Story {
     for (const { chargeId } of await reconciliation.lines(this.organizationId)) this.#before.add(chargeId);
   }
 
-  /** The lines of what was asked since the story began. */
+  /** The usage lines of the requests since the story began. */
   async lines(): Promise<Line[]> {
     return (await reconciliation.lines(this.organizationId)).filter(({ chargeId }) => !this.#before.has(chargeId));
   }
 
-  /** Sends the requests of a burst, and disturbs them meanwhile. */
+  /** Sends the requests of a burst, with a disturbance in the middle. */
   async take({ requests, disturbance, afterMs, bought }: Burst): Promise<void> {
     const disturbed = delay(afterMs).then(() => this.#disturb(disturbance));
     const sent = inFlight(requests.length, AT_ONCE, async (index) => {
@@ -138,15 +138,15 @@ class Story {
   }
 
   async #ask(kind: Kind, gateway: number, pick: number): Promise<void> {
-    // A key that was accepted stands for that request; what another one may have begun under it is
-    // not known.
+    // Only requests that were answered 202 are repeated: their key certainly belongs to them. For
+    // another key it is unknown which request, if any, was queued under it.
     const earlier = this.outcomes.filter(({ wanted, queued }) => wanted.key !== undefined && queued.length > 0);
     const wanted = wantedOf(kind, {
       serverId: this.serverId,
       account: this.accounts[pick % ACCOUNTS] ?? "",
       earlier: earlier[pick % Math.max(1, earlier.length)]?.wanted,
     });
-    // What moves nothing is asked once; what may have moved something is asked until it is known.
+    // Requests without a key change nothing and are sent once; others until the answer is final.
     if (wanted.key === undefined) await this.#send(wanted, gateway);
     else await this.#insist(wanted, gateway);
   }
@@ -219,7 +219,7 @@ async function expectOneWallet(story: Story): Promise<void> {
       expect(kept.available + kept.reserved + kept.consumed).toBe(kept.purchased);
       expect(linesSum).toBe(kept.consumed + kept.reserved);
       expect(daysSum).toBe(linesSum);
-      // Every mutation was answered in the end, so each is final or was never queued.
+      // Every mutation has a final answer, so no reservation is left.
       expect(kept.reserved).toBe(0);
     },
     { timeoutMs: SETTLED_MS, intervalMs: 200 },
@@ -227,7 +227,7 @@ async function expectOneWallet(story: Story): Promise<void> {
 }
 
 it(
-  "whatever is asked, killed and lost: Redis, the ledger and its entries have one wallet, and every billed request is one line",
+  "Redis, the ledger and its entries have the same wallet, and every billed request is one line, whatever fails",
   { timeout: STORIES * MS_PER_STORY },
   async () => {
     await fc.assert(

@@ -1,6 +1,6 @@
 /**
- * New migrations only add: processes of the release before go on while they run and after
- * (docs/upgrades.md). The files in migrations-baseline.json were there before this rule; none of
+ * New migrations only add: processes of the previous release run during and after a migration
+ * (docs/upgrades.md). Migrations in migrations-baseline.json are older than this rule, and none of
  * them may change.
  */
 import { readFileSync } from "node:fs";
@@ -16,13 +16,13 @@ const FIXTURES = path.join(import.meta.dirname, "fixtures/migrations");
 const RELEASE = /^## (\d+\.\d+\.\d+)$/gm;
 const RELEASED = new Set(["1.2.0"]);
 
-/** The faults in a fixture, of which no file is released. */
+/** The faults in a fixture; none of its migrations is released. */
 function faultsOf(fixture: string): string[] {
   return migrationFaults(path.join(FIXTURES, fixture), { baseline: {}, released: RELEASED }).faults;
 }
 
 describe("the migrations", () => {
-  it("break no process of the release before", () => {
+  it("break no process of the previous release", () => {
     const changelog = readFileSync(path.join(ROOT, "CHANGELOG.md"), "utf8");
     const released = new Set(Array.from(changelog.matchAll(RELEASE), ([, version = ""]) => version));
     expect(released.size).toBeGreaterThan(0);
@@ -32,7 +32,7 @@ describe("the migrations", () => {
     expect(files).toBeGreaterThan(15);
   });
 
-  it("that break one are named, each statement for what it does", () => {
+  it("that break a process are reported, with the reason for each statement", () => {
     const faults = faultsOf("breaking").map((fault) => fault.replace(/ \(or say why not.*$/, ""));
     expect(faults).toMatchInlineSnapshot(`
       [
@@ -65,15 +65,15 @@ describe("the migrations", () => {
     `);
   });
 
-  it("that only add, concern a table of their own, or say why they may, are let through", () => {
+  it("are accepted if they only add, concern a table that they create, or give a valid reason", () => {
     expect(faultsOf("adding")).toEqual([]);
   });
 
-  it("that name a release which does not exist, or say nothing, are not let through", () => {
+  it("are reported if their reason names an unknown release, or says nothing", () => {
     expect(faultsOf("unfounded")).toHaveLength(3);
   });
 
-  it("that were applied may neither change nor go away", () => {
+  it("that were applied are reported if they have changed or are missing", () => {
     const gone = "services/shop/migrations/0009_gone.sql";
     const changed = "services/shop/migrations/0001_create_items.sql";
     const options = { baseline: { [gone]: "", [changed]: "" }, released: RELEASED };

@@ -10,7 +10,7 @@ export const EXIT_CODES = {
   unavailable: 3,
 } as const;
 
-/** A failed command; its message is shown to the user. */
+/** A command of the command line that failed; its message is shown to the user. */
 export class CommandFailure extends Error {
   readonly exitCode: number;
 
@@ -20,7 +20,7 @@ export class CommandFailure extends Error {
   }
 }
 
-/** The error response of `who`, with its issues of fields. */
+/** An error response of the service `who` as a failure, with one line for each invalid field. */
 export function failureOf(who: string, status: number, text: string): CommandFailure {
   const exitCode = status >= 500 ? EXIT_CODES.unavailable : EXIT_CODES.refused;
   const body = ErrorBody.safeParse(jsonOrNull(text));
@@ -29,7 +29,7 @@ export function failureOf(who: string, status: number, text: string): CommandFai
   return new CommandFailure(`${body.data.error} (${status})${issues.join("")}`, exitCode);
 }
 
-/** Why a request had no response. */
+/** The reason why a request got no response, as text. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error.cause instanceof Error)) return error.message;

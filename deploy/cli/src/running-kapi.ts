@@ -10,10 +10,10 @@ const STATE_FOLDER = ".local";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads from the kapi that runs from this checkout, with its state in KAPI_STATE_DIR. The code for
- * that is loaded only now, because images do not contain it. `wanted` names the alternative, for
- * error messages.
- * @throws CommandFailure where no such kapi runs.
+ * Calls `read` for the kapi that runs from this checkout, with its state in KAPI_STATE_DIR. The
+ * package `@kapi/local` is imported on demand, because images do not contain it. `wanted` says what
+ * the user can do instead, and ends the error texts.
+ * @throws CommandFailure if no such kapi runs.
  */
 export async function fromRunningKapi<T>(
   environment: Environment,

@@ -1,7 +1,7 @@
 /**
- * `npm start`: servers, topics, services and a demo organization, all under the state folder, until
- * Ctrl-C or SIGTERM. KAPI_CLUSTERS=on has it run on clusters. KAPI_STATE_DIR, KAPI_PORT,
- * KAPI_LIVE_PORT, KAPI_CONSOLE_PORT and KAPI_TRADING_SERVER_PORT say where.
+ * `npm start`: runs servers, topics, services and a demo organization until Ctrl-C or SIGTERM. All
+ * state is below KAPI_STATE_DIR. With KAPI_CLUSTERS=on the servers are clusters. KAPI_PORT,
+ * KAPI_LIVE_PORT, KAPI_CONSOLE_PORT and KAPI_TRADING_SERVER_PORT set the ports.
  */
 import path from "node:path";
 
@@ -14,7 +14,7 @@ import { startStack } from "./stack.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
 const DEFAULT_PORTS = { gateway: 8080, live: 8081, "console-page": 8082, "trading-simulator": 8090 };
-/** Ctrl-C reaches a process more than once when npm passes it on. */
+/** Signals within this time count as one: npm may pass a Ctrl-C on a second time. */
 const SAME_REQUEST_MS = 1_000;
 
 const Port = z.coerce.number().pipe(z.int().min(1).max(65_535)).optional();
@@ -66,8 +66,8 @@ async function main(): Promise<void> {
 }
 
 /**
- * Says when this process is asked to stop. Asked again later, it ends at once: the next start
- * cleans up.
+ * Handles requests to stop this process. The first one aborts `signal` and resolves `first`. A
+ * later one ends the process at once; the next start cleans up.
  */
 function stopRequests(): { readonly signal: AbortSignal; readonly first: Promise<void> } {
   const controller = new AbortController();
@@ -89,6 +89,6 @@ try {
   await main();
 } catch (error) {
   console.error(error instanceof LocalError ? `\n${error.message}` : error);
-  // A start that was given up may still wait for something.
+  // An aborted start may still have running work, which would keep this process alive.
   process.exit(1);
 }

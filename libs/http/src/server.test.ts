@@ -255,7 +255,7 @@ describe("responses", () => {
     expect((await ask("/idle-timeout/whole")).body).toEqual(["60000"]);
   });
 
-  it("reach the handler with long path parameters, so that its schema rejects them", async () => {
+  it("to long path parameters come from the handler, whose schema can reject them", async () => {
     const name = "x".repeat(4_000);
     expect((await ask(`/items/${name}`)).body).toEqual({ name });
   });

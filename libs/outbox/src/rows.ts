@@ -13,8 +13,8 @@ export interface OutboxRows {
 }
 
 /**
- * A row has all messages of a transaction, in the column `messages`. Its size is known without
- * reading it.
+ * A row has all messages of a transaction, in the column `messages`. PostgreSQL knows the size of
+ * the column without reading its value.
  */
 export const ROW_PER_TRANSACTION: OutboxRows = rowsWith("outbox_leftovers", "messages");
 

@@ -14,7 +14,7 @@ const RESETS = [
 
 let platform: Platform;
 let organization: Organization;
-/** A gateway that was started with the new key. */
+/** The URL of a gateway that was started with the new derivation key. */
 let rotated: string;
 
 // The account service, which executes the commands of both gateways, has the new key.
@@ -47,7 +47,7 @@ function reset(url: string, accountNumber: string, path: string, key: string): P
   });
 }
 
-describe("a rotation of keys", () => {
+describe("a rotation of password derivation keys", () => {
   it("between the 202 of a creation and its execution changes neither password", async () => {
     const { body } = await create(platform.url, organization, randomUUID());
     const { command } = (await getCommand(platform.url, organization, body.command.id, 20)).body;
@@ -62,7 +62,7 @@ describe("a rotation of keys", () => {
     const first = await reset(platform.url, accountNumber, path, key);
     expect(first.status).toBe(202);
     const { password } = first.body;
-    // First from the idempotency record; after the reset from command-status alone.
+    // The first repeat finds the idempotency record; after the reset only command-status answers.
     expect(await reset(rotated, accountNumber, path, key)).toMatchObject({ status: 200, body: { password } });
     await getCommand(platform.url, organization, first.body.command.id, 20);
     expect(await reset(rotated, accountNumber, path, key)).toMatchObject({ status: 200, body: { password } });

@@ -85,13 +85,13 @@ describe("an invalid message is answered INVALID_MESSAGE, once, and the socket s
     ["half an object", "{"],
     ["a word", "hello"],
     ["a ping in capitals", "PING"],
-    ["a ping behind a space", " ping"],
-    ["a ping before a line's end", "ping\n"],
-    ["a ping behind a byte order mark", "\uFEFFping"],
+    ["a ping after a space", " ping"],
+    ["a ping with a line break", "ping\n"],
+    ["a ping after a byte order mark", "\uFEFFping"],
     ["a pong", "pong"],
-    ["a message behind another", () => message() + message()],
-    ["a number that JSON does not know", after("NaN")],
-    ["a number that JSON does not know, below all", after("-Infinity")],
+    ["two messages in one", () => message() + message()],
+    ["NaN", after("NaN")],
+    ["-Infinity", after("-Infinity")],
   ])("not JSON: %s", async (_name, text) => {
     const answers = await answersTo(typeof text === "string" ? text : text());
     expect(answers).toEqual([{ type: "error", code: "INVALID_MESSAGE", error: NO_JSON }]);
@@ -108,7 +108,7 @@ describe("an invalid message is answered INVALID_MESSAGE, once, and the socket s
     ["type", '{"type":"dance"}'],
     ["type", '{"type":"Subscribe"}'],
     ["type", '{"type":"account.metrics"}'],
-  ])("an unknown type, reported as a fault of %s: %s", async (field, text) => {
+  ])("an unknown type, reported as invalid %s: %s", async (field, text) => {
     const error = expect.stringMatching(new RegExp(`^Invalid message: ${field}: .`)) as string;
     expect(await answersTo(text)).toEqual([{ type: "error", code: "INVALID_MESSAGE", error }]);
   });
@@ -122,7 +122,7 @@ describe("an invalid message is answered INVALID_MESSAGE, once, and the socket s
     ["subscribe", "unsubscribe"].flatMap((type) =>
       Object.entries(wrong).flatMap(([field, values]) => values.map((value) => [type, field, value] as const)),
     ),
-  )("%s with a wrong %s: %j; the error repeats its other fields", async (type, field, value) => {
+  )("%s with an invalid %s: %j; the error repeats the other fields", async (type, field, value) => {
     const named = { serverId: harness.serverId, accountNumber: account, [field]: value };
     const repeated = Object.fromEntries(Object.entries(named).filter(([, one]) => typeof one === "string"));
     const error = expect.stringMatching(new RegExp(`^Invalid message: ${field}: .`)) as string;
@@ -131,7 +131,7 @@ describe("an invalid message is answered INVALID_MESSAGE, once, and the socket s
   });
 
   it.each(["-1", "1.5", "-0.5", '"1"', "null", "true", "[]", "{}", "9007199254740992", "1e400"])(
-    "subscribe after sequence %s",
+    "subscribe with the invalid afterSequence %s",
     async (literal) => {
       const error = expect.stringMatching(/^Invalid message: afterSequence: ./) as string;
       const { serverId } = harness;
@@ -142,7 +142,7 @@ describe("an invalid message is answered INVALID_MESSAGE, once, and the socket s
     },
   );
 
-  it("a long text, which is not repeated, and a binary message", async () => {
+  it("an id of 65 characters, which the error does not repeat, and a binary message", async () => {
     const long = "x".repeat(65);
     const [answer] = await answersTo(message({ serverId: long, accountNumber: long }));
     expect(Object.keys(answer ?? {})).toEqual(["type", "code", "error"]);
@@ -151,7 +151,7 @@ describe("an invalid message is answered INVALID_MESSAGE, once, and the socket s
   });
 });
 
-describe("a message for a server or account that its key does not reach", () => {
+describe("a message for a server or account that the key does not reach", () => {
   it("is answered SERVER_ACCESS_DENIED for an unknown, removed or foreign server, or one not in the key's list", async () => {
     const others = serverEntry();
     const removed = serverEntry({ organizationId: harness.organizationId, status: "removed" });
@@ -203,11 +203,11 @@ describe("an unusual but valid message", () => {
     `${message(change).slice(0, -1)},"afterSequence":${literal}}`;
 
   it.each<[string, () => string]>([
-    ["with fields that nobody knows", () => message({ afterSequence: 1, channel: "a", nested: { type: ["dance"] } })],
+    ["with unknown fields", () => message({ afterSequence: 1, channel: "a", nested: { type: ["dance"] } })],
     ["with the server's id in capitals", () => after("1", { serverId: harness.serverId.toUpperCase() })],
-    ["with a zero below zero", () => after("-0")],
-    ["with a sequence in another notation", () => after("1.0e0")],
-    ["with the highest sequence there is", () => after(String(Number.MAX_SAFE_INTEGER))],
+    ["with a negative zero", () => after("-0")],
+    ["with a sequence with a decimal point and an exponent", () => after("1.0e0")],
+    ["with the highest safe integer as its sequence", () => after(String(Number.MAX_SAFE_INTEGER))],
   ])("%s is served", async (_name, text) => {
     const [notice, ...more] = await answersTo(text());
     expect(notice).toMatchObject({
@@ -270,14 +270,14 @@ describe("a message of 16 KiB", () => {
     ["one byte", clientFrame(tooLarge)],
     ["one byte, in binary", clientFrame(tooLarge, { opcode: OPCODES.binary })],
     [
-      "its third piece",
+      "its third fragment",
       Buffer.concat([
         clientFrame(third, { final: false }),
         clientFrame(third, { opcode: OPCODES.continuation, final: false }),
         clientFrame(third, { opcode: OPCODES.continuation }),
       ]),
     ],
-    ["a length beyond all numbers, of which nothing comes", claimed],
+    ["a declared length of 2^62 bytes, without a payload", claimed],
   ])("exceeded by %s closes the socket with 4413, after earlier messages are answered", async (_name, bytes) => {
     const raw = await connectRaw();
     raw.send(clientFrame("ping"), clientFrame(message({ afterSequence: 1 })), bytes);
@@ -293,21 +293,21 @@ describe("bytes that violate the protocol", () => {
   const invalid = Buffer.from([0x7b, 0xc3, 0x28, 0x7d]);
   it.each<[string, number, Buffer]>([
     ["a frame without a mask", 1002, clientFrame("ping", { masked: false })],
-    ["an operation that does not exist", 1002, clientFrame("ping", { opcode: 3 })],
-    ["a bit of an extension", 1002, clientFrame("ping", { reserved: 0x40 })],
-    ["a piece of nothing", 1002, clientFrame("ping", { opcode: OPCODES.continuation })],
-    ["a ping frame in pieces", 1002, clientFrame("x", { opcode: OPCODES.ping, final: false })],
+    ["an unknown opcode", 1002, clientFrame("ping", { opcode: 3 })],
+    ["a reserved bit", 1002, clientFrame("ping", { reserved: 0x40 })],
+    ["a continuation without a first frame", 1002, clientFrame("ping", { opcode: OPCODES.continuation })],
+    ["a fragmented ping frame", 1002, clientFrame("x", { opcode: OPCODES.ping, final: false })],
     ["a ping frame of 126 bytes", 1002, clientFrame("x".repeat(126), { opcode: OPCODES.ping })],
-    ["a close frame with half a code", 1002, clientFrame("x", { opcode: OPCODES.close })],
-    ["text that is no UTF-8", 1007, clientFrame(invalid)],
-  ])("%s: that socket is closed with %i, no other", async (_name, code, bytes) => {
+    ["a close frame with one byte of a code", 1002, clientFrame("x", { opcode: OPCODES.close })],
+    ["text that is not UTF-8", 1007, clientFrame(invalid)],
+  ])("%s: closes its own socket with %i, and no other socket", async (_name, code, bytes) => {
     const raw = await connectRaw();
     raw.send(bytes);
     expect(await raw.closed()).toBe(code);
     expect(await answersTo(message({ afterSequence: 1 }))).toMatchObject([{ type: "account.metrics.replay" }]);
   });
 
-  it("a client that closes gets the answers to its earlier messages and a close frame, no more", async () => {
+  it("a client that closes gets the answers to its earlier messages and a close frame, and nothing more", async () => {
     const raw = await connectRaw();
     const goodbye = Buffer.from([0x03, 0xe8]);
     raw.send(clientFrame("ping"), clientFrame(goodbye, { opcode: OPCODES.close }), clientFrame("ping"));

@@ -1,6 +1,6 @@
 /**
- * Keeps balances in memory and a journal in PostgreSQL; publishes each change as an event and as a
- * valuation.
+ * The trading server of the bare path (docs/testing.md). It keeps balances in memory and a journal
+ * in PostgreSQL, and publishes each change as an event and as a valuation.
  */
 import { TOPICS } from "@kapi/contracts";
 import { batcher, uuidV7 } from "@kapi/kernel";
@@ -53,7 +53,7 @@ function apply({ accountNumber, amountMinor, reference }: BareChange): BareBalan
   };
 }
 
-/** As large as that of an account without positions. */
+/** A valuation of the same size as that of an account without positions. */
 function valuationOf({ accountNumber, balanceAfterMinor, at }: BareBalanceEvent): string {
   const equity = balanceAfterMinor / 100;
   const values = { balance: equity, equity, margin: 0, freeMargin: equity, marginLevel: null, unrealizedProfit: 0 };

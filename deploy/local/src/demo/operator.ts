@@ -37,7 +37,7 @@ export interface ReadyOrganization {
   readonly managementKey: string;
 }
 
-/** Makes an organization through the operator's routes, as often as it is called. */
+/** Creates a new organization at each call, through the operator's routes. */
 export async function createOrganization(
   stack: Stack,
   options: { readonly name: string; readonly credits: number },
@@ -49,7 +49,7 @@ export async function createOrganization(
   return { organizationId, serverId, managementKey };
 }
 
-/** Registers a demo server, or tells under which address a known one is reached now. */
+/** Registers a demo server; with a `serverId`, updates the address of that server. */
 export function registerServer(stack: Stack, organizationId: string, serverId?: string): Promise<{ serverId: string }> {
   const known = serverId === undefined ? {} : { serverId };
   const body = {
@@ -62,7 +62,7 @@ export function registerServer(stack: Stack, organizationId: string, serverId?: 
 }
 
 /**
- * With what a person signs in to the console; empty texts where the stack runs without the console
+ * The credentials of a user for the console; empty texts if the stack runs without the console
  * service.
  */
 export interface ConsoleUser {
@@ -70,10 +70,10 @@ export interface ConsoleUser {
   readonly consolePassword: string;
 }
 
-/** Makes a user of an organization, who can sign in to the console. */
+/** Creates a user of an organization, who can sign in to the console. */
 export async function createConsoleUser(stack: Stack, organizationId: string): Promise<ConsoleUser> {
   if (!stack.processes.has("console")) return { consoleEmail: "", consolePassword: "" };
-  // Another one each time, for no two users share an address.
+  // A new address each time: no two users may have the same one.
   const consoleEmail = `demo-${randomBase32(EMAIL_CHARACTERS)}@kapi.local`;
   const body = { email: consoleEmail, name: "Demo user" };
   const { password } = await call(stack, CONSOLE_ROUTES.createUser, { params: { organizationId }, body }, "console");

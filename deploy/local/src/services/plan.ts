@@ -11,8 +11,8 @@ const PROGRAMS_FILE = path.resolve(import.meta.dirname, "../../../programs.json"
 const HOST = "127.0.0.1";
 
 /**
- * Names the port of the console's page, and the process that has it: of a console service that runs
- * twice, one.
+ * Name of the port of the console's page. If the console service runs twice, only its first process
+ * serves the page.
  */
 export const CONSOLE_PAGE = "console-page";
 const CONSOLE_PROCESS = "console";
@@ -20,7 +20,7 @@ const CONSOLE_PROCESS = "console";
 /** The environment of one program. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What each program uses, by its name: servers, secrets, and the services that it calls. */
+/** The file `programs.json`: the servers, secrets and other services that each program uses. */
 const Programs = z.record(
   z.string(),
   z.object({
@@ -43,12 +43,12 @@ export function serviceFolder(service: string): string {
   return path.join(SERVICES_FOLDER, service);
 }
 
-/** After the name of a service: its second process. */
+/** Suffix of the second process of a service: `gateway-2`. */
 export const SECOND = "-2";
 
 /**
- * The name of the port on which a process serves the live stream; only that of a second metrics is
- * another.
+ * The name of the port on which a process serves the live stream. The second process of metrics has
+ * a port of its own.
  */
 export function livePort(process: string): string {
   return process === `metrics${SECOND}` ? `live${SECOND}` : "live";
@@ -67,13 +67,14 @@ export interface PlanOptions {
   readonly topicPrefix: string;
   readonly secrets: Secrets;
   readonly ports: Ports;
-  /** Of this machine; what a plan says goes before it. */
+  /** The environment of this machine. Planned variables override it. */
   readonly base: Environment;
 }
 
 /**
- * The environment of a process, `gateway` or `gateway-2`: of secrets, servers and services what its
- * program uses, and no other, also where the machine's own environment has them.
+ * The environment of a process, `gateway` or `gateway-2`: that of the machine, the secrets and
+ * servers that its program uses, and the URLs of the services that it calls. Other secrets and
+ * servers in the environment of the machine are removed.
  */
 export function serviceEnvironment(process: string, options: PlanOptions): Environment {
   const { ports } = options;
@@ -93,8 +94,8 @@ export function serviceEnvironment(process: string, options: PlanOptions): Envir
 }
 
 /**
- * The secrets, servers and services that a program uses, `gateway` or `cli`; what others use is
- * undefined.
+ * The variables of the secrets, servers and services that a program uses, `gateway` or `cli`.
+ * Variables of secrets and servers that it does not use are undefined.
  */
 export function programEnvironment(program: string, options: PlanOptions): Environment {
   const { servers, ports } = options;
@@ -147,13 +148,13 @@ function consoleEnvironment(ports: Ports): Environment {
   return {
     CONSOLE_HOST: HOST,
     CONSOLE_PORT: String(ports.of(CONSOLE_PAGE)),
-    // On the own machine browsers come over http, where a cookie for https alone would be lost.
+    // Browsers on this machine use http, and would not send a cookie that is for https only.
     CONSOLE_SECURE_COOKIES: "off",
     CONSOLE_API_URL: serviceUrl(ports, "gateway"),
   };
 }
 
-/** The variable of a secret; of a service, what its variables begin with. */
+/** The variable of a secret, or the prefix of the variables of a service. */
 function variableOf(name: string): string {
   return name.replaceAll("-", "_").toUpperCase();
 }

@@ -31,17 +31,17 @@ describe("the ports of a stack", () => {
     expect(second.of("live")).not.toBe(second.of("gateway"));
   });
 
-  it("a default that is taken is replaced by a free one", async () => {
+  it("a taken default is replaced by a free port", async () => {
     const ports = await choosePorts(folder, ["gateway"], {}, { gateway: taken });
     expect(ports.of("gateway")).not.toBe(taken);
   });
 
-  it("a port that was asked for and is taken is refused by name", async () => {
+  it("a requested port that is taken is an error with the name of its service", async () => {
     const ports = choosePorts(folder, ["gateway"], { gateway: taken }, {});
     await expect(ports).rejects.toThrow(`Port ${taken}, asked for gateway, is taken.`);
   });
 
-  it("a port that was asked for goes before the one of the last start", async () => {
+  it("a requested port has precedence over the one of the last start", async () => {
     await choosePorts(folder, ["gateway"], {}, {});
     const asked = await freePort();
     expect((await choosePorts(folder, ["gateway"], { gateway: asked }, {})).of("gateway")).toBe(asked);

@@ -6,14 +6,14 @@ import path from "node:path";
 import { delay } from "@kapi/kernel";
 
 const POLL_MS = 20;
-/** What is started has it, also after {@link raisePriority}. */
+/** Started processes get this priority, also after {@link raisePriority}. */
 const INITIAL_PRIORITY = getPriority();
 const RAISED_PRIORITY = -10;
 const OWN_SESSION = "/proc/self/autogroup";
 
 /**
- * One process of this machine. A pid alone comes back to life as another program; with its start
- * time it is that process for ever.
+ * One process of this machine. The system reuses a pid for another process; the pid with its start
+ * time is unique.
  */
 export interface ProcessId {
   readonly pid: number;
@@ -21,21 +21,21 @@ export interface ProcessId {
 }
 
 /**
- * Has this process go before the others of a busy machine, as what stands for another machine in a
- * test. Only the superuser gets it; anybody else's waits like all the others.
+ * Gives this process a higher priority on a busy machine. For processes that stand for another
+ * machine in a test. Only the superuser may do so; for other users nothing changes.
  */
 export function raisePriority(): void {
   try {
     setPriority(RAISED_PRIORITY);
-    // Linux may share the processors among sessions, of which every process that is started here
-    // has one, and only then among the processes of a session.
+    // With autogroups, Linux first shares the processors among sessions, then among the processes
+    // of a session. Every process that is started here has its own session.
     if (existsSync(OWN_SESSION)) writeFileSync(OWN_SESSION, String(RAISED_PRIORITY));
   } catch {
     // Not permitted.
   }
 }
 
-/** When the process began, as text to compare; null where there is none (or only its remains). */
+/** The start time of a process, as text to compare; null if no such process runs. */
 export function startTimeOf(pid: number): string | null {
   if (process.platform === "linux") return linuxStartTime(pid);
   const { status, stdout } = spawnSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8" });
@@ -54,7 +54,7 @@ function linuxStartTime(pid: number): string | null {
   }
 }
 
-/** Whether that very process still runs. */
+/** Whether the process still runs, and not another one with its pid. */
 export function isAlive(id: ProcessId): boolean {
   return startTimeOf(id.pid) === id.startedAt;
 }
@@ -64,15 +64,15 @@ export interface SpawnOptions {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  /** Takes what the process prints; appended to. */
+  /** The output of the process is appended to this file. */
   readonly logFile: string;
   readonly uid?: number;
   readonly gid?: number;
 }
 
 /**
- * Starts a process in a group of its own, so that Ctrl-C in the terminal reaches only the one who
- * stops them in order. Throws where the command cannot be run.
+ * Starts a process in its own group. So Ctrl-C in the terminal reaches only its parent, which stops
+ * the processes in order. Throws if the command cannot be run.
  */
 export async function spawnProcess(options: SpawnOptions): Promise<{ id: ProcessId; child: ChildProcess }> {
   const { command, args, logFile, ...rest } = options;
@@ -92,7 +92,7 @@ export async function spawnProcess(options: SpawnOptions): Promise<{ id: Process
   }
 }
 
-/** Sends `signal` if that very process still runs; says whether it did. */
+/** Sends `signal` to the process; returns whether the process still ran. */
 export function signalProcess(id: ProcessId, signal: NodeJS.Signals): boolean {
   if (!isAlive(id)) return false;
   try {
@@ -104,9 +104,8 @@ export function signalProcess(id: ProcessId, signal: NodeJS.Signals): boolean {
 }
 
 /**
- * Holds the process where it is (SIGSTOP) and returns when every thread of it stands still: on a
- * busy machine that is some time after the signal, and until then it still answers. Throws where it
- * does not stop within `deadlineMs`.
+ * Pauses the process (SIGSTOP). Returns when all its threads have stopped: on a busy machine they
+ * still run for some time after the signal. Throws if they do not stop within `deadlineMs`.
  */
 export async function pauseProcess(id: ProcessId, deadlineMs: number): Promise<void> {
   const end = Date.now() + deadlineMs;
@@ -126,7 +125,7 @@ function standsStill(pid: number): boolean {
     .startsWith("T");
 }
 
-/** The state in a `stat` file of Linux, one letter; null where the thread is gone. */
+/** The state in a `stat` file of Linux, one letter; null if the thread has ended. */
 function stateOf(statFile: string): string | null {
   try {
     return statFields(readFileSync(statFile, "utf8"))[0] ?? null;
@@ -136,20 +135,20 @@ function stateOf(statFile: string): string | null {
 }
 
 /**
- * The fields after the name, which is in brackets and may hold anything: state (3rd) … start time
- * (22nd).
+ * The fields of a `stat` file after the name: index 0 is the 3rd field, the state; index 19 the
+ * 22nd, the start time. The name is in brackets, and may contain spaces and brackets.
  */
 function statFields(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
 /**
- * Asks the process to end with `signal`, and ends it with SIGKILL after `deadlineMs`. Returns when
- * it is gone.
+ * Sends `signal` to the process, and SIGKILL if it still runs after `deadlineMs`. Returns when the
+ * process has ended.
  */
 export async function endProcess(id: ProcessId, signal: NodeJS.Signals, deadlineMs: number): Promise<void> {
   if (!signalProcess(id, signal)) return;
-  // A paused process would take notice only when it is resumed.
+  // A paused process handles the signal only after it is resumed.
   signalProcess(id, "SIGCONT");
   if (await goneWithin(id, deadlineMs)) return;
   signalProcess(id, "SIGKILL");
@@ -165,7 +164,7 @@ async function goneWithin(id: ProcessId, deadlineMs: number): Promise<boolean> {
   return true;
 }
 
-/** The last lines of a log file, for a message about what went wrong. */
+/** The last lines of a log file, for an error text. */
 export function lastLines(file: string, count: number): string {
   try {
     return readFileSync(file, "utf8").trimEnd().split("\n").slice(-count).join("\n");

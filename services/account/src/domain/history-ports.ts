@@ -23,8 +23,7 @@ export interface HistoryRange {
 }
 
 /**
- * The booked history of accounts. Where a result can be null: the account does not exist or is
- * deleted.
+ * The booked history of accounts. A result is null if the account does not exist or is deleted.
  */
 export interface HistoryReader {
   orders(account: AccountName, range: PageRange): Promise<RecordPage<Order> | null>;
@@ -57,14 +56,14 @@ export interface FeedSource {
 
 /** The outcome of replacing the live history with a rebuilt one. */
 export type Replacement =
-  /** Replaced; `different` rows were wrong. */
+  /** Replaced; `different`: the number of rows that differed. */
   | { readonly kind: "replaced"; readonly feed: Feed; readonly different: number }
   /** The live history moved past the staged one; nothing changed. */
   | { readonly kind: "moved" }
   /** The account is deleted. */
   | { readonly kind: "gone" };
 
-/** Stages rebuilt histories until they replace the live ones. It survives a restart. */
+/** Stages rebuilt histories until they replace live ones. A staged history survives a restart. */
 export interface StagedHistory {
   /**
    * Accounts of a server with numbers above `after`, in order; `hasFeed`: some of their events are
@@ -76,7 +75,7 @@ export interface StagedHistory {
     limit: number,
   ): Promise<readonly { readonly accountNumber: string; readonly hasFeed: boolean }[]>;
   countAccounts(serverId: string): Promise<number>;
-  /** The last account number of an unfinished rebuild; null without one. */
+  /** In an unfinished rebuild, the account number up to which it is done; null without one. */
   doneThrough(serverId: string): Promise<string | null>;
   noteDone(serverId: string, accountNumber: string): Promise<void>;
   forgetDone(serverId: string): Promise<void>;
@@ -92,10 +91,11 @@ export interface StagedHistory {
   /** Drops the staged history. */
   discard(account: AccountName): Promise<void>;
   /**
-   * Replaces the live history with the staged one, exactly up to the booked event, so that no event
-   * is lost or published twice. `ahead`: the events after the staged ones. `lostAt`: the booked
-   * sequence to assume if nothing is booked; null: something must be booked. Rejects without a
-   * change if the number of rows does not match the events.
+   * Replaces the live history with the staged one, exactly up to the last booked event, so that no
+   * event is lost or published twice. `ahead`: the events after the staged ones. `lostAt`: the
+   * sequence to use as the last booked one if nothing is booked; with null, an account without
+   * booked events is not replaced. Rejects without a change if the number of rows does not match
+   * the events.
    */
   replace(account: AccountName, ahead: readonly TradingEvent[], lostAt: number | null): Promise<Replacement>;
 }

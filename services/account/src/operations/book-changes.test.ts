@@ -8,14 +8,14 @@ import { type BookableChange, type ChangeBookingDependencies, createChangeBookin
 
 const SERVER = "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02";
 
-/** The history of one server in memory: what is booked, and whose history was asked for. */
+/** The history of one server in memory: booked events, and accounts whose history was read. */
 class History implements ChangeBookingDependencies {
   readonly booked = new Map<string, number>();
   readonly events: string[] = [];
   readonly asked: string[] = [];
-  /** What the trading server's history waits for. */
+  /** If set, every read of the trading server's history waits for it. */
   hanging: Deferred<void> | null = null;
-  /** Called at each look. */
+  /** Called at each read of the booked sequences. */
   onLook: () => void = () => undefined;
 
   readonly reader = {
@@ -74,7 +74,7 @@ describe("the events of changes", () => {
     expect(history.asked).toEqual(["1", "2"]);
   });
 
-  it("delay no batch if the history hangs, and read it for no further account of that server", async () => {
+  it("do not delay a batch if the history hangs, and read it for at most 8 accounts of that server", async () => {
     const history = new History();
     history.hanging = deferred();
     const accounts = Array.from({ length: 20 }, (_, index) => String(index));

@@ -4,9 +4,9 @@ import { type CommandOperation, isPasswordReset } from "@kapi/contracts";
 import { canonicalJson, passwordFingerprint } from "@kapi/kernel";
 
 /**
- * How long a password reset that release 0.1.0 accepted can be repeated, in milliseconds, by any
- * key: its fingerprint does not include the key. As long as Redis keeps an idempotency record
- * (decisions, 2.5). Later repeats are IDEMPOTENCY_KEY_REUSED.
+ * How long a password reset of release 0.1.0 can be repeated, in milliseconds. Its fingerprint does
+ * not include the management key, so any key can repeat it. One hour is as long as Redis keeps the
+ * idempotency record of a final command (decisions, 2.5). Later repeats are IDEMPOTENCY_KEY_REUSED.
  */
 export const EARLIER_RESET_REPEATABLE_MS = 3_600_000;
 
@@ -32,15 +32,15 @@ export function fingerprintOf(input: FingerprintInput, key: Buffer): string {
   return hash("sha256", isPasswordReset(input.operation) ? `${text}\n${input.keyId}` : text, "hex");
 }
 
-/** The fingerprint of the request in release 0.1.0; null if it is the same. */
+/** The fingerprint that release 0.1.0 gave this request; null if it is the same. */
 export function earlierFingerprintOf(input: FingerprintInput, key: Buffer): string | null {
   return isPasswordReset(input.operation) ? hash("sha256", canonicalTextOf(input, key), "hex") : null;
 }
 
-/** A request as it is compared with an earlier one. */
+/** A request that is compared with an earlier one. */
 interface ComparedRequest {
   readonly message: { readonly fingerprint: string };
-  /** The fingerprint of the request in release 0.1.0; null if it is equal. */
+  /** The fingerprint that release 0.1.0 gave this request; null if it is the same. */
   readonly earlierFingerprint: string | null;
 }
 

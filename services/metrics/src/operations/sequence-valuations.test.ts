@@ -27,10 +27,10 @@ type Fate = "acknowledged" | "unknown" | "lost";
 class Partition {
   readonly records: SampleRecord[] = [];
   readonly accepted: { key: string; sequence: number; to: number; equity: number; low: number }[] = [];
-  /** Keys that belong on another partition. */
+  /** Keys of accounts that belong to another partition. */
   readonly elsewhere = new Set<string>();
   readonly rejected: { key: string; offset: bigint; reason: string }[] = [];
-  /** Account numbers for which the account service answers no. */
+  /** Numbers of accounts that do not exist, as the account service reports. */
   readonly unknown = new Set<string>();
   /** Number of accounts in each call to the account service. */
   readonly asked: number[] = [];
@@ -144,7 +144,7 @@ describe("the sequencer", () => {
     );
   });
 
-  it("delays a valuation no longer than the interval, with one sweep for all accounts", async () => {
+  it("delays a valuation no longer than the interval; one sweep serves all accounts", async () => {
     const clock = new TestClock(0);
     const partition = new Partition([], 1_000, clock);
     await partition.sequencer.addValuations(PARTITION, records([1, 2, 3]));
@@ -159,7 +159,7 @@ describe("the sequencer", () => {
     await eventually(() => partition.accepted.length === 6);
   });
 
-  it("cuts a sample of the last valuation, just before the end of the interval, without a later one", async () => {
+  it("cuts a sample of a valuation that arrives after the interval's last sweep, without a later valuation", async () => {
     const clock = new TestClock(0);
     const partition = new Partition([], 1_000, clock);
     await partition.sequencer.addValuations(PARTITION, records([1, 2, 3]));
@@ -187,7 +187,7 @@ describe("the sequencer", () => {
     await eventually(() => partition.accepted.length === 6);
   });
 
-  it("cuts a sample of a valuation soon after the clock was set back a little", async () => {
+  it("soon cuts a sample of a valuation after the clock was set back a little", async () => {
     const clock = new TestClock(600_000);
     const partition = new Partition([], 1_000, clock);
     await partition.sequencer.addValuations(PARTITION, records([1, 2, 3]));
@@ -205,7 +205,7 @@ describe("the sequencer", () => {
     await eventually(() => partition.accepted.length === 6);
   });
 
-  it("rejects valuations on another partition than their account's, and continues", async () => {
+  it("rejects valuations on another partition than that of their account, and continues", async () => {
     const partition = new Partition([]);
     partition.elsewhere.add(`${SERVER}/${ACCOUNTS[0]}`);
     const all = records([1, 2]);
@@ -225,7 +225,7 @@ describe("the sequencer", () => {
     expect((await partition.sequencer.addValuations(PARTITION, records([1, 7, 3], 3))).commitOffset()).toBe(4n);
   });
 
-  it("reports a few rejected valuations of each reason per minute, and no duplicates", async () => {
+  it("reports a limited number of rejected valuations per reason and minute, and no duplicate valuation", async () => {
     const clock = new TestClock(0);
     const partition = new Partition([], 0, clock);
     const bad = Array.from({ length: 10 }, (_, index) => ({ key: "", value: Buffer.from("{"), offset: BigInt(index) }));
@@ -244,8 +244,8 @@ describe("the sequencer", () => {
   });
 });
 
-describe("accounts while the account service is unavailable", () => {
-  it("are parked: no valuation or low is lost, none is committed, and other accounts continue", async () => {
+describe("accounts whose existence is not known yet", () => {
+  it("are parked: no valuation and no lowest equity is lost, no offset is committed, and other accounts continue", async () => {
     const partition = new Partition([]);
     await partition.sequencer.addValuations(PARTITION, records([1, 2], 0));
     await eventually(() => partition.accepted.length === 2);
@@ -272,7 +272,7 @@ describe("accounts while the account service is unavailable", () => {
     expect(partition.rejected).toEqual([]);
   });
 
-  it("are rejected once it answers no, and their next valuation causes another call", async () => {
+  it("are rejected if they do not exist, and their next valuation causes another call", async () => {
     const partition = new Partition([]);
     const [first = ""] = ACCOUNTS;
     partition.unknown.add(first);
@@ -286,7 +286,7 @@ describe("accounts while the account service is unavailable", () => {
     await eventually(() => partition.accepted.some(({ key, to }) => key.endsWith(first) && to === 6));
   });
 
-  it("keep a limited number of valuations each; above it they become one sample, with the lowest equity", async () => {
+  it("keep a limited number of valuations each; more are merged into one sample, with the lowest equity", async () => {
     const partition = new Partition([]);
     partition.unavailable = true;
     const equities = Array.from({ length: MAX_PARKED_VALUATIONS + 10 }, (_, index) => 10_000 + index);
@@ -308,7 +308,7 @@ describe("accounts while the account service is unavailable", () => {
     expect(partition.accepted).toMatchObject([{ sequence: 1, to: all.length - 1, low: 1 }]);
   });
 
-  it("are limited in number; above it the partition waits, and no valuation is lost", async () => {
+  it("are limited in number; at the limit the partition waits, and no valuation is lost", async () => {
     const partition = new Partition([]);
     partition.unavailable = true;
     const all = Array.from({ length: MAX_PARKED_ACCOUNTS + 1 }, (_, index) => {

@@ -1,11 +1,11 @@
 #!lua name=kapi_console
 
--- What the console keeps in Redis: sessions, and how often somebody failed to sign in. A library of
--- its own beside that of admission: it touches no wallet. What each function takes and gives is
--- documented beside its typed wrapper (console-sessions.ts, sign-in-attempts.ts).
+-- The data of the console in Redis: sessions, and counts of failed sign-ins. The library is not the
+-- one of admission, and touches no wallet. The typed wrappers are in console-sessions.ts and
+-- sign-in-attempts.ts.
 
 local SESSION_FIELDS = { 'user', 'version', 'csrf', 'created' }
--- Above this the wait has long reached its greatest length, and 2^n would lose its exactness.
+-- Limits the exponent: the wait has reached its maximum long before, and 2^n stays exact.
 local MAX_DOUBLINGS = 30
 
 local function now_ms()
@@ -20,8 +20,8 @@ local function open_session(keys, args)
   return 1
 end
 
--- USE SESSION. keys: session. args: idleMs absoluteMs. Its fields, and it lives on for as long
--- again; or false.
+-- USE SESSION. keys: session. args: idleMs absoluteMs. Returns the session's fields and restarts
+-- its idle time; false if the session has ended.
 local function use_session(keys, args)
   local kept = redis.call('HMGET', keys[1], unpack(SESSION_FIELDS))
   if not kept[1] then return false end
@@ -34,16 +34,17 @@ local function use_session(keys, args)
   return kept
 end
 
--- Failures count under the e-mail address and under the network address; whoever has signed in
--- under the e-mail address from this network before is counted apart, so that nobody is kept out by
--- what others try elsewhere.
+-- Failures count under the e-mail address and under the network address. If somebody has signed in
+-- under the e-mail address from this network before, failures from there have a count of their own,
+-- so that failures elsewhere do not lock the user out.
 local function counters(keys)
   return { redis.call('EXISTS', keys[4]) == 1 and keys[3] or keys[1], keys[2] }
 end
 
 -- BEGIN SIGN-IN. keys: email address both known. args: windowMs firstWaitMs maxWaitMs freePerEmail
--- freePerAddress. Milliseconds that are still to be waited, with nothing counted; or 0, and the
--- attempt counts as a failure from now on, so that many at once are no way around the count.
+-- freePerAddress. Returns the remaining wait in milliseconds, and counts nothing. Without a wait,
+-- returns 0 and counts the attempt as failed until it is taken back. So concurrent attempts count
+-- too.
 local function begin_sign_in(keys, args)
   local now, wait = now_ms(), 0
   local counted = counters(keys)
@@ -72,7 +73,9 @@ local function one_less(key)
   end
 end
 
--- TAKE BACK SIGN-IN. keys: as above. args: outcome ('succeeded' or 'undecided') knownMs
+-- TAKE BACK SIGN-IN. keys: as in BEGIN SIGN-IN. args: outcome ('succeeded' or 'undecided') knownMs.
+-- 'succeeded' clears the count of the e-mail address, and takes back this attempt of the network
+-- address. 'undecided' takes only this attempt back.
 local function take_back_sign_in(keys, args)
   local counted = counters(keys)
   one_less(counted[2])

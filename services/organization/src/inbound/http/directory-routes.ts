@@ -25,7 +25,7 @@ export interface DirectoryRouteContext extends RegistrationContext, Omit<LedgerC
   readonly redis: RedisConnection;
 }
 
-/** Organizations, keys, servers and prices, for the operator and the console. */
+/** Routes of organizations, keys, servers and prices, for the operator and the console. */
 export function registerDirectoryRoutes(app: FastifyInstance, context: DirectoryRouteContext): void {
   const { store, clock } = context;
   serve(app, ORGANIZATION_ROUTES.listOrganizations, ({ query }) => listOrganizations(context, query));
@@ -80,12 +80,12 @@ function registerKeyRoutes(app: FastifyInstance, context: DirectoryRouteContext)
   }));
 }
 
-/** Who makes a change, for the audit log: the person whom the console names, else the operator. */
+/** The author of a change, for the audit log: the user whom the console names, or the operator. */
 function changedBy(request: FastifyRequest): AuditCaller {
   return callerOf(request.headers) ?? { actor: { type: "operator", id: null }, address: addressOf(request) };
 }
 
-/** Users of earlier releases, which the console service takes over. */
+/** Routes by which the console service copies users of earlier releases into its tables. */
 export function registerFormerUserRoutes(app: FastifyInstance, users: FormerUsers, limit: number): void {
   serve(app, ORGANIZATION_ROUTES.listFormerUsers, async () => ({ users: await users.unmoved(limit) }));
   serve(app, ORGANIZATION_ROUTES.markUsersMoved, async ({ body }) => {

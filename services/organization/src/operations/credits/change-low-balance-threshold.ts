@@ -6,9 +6,9 @@ import { walletOrError } from "./get-credit-balance.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 
 /**
- * Sets the low-balance threshold, in credits. Redis is set within the transaction, whose share of
- * the shard's lock keeps a sync from setting the wallet meanwhile. If Redis fails, nothing changes.
- * Throws 404 without a wallet.
+ * Sets the low-balance threshold, in credits. Redis is set before the transaction commits: the
+ * transaction holds the shard's lock in share mode, so no sync sets the wallet in between. If Redis
+ * fails, nothing changes. Throws 404 without a wallet.
  */
 export function changeLowBalanceThreshold(
   { store, redis, clock }: LedgerContext,

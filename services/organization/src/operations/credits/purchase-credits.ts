@@ -12,7 +12,7 @@ export interface PurchaseCredits {
   readonly credits: number;
   /** Idempotency key: the same id adds its credits once. */
   readonly purchaseId: string;
-  /** Of a new wallet. */
+  /** Low-balance threshold of a new wallet, in credits. */
   readonly lowBalanceThreshold?: number;
 }
 
@@ -27,9 +27,9 @@ export async function purchaseCredits(context: LedgerContext, wanted: PurchaseCr
 }
 
 /**
- * Records a purchase and its pending change of the wallet. Null: the ledger had it. A repeat is
- * never applied, because Redis forgets purchases after days; a purchase that still waits is in
- * `pending_wallet_changes`.
+ * Records a purchase and its pending change of the wallet. Returns null if the ledger already has
+ * the purchase. A repeated purchase is never applied, because Redis forgets purchases after days. A
+ * purchase that is not applied yet is in `pending_wallet_changes`.
  */
 export async function recordPurchase(
   tx: CreditTransaction,
@@ -59,7 +59,7 @@ export async function recordPurchase(
   return change;
 }
 
-/** Applies a recorded change now; the loop retries if Redis cannot. */
+/** Applies a recorded change now. If Redis fails, the loop of `applyPending` applies it later. */
 export async function applyNow(context: LedgerContext, change: PendingWalletChange): Promise<void> {
   try {
     await applyChanges(context, [change]);
@@ -68,6 +68,7 @@ export async function applyNow(context: LedgerContext, change: PendingWalletChan
   }
 }
 
+/** Throws if the purchase id belongs to another purchase. */
 async function rejectOther(tx: CreditTransaction, wanted: PurchaseCredits): Promise<void> {
   const known = await tx.readPurchase(wanted.purchaseId);
   if (known?.organizationId === wanted.organizationId && known.credits === wanted.credits) return;
