@@ -1,8 +1,8 @@
 /**
- * A command makes only allowed transitions (decisions, 3.1): queued → leased → succeeded or failed,
- * back to queued when an attempt got no answer, and none from a final state. This holds on
- * `command.events` and for polling callers, while the trading server is slow, rejects, loses
- * answers or is unavailable.
+ * A command makes only allowed transitions (decisions, 3.1): queued → leased → succeeded or failed.
+ * A command returns to queued when an attempt got no response. A final state never changes. The
+ * test checks `command.events` and the responses to polling callers. Meanwhile, the trading server
+ * is slow, rejects commands, loses responses or is unavailable.
  */
 import { randomUUID } from "node:crypto";
 
@@ -21,7 +21,7 @@ import { bounded } from "./settings.ts";
 const RUNS = 4;
 const ACCOUNTS = 4;
 const MAX_REQUESTS = 24;
-/** Longer than an attempt may last before it is shown as leased. */
+/** Longer than the time after which a running attempt is shown as leased. */
 const SLOW_MS = 600;
 const POLL_MS = 50;
 const READ_MS = 10_000;
@@ -29,8 +29,8 @@ const COMMAND_MS = 60_000;
 const PROPERTY_TIMEOUT_MS = 120_000;
 
 /**
- * From each state to those that may follow it. A try that was too short to be shown leaves a
- * command queued.
+ * The states that may follow each state. A short attempt is never shown as leased, so a command can
+ * move from queued to queued.
  */
 const MOVES: Readonly<Record<CommandStatus, readonly CommandStatus[]>> = {
   queued: ["queued", "leased", "succeeded", "failed", "expired"],
@@ -96,13 +96,13 @@ const fault = fc.record({
 });
 type Fault = typeof fault extends fc.Arbitrary<infer F> ? F : never;
 /**
- * In every run, since it takes a deposit the longest way: shown as leased, then queued again
- * without an answer.
+ * Every run has this fault. The deposit then makes the most transitions: the deposit is shown as
+ * leased, gets no response and returns to queued.
  */
 const LOST_AFTER_A_WHILE: Fault = { account: 0, kind: "drop_answer", count: 1, slow: true };
 const ITS_REQUEST: Request = { account: 0, gateway: 0, operation: "deposit" };
 
-/** `operation` is of the trading server; any, if it is left out. */
+/** `operation` is an operation of the trading server. Without `operation`, the fault hits any. */
 async function inject(
   control: TradingControl,
   accounts: readonly string[],
@@ -137,8 +137,8 @@ async function queue(client: OutsideClient, accountNumber: string, { operation }
 }
 
 /**
- * Polls both gateways in turn until the command is final, and gives what was seen, with the final
- * one twice.
+ * Polls both gateways in turn until the command is final. Returns all views; the final state is
+ * read twice.
  */
 async function watch(clients: readonly OutsideClient[], commandId: string): Promise<CommandView[]> {
   const seen: CommandView[] = [];
@@ -158,7 +158,7 @@ async function watch(clients: readonly OutsideClient[], commandId: string): Prom
 
 const isFinal = (status: string): boolean => status in MOVES && MOVES[status as CommandStatus].length === 0;
 
-/** Whichever gateway is asked: attempts never fall, and nothing of a final command changes. */
+/** Through either gateway, attempts never decrease, and a final command never changes. */
 function expectSeen(seen: readonly CommandView[]): void {
   for (const [index, command] of seen.entries()) {
     const before = seen[index - 1];
@@ -169,8 +169,8 @@ function expectSeen(seen: readonly CommandView[]): void {
 }
 
 /**
- * Versions rise by one, every move is allowed, the last is final; an event that comes twice says
- * the same.
+ * Versions increase by one, every transition is allowed, and the last state is final. Events with
+ * the same version are equal.
  */
 function expectHistory(history: readonly CommandEvent[], last: CommandView): void {
   let before: { version: number; status: CommandStatus; attempts: number } = {
@@ -197,7 +197,7 @@ function expectHistory(history: readonly CommandEvent[], last: CommandView): voi
 }
 
 it(
-  "commands only move forwards, whatever the trading server does, and a final one never changes",
+  "commands make only allowed transitions, whatever the trading server does, and a final command never changes",
   { timeout: PROPERTY_TIMEOUT_MS },
   async () => {
     await fc.assert(
@@ -230,9 +230,9 @@ it(
     const moves = [...events.values()].flatMap((history) =>
       history.map(({ status }, index) => `${history[index - 1]?.status ?? "queued"} to ${status}`),
     );
-    // Otherwise the runs have shown too little.
+    // Without these transitions, the runs have tested too little.
     expect(moves).toEqual(expect.arrayContaining(["queued to leased", "leased to queued", "queued to succeeded"]));
-    // Nor has anything come of the earlier runs' commands since.
+    // The commands of earlier runs have not changed after their final state.
     for (const history of events.values()) {
       const end = history.findIndex(({ status }) => isFinal(status));
       expect(history.slice(end).every(({ version }) => version === history[end]?.version)).toBe(true);

@@ -1,6 +1,4 @@
-/**
- * The wallet as Redis, the ledger and its entries have it, read without the services.
- */
+/** Reads the wallet from Redis, the ledger and the ledger entries, without the services. */
 import { Redis } from "ioredis";
 import pg from "pg";
 
@@ -12,26 +10,26 @@ export interface Sums {
   readonly purchased: number;
 }
 
-/** A line of the usage list, and the charge that it is made of. */
+/** A line of the usage list, and the charge that caused the line. */
 export interface Line {
   readonly chargeId: string;
   readonly kind: "consume" | "refund" | "reserve" | "settle";
   readonly requestId: string | null;
   readonly operation: string;
   readonly commandId: string | null;
-  /** Negative where credits came back. */
+  /** Negative for returned credits. */
   readonly credits: number;
 }
 
 /** The credits of an organization as each source reports them. */
 export interface Books {
-  readonly redis: Sums | null;
+  /** The sums that the ledger stores. */
   /** The sums that the ledger keeps. */
   readonly kept: Sums;
   /** The sums of the ledger's entries. */
   readonly derived: Sums;
   readonly linesSum: number;
-  /** The sum of the use per day, which the console shows. */
+  /** The sum of the usage days, which the console shows. */
   readonly daysSum: number;
 }
 
@@ -55,14 +53,14 @@ const LINES = `
   from organization.all_credit_entries
   where organization_id = $1 and credits > 0 and (leg in ('consume', 'refund', 'reserve') or action = 'release')`;
 
-/** An entry that a flush took from a usage stream. */
+/** A usage entry that was lost when Redis was emptied. */
 export interface LostEntry {
   readonly kind: string;
   readonly chargeId: string;
   readonly requestId: string;
 }
 
-/** Reads the reconciliation of every organization. */
+/** Reads the credits of any organization from each source. */
 export class CreditReconciliation {
   readonly #redis: Redis;
   readonly #database: pg.Client;
@@ -110,7 +108,7 @@ export class CreditReconciliation {
     }));
   }
 
-  /** Entries on their way to the ledger, and changes on their way to Redis. */
+  /** Number of entries not yet in the ledger, plus changes not yet in Redis. */
   async underWay(): Promise<number> {
     const waiting = await Promise.all(usageKeys.map((key) => this.#redis.xlen(key)));
     const { rows } = await this.#database.query<{ count: string }>(
@@ -119,7 +117,7 @@ export class CreditReconciliation {
     return waiting.reduce((sum, entries) => sum + entries, Number(rows[0]?.count ?? 0));
   }
 
-  /** Empties Redis, and tells which usage entries it held at that very moment. */
+  /** Empties Redis. Returns the usage entries that were lost, read in the same transaction. */
   async flushAll(): Promise<LostEntry[]> {
     const step = this.#redis.multi();
     for (const key of usageKeys) step.xrange(key, "-", "+");

@@ -1,4 +1,4 @@
-/** Requests of every price, good and bad, and the outcome of each for its organization. */
+/** Valid and invalid requests of every price, and the outcome of each request. */
 import { randomUUID } from "node:crypto";
 
 import { DEFAULT_PRICES } from "@kapi/contracts";
@@ -11,7 +11,7 @@ const { read, mutation, create, bulkItem, export: exported, liveConnection } = D
 const TOO_MUCH = 900_000_000;
 const ANSWER_TIMEOUT_MS = 20_000;
 
-/** What can be asked. */
+/** The kinds of requests. */
 export const KINDS = [
   "balance",
   "prices",
@@ -36,11 +36,11 @@ export const KINDS = [
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** A request as it can be sent, once or again. */
+/** A request that can be sent once or several times. */
 export interface Wanted {
-  /** As the usage list calls it. */
+  /** The operation's name in the usage list. */
   readonly operation: string;
-  /** Credits: of a success; of a bulk, for each new item. */
+  /** Credits of a successful request. For a bulk request, credits of each new item. */
   readonly price: number;
   readonly method: "GET" | "POST" | "PATCH" | "LIVE";
   readonly path: string;
@@ -49,25 +49,25 @@ export interface Wanted {
   readonly authorized?: boolean;
 }
 
-/** What a caller knows of one request. */
+/** The result of one request, as the caller sees it. */
 export interface Outcome {
   readonly wanted: Wanted;
   readonly requestId: string;
   readonly sentMs: number;
   readonly answeredMs: number;
-  /** Null: no answer came. */
+  /** Null if no response came. */
   readonly status: number | null;
-  /** As the answer says; 0 where it says nothing. */
+  /** Credits, from the response header. 0 without the header. */
   readonly charged: number;
-  /** Commands that this answer says it has queued. */
+  /** Ids of the commands that this response reports as queued. */
   readonly queued: readonly string[];
 }
 
-/** A valid body of a creation, but for the request id. */
+/** A valid body of a creation, without the request id. */
 export const CREATION = { accountName: "Story", initialBalance: 100, leverage: 100 };
 const creation = { ...CREATION, requestId: "credits" };
 
-/** A request of that kind; `earlier`: a mutation that was sent before. */
+/** Returns a request of this kind. `earlier` is a mutation that was sent before. */
 export function wantedOf(kind: Kind, { serverId, account, earlier }: Place): Wanted {
   const at = `/servers/${serverId}`;
   const of = `${at}/accounts/${account}`;
@@ -137,7 +137,7 @@ const creating = (at: string) =>
 const changing = (at: string) =>
   ({ operation: "updateServerConfiguration", method: "PATCH", path: `${at}/configuration` }) as const;
 
-/** Sends a request under a request id of its own, and notes what comes back. */
+/** Sends a request with a new request id, and returns the outcome. */
 export async function send(client: OutsideClient, wanted: Wanted): Promise<Outcome> {
   const requestId = randomUUID();
   const sentMs = Date.now();
@@ -176,7 +176,7 @@ async function call(client: OutsideClient, wanted: Wanted, requestId: string): P
   return { status: response.status, charged: Number(response.headers.get("x-credits-charged") ?? 0), queued };
 }
 
-/** The handshake is billed; the connection itself is of no interest. */
+/** Only the handshake is billed, so the connection is closed at once. */
 function connect(client: OutsideClient, requestId: string): Promise<Heard> {
   const { wsBase, managementKey } = client.demo;
   const socket = new WebSocket(`${wsBase}/api/v1/management/live-metrics`, {

@@ -1,10 +1,10 @@
 /**
- * A wallet cannot drift. Requests of all kinds are sent while a gateway or the organization service
- * is killed, or Redis loses all data. Afterwards Redis, the ledger and the ledger's entries have
- * the same wallet, and every billed request is one usage line.
+ * A wallet cannot drift. The test sends requests of all kinds and kills a gateway or the
+ * organization service, or empties Redis. Afterwards Redis, the ledger and the ledger entries have
+ * the same wallet. Every billed request has one usage line.
  *
  * One exception: usage entries that were still in a stream when Redis was emptied. The test records
- * them. No other line may be missing, and no line may exist twice.
+ * these entries. No other line may be missing, and no line may exist twice.
  */
 import { randomUUID } from "node:crypto";
 
@@ -31,7 +31,7 @@ const ACCOUNTS = 2;
 const MIN_CREDITS = 120;
 const MAX_CREDITS = 900;
 const MAX_BOUGHT = 300;
-/** How long a request is retried without an answer, or with a status other than 2xx and 4xx. */
+/** How long a request is retried: after no response, 401 or 5xx. */
 const DEADLINE_MS = 60_000;
 const RETRY_PAUSE_MS = 150;
 const SETTLED_MS = 60_000;
@@ -67,7 +67,7 @@ let stack: TestStack;
 let reconciliation: CreditReconciliation;
 
 beforeAll(async () => {
-  // The partitions of a killed service are assigned to nobody until this timeout.
+  // The partitions of a killed service are unassigned until this timeout.
   stack = await startTestStack({
     twice: ["gateway"],
     env: { all: { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "" } },
@@ -102,8 +102,8 @@ class Story {
   }
 
   /**
-   * Opens the accounts of the story. The lines of these creations are remembered, so that they are
-   * not checked later.
+   * Opens the accounts of the story. The usage lines of these creations are remembered, because
+   * later checks skip these lines.
    */
   async begin(): Promise<void> {
     const [client] = this.clients;
@@ -138,15 +138,15 @@ class Story {
   }
 
   async #ask(kind: Kind, gateway: number, pick: number): Promise<void> {
-    // Only requests that were answered 202 are repeated: their key certainly belongs to them. For
-    // another key it is unknown which request, if any, was queued under it.
+    // Only requests with response 202 are repeated: their key is certainly in use. After any other
+    // response, the test does not know whether a request was queued with the key.
     const earlier = this.outcomes.filter(({ wanted, queued }) => wanted.key !== undefined && queued.length > 0);
     const wanted = wantedOf(kind, {
       serverId: this.serverId,
       account: this.accounts[pick % ACCOUNTS] ?? "",
       earlier: earlier[pick % Math.max(1, earlier.length)]?.wanted,
     });
-    // Requests without a key change nothing and are sent once; others until the answer is final.
+    // Requests without a key are sent once. Requests with a key are sent until the response is final.
     if (wanted.key === undefined) await this.#send(wanted, gateway);
     else await this.#insist(wanted, gateway);
   }
@@ -161,7 +161,7 @@ class Story {
     const untilMs = Date.now() + DEADLINE_MS;
     for (let attempt = gateway; ; attempt += 1) {
       const outcome = await this.#send(wanted, attempt % 2);
-      // 401: a gateway that has just started, or one that has not heard of the new key yet.
+      // 401: the gateway has just started, or does not know the new key yet.
       if (outcome.status !== null && outcome.status < 500 && outcome.status !== 401) return outcome;
       if (Date.now() > untilMs) throw new Error(`${wanted.operation} is still answered ${outcome.status}`);
       await delay(RETRY_PAUSE_MS);
@@ -207,7 +207,7 @@ class Story {
   }
 }
 
-/** Waits until nothing is under way or reserved, and Redis, PostgreSQL and the API agree. */
+/** Waits until no entry is pending, no credit is reserved, and Redis and PostgreSQL agree. */
 async function expectOneWallet(story: Story): Promise<void> {
   await eventually(
     async () => {
@@ -219,7 +219,7 @@ async function expectOneWallet(story: Story): Promise<void> {
       expect(kept.available + kept.reserved + kept.consumed).toBe(kept.purchased);
       expect(linesSum).toBe(kept.consumed + kept.reserved);
       expect(daysSum).toBe(linesSum);
-      // Every mutation has a final answer, so no reservation is left.
+      // Every command is final, so no credit is reserved.
       expect(kept.reserved).toBe(0);
     },
     { timeoutMs: SETTLED_MS, intervalMs: 200 },
@@ -227,7 +227,7 @@ async function expectOneWallet(story: Story): Promise<void> {
 }
 
 it(
-  "Redis, the ledger and its entries have the same wallet, and every billed request is one line, whatever fails",
+  "Redis, the ledger and its entries have the same wallet, and every billed request has one line, whatever fails",
   { timeout: STORIES * MS_PER_STORY },
   async () => {
     await fc.assert(

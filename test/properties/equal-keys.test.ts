@@ -1,7 +1,7 @@
 /**
- * Equal keys have one effect. Any number of concurrent equal requests through any gateway give one
- * command, one 202, one set of credentials and one movement of money. The key belongs to the
- * organization, and to that request forever.
+ * Requests with equal keys have one effect. Any number of concurrent equal requests through any
+ * gateway create one command, one 202, one set of credentials and one movement of money. A key
+ * belongs to one organization, and to one request forever.
  */
 import { randomUUID } from "node:crypto";
 
@@ -13,7 +13,7 @@ import { startTwoGateways, type TwoGateways } from "../e2e/system.ts";
 import { everyPage } from "./pages.ts";
 import { bounded } from "./settings.ts";
 
-/** Of each operation. */
+/** Number of runs of each operation. */
 const RUNS = 4;
 const MAX_AT_ONCE = 12;
 const PROPERTY_TIMEOUT_MS = 60_000;
@@ -25,7 +25,7 @@ interface Request {
   readonly method: "POST" | "PATCH";
   readonly path: string;
   readonly body: object;
-  /** Another request of that method, which the key must not stand for too. */
+  /** A different request with the same method. The key must not be accepted for this request. */
   readonly other: { readonly path: string; readonly body: object };
 }
 
@@ -58,7 +58,7 @@ const OPERATIONS = [
 ] as const;
 type Operation = (typeof OPERATIONS)[number];
 
-/** What is asked of `account`. */
+/** Returns the request of `operation` for `account`. */
 function requestOf(operation: Operation, account: string): Request {
   const at = `/accounts/${account}`;
   const method = operation === "update" ? "PATCH" : "POST";
@@ -91,7 +91,7 @@ function requestOf(operation: Operation, account: string): Request {
 }
 
 function send(client: OutsideClient, request: Request, key: string): Promise<Answer<EnvelopeView>> {
-  // The request id is correlation alone: it differs between two tries of one request.
+  // The request id only correlates: each attempt of a request has a different one.
   return client.send(request.method, request.path, { ...request.body, requestId: randomUUID() }, key);
 }
 
@@ -99,8 +99,8 @@ const commandsOf = (client: OutsideClient, key: string): Promise<{ id: string }[
   everyPage(client, `/commands?idempotencyKey=${encodeURIComponent(key)}`, "commands", 100);
 
 /**
- * One was accepted, the others are duplicates of it; the secrets are shown once, or the same every
- * time.
+ * One response is 202, and all other responses are duplicates. Credentials are shown once. A reset
+ * password is the same in every response.
  */
 function expectOneCommand(operation: Operation, answers: readonly Answer<EnvelopeView>[]): EnvelopeView {
   const firsts = answers.filter(({ status }) => status === 202);
@@ -133,7 +133,7 @@ async function expectOneRow(operation: Operation, commandId: string, result: unk
 }
 
 it.each(OPERATIONS)(
-  "however many equal requests of %s come at once through two gateways, they are one",
+  "any number of equal concurrent requests of %s through two gateways have one effect",
   { timeout: PROPERTY_TIMEOUT_MS },
   async (operation) => {
     const gateways = fc.array(fc.nat({ max: 1 }), { minLength: 2, maxLength: MAX_AT_ONCE, size: "max" });

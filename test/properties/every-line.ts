@@ -1,34 +1,34 @@
-/** Whether the usage list has exactly what the answers said. */
+/** Compares the usage list with the responses. */
 import { expect } from "vitest";
 
 import type { Line, LostEntry } from "./credit-reconciliation.ts";
 import type { Outcome } from "./credit-requests.ts";
 
-/** What was asked in an organization's name, and what Redis lost meanwhile. */
+/** The outcomes of an organization's requests, and the usage entries that Redis lost. */
 export interface Heard {
   readonly outcomes: readonly Outcome[];
   /** Usage entries that were in the streams when Redis was emptied. */
   readonly lost: readonly LostEntry[];
-  /** In pairs: when an emptying of Redis began and ended. */
+  /** In pairs: the times before and after each emptying of Redis. */
   readonly flushedMs: readonly number[];
 }
 
 const READ_PRICE = 1;
 /**
- * These are refused before anything is charged, and so is every 5xx charged nothing
- * (decisions, 7.1).
+ * Requests with these statuses are rejected before they are charged. Responses 5xx are never
+ * charged either (decisions, 7.1).
  */
 const UNBILLED = new Set([401, 402, 403, 429]);
 
 /**
- * - A command that was answered 202 is one line, with its price; and with its operation and the id
- *   of one of the requests that asked for it, unless that entry was lost: then command-status
- *   reported of the reservation.
- * - Every other answered request is lines of its id that sum up to what its answer says, of its
- *   operation; one line, but for a change that its owner refused. Of those whose entry was lost,
- *   lines may be missing.
- * - Of a request without an answer, or answered 5xx, or under way while Redis was emptied, nobody
- *   knows; it is never charged more than its price.
+ * - A command with response 202 has one line with the price of the command. The line has the
+ *   command's operation, and the id of one of the requests with the command's key. A line whose
+ *   entry was lost has no request id, because command-status reported the reservation.
+ * - Any other request with a response has lines with its request id and operation. The credits of
+ *   these lines add up to the credits in the response. A request has one line; a change that its
+ *   owner rejected also has a refund. Lines whose entry was lost may be missing.
+ * - A request is uncertain if it got no response, got 5xx or was running while Redis was emptied.
+ *   Such a request is never charged more than its price plus the read price.
  * - There are no other lines.
  */
 export function expectEveryLine(heard: Heard, lines: readonly Line[]): void {
@@ -78,10 +78,10 @@ function findingOfConsumed(heard: Heard, outcome: Outcome, own: readonly Line[])
   return sum === outcome.charged ? null : `a request's lines are ${sum}, not ${outcome.charged}`;
 }
 
-/** What an answered request that queued nothing costs (decisions, 7.1). */
+/** The price of a request that queued no command (decisions, 7.1). */
 function priceOf({ wanted, status, charged }: Outcome): number {
   if (status === null || UNBILLED.has(status)) return 0;
-  // A duplicate, and a change that its owner refused, cost the read price where it is there.
+  // A duplicate, or a change that its owner rejected, costs the read price or is free.
   const refused = status >= 400 && wanted.method === "PATCH";
   if (refused || (wanted.key !== undefined && status < 300)) return charged === 0 ? 0 : READ_PRICE;
   return status >= 400 ? READ_PRICE : wanted.price;

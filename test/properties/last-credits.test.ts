@@ -1,6 +1,6 @@
 /**
- * For any concurrent requests through several gateways, a wallet serves exactly the purchased
- * credits, and is never negative.
+ * Concurrent requests through several gateways use exactly the purchased credits. The wallet is
+ * never negative.
  */
 import { createOrganization } from "@kapi/local";
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";
@@ -12,7 +12,7 @@ import { CreditReconciliation } from "./credit-reconciliation.ts";
 
 const REQUESTS = 2_000;
 const CREDITS = 1_000;
-/** All requests are sent before the first is answered; connecting so many may take a while. */
+/** All requests are sent before the first response; opening all connections may take a while. */
 const CONNECT_TIMEOUT_MS = 30_000;
 const TEST_TIMEOUT_MS = 120_000;
 const SETTLED_MS = 20_000;
@@ -55,13 +55,12 @@ async function atOnce(managementKey: string, count: number): Promise<Served[]> {
 }
 
 it(
-  `${REQUESTS} requests at once on a wallet of ${CREDITS} through two gateways: exactly ${CREDITS} are served, the others are 402, 0 is left`,
+  `${REQUESTS} concurrent requests through two gateways with ${CREDITS} credits: ${CREDITS} return 200, the rest 402, 0 credits remain`,
   { timeout: TEST_TIMEOUT_MS },
   async () => {
     const { organizationId, managementKey } = await createOrganization(stack, { name: "Last", credits: CREDITS });
     await eventually(async () => {
-      // A key of which nothing can be asked yet: both gateways know it once they say what is
-      // missing.
+      // The organization has no such server. A gateway that knows the key returns 403.
       const urls = [stack.baseUrl, stack.process("gateway-2").url];
       const answers = await Promise.all(
         urls.map((url) =>
@@ -78,7 +77,7 @@ it(
       [...Map.groupBy(served, ({ status }) => status)].map(([status, of]) => [status, of.length]),
     );
     expect(counts).toEqual({ 200: CREDITS, 402: REQUESTS - CREDITS });
-    // Each served request saw a balance of its own, down to 0.
+    // Each successful response has a different balance, down to 0.
     const remaining = served.filter(({ status }) => status === 200).map((answer) => answer.remaining);
     expect(remaining.toSorted((a, b) => a - b)).toEqual(Array.from({ length: CREDITS }, (_, left) => left));
 

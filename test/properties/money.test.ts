@@ -1,7 +1,7 @@
 /**
- * Money adds up. After any requests for several accounts (deposits, withdrawals, trades, closed and
- * opened accounts, repeated requests), the ledger, the trading server and the organization's wallet
- * agree to the cent.
+ * Money adds up. The test sends requests for several accounts: deposits, withdrawals, trades,
+ * disabled and enabled accounts, repeated requests. Afterwards the ledger and the trading server
+ * agree to the cent, and the organization's wallet agrees with its usage.
  */
 import { randomUUID } from "node:crypto";
 
@@ -26,7 +26,7 @@ const BOOKED_MS = 15_000;
 let system: TwoGateways;
 
 beforeAll(async () => {
-  // A lively market, so that trades have results.
+  // Prices change often, so that trades have results.
   system = await startTwoGateways({ "trading-simulator": { TICK_INTERVAL_MS: "50" } });
 });
 
@@ -84,7 +84,7 @@ interface Wallet {
   readonly lifetimeConsumed: number;
 }
 
-/** One organization and what was asked in its name. */
+/** One organization and its requests. */
 class Story {
   readonly clients: readonly [OutsideClient, OutsideClient];
   readonly accounts: readonly string[];
@@ -127,7 +127,7 @@ class Story {
     }
   }
 
-  /** The commands as they ended, in the order of the requests. */
+  /** The final commands, in the order of the requests. */
   ends(): Promise<CommandView[]> {
     return Promise.all(this.requests.map(({ commandId }) => this.clients[1].finished(commandId)));
   }
@@ -160,9 +160,7 @@ class Story {
 
 const inCents = (amount: number): number => Math.round(amount * 100);
 
-/**
- * The ledger of an account is a chain without a gap from nothing to the trading server's balance.
- */
+/** An account's ledger has no gap, starts at 0 and ends at the trading server's balance. */
 async function expectBooks(story: Story, account: string): Promise<Transaction[]> {
   const client = story.clients[1];
   return eventually(
@@ -204,10 +202,7 @@ function expectOnce(story: Story, ends: readonly CommandView[], rows: readonly T
   expect(booked.map(String).toSorted()).toEqual(expected.map(String).toSorted());
 }
 
-/**
- * Bought = available + reserved + consumed, and what is not there any more is in the list of usage,
- * line by line.
- */
+/** Purchased = available + reserved + consumed. The usage lines sum up to consumed + reserved. */
 async function expectCredits(story: Story): Promise<void> {
   const [client] = story.clients;
   const wallet = await eventually(
@@ -215,7 +210,7 @@ async function expectCredits(story: Story): Promise<void> {
       const { wallet } = (await client.call<{ wallet: Wallet }>("GET", "/credits/balance")).body;
       const { availableCredits, reservedCredits, lifetimePurchased, lifetimeConsumed } = wallet;
       expect(availableCredits + reservedCredits + lifetimeConsumed).toBe(lifetimePurchased);
-      // All commands are final, so nothing stays reserved.
+      // All commands are final, so no credit stays reserved.
       return reservedCredits === 0 && wallet;
     },
     { timeoutMs: BOOKED_MS, intervalMs: 100 },
@@ -227,7 +222,7 @@ async function expectCredits(story: Story): Promise<void> {
   });
 }
 
-/** Asked of its owner, since asking the API is billed and so adds a line. */
+/** Reads from the organization service, because a request to the API is billed and adds a line. */
 async function usageOf(organizationId: string): Promise<{ credits: number }[]> {
   const { stack } = system;
   const lines: { credits: number }[] = [];
@@ -242,7 +237,7 @@ async function usageOf(organizationId: string): Promise<{ credits: number }[]> {
 }
 
 it(
-  "whatever is asked, and however often: ledger, trading server and wallet add up",
+  "ledger, trading server and wallet add up after any requests, repeated or not",
   { timeout: PROPERTY_TIMEOUT_MS },
   async () => {
     await fc.assert(

@@ -1,6 +1,6 @@
 /**
- * Without changes, the pages of a list have every record once, newest first, for any page size and
- * gateway.
+ * While a list does not change, its pages have every record once, newest first, for any page size
+ * and gateway.
  */
 import { randomUUID } from "node:crypto";
 
@@ -23,7 +23,7 @@ const IN_FLIGHT = 16;
 const MAX_LIMIT = 100;
 const PROPERTY_TIMEOUT_MS = 60_000;
 
-/** Every list, the field of its records and the times by which it may be ordered. */
+/** Every list, the field of its records, and the time that orders the records. */
 const LISTS = [
   ["transactions", "transactions", "recordedAt"],
   ["orders", "orders", "createdAt"],
@@ -44,7 +44,7 @@ let clients: readonly [OutsideClient, OutsideClient];
 let account: string;
 
 beforeAll(async () => {
-  // The market rests: no stop-out in the middle of a list.
+  // Prices do not change: a stop-out would change a list during the test.
   system = await startTwoGateways({ "trading-simulator": { TICK_INTERVAL_MS: "0" } });
   clients = await system.newOrganization();
   const [first] = clients;
@@ -56,11 +56,11 @@ beforeAll(async () => {
   });
   await Promise.all(commands.map((id) => first.succeeded(id)));
   const control = new TradingControl(first.demo);
-  // Several at once: some of them have their time in common.
+  // Concurrent orders: some positions are opened at the same time.
   const positions = await inFlight(POSITIONS, IN_FLIGHT, () => control.buy(account, "EURUSD", 0.01));
   await inFlight(Math.floor(POSITIONS / 2), IN_FLIGHT, (index) => control.close(account, positions[index] ?? ""));
   await eventually(async () => (await lengthOf("deals")) === POSITIONS + Math.floor(POSITIONS / 2));
-  // Each close has reported its result and its commission.
+  // Wait until each closed position has reported its result and its commission.
   let known = -1;
   await eventually(
     async () => {
@@ -83,9 +83,9 @@ async function lengthOf(list: string): Promise<number> {
   return (await onePage(clients[0], pathOf(list), list, { page: 1, limit: 1 })).pagination.total;
 }
 
-describe("while nothing changes", () => {
+describe("while a list does not change", () => {
   it.each(LISTS)(
-    "the pages of %s, of any size, are each of its records once, newest first",
+    "the pages of %s have each record once, newest first, for any page size",
     { timeout: PROPERTY_TIMEOUT_MS },
     async (list, field, time) => {
       const path = pathOf(list);
@@ -109,7 +109,7 @@ describe("while nothing changes", () => {
             for (const [index, { pagination }] of pages.entries()) {
               expect(pagination).toEqual({ page: index + 1, limit, total: whole.length, totalPages });
             }
-            // The last one asked for is behind the end.
+            // The last requested page is past the end and empty.
             expect(pages.map(({ records }) => records.length)).toEqual([
               ...Array.from({ length: totalPages - 1 }, () => limit),
               whole.length - (totalPages - 1) * limit,

@@ -7,7 +7,7 @@ export interface Pagination {
   readonly totalPages: number;
 }
 
-/** One page of a list below the server. `path` may have a query. */
+/** Returns one page of a list of the server. `path` may have a query. */
 export async function onePage(
   client: OutsideClient,
   path: string,
@@ -23,7 +23,7 @@ export async function onePage(
   return { records: body[field] as unknown[], pagination: body.pagination };
 }
 
-/** The records of all pages, in their order, up to the first page that has none. */
+/** Returns the records of all pages in order, up to the first empty page. */
 export async function everyPage<T>(client: OutsideClient, path: string, field: string, limit: number): Promise<T[]> {
   const all: T[] = [];
   for (let page = 1; ; page += 1) {

@@ -1,12 +1,12 @@
 import type { Parameters } from "fast-check";
 
-/** Names the seed of a run that is to be repeated; a failure prints it. */
+/** The seed of the run to repeat; a failure prints its seed. */
 const SEED_VARIABLE = "PROPERTY_SEED";
 
 /**
- * How a property is run on real servers: `numRuns` times, and no further after a failure, whose
- * seed and case are printed. Making the case smaller would need many more runs than the time of a
- * test has.
+ * Runs a property `numRuns` times on real servers, and stops at the first failure. The failure
+ * prints its seed and case. The case is not shrunk: shrinking needs more runs than a test has time
+ * for.
  */
 export function bounded<T>(numRuns: number): Parameters<T> {
   const seed = process.env[SEED_VARIABLE];
