@@ -23,8 +23,8 @@ export interface Line {
 
 /** The credits of an organization as each source reports them. */
 export interface Books {
+  readonly redis: Sums | null;
   /** The sums that the ledger stores. */
-  /** The sums that the ledger keeps. */
   readonly kept: Sums;
   /** The sums of the ledger's entries. */
   readonly derived: Sums;

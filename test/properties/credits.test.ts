@@ -146,7 +146,7 @@ class Story {
       account: this.accounts[pick % ACCOUNTS] ?? "",
       earlier: earlier[pick % Math.max(1, earlier.length)]?.wanted,
     });
-    // Requests without a key are sent once. Requests with a key are sent until the response is final.
+    // Requests without a key are sent once, requests with a key until the response is final.
     if (wanted.key === undefined) await this.#send(wanted, gateway);
     else await this.#insist(wanted, gateway);
   }
