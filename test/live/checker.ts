@@ -12,8 +12,8 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** Back-off after a connection that the server rejected or closed. */
 const BACK_OFF_MS = { first: 20, last: 300 } as const;
 /**
- * Maximum pause before a client reconnects after it has cut its own socket. {@link MIDDLE_ABSENCES}
- * is the probability of the longer one.
+ * Maximum pause before a client reconnects after it has cut its own socket. The long maximum has
+ * the probability {@link MIDDLE_ABSENCES}.
  */
 const SHORT_ABSENCE_MS = 300;
 const MIDDLE_ABSENCE_MS = 3_000;
@@ -35,15 +35,15 @@ export interface CheckerOptions {
   readonly violations: Violations;
   readonly ledger: SampleLedger;
   readonly random: RandomSource;
-  /** Mean time between two cuts by the client; without it the client never cuts its socket. */
+  /** Mean time between two cuts by the client. Without it, the client never cuts its socket. */
   readonly meanCutMs?: number;
   /** Called for every sample, live or replayed. */
   readonly onSample?: (sample: AccountMetricsFrame) => void;
-  /** The pause after some of the cuts, and the probability of such a pause. */
+  /** A longer pause after a cut, and its probability. */
   readonly longAbsence?: { readonly ms: number; readonly probability: number };
 }
 
-/** A replay notice as a client got it. */
+/** A replay notice that a client received. */
 export interface SeenNotice {
   readonly accountNumber: string;
   readonly first: number;
@@ -62,14 +62,14 @@ export interface CheckerCounts {
   gaps: number;
   /** Replay notices whose last sample is older than the last one that the client processed. */
   behind: number;
-  /** Closed connections by close code; 1006: without a close frame. */
+  /** Closed connections by close code. 1006: no close frame came. */
   readonly closes: Map<number, number>;
 }
 
 /**
- * A client that verifies every message. It subscribes to many accounts over one socket, cuts it at
- * random times, reconnects to any process with the last processed sequence, and reports violations
- * of the documented behaviour.
+ * A client that verifies every message. The client subscribes to many accounts over one socket and
+ * cuts the socket at random times. Then the client reconnects to any process with the last
+ * processed sequence. Violations of the documented behaviour are reported.
  */
 export class Checker {
   readonly counts: CheckerCounts = {
@@ -82,7 +82,7 @@ export class Checker {
     closes: new Map(),
   };
   readonly notices: SeenNotice[] = [];
-  /** Delays of live samples, from measurement to arrival. Replace it to start again. */
+  /** Delays of live samples, from measurement to arrival. Assign a new object to reset them. */
   delays = new Delays();
   /** Whether the client cuts its socket at random times. */
   cutting = true;
@@ -125,7 +125,7 @@ export class Checker {
     return this.#places.get(accountNumber)?.processed ?? 0;
   }
 
-  /** Whether every account has an answered subscription. */
+  /** Whether every subscription has its notice. */
   get isSubscribed(): boolean {
     return this.#socket !== null && [...this.#places.values()].every((place) => place.isOpen);
   }

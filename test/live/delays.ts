@@ -22,8 +22,8 @@ export class Delays {
   }
 
   /**
-   * The delay that `share` of the samples (0 to 1) did not exceed, in milliseconds; 0 without
-   * samples.
+   * Returns the percentile of the delays in milliseconds. `share` is from 0 to 1. Without samples,
+   * the result is 0.
    */
   at(share: number): number {
     let left = Math.ceil(this.#total * share);

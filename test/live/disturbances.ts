@@ -4,11 +4,9 @@ import type { Fleet, FleetMember } from "./fleet.ts";
 
 const IN_USE_POLL_MS = 20;
 
-/**
- * Disturbances of the processes while the stream runs; each resolves when all processes run again.
- */
+/** Disturbs processes of the stream. Each method resolves when the disturbance is over. */
 export class Disturbances {
-  /** Number of executions of each. */
+  /** Number of executions of each disturbance. */
   readonly counts = { sequencerKills: 0, zombies: 0, rebalances: 0, streamStops: 0, streamKills: 0 };
   readonly #fleet: Fleet;
   readonly #sessionTimeoutMs: number;
@@ -28,9 +26,9 @@ export class Disturbances {
   }
 
   /**
-   * Pauses a sequencer until the group has assigned its partitions to another one. It then
-   * continues, and writes samples before it learns that it has lost the partitions. Another
-   * sequencer must run.
+   * Pauses a sequencer until the group has assigned its partitions to another sequencer. The paused
+   * sequencer then continues, and writes samples before it detects the loss of its partitions.
+   * Another sequencer must run.
    */
   async makeZombie(sequencer: FleetMember, beyondMs: number): Promise<void> {
     sequencer.signal("SIGSTOP");
@@ -64,7 +62,7 @@ export class Disturbances {
     this.counts.streamKills += 1;
   }
 
-  /** Waits for a connection to a stream process, so that its end has an effect. */
+  /** Waits for a connection to a stream process: otherwise a stop has no effect on clients. */
   async #inUse(stream: FleetMember): Promise<void> {
     while ((await stream.load()).sockets === 0) await delay(IN_USE_POLL_MS);
   }

@@ -21,9 +21,7 @@ export interface LiveLoad {
 
 type Environment = Readonly<Record<string, string>>;
 
-/**
- * The metrics processes of a trial, by name. Each keeps its port and role over restarts.
- */
+/** The metrics processes of a trial, by name. A process keeps its port and role after a restart. */
 export class Fleet {
   readonly #env: Environment;
   readonly #members = new Map<string, FleetMember>();
@@ -71,14 +69,14 @@ export class FleetMember {
     this.#env = env;
   }
 
-  /** Starts the process, with `env` besides its own variables, and waits until it is ready. */
+  /** Starts the process with its own variables and `env`, and waits until it is ready. */
   async start(env: Environment = {}): Promise<void> {
     const child = spawn(process.execPath, [MAIN], {
       env: { ...process.env, ...this.#env, ...env },
       stdio: ["ignore", "inherit", "inherit"],
     });
     this.#child = child;
-    // The child ends with this process in any case.
+    // Never leave the child running after this process.
     const kill = (): void => void child.kill("SIGKILL");
     process.once("exit", kill);
     child.once("exit", () => process.off("exit", kill));
@@ -90,12 +88,12 @@ export class FleetMember {
     }
   }
 
-  /** Only sends the signal: SIGSTOP, SIGCONT. */
+  /** Sends the signal without waiting, for example SIGSTOP or SIGCONT. */
   signal(signal: NodeJS.Signals): void {
     this.#child?.kill(signal);
   }
 
-  /** Ends the process and waits until it is gone. */
+  /** Sends the signal and waits for the exit of the process. */
   async end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
     const child = this.#child;
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
@@ -104,7 +102,7 @@ export class FleetMember {
     await gone;
   }
 
-  /** Its present load. */
+  /** Returns the current load. */
   async load(): Promise<LiveLoad> {
     const answer = await fetch(`${this.url}/internal/live/load`, {
       headers: { "x-service-token": this.#env["OPERATOR_TOKEN"] ?? "" },

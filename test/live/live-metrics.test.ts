@@ -1,7 +1,7 @@
 /**
- * The live stream while its processes are killed, paused and moved, and while clients do not read.
- * Verifying clients and a witness of the log check it. In full, with the simulated trading server:
- * `npm run scenario -- live-soak`.
+ * The live stream while processes are killed, paused and restarted, and while clients do not read.
+ * Clients verify every message, and a witness checks the log. The long version with the simulated
+ * trading server: `npm run scenario -- live-soak`.
  */
 import { delay } from "@kapi/kernel";
 import { createLogger } from "@kapi/runtime";
@@ -18,7 +18,7 @@ import { ZombieWriter } from "./zombie-writer.ts";
 import { slowReaders } from "./slow-readers.ts";
 import { Trial } from "./trial.ts";
 
-/** `LIVE_SEED` repeats the choices of a run. */
+/** Set `LIVE_SEED` to repeat the random choices of a run. */
 const SEED = Number(process.env["LIVE_SEED"] ?? Date.now() % 1_000_000);
 const ACCOUNTS = 30;
 const PER_SECOND = 500;
@@ -30,7 +30,7 @@ const SESSION_TIMEOUT_MS = 6_000;
 const SETTLE_TIMEOUT_MS = 60_000;
 const TEST_TIMEOUT_MS = 240_000;
 const STUCK_TIMEOUT_MS = 6_000;
-/** Intervals of valuations: until the slow readers' sockets are full, and after that. */
+/** Intervals of valuations, before and after the slow readers' sockets are full. */
 const FILLING_MS = 10;
 const FILLED_MS = 100;
 const WINDOW_SAMPLES = 300;
@@ -57,7 +57,7 @@ afterAll(async () => {
   await harness.scope.stop();
 });
 
-/** Starts processes, accounts, the witness of their log and a market. */
+/** Starts the fleet, the trial with its witness, and the market. */
 async function begin(
   seed: number,
   env: Record<string, string>,
@@ -82,7 +82,7 @@ function sum(checkers: readonly Checker[], of: (checker: Checker) => number): nu
 
 describe(`the live stream (LIVE_SEED=${SEED})`, () => {
   it(
-    "sends every sequence once or announces the gap, with equal bytes and the true minimum, while processes crash, pause and move and clients cut their sockets",
+    "sends every sequence once or announces the gap, with equal bytes and the correct minimum, while processes crash, pause and rebalance and clients cut their sockets",
     { timeout: TEST_TIMEOUT_MS },
     async () => {
       const { fleet, trial, market, accounts, random } = await begin(SEED, { COALESCE_MS: "200" });
@@ -108,7 +108,7 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
         await disturbances.rebalance(500);
       };
       const streams = async (): Promise<void> => {
-        // Repeated if no client was connected.
+        // Repeated until a client was connected during a stop.
         for (let stops = 0; stops < MAX_STOPS && restartCloses() === 0; stops += 1)
           await disturbances.stopStream(stream);
         await disturbances.killStream(otherStream);
@@ -127,7 +127,7 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
   );
 
   it(
-    "costs under 2 MiB and delays no other reader while readers stop; one that reads again continues with samples or a notice, one that does not is closed with 4408 and can resume",
+    "buffers under 2 MiB and loses no sample of other readers while two readers stop; a reader that resumes gets samples or a notice, a stuck reader is closed with 4408 and can reconnect",
     { timeout: TEST_TIMEOUT_MS },
     async () => {
       const { fleet, trial, market, accounts, random } = await begin(SEED + 1, {

@@ -10,12 +10,12 @@ interface AccountRecord {
   readonly accountNumber: string;
   sequence: number;
   to: number;
-  /** Valuations behind `to`; those measured before an earlier one do not count. */
+  /** Valuations after `to`. A valuation measured before an earlier valuation is skipped. */
   raw: RawValuation[];
   newestMeasuredMs: number;
-  /** The valuation at `to`: what the last sample says. */
+  /** The valuation at `to`; the last sample has its values. */
   announced: RawValuation | null;
-  /** Time of writing of each sample, by sequence. */
+  /** Time at which each sample was written, by sequence. */
   readonly writtenMs: number[];
 }
 
@@ -59,12 +59,12 @@ export class LogWitness {
     return this.#accepted;
   }
 
-  /** Number of samples in the log that are not accepted: of late writers and unknown outcomes. */
+  /** Number of rejected samples in the log: from late writers, or written twice. */
   get refused(): number {
     return this.#refused;
   }
 
-  /** Number of valuations without a sample, because they equal the last one. */
+  /** Number of valuations without a sample, because their values equal the last sample's. */
   get unchanged(): number {
     return this.#unchanged;
   }
@@ -95,8 +95,8 @@ export class LogWitness {
   }
 
   /**
-   * The account's last sample in the log, the valuations after it, and the index of the first one
-   * with a change (-1 if there is no such valuation).
+   * Returns the account's last sample in the log, the later valuations, and the index of the first
+   * valuation with a change (-1: none).
    */
   openOf(accountNumber: string): {
     readonly sequence: number;
@@ -114,8 +114,8 @@ export class LogWitness {
   }
 
   /**
-   * The first sequence of the account that was written at `sinceMs` or later; otherwise its last
-   * sequence + 1.
+   * Returns the account's first sequence that was written at `sinceMs` or later. Without such a
+   * sequence, returns the last sequence + 1.
    */
   firstSince(accountNumber: string, sinceMs: number): number {
     const { writtenMs, sequence } = this.#record(accountNumber);
@@ -124,8 +124,8 @@ export class LogWitness {
   }
 
   /**
-   * Null if every valuation read so far is in a sample or had no change; otherwise names one that
-   * is not.
+   * Returns null if every valuation read so far is in a sample or had no change. Otherwise, the
+   * text names a missing valuation.
    */
   missing(): string | null {
     for (const account of this.#accounts.values()) {

@@ -9,12 +9,10 @@ const FIRST_BALANCE_MINOR = 1_000_000;
 const LARGEST_MOVE_MINOR = 5_000;
 const MARGIN_MINOR = 20_000;
 const MAX_POSITIONS = 5;
-/**
- * Shares of an account's valuations that repeat the one before, and in which it trades.
- */
+/** Probability that a valuation repeats the previous one, and that an account trades. */
 const UNCHANGED = 0.25;
 const TRADES = 0.05;
-/** One of this many accounts moves ten times as often as the others, and trades all the time. */
+/** Every tenth account is busy: ten times as many valuations, and more trades. */
 const BUSY_EVERY = 10;
 const BUSY_FACTOR = 10;
 const BUSY_TRADES = 0.8;
@@ -28,10 +26,7 @@ interface Trader {
   measuredMs: number;
 }
 
-/**
- * Publishes raw valuations of accounts in a moving market. Accounts trade sometimes, and some
- * valuations repeat the one before.
- */
+/** Publishes random raw valuations of accounts. Some valuations repeat the previous one. */
 export class SeededMarket {
   readonly #producer: Producer;
   readonly #serverId: string;
@@ -67,7 +62,7 @@ export class SeededMarket {
     return this.#valuations;
   }
 
-  /** Publishes about `perSecond` valuations of all accounts together, until it is stopped. */
+  /** Publishes about `perSecond` valuations, all accounts together, until {@link stop}. */
   start(perSecond: number): void {
     this.#lastMs = Date.now();
     this.#timer = setInterval(() => {
@@ -92,7 +87,7 @@ export class SeededMarket {
     await Promise.all(this.#sends);
   }
 
-  /** Resolves when all published valuations are in the log. */
+  /** Stops, and waits until all published valuations are in the log. */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;

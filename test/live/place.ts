@@ -2,13 +2,13 @@ import type { ReplayFrame } from "@kapi/contracts";
 
 /** The position of a client in one account's stream, and the messages that may follow. */
 export class Place {
-  /** The last processed sequence, with which the client reconnects. */
+  /** The last processed sequence. The client reconnects with this sequence. */
   processed = 0;
   /** The last sequence of the running replay. */
   replayedUpTo = 0;
-  /** Whether the last subscribe was answered. */
+  /** Whether the last subscribe has its notice. */
   isOpen = false;
-  /** Subscribes that have no notice yet. */
+  /** `afterSequence` of the subscribe that has no notice yet; null without such a subscribe. */
   #asked: number | null = null;
   #next = 0;
 
@@ -43,7 +43,7 @@ export class Place {
     return sequence === expected ? null : `sample ${sequence} came where ${expected} follows`;
   }
 
-  /** In the middle of a stream a notice can only announce a gap. */
+  /** After the opening notice, a notice always announces a gap. */
   #gapNotice(notice: ReplayFrame): Expected {
     const { firstAvailableSequence: first, lastAvailableSequence: last } = notice;
     const fault = first > this.#next ? null : `a notice came although ${this.#next} was still to be had`;
@@ -58,7 +58,7 @@ interface Expected {
   readonly fault: string | null;
 }
 
-/** The notice that answers a subscription after sequence `asked` (decisions, 10.1). */
+/** The expected notice for a subscribe after sequence `asked` (decisions, 10.1). */
 function openingNotice(notice: ReplayFrame, asked: number): Expected {
   const { firstAvailableSequence: first, lastAvailableSequence: last } = notice;
   const fault = first >= 1 && first <= last + 1 ? null : "no such range of sequences";

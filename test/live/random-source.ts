@@ -1,16 +1,16 @@
 import { uniformFloat64 } from "pure-rand/distribution/uniformFloat64";
 import { mersenne } from "pure-rand/generator/mersenne";
 
-/** Seeded random choices; each user forks its own stream. */
+/** Seeded random choices. Each user forks a separate stream. */
 export class RandomSource {
   readonly #generator: ReturnType<typeof mersenne>;
 
   constructor(seed: number) {
-    // The other generators of pure-rand start with similar numbers for small seeds, as forks would.
+    // For small seeds, the other generators of pure-rand start with similar numbers.
     this.#generator = mersenne(seed);
   }
 
-  /** From 0 to below 1. */
+  /** A number from 0 (inclusive) to 1 (exclusive). */
   next(): number {
     return uniformFloat64(this.#generator);
   }
@@ -31,12 +31,12 @@ export class RandomSource {
     return item;
   }
 
-  /** Random intervals with the mean `mean`. */
+  /** A random interval, exponentially distributed with this mean. */
   exponential(mean: number): number {
     return -Math.log(1 - this.next()) * mean;
   }
 
-  /** Another stream, derived from this one. */
+  /** Returns a new stream, seeded from this stream. */
   fork(): RandomSource {
     return new RandomSource(Math.floor(this.next() * 4_294_967_296));
   }

@@ -1,6 +1,6 @@
 /**
- * Computes a sample from the raw valuations of its interval, without code of the metrics service,
- * so that an error there is not repeated here.
+ * Computes a sample from the raw valuations of its interval. This file uses no code of the metrics
+ * service, so that an error there is not repeated here.
  */
 import { createHash } from "node:crypto";
 
@@ -13,7 +13,7 @@ export interface RawValuation extends Valuation {
   readonly offset: number;
 }
 
-/** An account's sample in the log, by its headers. */
+/** An account's accepted sample in the log, with the values of its headers. */
 export interface AcceptedSample {
   readonly sequence: number;
   readonly from: number;
@@ -22,8 +22,8 @@ export interface AcceptedSample {
 }
 
 /**
- * The faults of a sample, one sentence each, given the account's raw valuations after `from` up to
- * and including `to`, and the one at `from`.
+ * Returns the faults of a sample, one sentence each. `interval` has the account's raw valuations
+ * after `from`, up to and including `to`. `held` is the valuation at `from`.
  */
 export function sampleFaults(
   account: Account,
@@ -44,8 +44,8 @@ interface Account {
 }
 
 /**
- * The sample of these valuations; at least one is required. `held` has the values of the sample
- * before, with which the interval starts. Of equal lows the earliest wins.
+ * Returns the sample of at least one valuation. The interval starts with the values of the previous
+ * sample, `held`. Of equal minimums, the earliest is used.
  */
 export function expectedFrame(
   { serverId, accountNumber }: Account,
@@ -88,7 +88,7 @@ function eventId(namespace: string, name: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/** Whether two valuations have equal values: the second of them causes no sample. */
+/** Whether two valuations have equal values. If so, the second valuation causes no sample. */
 export function saySame(left: Valuation, right: Valuation): boolean {
   return (
     left.balanceMinor === right.balanceMinor &&

@@ -8,8 +8,8 @@ interface Entry {
 }
 
 /**
- * The bytes of every (account, sequence), as seen by any client or the log. They must always be
- * equal.
+ * Compares the bytes of every sample. All clients and the log must have equal bytes for an account
+ * and sequence.
  */
 export class SampleLedger {
   readonly #violations: Violations;
@@ -19,7 +19,7 @@ export class SampleLedger {
     this.#violations = violations;
   }
 
-  /** `witness` saw these bytes as the account's sample `sequence`. */
+  /** Records the bytes that `witness` received as the account's sample `sequence`. */
   saw(accountNumber: string, sequence: number, bytes: Buffer, witness: string): void {
     const digest = hash("sha1", bytes, "base64");
     const entries = this.#accounts.get(accountNumber) ?? [];
@@ -33,7 +33,7 @@ export class SampleLedger {
     }
   }
 
-  /** The highest seen sequence of an account. */
+  /** The highest recorded sequence of an account. */
   highest(accountNumber: string): number {
     return Math.max(0, (this.#accounts.get(accountNumber)?.length ?? 0) - 1);
   }

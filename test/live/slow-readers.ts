@@ -13,43 +13,43 @@ const CLOSED_TIMEOUT_MS = 30_000;
 const SLOW_CONSUMER = 4408;
 
 export interface SlowReaderOptions {
-  /** The process that serves all of them, and its STUCK_TIMEOUT_MS. */
+  /** The process that serves all clients, and its STUCK_TIMEOUT_MS. */
   readonly stream: FleetMember;
   readonly stuckTimeoutMs: number;
-  /** Clients that read all the time. */
+  /** Clients that never stop reading. */
   readonly others: readonly Checker[];
-  /** Stops reading for `lateMs` at least, and reads again. */
+  /** A client that stops reading for at least `lateMs` and then resumes. */
   readonly late: Checker;
   readonly lateMs: number;
-  /** Stops reading for `stuckMs` at least, and until it must have been given up. */
+  /** A client that stops reading for at least `stuckMs`, and until the server closes it. */
   readonly stuck: Checker;
   readonly stuckMs: number;
-  /** How long all is measured before, with everybody reading. */
+  /** Duration of the control measurement, while all clients read. */
   readonly controlMs: number;
-  /** Called when both are full to the brim, and waited for. */
+  /** Called and awaited once both sockets are full. */
   readonly onStalled?: () => Promise<void>;
 }
 
-/** What a stretch of time cost. */
+/** The measurements of a period. */
 export interface Stretch {
-  /** From measurement to arrival, at the clients that read all the time. */
+  /** Delays from measurement to arrival, at the clients that never stop reading. */
   readonly delays: Delays;
-  /** Maximum that the process held in memory; null where the system does not tell. */
+  /** Maximum resident memory of the process; null if the system does not report it. */
   readonly residentBytes: number | null;
-  /** Maximum that waited in the process for one socket. */
+  /** Maximum number of bytes that the process buffered for one socket. */
   readonly mostBufferedBytes: number;
 }
 
 export interface SlowReaderFigures {
   readonly control: Stretch;
-  /** While at least one did not read. */
+  /** The period with at least one client that does not read. */
   readonly slow: Stretch;
-  /** From the stop of reading until the server could not send any more. */
+  /** Time from the last read until the server could not send to either socket. */
   readonly filledMs: number;
 }
 
 /**
- * Two of a process's clients stop reading: one for some time, the other until it is closed. Both
+ * Two clients of a process stop reading: one for some time, one until the server closes it. Both
  * subscribe to all accounts.
  */
 export async function slowReaders(options: SlowReaderOptions): Promise<SlowReaderFigures> {
@@ -84,7 +84,7 @@ function until(atMs: number): Promise<void> {
   return delay(Math.max(0, atMs - Date.now()));
 }
 
-/** Null where it does not answer in time: it is asked again, the machine may be busy. */
+/** Returns null after a failed request, which a busy machine can cause. The caller retries. */
 function loadOf(stream: FleetMember): Promise<LiveLoad | null> {
   return stream.load().catch(() => null);
 }

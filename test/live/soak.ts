@@ -1,9 +1,9 @@
 /**
- * `npm run scenario -- live-soak`: a whole kapi with the simulated trading server, with accounts
- * that trade automatically and clients of the live stream that verify every message. First two
- * clients stop reading, for 20 and 60 seconds. Then processes are killed, paused and moved while
- * the clients cut their sockets, 500 times and more. Violations are printed, and make the exit code
- * 1. `LIVE_SOAK_MINUTES` (10) and `LIVE_SEED` set the duration and the random choices.
+ * `npm run scenario -- live-soak` runs kapi with the simulated trading server. Accounts trade
+ * automatically, and clients of the live stream verify every message. First, two clients stop
+ * reading, for 20 and 60 seconds. Then processes are killed, paused and rebalanced, while the
+ * clients cut their sockets at least 500 times. Violations are printed; the exit code is then 1.
+ * `LIVE_SOAK_MINUTES` (10) sets the duration, `LIVE_SEED` the random choices.
  */
 import { delay } from "@kapi/kernel";
 import { createKafka } from "@kapi/kafka";
@@ -26,7 +26,7 @@ const MINUTES = Number(process.env["LIVE_SOAK_MINUTES"] ?? 10);
 const SEED = Number(process.env["LIVE_SEED"] ?? Date.now() % 1_000_000);
 const ACCOUNTS = 40;
 const CLIENTS = 4;
-/** Of all clients together; 500 and more in the eight minutes that a whole run has for them. */
+/** All clients together: at least 500 cuts in the last eight of ten minutes. */
 const CUTS_PER_MINUTE = 70;
 /** Sometimes a client is disconnected for longer than the windows of busy accounts. */
 const LONG_ABSENCE = { ms: 25_000, probability: 0.02 };
@@ -41,8 +41,8 @@ const CONTROL_MS = 20_000;
 const LATE_MS = 20_000;
 const STUCK_MS = 60_000;
 /**
- * Longest time between two disturbances of a kind of process, and longest that a killed one stays
- * away.
+ * Maximum time between two disturbances of a kind of process, and maximum time until a killed
+ * process restarts.
  */
 const MAX_REST_MS = 8_000;
 const MAX_DOWN_MS = 3_000;
@@ -71,7 +71,7 @@ interface Soak {
   readonly random: RandomSource;
 }
 
-/** All services except metrics, whose processes belong to the fleet. */
+/** Prepares the fleet, accounts and trial. The fleet runs the metrics processes. */
 async function begin(stack: TestStack, random: RandomSource): Promise<Soak> {
   const demo = await stack.createDemo();
   const { servers, topicPrefix, secrets } = stack;
@@ -86,7 +86,7 @@ async function begin(stack: TestStack, random: RandomSource): Promise<Soak> {
     REDIS_URL: servers.redisUrl,
     SERVICE_TOKEN: secrets.serviceTokens.metrics,
     SERVICE_TOKEN_DIGESTS: serviceTokenDigests(secrets),
-    // By which the fleet asks for the load of its members.
+    // The fleet reads the load of its members with this token.
     OPERATOR_TOKEN: secrets.serviceTokens.operator,
     ACCOUNT_URL: stack.url("account"),
     KAFKA_SESSION_TIMEOUT_MS: String(SESSION_TIMEOUT_MS),
@@ -105,9 +105,7 @@ async function begin(stack: TestStack, random: RandomSource): Promise<Soak> {
   }
 }
 
-/**
- * Two readers stop. Every valuation causes a sample, so that their sockets fill.
- */
+/** Two readers stop. Every valuation causes a sample, so that the readers' sockets fill. */
 async function readSlowly({ fleet, trial }: Soak): Promise<SlowReaderFigures> {
   const every = await fleet.add("uncoalesced", "sequencer", { COALESCE_MS: "0" });
   const stream = await fleet.add("stream-1", "stream");
@@ -140,13 +138,13 @@ async function readSlowly({ fleet, trial }: Soak): Promise<SlowReaderFigures> {
   return figures;
 }
 
-/** Disturbs sequencers and streams concurrently, at random, until the time is over. */
+/** Disturbs sequencers and streams at random and concurrently, until `endMs`. */
 async function disturb({ fleet, random }: Soak, endMs: number): Promise<Disturbances> {
   const disturbances = new Disturbances(fleet, SESSION_TIMEOUT_MS);
   const sequencers = [fleet.member("sequencer-1"), fleet.member("sequencer-2")];
   const streams = [fleet.member("stream-1"), fleet.member("stream-2")];
   const repeat = async (random: RandomSource, what: readonly (() => Promise<void>)[]): Promise<void> => {
-    // Each kind once, then at random.
+    // First each disturbance once, then at random.
     for (let turn = 0; Date.now() < endMs; turn += 1) {
       await (what[turn] ?? random.pick(what))();
       await delay(random.whole(0, MAX_REST_MS));

@@ -12,11 +12,11 @@ const LEVERAGE = 100;
 const SYMBOLS = ["EURUSD", "GBPUSD", "USDJPY", "XAUUSD", "BTCUSD", "NAS100"] as const;
 const VOLUME = 0.1;
 const MAX_POSITIONS = 4;
-/** Ticks of the market between two decisions of an account: busy ones and slow ones. */
+/** Market ticks between two decisions of an account, from busy to slow. */
 const EVERY_TICKS = [1, 5, 20, 100] as const;
 const DEPOSIT = 12.34;
 
-/** Demo accounts on the simulated trading server that trade by themselves. */
+/** Accounts on the simulated trading server that trade automatically. */
 export class TradingFloor {
   readonly accounts: readonly string[];
   readonly #client: OutsideClient;
@@ -28,7 +28,7 @@ export class TradingFloor {
     this.#random = random;
   }
 
-  /** Opens the accounts through the API and lets them trade. */
+  /** Opens the accounts through the API and enables automatic trading. */
   static async open(demo: Demo, count: number, random: RandomSource): Promise<TradingFloor> {
     const client = new OutsideClient(demo);
     const accounts: string[] = [];
@@ -50,7 +50,7 @@ export class TradingFloor {
     return floor;
   }
 
-  /** A deposit on some account, through the API. */
+  /** Deposits to a random account through the API. */
   async deposit(): Promise<void> {
     const answer = await this.#client.deposit(this.#random.pick(this.accounts), {
       amount: DEPOSIT,
@@ -59,7 +59,7 @@ export class TradingFloor {
     if (answer.status !== 202) throw new Error(`a deposit was answered with ${answer.status}`);
   }
 
-  /** Stops the market and all trading, so that there are no more valuations. */
+  /** Pauses the market, so that no more valuations are published. */
   async close(): Promise<void> {
     await this.#control("PUT", "/market", { paused: true });
   }

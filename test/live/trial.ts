@@ -10,8 +10,8 @@ import { LogWitness } from "./log-witness.ts";
 import { SampleLedger } from "./sample-ledger.ts";
 
 /**
- * Decisions, 10.2; clocks, and the moment at which old samples are looked for, take a part of the
- * time.
+ * The replay window (decisions, 10.2), minus a margin for clock differences and for the interval
+ * at which old samples are deleted.
  */
 const WINDOW_SAMPLES = 300;
 const WINDOW_MS = 5 * 60_000 - 10_000;
@@ -28,7 +28,7 @@ export interface TrialOptions {
   readonly tell?: (text: string) => void;
 }
 
-/** Compares clients with the log during a trial. */
+/** Compares the samples of clients with the log. */
 export class Trial {
   readonly violations: Violations;
   readonly witness: LogWitness;
@@ -51,7 +51,7 @@ export class Trial {
     return trial;
   }
 
-  /** Adds a client of these stream processes; of all accounts, unless `ways` names some. */
+  /** Adds a client of these stream processes. Default: the client subscribes to all accounts. */
   add(
     name: string,
     streams: readonly Pick<FleetMember, "wsUrl">[],
@@ -76,8 +76,8 @@ export class Trial {
   }
 
   /**
-   * Call it after the last valuation: waits until the log is complete and every client has all its
-   * samples. Reports what is missing after `timeoutMs`.
+   * Waits until the log is complete and every client has all samples. Call it after the last
+   * valuation. Whatever is missing after `timeoutMs` is reported.
    */
   async settle(timeoutMs: number): Promise<void> {
     for (const checker of this.checkers) checker.cutting = false;
@@ -85,7 +85,7 @@ export class Trial {
     let quietSinceMs = Date.now();
     let accepted = this.witness.accepted;
     let behind = this.#unsettled();
-    // Once nothing is missing, no further message may arrive.
+    // Wait for a quiet period, because a further message would be a violation.
     while (behind !== null || Date.now() - quietSinceMs < 20 * SETTLE_POLL_MS) {
       if (Date.now() > endMs) break;
       await delay(SETTLE_POLL_MS);
@@ -105,7 +105,7 @@ export class Trial {
     await this.#scope.stop();
   }
 
-  /** Null when nobody waits for anything. */
+  /** Returns null if no valuation or sample is missing, otherwise a text about a missing one. */
   #unsettled(): string | null {
     const { witness } = this;
     const missing = witness.missing();
@@ -128,7 +128,7 @@ export class Trial {
     }
   }
 
-  /** A notice must report a whole window as available, also after a restart. */
+  /** A notice must report a complete window as available, also after a restart. */
   #checkNotices(): void {
     for (const { name, notices } of this.checkers) {
       for (const { accountNumber, first, last, atMs } of notices) {

@@ -6,7 +6,7 @@ export class Violations {
   #count = 0;
   readonly #tell: ((text: string) => void) | null;
 
-  /** `tell` hears of the first ones as they come. */
+  /** `tell` is called with each of the first violations. */
   constructor(tell: ((text: string) => void) | null = null) {
     this.#tell = tell;
   }

@@ -7,14 +7,12 @@ import type { LogWitness } from "./log-witness.ts";
 import { expectedFrame } from "./sample-check.ts";
 
 const INTERVAL_MS = 40;
-/**
- * Number of its samples that follow the log: only the first one there is accepted.
- */
+/** Share of samples that follow the log. Only the first such sample is accepted. */
 const RIGHT = 0.6;
 
 /**
- * A zombie writer has lost its partition without knowing it. It writes samples of some valuations
- * without a sample, and samples that do not follow the last one.
+ * A zombie writer has lost its partition and does not know it. The writer sends samples of new
+ * valuations. Some of its samples do not follow the last sample.
  */
 export class ZombieWriter {
   readonly #producer: Producer;
