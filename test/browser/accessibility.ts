@@ -10,7 +10,7 @@ interface Violation {
 }
 
 /**
- * What axe finds wrong with the page as it is, severe violations only; one text each, with the
+ * Returns the severe violations that axe finds on the current page, one text each, with the
  * element.
  */
 export async function severeViolations(page: Page): Promise<string[]> {
@@ -23,10 +23,7 @@ export async function severeViolations(page: Page): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ""}`));
 }
 
-/**
- * How many pixels of the page are beyond its right edge: 0 where nothing has to be scrolled
- * sideways.
- */
+/** Returns the pixels beyond the page's right edge; 0 means no horizontal scrolling. */
 export async function sidewaysPixels(page: Page): Promise<number> {
   return page.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 }

@@ -1,18 +1,12 @@
 import { DebianPackages, findCommand, LocalError } from "@kapi/servers";
 
-/**
- * The browser of the tests: the one that `CHROMIUM_PATH` names, or this machine's, under the names
- * that it goes by.
- */
+/** Command names of the browser. `CHROMIUM_PATH` overrides them. */
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 
-/** Time that fetching and installing a browser may take, before the first test. */
+/** Time limit for downloading and installing a browser before the first test. */
 export const INSTALL_DEADLINE_MS = 400_000;
 
-/**
- * Where the browser is. Debian's is installed where there is none and that can be done; else one
- * line says what is missing.
- */
+/** Returns the path of the browser. On Debian, a missing browser is installed. */
 export async function chromiumPath(): Promise<string> {
   const given = process.env["CHROMIUM_PATH"];
   if (given !== undefined && given !== "") return given;

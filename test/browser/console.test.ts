@@ -1,4 +1,4 @@
-/** The console in a real browser, on a whole kapi. */
+/** Tests the console in a real browser, with all services of kapi. */
 import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 
@@ -14,9 +14,9 @@ import { look } from "./look.ts";
 import { ask, CURL_LINE, makeKey, REVOKED_WITHIN_MS } from "./new-key.ts";
 import { type Account, type Cookies, Person, startBrowser, WIDE } from "./person.ts";
 
-/** Billed requests on one page of the list. */
+/** Number of usage lines on one page. */
 const LINES_A_PAGE = 20;
-/** All scripts of the page together, compressed. */
+/** Maximum total of all compressed scripts. */
 const MOST_SCRIPT_BYTES = 60_000;
 
 let system: RunningSystem;
@@ -25,9 +25,7 @@ let control: TradingControl;
 let browser: Browser;
 let account: Account;
 let person: Person;
-/**
- * The session cookies; null until the first sign-in, and after the password was changed.
- */
+/** The session cookies. Null before the first sign-in, and after a sign-out or password change. */
 let session: Cookies | null = null;
 
 beforeAll(async () => {
@@ -67,7 +65,7 @@ async function signedInAt(address: string): Promise<void> {
 }
 
 describe("a user", () => {
-  it("gets the same answer for a wrong password and for an unknown name, and signs in with the right one", async () => {
+  it("gets the same error for a wrong password and an unknown e-mail, and can sign in with the right password", async () => {
     await person.open("/");
     const answers = [];
     for (const email of [account.email, "nobody@example.com"]) {
@@ -85,7 +83,7 @@ describe("a user", () => {
     await person.heading("Sign in").waitFor();
   });
 
-  it("returns to the same page when they sign in again after the end of their session", async () => {
+  it("returns to the same page after the session expires and the user signs in again", async () => {
     await signedInAt("/commands?status=failed");
     await person.loseSession();
     await person.button("Refresh").click();
@@ -97,7 +95,7 @@ describe("a user", () => {
     expect(person.complaints).toEqual([]);
   });
 
-  it("who signs out in one window is signed out in the other within moments, also without a request there", async () => {
+  it("who signs out in one window is signed out in another window, even if that window sends no request", async () => {
     const number = await client.openAccount(100);
     await signedInAt(`/accounts/${client.demo.serverId}/${number}`);
     await person.page.getByText("Live", { exact: true }).waitFor();
@@ -110,7 +108,7 @@ describe("a user", () => {
     await other.leave();
   });
 
-  it("can change the password, and only the new one works", async () => {
+  it("can change the password, and only the new password works", async () => {
     await signedInAt("/profile");
     const password = randomUUID();
     await person.page.getByLabel("Current password").fill(`not ${account.password}`);
@@ -133,7 +131,7 @@ describe("a user", () => {
 });
 
 describe("a management key", () => {
-  it("created here works with the shown curl command, for the shown price, until it is revoked", async () => {
+  it("created in the console works with the shown curl command, for the shown price, until it is revoked", async () => {
     await signedInAt("/credits");
     const before = await person.credits("Available");
     await person.visit("Keys");
@@ -188,7 +186,7 @@ describe("a management key", () => {
 
 describe("the wallet", () => {
   it("is low below its threshold, and its usage lines are paged, newest first", async () => {
-    // Lines reach the ledger within a second or so.
+    // Lines reach the ledger after about a second.
     await eventually(async () => {
       const { body } = await client.call("GET", "/credits/usage?limit=1");
       return (body as { pagination: { total: number } }).pagination.total > LINES_A_PAGE;
@@ -210,7 +208,7 @@ describe("the wallet", () => {
 });
 
 describe("an account", () => {
-  it("shows live equity without a key in the browser", async () => {
+  it("shows live equity, and the browser never gets a management key", async () => {
     const number = await client.openAccount(10_000);
     await control.buy(number, "EURUSD", 0.5);
     const authorized: string[] = [];
@@ -240,7 +238,7 @@ describe("an account", () => {
     expect([...authorized, ...elsewhere, ...person.complaints]).toEqual([]);
   });
 
-  it("whose name is markup shows the name as text, and runs no script in it", async () => {
+  it("with markup in its name shows the name as text, and the browser runs no script of the name", async () => {
     const accountName = `<img src=x onerror="globalThis.harmed = true">`;
     const body = { accountName, initialBalance: 100, leverage: 100, requestId: "markup" };
     const created = await client.createAccount(body);
@@ -283,7 +281,7 @@ describe("a server", () => {
     return (await client.createAccount(body)).status;
   };
 
-  it("disabled here rejects new accounts until it is enabled again", async () => {
+  it("disabled in the console rejects new accounts until it is enabled again", async () => {
     await signedInAt("/servers");
     await person.button(/^Disable /).click();
     await person.button("Disable server").click();
@@ -313,7 +311,7 @@ describe("a server", () => {
 });
 
 describe("a user without a mouse", () => {
-  // The page moves the focus after rendering: a moment after the content is visible.
+  // The page moves the focus after rendering, so shortly after the content is visible.
   const focusIsOn = (what: string, value: string): Promise<void> =>
     eventually(async () => expect(await person.page.evaluate<string>(`document.activeElement.${what}`)).toBe(value));
 
@@ -343,7 +341,7 @@ describe("a user without a mouse", () => {
 });
 
 describe("every page", () => {
-  it("is readable narrow and wide, light and dark, and has no serious accessibility problem: before the sign-in", async () => {
+  it("has no serious accessibility problem and no horizontal scrolling: before the sign-in", async () => {
     await person.open("/");
     await person.heading("Sign in").waitFor();
     await look(person, "sign-in");
@@ -358,13 +356,13 @@ describe("every page", () => {
     ["commands", "/commands"],
     ["profile", "/profile"],
     ["not-found", "/nowhere"],
-  ])("is so: %s", async (name, address) => {
+  ])("has no serious accessibility problem and no horizontal scrolling: %s", async (name, address) => {
     await signedInAt(address);
     await look(person, name);
     expect(person.complaints).toEqual([]);
   });
 
-  it("is so: an account and a command", async () => {
+  it("has no serious accessibility problem and no horizontal scrolling: an account and a command", async () => {
     const number = await client.openAccount(2_500);
     const { body } = await client.deposit(number, { amount: 99.5, description: "Look", requestId: "look" });
     await client.succeeded(body.command.id);
@@ -375,7 +373,7 @@ describe("every page", () => {
     await look(person, "command");
   });
 
-  it("is made of less than 60 KB of JavaScript, compressed, all of it", async () => {
+  it("loads less than 60 KB of compressed JavaScript", async () => {
     const scripts: Promise<Buffer>[] = [];
     person.page.on("response", (response) => {
       if (response.request().resourceType() === "script") scripts.push(response.body());
@@ -386,7 +384,7 @@ describe("every page", () => {
     expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(MOST_SCRIPT_BYTES);
   });
 
-  it("is so: with a dialog open", async () => {
+  it("has no serious accessibility problem and no horizontal scrolling: with a dialog open", async () => {
     await signedInAt("/keys");
     await person.button("Create a key").click();
     await look(person, "make-a-key");

@@ -6,7 +6,7 @@ import { NARROW, type Person, WIDE } from "./person.ts";
 const SCHEMES = ["light", "dark"] as const;
 /**
  * Each width, and the colour scheme in which axe audits it. One audit of each width and scheme is
- * enough: colours do not depend on the width, nor the layout on the scheme.
+ * enough: colours do not depend on the width, and the layout does not depend on the scheme.
  */
 const LOOKS = [
   [WIDE, "light"],

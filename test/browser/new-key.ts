@@ -1,10 +1,10 @@
-/** Creates a key on the page of keys, and parses the shown command as a shell does. */
+/** Creates a key on the page of keys, and sends the request of the shown curl command. */
 import type { Person } from "./person.ts";
 
 /** Maximum time for which a revoked key may still work (decisions, 12). */
 export const REVOKED_WITHIN_MS = 2_000;
 
-/** What the line looks like: nothing in it needs more quoting than it has. */
+/** The shown curl command. The URL and the header need no other quoting. */
 export const CURL_LINE = /^curl -s (\S+) -H 'Authorization: ([^']+)'$/;
 
 /** Sends the request of the command. */
@@ -13,7 +13,7 @@ export function ask(line: string): Promise<Response> {
   return fetch(url, { headers: { authorization }, signal: AbortSignal.timeout(REVOKED_WITHIN_MS) });
 }
 
-/** Creates a key that can read the balance; returns the shown command. */
+/** Creates a key that can read the balance, and returns the shown curl command. */
 export async function makeKey(person: Person, name: string): Promise<string> {
   await person.button("Create a key").click();
   await person.page.getByLabel("Name", { exact: true }).fill(name);

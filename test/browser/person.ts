@@ -16,15 +16,13 @@ const DEADLINE_MS = 15_000;
 const LAUNCH_DEADLINE_MS = 60_000;
 /** A time zone other than UTC, to detect unconverted times. */
 const ZONE = "Africa/Lagos";
-/** Makes the browser report the end of a dialog late, as under load. */
+/** Delays the `close` event of a dialog, as a loaded machine does. */
 const REPORT_CLOSE_LATE = `addEventListener("close", (event) => {
   if (!event.isTrusted) return;
   event.stopImmediatePropagation();
   setTimeout(() => event.target.dispatchEvent(new Event("close")), 500);
 }, true);`;
-/**
- * Writes each violation of the content security policy to the browser's console.
- */
+/** Writes each violation of the content security policy to the browser's console. */
 const TELL_VIOLATIONS = `document.addEventListener("securitypolicyviolation", (event) => {
   console.error("CSP violation: " + event.violatedDirective + " " + event.blockedURI);
 });`;
@@ -40,8 +38,8 @@ export interface Account {
 }
 
 /**
- * Starts the browser, without a window. As root it runs without its sandbox, which root cannot
- * have.
+ * Starts the browser without a window. Chromium's sandbox does not work for root, so the sandbox is
+ * then disabled.
  */
 export async function startBrowser(): Promise<Browser> {
   const sandbox = process.getuid?.() !== 0;
@@ -57,8 +55,8 @@ export async function startBrowser(): Promise<Browser> {
 export class Person {
   readonly page: Page;
   /**
-   * Errors that the browser reported, in order: of scripts, of the content security policy, of
-   * requests that were refused.
+   * Errors that the browser reported, in order: script errors, violations of the content security
+   * policy, failed requests.
    */
   readonly complaints: string[] = [];
   readonly #context: BrowserContext;
@@ -82,12 +80,12 @@ export class Person {
     return new Person(context, await context.newPage(), consoleUrl);
   }
 
-  /** From the next document on, the browser reports the end of a dialog late. */
+  /** Delays the `close` events of dialogs, from the next document on. */
   async reportCloseLate(): Promise<void> {
     await this.page.addInitScript(REPORT_CLOSE_LATE);
   }
 
-  /** Opens an address of the console, `/keys` for instance. */
+  /** Opens an address of the console, for example `/keys`. */
   async open(address: string): Promise<void> {
     await this.page.goto(this.#consoleUrl + address.slice(1));
   }
@@ -98,7 +96,7 @@ export class Person {
     await this.button("Sign in").click();
   }
 
-  /** Goes to a page by the navigation. */
+  /** Opens a page with its link in the navigation. */
   async visit(name: string): Promise<void> {
     await this.page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click();
     await this.heading(name === "Keys" ? "Management keys" : name).waitFor();
@@ -112,12 +110,12 @@ export class Person {
     return this.page.getByRole("button", { name, exact: typeof name === "string" });
   }
 
-  /** The row of a table that holds `text`. */
+  /** The table row that contains `text`. */
   row(text: string): Locator {
     return this.page.getByRole("row").filter({ hasText: text });
   }
 
-  /** The value beside a name: of the wallet, an account, a command. */
+  /** The value beside a name, on the page of the wallet, an account or a command. */
   fact(name: string): Locator {
     return this.page
       .locator("dl > div")
@@ -125,7 +123,7 @@ export class Person {
       .locator("dd");
   }
 
-  /** A number of credits of the wallet, as the page writes it. */
+  /** Returns the number beside a name of the wallet, in credits. */
   async credits(name: string): Promise<number> {
     const text = await this.fact(name).locator(".number").innerText();
     return Number(text.replaceAll(",", ""));
@@ -140,7 +138,7 @@ export class Person {
     );
   }
 
-  /** The cookies of the browser, with which another one has the same session. */
+  /** Returns the browser's cookies. Another browser with these cookies has the same session. */
   cookies(): Promise<Cookies> {
     return this.#context.cookies();
   }

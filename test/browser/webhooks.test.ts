@@ -1,6 +1,4 @@
-/**
- * Webhooks in the console: in a real browser, on a whole kapi, with a receiver.
- */
+/** Tests webhooks in the console: a real browser, all services of kapi, and a receiver. */
 import { eventually } from "@kapi/testkit";
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -54,7 +52,7 @@ afterEach(async () => {
   await person.leave();
 });
 
-/** Adds an endpoint with its own path and opens its page; returns the shown secret. */
+/** Adds an endpoint with its own path and opens its page. Returns the shown secret. */
 async function addEndpoint(name: string, description = name): Promise<string> {
   const address = `${receiver.url}/${name}`;
   await person.button("Add an endpoint").click();
@@ -78,7 +76,7 @@ async function shownSecret(): Promise<string> {
   return secret;
 }
 
-/** Sends a test event and waits for it; returns its delivery. */
+/** Sends a test event and waits for it. Returns its delivery. */
 async function sendTest() {
   const before = receiver.received.length;
   await person.button("Send test event").click();
@@ -91,7 +89,7 @@ async function showDelivery(): Promise<void> {
 }
 
 describe("a webhook endpoint", () => {
-  it("added here gets its events, signed with the secret that was shown once", async () => {
+  it("added in the console gets its events, signed with the secret that was shown once", async () => {
     await look(person, "webhooks-none");
     await person.page.setViewportSize(WIDE);
     const description = `<b>backend</b>`;
@@ -112,7 +110,7 @@ describe("a webhook endpoint", () => {
     expect(person.complaints).toEqual([]);
   });
 
-  it("added here gets the event of a closed position within two seconds", async () => {
+  it("added in the console gets the event of a closed position within two seconds", async () => {
     const secret = await addEndpoint("position-closed");
     const control = new TradingControl(system.demo);
     const number = await new OutsideClient(system.demo).openAccount(10_000);
@@ -184,7 +182,7 @@ describe("a webhook endpoint", () => {
     expect(person.complaints).toEqual([]);
   });
 
-  it("can get a new secret while both sign, and a replay of earlier events", async () => {
+  it("can rotate its secret while both secrets sign, and can replay earlier events", async () => {
     const former = await addEndpoint("rotated");
     const number = await new OutsideClient(system.demo).openAccount(10);
     const created = (): readonly Received[] =>
