@@ -1,7 +1,7 @@
 /**
- * Every operation with every kind of invalid input. Each returns 400 and names the fault, costs the
- * price of a read, queues no command and does not use its idempotency key. Values at the limits are
- * accepted.
+ * Sends every kind of invalid input to every operation. Each request returns 400, names the invalid
+ * field and costs the price of a read. No command is queued, and the idempotency key stays unused.
+ * Values at the limits are accepted.
  */
 import { randomUUID } from "node:crypto";
 
@@ -15,7 +15,7 @@ import { newAccount, pathOf, startContractHarness, type ContractHarness } from "
 import { type FieldCase, rightFields, withField, WRONG_WHOLES, wrongFields } from "./wrong-bodies.ts";
 
 let harness: ContractHarness;
-/** The owner's available credits, which every response must have. */
+/** The owner's available credits. Every response must have this number as remaining credits. */
 let available: number;
 
 beforeAll(async () => {
@@ -53,7 +53,7 @@ function expectRefused(answer: Answer, path: readonly (string | number)[] | null
   expect(answer.charged).toBe(PRICES.read);
 }
 
-/** The commands of the server with this key. */
+/** Returns the server's commands with this idempotency key. */
 async function commandsOf(target: Target, idempotencyKey: string): Promise<unknown[]> {
   const path = `/api/v1/management/servers/${target.serverId}/commands?idempotencyKey=${idempotencyKey}`;
   const answer = await harness.owner.send("GET", path);
@@ -74,41 +74,40 @@ describe.each(withBody)("$name", (operation) => {
   beforeAll(async () => {
     target = harness.target;
     if (operation.body === "configuration") target = { ...target, serverId: harness.otherServerId };
-    // Accepted deletions fail for the open position, so that the account stays for the next
-    // request.
+    // An open position makes every deletion fail, so the account remains for the next request.
     else if (operation.path.includes("{accountNumber}") && !operation.path.endsWith("/delete")) {
       target = { ...target, ...(await newAccount(harness.owner, target.serverId)) };
       available = (await harness.owner.send("GET", "/api/v1/management/credits/balance")).remaining;
     }
   });
 
-  it.each(wrongFields(operation.kind))("$field $what", async (wrong) => {
+  it.each(wrongFields(operation.kind))("rejects $field: $what", async (wrong) => {
     const raw = withField(validBody(operation.kind), wrong);
     expectRefused(await send(operation, target, { raw, ...keyed }), [wrong.field]);
   });
 
-  it.each(WRONG_WHOLES)("a body that is %s", async (_what, raw, contentType) => {
+  it.each(WRONG_WHOLES)("rejects a body: %s", async (_what, raw, contentType) => {
     expectRefused(await send(operation, target, { raw, contentType, ...keyed }), null);
   });
 
-  it("no body at all", async () => {
+  it("rejects a missing body", async () => {
     expectRefused(await send(operation, target, keyed), null);
   });
 
-  it("leaves its key free and queues nothing; corrected, the request is accepted at its price", async () => {
+  it("queues no command, and accepts the corrected request with the same key at the normal price", async () => {
     if (operation.key) expect(await commandsOf(target, key)).toEqual([]);
     const answer = await send(operation, target, { body: validBody(operation.kind), ...keyed });
     expectAccepted(operation, answer);
     expect(answer.charged).toBe(PRICES[operation.price]);
   });
 
-  it.each(rightFields(operation.kind))("$field with $what is accepted", async (right) => {
+  it.each(rightFields(operation.kind))("accepts $field: $what", async (right) => {
     const raw = withField(validBody(operation.kind), right);
     const fresh = operation.key ? { idempotencyKey: randomUUID() } : {};
     expectAccepted(operation, await send(operation, target, { raw, ...fresh }));
   });
 
-  it("unknown fields are ignored and stored nowhere", async () => {
+  it("ignores unknown fields and does not store them", async () => {
     const marker = `marker-${randomUUID()}`;
     const valid = JSON.stringify(validBody(operation.kind));
     const raw = valid.replace("{", `{"unknown":{"deep":["${marker}"]},"__proto__":{"x":"${marker}"},`);
@@ -126,7 +125,7 @@ describe.each(OPERATIONS.filter(({ key }) => key))("the Idempotency-Key of $name
     ["missing", undefined],
     ["empty", ""],
     ["of 101 characters", "k".repeat(LIMITS.idempotencyKey.max + 1)],
-  ])("%s", async (_what, idempotencyKey) => {
+  ])("is rejected: %s", async (_what, idempotencyKey) => {
     const options = { body, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) };
     expectRefused(await send(operation, harness.target, options), ["Idempotency-Key"]);
   });
@@ -140,25 +139,28 @@ describe.each([1, LIMITS.idempotencyKey.max])("an Idempotency-Key of %d characte
   });
 });
 
-describe.each(OPERATIONS.filter(({ path }) => path.includes("{accountNumber}")))("the path of $name", (operation) => {
-  const options = (): SendOptions => ({
-    ...(operation.body === undefined ? {} : { body: validBody(operation.body) }),
-    ...(operation.key ? { idempotencyKey: randomUUID() } : {}),
-  });
-  it.each([
-    "abc",
-    "x".repeat(LIMITS.accountNumber.max + 1),
-    "ab%20cd",
-    "1000%2F0001",
-    "1000%000",
-    "%F0%9F%92%B0%F0%9F%92%B0",
-  ])("with account number %s", async (accountNumber) => {
-    expectRefused(await send(operation, { ...harness.target, accountNumber }, options()), ["accountNumber"]);
-  });
-  it.each(["no-uuid", "0197a3c2-6d20-7a10-8b3f-91c5e07d2a0", "%00"])("with server id %s", async (serverId) => {
-    expectRefused(await send(operation, { ...harness.target, serverId }, options()), ["serverId"]);
-  });
-});
+describe.each(OPERATIONS.filter(({ path }) => path.includes("{accountNumber}")))(
+  "$name with an invalid path",
+  (operation) => {
+    const options = (): SendOptions => ({
+      ...(operation.body === undefined ? {} : { body: validBody(operation.body) }),
+      ...(operation.key ? { idempotencyKey: randomUUID() } : {}),
+    });
+    it.each([
+      "abc",
+      "x".repeat(LIMITS.accountNumber.max + 1),
+      "ab%20cd",
+      "1000%2F0001",
+      "1000%000",
+      "%F0%9F%92%B0%F0%9F%92%B0",
+    ])("rejects account number %s", async (accountNumber) => {
+      expectRefused(await send(operation, { ...harness.target, accountNumber }, options()), ["accountNumber"]);
+    });
+    it.each(["no-uuid", "0197a3c2-6d20-7a10-8b3f-91c5e07d2a0", "%00"])("rejects server id %s", async (serverId) => {
+      expectRefused(await send(operation, { ...harness.target, serverId }, options()), ["serverId"]);
+    });
+  },
+);
 
 describe.each(OPERATIONS.filter(({ paged }) => paged === true))("the page of $name", (operation) => {
   it.each([
@@ -172,7 +174,7 @@ describe.each(OPERATIONS.filter(({ paged }) => paged === true))("the page of $na
     ["limit", "101"],
     ["limit", "x"],
     ["limit", "1&limit=2"],
-  ])("%s=%s", async (name, value) => {
+  ])("%s=%s is rejected", async (name, value) => {
     expectRefused(await send(operation, harness.target, {}, `?${name}=${value}`), [name]);
   });
   it.each(["page=1", "limit=1", "limit=100", "page=1000000000", "unknown=x"])("%s is accepted", async (query) => {
@@ -197,7 +199,7 @@ const QUERIES: readonly (readonly [string, string, readonly string[]])[] = [
 ];
 
 describe.each(QUERIES)("%s", (name, parameter, values) => {
-  it.each(values)(`${parameter}=%s`, async (value) => {
+  it.each(values)(`${parameter}=%s is rejected`, async (value) => {
     expectRefused(await send(named(name), harness.target, {}, `?${parameter}=${value}`), [parameter]);
   });
 });
@@ -213,38 +215,38 @@ describe("bulkCreateTradingAccounts", () => {
     ["an object", { accounts: {} }],
     ["empty", { accounts: [] }],
     ["of 101", { accounts: items(LIMITS.bulkItems.max + 1) }],
-  ])("accounts %s", async (_what, body) => {
+  ])("rejects accounts: %s", async (_what, body) => {
     expectRefused(await send(operation, harness.target, { body, idempotencyKey: key }), ["accounts"]);
   });
 
-  it.each(wrongFields("create"))(
-    "an item's $field $what, and nothing of the bulk is queued",
-    async (wrong: FieldCase) => {
-      const raw = `{"accounts":[${JSON.stringify(validBody("create"))},${withField(validBody("create"), wrong)}]}`;
-      expectRefused(await send(operation, harness.target, { raw, idempotencyKey: key }), ["accounts", 1, wrong.field]);
-    },
-  );
+  it.each(wrongFields("create"))("rejects the whole bulk for an item with $field: $what", async (wrong: FieldCase) => {
+    const raw = `{"accounts":[${JSON.stringify(validBody("create"))},${withField(validBody("create"), wrong)}]}`;
+    expectRefused(await send(operation, harness.target, { raw, idempotencyKey: key }), ["accounts", 1, wrong.field]);
+  });
 
-  it.each(WRONG_WHOLES)("a body that is %s", async (_what, raw, contentType) => {
+  it.each(WRONG_WHOLES)("rejects a body: %s", async (_what, raw, contentType) => {
     expectRefused(await send(operation, harness.target, { raw, contentType, idempotencyKey: key }), null);
   });
 
-  it.each([LIMITS.bulkItems.min, LIMITS.bulkItems.max])("its key is free; %d items are accepted", async (count) => {
-    for (const index of [0, 1]) expect(await commandsOf(harness.target, `${key}:${index}`)).toEqual([]);
-    const idempotencyKey = count === LIMITS.bulkItems.max ? key : randomUUID();
-    const answer = await send(operation, harness.target, { body: { accounts: items(count) }, idempotencyKey });
-    expectAccepted(operation, answer);
-    expect(answer.charged).toBe(count * PRICES.bulkItem);
-  });
+  it.each([LIMITS.bulkItems.min, LIMITS.bulkItems.max])(
+    "has queued no command, and accepts %d items",
+    async (count) => {
+      for (const index of [0, 1]) expect(await commandsOf(harness.target, `${key}:${index}`)).toEqual([]);
+      const idempotencyKey = count === LIMITS.bulkItems.max ? key : randomUUID();
+      const answer = await send(operation, harness.target, { body: { accounts: items(count) }, idempotencyKey });
+      expectAccepted(operation, answer);
+      expect(answer.charged).toBe(count * PRICES.bulkItem);
+    },
+  );
 });
 
 describe("getCommand, which has no 400", () => {
-  it.each(["", "x", "-1", "1e9", "0", "30&wait=30"])("takes wait=%s as it can", async (wait) => {
+  it.each(["", "x", "-1", "1e9", "0", "30&wait=30"])("accepts wait=%s", async (wait) => {
     const answer = await send(named("getCommand"), harness.target, {}, `?wait=${wait}`);
     expect(answer.status).toBe(200);
   });
   it.each(["no-uuid", "%00", "%F0%9F%92%B0"])(
-    "answers 404 for the id %s, at the price of a read",
+    "returns 404 for the id %s, at the price of a read",
     async (commandId) => {
       const answer = await send(named("getCommand"), { ...harness.target, commandId }, {});
       expect(answer).toMatchObject({ status: 404, charged: PRICES.read });

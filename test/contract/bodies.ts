@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import type { BodyKind } from "./interface-tables.ts";
 
-/** A valid body of each kind; no two with the same request id. */
+/** Returns a valid body of this kind, with a new request id. */
 export function validBody(kind: BodyKind): Record<string, unknown> {
   const requestId = `request-${randomUUID()}`;
   switch (kind) {

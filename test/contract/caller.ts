@@ -1,9 +1,9 @@
 /**
- * An HTTP client that sends exactly the given request, also an invalid one, and returns the
- * unparsed response.
+ * An HTTP client that sends exactly the given request, even an invalid request, and does not check
+ * the response.
  */
 
-/** What the path of a request names. */
+/** Values for the placeholders of a path. */
 export interface Target {
   readonly serverId: string;
   readonly accountNumber: string;
@@ -13,11 +13,11 @@ export interface Target {
 export interface SendOptions {
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Sent as it is, in place of `body`. */
+  /** The unencoded body, sent instead of `body`. */
   readonly raw?: string;
   readonly contentType?: string;
   readonly idempotencyKey?: string;
-  /** Null: no header. */
+  /** Null sends no `Authorization` header. */
   readonly authorization?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -26,7 +26,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The text as JSON. */
+  /** The text, parsed as JSON. */
   readonly body: unknown;
   /** `X-Credits-Charged` and `X-Credits-Remaining`; NaN without the header. */
   readonly charged: number;

@@ -1,6 +1,6 @@
 /**
- * Runs kapi with the organizations, keys, servers and the account with history that the contract
- * tests need.
+ * Starts kapi for the contract tests, with organizations, keys and servers, and an account with
+ * history.
  */
 import { randomUUID } from "node:crypto";
 
@@ -21,29 +21,29 @@ const BALANCE = "/api/v1/management/credits/balance";
 
 export interface ContractHarness {
   readonly stack: TestStack;
-  /** All scopes, all servers, many credits. */
+  /** A key with all scopes, all servers and many credits. */
   readonly owner: Caller;
   /** The server of `owner`, and an account with orders, positions and deals. */
   readonly target: Target;
-  /** All scopes; of another organization, without credits. */
+  /** A key with all scopes, of another organization without credits. */
   readonly poor: Caller;
   readonly poorTarget: Target;
   /** Keys of the owner's organization with exactly one scope each. */
   readonly single: ReadonlyMap<Scope, Caller>;
   readonly withoutScope: Caller;
-  /** All scopes, only on the other server, not on the target's. */
+  /** A key with all scopes, only for the other server, not for the target's server. */
   readonly limited: Caller;
-  /** All scopes, only on the target's server. */
+  /** A key with all scopes, only for the target's server. */
   readonly within: Caller;
-  /** All scopes, with a rate limit of one request in a long time. */
+  /** A key with all scopes and a rate limit of one request in 1,000 seconds. */
   readonly slow: Caller;
-  /** All scopes; of an organization without a wallet. */
+  /** A key with all scopes, of an organization without a wallet. */
   readonly walletless: Caller;
   /** Servers of the owner. */
   readonly removedServerId: string;
   readonly disabledServerId: string;
   readonly otherServerId: string;
-  /** All scopes of a new organization with credits. */
+  /** Returns a key with all scopes, of a new organization with credits. */
   anotherOwner(): Promise<Caller>;
   stop(): Promise<void>;
 }
@@ -134,8 +134,8 @@ async function furnish(stack: TestStack, directory: Producer): Promise<Omit<Cont
 }
 
 /**
- * An account that has deposited, bought, sold and holds a position; and the command that created
- * it.
+ * Creates an account with a deposit, a closed position and an open position. Also returns the id of
+ * the command that created the account.
  */
 async function accountWithHistory(
   stack: TestStack,
@@ -182,13 +182,13 @@ export interface FinishedCommand {
   readonly result: Record<string, unknown> | null;
 }
 
-/** Waits until a command of the owner is final. */
+/** Waits up to 30 s for a command of the owner to be final. */
 export async function finished(owner: Caller, commandId: string): Promise<FinishedCommand> {
   const answer = await owner.send("GET", `/api/v1/management/commands/${commandId}?wait=30`);
   return (answer.body as { command: FinishedCommand }).command;
 }
 
-/** The path of an operation for a target. */
+/** Returns the path of an operation for a target. */
 export function pathOf(operation: OperationRow, target: Target): string {
   return operation.path
     .replace("{serverId}", target.serverId)
@@ -211,7 +211,7 @@ async function publish(directory: Producer, key: string, entry: object): Promise
 }
 
 async function untilKnown(caller: Caller): Promise<void> {
-  // 403 or 402 tell as well that the key is known, and use up nothing.
+  // Any status other than 401 shows that the key is known. These requests cost no credits.
   const path = `/api/v1/management/servers/${randomUUID()}/configuration`;
   await eventually(async () => (await caller.send("GET", path)).status !== 401, { timeoutMs: VISIBLE_MS });
 }

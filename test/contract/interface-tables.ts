@@ -1,7 +1,7 @@
 /**
- * The interface's own tables, transcribed by hand. Nothing here comes from the code that is tested,
- * so that a mistake there is not repeated here. What the interface leaves open is as the decisions
- * say, and marked so.
+ * The tables of the interface, transcribed by hand. Nothing is imported from the tested code, so
+ * that an error there is not repeated here. Rows from the decisions, not from the interface, cite
+ * their section.
  */
 
 export const SCOPES = [
@@ -18,7 +18,7 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** "Errors": sample texts; `<…>` is filled in. */
+/** The interface's "Errors". Tests replace the placeholder `<…>`. */
 export const ERROR_TEXTS = {
   401: "Management API authentication required",
   402: "Insufficient API credits",
@@ -32,7 +32,7 @@ export const RATE_LIMIT_TEXT = "Rate limit exceeded";
 /** Decisions, 7.1, in credits. */
 export const PRICES = { read: 1, mutation: 5, create: 10, bulkItem: 10, export: 20 } as const;
 
-/** "Limits". */
+/** The interface's "Limits". */
 export const LIMITS = {
   bulkItems: { min: 1, max: 100 },
   pageLimit: { min: 1, max: 100, default: 20 },
@@ -50,7 +50,7 @@ export const LIMITS = {
 } as const;
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
-/** Which valid body an operation takes. */
+/** The kind of body that an operation accepts. */
 export type BodyKind = "create" | "bulk" | "update" | "configuration" | "request" | "password" | "export" | "funds";
 
 export interface OperationRow {
@@ -58,13 +58,13 @@ export interface OperationRow {
   readonly method: Method;
   readonly path: string;
   readonly scope: Scope;
-  /** Marked IK. */
+  /** Whether the operation requires an idempotency key (IK in the interface). */
   readonly key: boolean;
   readonly success: readonly number[];
   readonly errors: readonly number[];
   readonly price: keyof typeof PRICES;
   readonly body?: BodyKind;
-  /** Takes `page` and `limit`. */
+  /** Whether the operation accepts `page` and `limit`. */
   readonly paged?: true;
 }
 
@@ -89,7 +89,7 @@ function row(
   return { name, method, path, scope, key, success, errors, price, ...more };
 }
 
-/** "Operations", row by row, then what the decisions add to it. */
+/** The interface's "Operations" in order, then the operations of the decisions. */
 export const OPERATIONS: readonly OperationRow[] = [
   row("getCreditBalance", ["GET", `${ROOT}/credits/balance`], "credits:read", false, [200], WITHOUT_400, "read"),
   row("getServerConfiguration", ["GET", `${SERVER}/configuration`], "accounts:read", false, [200], WITHOUT_404, "read"),
@@ -224,7 +224,7 @@ export const OPERATIONS: readonly OperationRow[] = [
   row("List commands", ["GET", `${SERVER}/commands`], "accounts:read", false, [200], WITHOUT_404, "read", {
     paged: true,
   }),
-  // Decisions, 7.4: free of what the interface demands, so 401, 402, 403 and 500 as everywhere.
+  // Decisions, 7.4. Not in the interface: only the errors that every operation has.
   row(
     "Get credit prices",
     ["GET", `${ROOT}/credits/prices`],

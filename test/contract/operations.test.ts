@@ -1,7 +1,7 @@
 /**
- * Every operation of the interface's table and every status that the table lists for it, on the
- * running system: exact fields, exact error texts, headers and price. Statuses without a way to
- * provoke them fail; 500 is in unavailable.test.ts.
+ * Tests every operation of the interface's table with every status in its row, on the running
+ * system: exact fields, error texts, headers and price. A status without a way to cause it fails.
+ * Status 500 is tested in unavailable.test.ts.
  */
 import { randomUUID } from "node:crypto";
 
@@ -14,7 +14,7 @@ import { ANSWERS, CreationEnvelope, Envelope, ErrorBody, HistoryExport, Password
 import { WEBHOOK_OPERATIONS } from "./webhook-tables.ts";
 import { finished, newAccount, pathOf, startContractHarness, type ContractHarness } from "./harness.ts";
 
-/** Statuses that are provoked in separate stacks, with paused services. */
+/** Statuses that other tests cause, in separate stacks with paused services. */
 const ELSEWHERE = new Set([500]);
 
 let harness: ContractHarness;
@@ -28,7 +28,7 @@ interface Sending extends SendOptions {
   readonly target?: Partial<Target>;
 }
 
-/** A valid request of the operation, changed by `sending`. */
+/** Sends a valid request of the operation, changed by `sending`. */
 function send(operation: OperationRow, sending: Sending = {}): Promise<Answer> {
   const { caller = harness.owner, target = {}, ...options } = sending;
   const path = pathOf(operation, { ...harness.target, ...target });
@@ -40,13 +40,13 @@ function send(operation: OperationRow, sending: Sending = {}): Promise<Answer> {
 const needsAccount = ({ path }: OperationRow): boolean => path.includes("{accountNumber}");
 const priceOf = ({ price }: OperationRow): number => PRICES[price] * (price === "bulkItem" ? 2 : 1);
 
-/** What a mutation changes is not what others read. */
+/** Returns a new account for a mutation, so that the other tests' account does not change. */
 async function targetOf(operation: OperationRow): Promise<Partial<Target>> {
   if (operation.method === "GET" || !needsAccount(operation)) return {};
   return newAccount(harness.owner, harness.target.serverId);
 }
 
-/** Of an unknown caller, or of no operation, no wallet is looked at (decisions, 1.6). */
+/** For an unknown caller or an unknown operation, the wallet is not read (decisions, 1.6). */
 function showsRemaining({ status, headers }: Answer): boolean {
   const code = headers.get("x-error-code");
   return status !== 401 && status !== 405 && code !== "NOT_FOUND";
@@ -182,7 +182,7 @@ async function answersAtOnce(operation: OperationRow): Promise<void> {
   if (operation.paged === true) await expectPages(operation);
 }
 
-/** A paged list says its defaults, and holds to the limit it is given. */
+/** A paged list reports the default page and limit, and obeys the given limit. */
 async function expectPages(operation: OperationRow): Promise<void> {
   const path = pathOf(operation, harness.target);
   const first = (await harness.owner.send("GET", path)).body as { pagination: object };
@@ -195,7 +195,7 @@ async function expectPages(operation: OperationRow): Promise<void> {
 
 describe.each(OPERATIONS)("$name ($method $path)", (operation) => {
   const listed = [...operation.success, ...operation.errors].filter((status) => !ELSEWHERE.has(status));
-  it.each(listed)("answers %d", async (status) => {
+  it.each(listed)("returns %d", async (status) => {
     const provoke = PROVOKE[status];
     if (provoke === undefined) throw new Error(`no test for ${operation.name} and ${status}`);
     await provoke(operation);
@@ -203,7 +203,7 @@ describe.each(OPERATIONS)("$name ($method $path)", (operation) => {
 });
 
 describe("429", () => {
-  it.each(OPERATIONS)("$name answers it to a key over its rate limit, free of charge", async (operation) => {
+  it.each(OPERATIONS)("$name returns 429 above the key's rate limit, free of charge", async (operation) => {
     await send(operation, { caller: harness.slow, target: { accountNumber: "99999999" } });
     const answer = await send(operation, { caller: harness.slow, target: { accountNumber: "99999999" } });
     expectError(answer, 429, 0, RATE_LIMIT_TEXT);
@@ -217,7 +217,7 @@ describe("the lists of an account that has traded", () => {
     ["orders", 2],
     ["positions", 2],
     ["deals", 3],
-  ])("%s hold records with exactly the interface's fields", async (name, least) => {
+  ])("%s have records with exactly the interface's fields", async (name, least) => {
     const operation = OPERATIONS.find(({ path }) => path.endsWith(`/${name}`));
     const path = `/api/v1/management/servers/${harness.target.serverId}/accounts/${harness.target.accountNumber}/${name}`;
     await expect
@@ -229,7 +229,7 @@ describe("the lists of an account that has traded", () => {
       .toBeGreaterThanOrEqual(least);
   });
 
-  it("an export holds all four kinds, each with its record's own fields", async () => {
+  it("an export has records of all four kinds, with the fields of each kind", async () => {
     const operation = OPERATIONS.find(({ name }) => name === "Export account history");
     if (operation === undefined) throw new Error("the export is in the table");
     const accepted = await send(operation);
@@ -241,7 +241,7 @@ describe("the lists of an account that has traded", () => {
 });
 
 describe("the document at /openapi.json", () => {
-  it("has exactly the table's operations, with their statuses; and every path of it is a route", async () => {
+  it("has exactly the operations and statuses of the tables, and every path is a route", async () => {
     const { body } = await harness.owner.send("GET", "/openapi.json", { authorization: null });
     const { paths } = body as { paths: Record<string, Record<string, { responses: object }>> };
     const shown = Object.entries(paths).flatMap(([path, methods]) =>
@@ -263,7 +263,7 @@ describe("the document at /openapi.json", () => {
     }
   });
 
-  it("is served without a key and unbilled, and answers 304 to who has it", async () => {
+  it("needs no key, costs no credits, and returns 304 for a matching ETag", async () => {
     const first = await fetch(`${harness.stack.baseUrl}/openapi.json`);
     const tag = first.headers.get("etag") ?? "";
     const again = await fetch(`${harness.stack.baseUrl}/openapi.json`, { headers: { "if-none-match": tag } });
@@ -271,7 +271,7 @@ describe("the document at /openapi.json", () => {
     expect(first.headers.get("x-credits-charged")).toBe("0");
   });
 
-  it("has a page that may load nothing from elsewhere", async () => {
+  it("has a page that may only load files of its own origin", async () => {
     const page = await fetch(`${harness.stack.baseUrl}/docs`);
     expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'none'; script-src 'self' 'nonce-/);
     expect(await page.text()).not.toMatch(/(src|href)="(https?:)?\/\//);
@@ -279,8 +279,8 @@ describe("the document at /openapi.json", () => {
   });
 });
 
-describe("what is no operation", () => {
-  it("an unknown path is 404, and a known one by another method 405 with Allow, in the form of every error", async () => {
+describe("a request without an operation", () => {
+  it("returns 404 for an unknown path, and 405 with Allow for an unknown method, with an error body", async () => {
     expectError(await harness.owner.send("GET", "/api/v1/management/nothing"), 404, 0, "Not found");
     const answer = await harness.owner.send("PUT", "/api/v1/management/credits/balance", { body: {} });
     expectError(answer, 405, 0, "Method not allowed");

@@ -1,6 +1,6 @@
 /**
- * Who may call what: every operation with every key that has one scope, with none, with another
- * server, with another owner.
+ * Tests the access to every operation: keys with one scope, without a scope, for another server, or
+ * of another organization.
  */
 import { randomUUID } from "node:crypto";
 
@@ -31,8 +31,8 @@ beforeAll(async () => {
 afterAll(() => harness.stop());
 
 /**
- * A request that changes nothing where it is let in: reads as they are, changes without key, body
- * and real account.
+ * Sends a request that changes no data even if access is allowed. A read is valid. A mutation has
+ * no key, no valid body and no existing account.
  */
 function probe(caller: Caller, operation: OperationRow, target: Partial<Target> = {}): Promise<Answer> {
   const harmless = operation.method === "GET" ? {} : { accountNumber: "99999999" };
@@ -52,7 +52,7 @@ const missing = (operation: OperationRow): string => ERROR_TEXTS[403].replace("<
 const noAccess = (serverId: string): string => SERVER_ACCESS_TEXT.replace("<serverId>", serverId);
 
 describe.each(OPERATIONS)("$name, which needs $scope", (operation) => {
-  it.each(SCOPES)("by a key with %s alone", async (scope) => {
+  it.each(SCOPES)("checks the scope of a key that only has %s", async (scope) => {
     const caller = harness.single.get(scope);
     if (caller === undefined) throw new Error(`a key with ${scope}`);
     const answer = await probe(caller, operation);
@@ -62,19 +62,19 @@ describe.each(OPERATIONS)("$name, which needs $scope", (operation) => {
     } else expectRefused(answer, missing(operation));
   });
 
-  it("by a key without a scope", async () => {
+  it("rejects a key without a scope", async () => {
     expectRefused(await probe(harness.withoutScope, operation), missing(operation));
   });
 
   if (operation.path.includes("{serverId}")) {
-    it("by a key whose list of servers lacks the server; on a server of the list it is let in", async () => {
+    it("rejects a key for other servers, and accepts the key on its own server", async () => {
       const { serverId } = harness.target;
       expectRefused(await probe(harness.limited, operation), noAccess(serverId));
       const elsewhere = await probe(harness.limited, operation, { serverId: harness.otherServerId });
       expect([200, 400, 404]).toContain(elsewhere.status);
     });
 
-    it("by another organization, and on another organization's or an unknown server", async () => {
+    it("rejects another organization's key, another organization's server and an unknown server", async () => {
       const { serverId } = harness.target;
       expectRefused(await probe(stranger, operation), noAccess(serverId));
       expectRefused(
@@ -85,21 +85,21 @@ describe.each(OPERATIONS)("$name, which needs $scope", (operation) => {
       expectRefused(await probe(harness.owner, operation, { serverId: unknown }), noAccess(unknown));
     });
 
-    it("names the missing scope before the server", async () => {
+    it("reports a missing scope before a missing server access", async () => {
       expectRefused(await probe(harness.withoutScope, operation, { serverId: randomUUID() }), missing(operation));
     });
   }
 });
 
-describe("what is not under a server shows another organization nothing", () => {
-  it("a command is 404", async () => {
+describe("an operation without a server in its path, called by another organization", () => {
+  it("returns 404 for a command", async () => {
     const operation = OPERATIONS.find(({ name }) => name === "getCommand");
     if (operation === undefined) throw new Error("getCommand is in the table");
     expect((await probe(harness.owner, operation)).status).toBe(200);
     expect((await probe(stranger, operation)).status).toBe(404);
   });
 
-  it("the wallet is its own", async () => {
+  it("returns the caller's own wallet", async () => {
     const path = "/api/v1/management/credits/balance";
     type WalletOnly = { wallet: { organizationId: string } };
     const [own, other] = await Promise.all([harness.owner.send("GET", path), stranger.send("GET", path)]);
@@ -107,13 +107,13 @@ describe("what is not under a server shows another organization nothing", () => 
   });
 });
 
-/** What an operation without a server in its path is about. */
+/** The data that an operation without a server in its path accesses. */
 type About = "the organization" | "all servers" | "a command";
 type WithoutServer = {
   [Id in OperationId]: (typeof CONTRACTS)[Id]["server"] extends true ? never : Id;
 }[OperationId];
 
-/** By hand: whoever adds an operation without a server in its path decides what it is about. */
+/** Written by hand: a new operation without a server in its path needs an entry here. */
 const ABOUT: Readonly<Record<WithoutServer, About>> = {
   getCreditBalance: "the organization",
   getCreditPrices: "the organization",
@@ -140,7 +140,7 @@ describe("a key that is limited to servers", () => {
   const callerOf = (reach: (typeof CELLS)[number]["reach"]): Caller =>
     ({ "all servers": harness.owner, "this server": harness.within, "another server": harness.limited })[reach];
 
-  it.each(CELLS)("$id, by a key for $reach", async ({ id, contract, reach }) => {
+  it.each(CELLS)("$id, called with a key for $reach", async ({ id, contract, reach }) => {
     const { serverId, accountNumber, commandId } = harness.target;
     const path = contract.path
       .replace(":serverId", serverId)
@@ -157,13 +157,13 @@ describe("a key that is limited to servers", () => {
     else if (about === "a command" && reach === "another server") {
       expect(answer).toMatchObject({ status: 404, body: { error: "Command not found" }, charged: 1 });
     } else {
-      // The endpoint of the path does not exist, and what is no read has no valid body.
+      // The endpoint in the path does not exist, and a mutation has no valid body.
       const admitted = contract.method !== "GET" ? [400, 404] : contract.path.includes(":endpointId") ? [404] : [200];
       expect(admitted, answer.text).toContain(answer.status);
     }
   });
 
-  it("live metrics: subscribes to accounts of its servers alone", async () => {
+  it("can only subscribe to live metrics of its servers", async () => {
     const { stack, owner, within, limited, target } = harness;
     const { baseUrl, wsBase, tradingServerUrl } = stack;
     const named = { serverId: target.serverId, accountNumber: target.accountNumber };
@@ -182,7 +182,7 @@ describe("a key that is limited to servers", () => {
     expect(await first(limited)).toMatchObject({ type: "error", code: "SERVER_ACCESS_DENIED", ...named });
   });
 
-  it("learns nothing of a command of another server by using its Idempotency-Key", async () => {
+  it("gets no data of another server's command by using the command's Idempotency-Key", async () => {
     const { owner, limited, target, otherServerId } = harness;
     const idempotencyKey = randomUUID();
     const body = { accountName: "Limited", initialBalance: 1, leverage: 100, requestId: "limited" };
@@ -202,7 +202,7 @@ describe("a key that is limited to servers", () => {
     await expectNothing();
   });
 
-  it("reads no result of a command of another server, and does not wait for it", async () => {
+  it("cannot read another server's command, and gets 404 without waiting", async () => {
     const { owner, within, limited, target } = harness;
     const path = `/api/v1/management/servers/${target.serverId}/accounts/${target.accountNumber}/exports/history`;
     const body = { requestId: "limited" };

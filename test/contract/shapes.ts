@@ -1,6 +1,6 @@
 /**
- * The interface's field tables as strict schemas, transcribed by hand: a field that is not in the
- * table fails.
+ * The interface's field tables as strict schemas, transcribed by hand. A field that is not in the
+ * table is an error.
  */
 import { z } from "zod";
 
@@ -40,7 +40,7 @@ export const Server = z.strictObject({
 /** Decisions, 3.3. */
 const Actor = z.strictObject({ type: z.enum(["key", "user", "system"]), id: text.min(1) });
 
-/** The six last fields are beyond the interface (decisions, 3.3). */
+/** The interface does not have the last six fields (decisions, 3.3). */
 export const Command = z.strictObject({
   id: uuid,
   operation: z.enum([
@@ -57,7 +57,7 @@ export const Command = z.strictObject({
     "finance.withdraw",
   ]),
   status: z.enum(["queued", "leased", "succeeded", "failed", "expired"]),
-  // The interface allows null; here it is the account's on every command (decisions, 3.3).
+  // The interface allows null, but every command has its account's id (decisions, 3.3).
   managedAccountId: uuid,
   attempts: integer,
   payload: z.record(z.string(), z.unknown()),
@@ -151,7 +151,7 @@ export const Transaction = z.strictObject({
   positionId: textOrNull,
   dealId: textOrNull,
   reversalOf: uuid.nullable(),
-  // Additive: who asked for it; null for what the market did.
+  // Not in the interface: the caller; null for changes by the market.
   createdBy: Actor.nullable(),
   recordedAt: time,
   createdAt: time,
@@ -223,7 +223,7 @@ export const Snapshot = z.strictObject({
   createdAt: time,
 });
 
-/** Decisions, 7.4; `createdBy` is additive. */
+/** Decisions, 7.4. `createdBy` is not in the interface. */
 const Usage = z.strictObject({
   xRequestId: textOrNull,
   operation: text,
@@ -258,7 +258,7 @@ export const HistoryExport = z.strictObject({
   ),
 });
 
-/** Body of every error; `issues` only where a schema refused the request (decisions, 1.2). */
+/** Body of every error. Only requests that a schema rejects have `issues` (decisions, 1.2). */
 export const ErrorBody = z.strictObject({
   error: text.min(1),
   issues: z
@@ -270,7 +270,7 @@ export const ErrorBody = z.strictObject({
 const page = <T extends z.ZodType>(name: string, record: T) =>
   z.strictObject({ [name]: z.array(record), pagination: Pagination });
 
-/** Answers of operations that are done within the request, by the operation's name. */
+/** Responses of synchronous operations, by the operation's name. */
 export const ANSWERS: Readonly<Record<string, z.ZodType>> = {
   getCreditBalance: z.strictObject({ wallet: Wallet }),
   getServerConfiguration: z.strictObject({ server: Server }),

@@ -1,7 +1,7 @@
 /**
- * Real 500 responses: every operation while the services behind it are paused, and while Redis is
- * unavailable. The response is in time, has the interface's form and costs nothing, and the retry
- * with the same key is accepted.
+ * Real 500 responses. Every operation is called while the services behind it are paused, and while
+ * Redis is unavailable. The response comes in time, has the interface's form and costs no credits.
+ * A retry with the same key is accepted.
  */
 import { randomUUID } from "node:crypto";
 
@@ -13,10 +13,10 @@ import type { Answer, SendOptions } from "./caller.ts";
 import { ERROR_TEXTS, OPERATIONS, type OperationRow } from "./interface-tables.ts";
 import { newAccount, pathOf, startContractHarness, type ContractHarness } from "./harness.ts";
 
-/** Decisions, 1.5. */
+/** Time limit of every response (decisions, 1.5). */
 const ANSWER_DEADLINE_MS = 5_000;
 const OWNERS = ["account", "finance", "command-status", "metrics", "organization"];
-/** Answered from what the gateway has itself. */
+/** Operations that the gateway serves without another service. */
 const NEEDS_NO_OWNER = new Set(["getCreditBalance", "Get credit prices"]);
 const RECOVERY_MS = 30_000;
 
@@ -64,7 +64,7 @@ function expectUnavailable(answer: Answer): void {
 
 describe.each(OPERATIONS)("$name", (operation) => {
   const expected = NEEDS_NO_OWNER.has(operation.name) ? 200 : 500;
-  it(`answers ${expected} in under five seconds while the owners are held`, () => {
+  it(`returns ${expected} in under five seconds while the services are paused`, () => {
     const found = held.get(operation);
     if (found === undefined) throw new Error("an answer");
     expect(found.tookMs).toBeLessThan(ANSWER_DEADLINE_MS);
@@ -72,7 +72,7 @@ describe.each(OPERATIONS)("$name", (operation) => {
     else expect(found.answer.status).toBe(200);
   });
 
-  it("answers the same request when they are back", async () => {
+  it("accepts the same request when the services run again", async () => {
     const first = operation.success.at(-1);
     await eventually(
       async () => {
@@ -92,11 +92,11 @@ describe("without Redis", () => {
     await harness.stack.environment.redis.restart();
   });
 
-  it.each(OPERATIONS)("$name answers 500 in under five seconds", async (operation) => {
+  it.each(OPERATIONS)("$name returns 500 in under five seconds", async (operation) => {
     const beganMs = Date.now();
     const answer = await send(operation);
     expectUnavailable(answer);
-    // What is left is not known: 0 would be wrong.
+    // The remaining credits are unknown, so the header must be absent.
     expect(answer.headers.has("x-credits-remaining")).toBe(false);
     expect(Date.now() - beganMs).toBeLessThan(ANSWER_DEADLINE_MS);
   });

@@ -1,6 +1,6 @@
 /**
- * The operations on webhooks, transcribed by hand from the decisions (11): what they need, cost and
- * answer.
+ * The webhook operations, transcribed by hand from the decisions (11): scopes, prices, statuses and
+ * bodies.
  */
 import type { Method, PRICES } from "./interface-tables.ts";
 
@@ -13,7 +13,7 @@ export interface WebhookRow {
   readonly errors: readonly number[];
   readonly price: keyof typeof PRICES;
   readonly body?: object;
-  /** What makes the request invalid, and the field that its answer names. */
+  /** An invalid query or body, and the field that the error names. */
   readonly wrong?: { readonly query?: string; readonly body?: object; readonly field: string };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Every operation on webhooks and every status that its row lists, on the running system; fields,
+ * Tests every webhook operation with every status in its row, on the running system: fields, error
  * texts, headers and price.
  */
 import { randomUUID } from "node:crypto";
@@ -82,7 +82,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-/** An endpoint at which nobody listens, and a delivery to it. */
+/** Creates an endpoint without a receiver, and a delivery to the endpoint. */
 async function endpointWithDelivery(owner: Caller): Promise<typeof target> {
   const endpointId = await newEndpoint(owner);
   const path = `${WEBHOOKS}/${endpointId}`;
@@ -129,7 +129,7 @@ function expectError(answer: Answer, status: number, charged: number, error?: st
 const PROVOKE: Readonly<Record<number, (operation: WebhookRow) => Promise<void>>> = {
   400: async ({ wrong, ...operation }) => {
     if (wrong === undefined) {
-      // Nothing to be sent wrong: what is refused is the endpoint's state.
+      // The request cannot be invalid: 400 means that the endpoint is disabled.
       const endpointId = await newEndpoint(harness.owner);
       await harness.owner.send("PATCH", `${WEBHOOKS}/${endpointId}`, { body: { status: "disabled" } });
       const answer = await send(operation, { target: { endpointId, deliveryId: target.deliveryId } });
@@ -157,7 +157,7 @@ const PROVOKE: Readonly<Record<number, (operation: WebhookRow) => Promise<void>>
       if (caller === undefined) throw new Error(`a key with ${scope}`);
       expectError(await send(operation, { caller }), 403, 0, missing);
     }
-    // The answer there is of all servers.
+    // These operations need access to all servers.
     const limited = "Missing server access: all servers of the organization";
     expectError(await send(operation, { caller: harness.limited }), 403, 0, limited);
   },
@@ -172,8 +172,7 @@ const PROVOKE: Readonly<Record<number, (operation: WebhookRow) => Promise<void>>
     expectError(answer, 429, 0, RATE_LIMIT_TEXT);
   },
   500: async (operation) => {
-    // The request may still be carried out once the service goes on: what it changes is not what
-    // others use.
+    // The paused service may still execute the request later, so the request has its own endpoint.
     const endpointId = await newEndpoint(harness.owner);
     const webhooks = harness.stack.process("webhooks");
     webhooks.kill("SIGSTOP");
@@ -188,13 +187,13 @@ const PROVOKE: Readonly<Record<number, (operation: WebhookRow) => Promise<void>>
 };
 
 describe.each(WEBHOOK_OPERATIONS)("$name ($method $path)", (operation) => {
-  it.each([...operation.errors, 429])("answers %d", async (status) => {
+  it.each([...operation.errors, 429])("returns %d", async (status) => {
     const provoke = PROVOKE[status];
     if (provoke === undefined) throw new Error(`no test for ${operation.name} and ${status}`);
     await provoke(operation);
   });
 
-  it(`answers ${operation.success} with exactly its fields, at its price`, async () => {
+  it(`returns ${operation.success} with exactly the documented fields and price`, async () => {
     const answer = await eventually(async () => {
       const got = await send(operation);
       expect({ status: got.status, body: got.body }).toMatchObject({ status: operation.success });
@@ -205,9 +204,9 @@ describe.each(WEBHOOK_OPERATIONS)("$name ($method $path)", (operation) => {
   });
 });
 
-describe("webhooks of another organization", () => {
+describe("another organization's webhooks", () => {
   it.each(WEBHOOK_OPERATIONS.filter(({ path }) => path.includes("{endpointId}")))(
-    "$name does not find its endpoint",
+    "$name returns 404 for the endpoint",
     async (operation) => {
       const { owner } = harness;
       const other = await harness.anotherOwner();
@@ -218,7 +217,7 @@ describe("webhooks of another organization", () => {
 });
 
 describe("an organization's endpoints", () => {
-  it("are at most 20; one more is refused and says so", async () => {
+  it("are at most 20; another endpoint is rejected with TOO_MANY_ENDPOINTS", async () => {
     const owner = await harness.anotherOwner();
     for (let count = 0; count < 20; count += 1) await newEndpoint(owner);
     const answer = await owner.send("POST", WEBHOOKS, { body: { url: "http://127.0.0.1:9/one-more" } });

@@ -1,10 +1,10 @@
 /**
- * Every way in which a field can be wrong, and what is just still right, as JSON text; from the
- * interface's request bodies.
+ * The invalid values of every field, and the valid values at the limits, as JSON text. The values
+ * follow the request bodies of the interface.
  */
 import { type BodyKind, LIMITS } from "./interface-tables.ts";
 
-/** A value of one field; undefined: the field is missing. */
+/** A value of one field. Without `json`, the field is missing. */
 export interface FieldCase {
   readonly field: string;
   readonly what: string;
@@ -74,7 +74,7 @@ function integer(limits: { min: number; max: number }, required: boolean): Field
   };
 }
 
-/** Money, required; 0 is an amount of an initial balance only (decisions, 6.1). */
+/** A required amount of money. Only an initial balance may be 0 (decisions, 6.1). */
 function money(zeroIsRight: boolean): FieldRule {
   const zeros: Values = [
     ["0", "0"],
@@ -170,25 +170,25 @@ function casesOf(kind: Exclude<BodyKind, "bulk">, which: keyof FieldRule): Field
   );
 }
 
-/** Values that are refused, by field. */
+/** Returns the values that are rejected, by field. */
 export function wrongFields(kind: Exclude<BodyKind, "bulk">): FieldCase[] {
   return casesOf(kind, "wrong");
 }
 
-/** Values at the limits, which are accepted. */
+/** Returns the accepted values at the limits, by field. */
 export function rightFields(kind: Exclude<BodyKind, "bulk">): FieldCase[] {
   return casesOf(kind, "right");
 }
 
 const HERE = "the value goes here";
 
-/** The body with one field changed, as JSON text. */
+/** Returns the body with one field changed, as JSON text. */
 export function withField(body: Readonly<Record<string, unknown>>, { field, json }: FieldCase): string {
   if (json === undefined) return JSON.stringify({ ...body, [field]: undefined });
   return JSON.stringify({ ...body, [field]: HERE }).replace(JSON.stringify(HERE), json);
 }
 
-/** Bodies that are wrong as a whole; none names a field. */
+/** Bodies that are invalid as a whole. The error names no field. */
 export const WRONG_WHOLES: readonly (readonly [what: string, raw: string, contentType: string])[] = [
   ["no JSON", "{no json", "application/json"],
   ["cut off", '{"requestId":', "application/json"],
