@@ -80,7 +80,7 @@ describe("commands", () => {
     });
   });
 
-  it("applies once though the answer was lost, and reports the command as queued in between", async () => {
+  it("applies once even if the answer was lost, and reports the command as queued in between", async () => {
     const message = commandMessage();
     harness.tradingServer.behave(message.accountNumber ?? "", "drop-answer");
     await harness.publish(message);

@@ -109,7 +109,7 @@ export class Harness {
     return scope;
   }
 
-  /** Starts a store by itself, as another process of the service has one. */
+  /** Starts a store without a worker, like another process of the service. */
   startStore(): Started<CommandStore> {
     const { database, logger } = this;
     return startCommandStore({ worker: WORKER, database, producer: this.#producer, clock: systemClock, logger });
@@ -148,7 +148,7 @@ export class Harness {
     return this.#producer.partitionOf(TOPIC, orderKeyOf(message));
   }
 
-  /** How many commands of a server the inbox holds. */
+  /** The number of a server's commands in the inbox. */
   async countOf(serverId: string): Promise<number> {
     return (await this.database.query(COUNT_OF_SERVER, [serverId]))[0]?.count ?? 0;
   }

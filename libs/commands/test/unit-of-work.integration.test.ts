@@ -79,7 +79,7 @@ describe("a unit of work", () => {
     expect(await harness.row(commandId)).toMatchObject({ status: "succeeded", version: 1 });
   });
 
-  it("keeps what recognizes a repeat of a final command, but neither its message nor its result", async () => {
+  it("keeps only the columns that recognize a repeat of a final command, not its message or result", async () => {
     const message = commandMessage();
     const { commandId, serverId } = message;
     await harness.database.query(INSERT_QUEUED, [commandId, serverId, JSON.stringify(message)]);
@@ -94,7 +94,7 @@ describe("a unit of work", () => {
   });
 
   // A plan that reads all open commands for each final one gets slower with the backlog.
-  it("finds its commands by their ids alone, however many others wait", async () => {
+  it("finds its commands only by their ids, even if many other commands wait", async () => {
     for (const step of KNOWN_AS_IDLE) await harness.database.query(step, []);
     for (const byKey of [LOAD_OPEN_BY_ID, READ_OPEN, WRITE_UNIT]) {
       const plan = await lastingPlanOf(harness.database, byKey);

@@ -2,7 +2,7 @@ import type { TopicContract } from "@kapi/contracts";
 
 import type { Message } from "./message.ts";
 
-/** One part of a partition, in log order. */
+/** Consecutive messages of one partition, in log order. */
 export interface Batch {
   readonly topic: TopicContract;
   readonly partition: number;
@@ -11,19 +11,19 @@ export interface Batch {
 
 export interface DeadLetter {
   readonly message: Message;
-  /** Why it cannot be processed; ends up in a header. */
+  /** Why the message cannot be processed; becomes a header of the dead letter. */
   readonly reason: string;
   /** Whether the dead letter carries the value. Default no: a value may hold a sealed password. */
   readonly includeValue?: boolean;
 }
 
-/** How a batch ended. */
+/** What `onBatch` returns for a batch. */
 export interface BatchOutcome {
   readonly deadLetters?: readonly DeadLetter[];
   /**
-   * Commit this offset (the next one to read after a restart) instead of the last one + 1: the
-   * first whose effect is not durable yet. A function is asked at every commit, until it says that
-   * all of the batch is durable.
+   * The offset to commit instead of the last one + 1: the first message whose effect is not durable
+   * yet. A function is called at every commit, until the offset that it returns shows that the
+   * whole batch is durable.
    */
   readonly commitOffset?: bigint | (() => bigint);
 }

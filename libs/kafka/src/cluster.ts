@@ -11,8 +11,8 @@ import {
 import type { ClientTuning, KafkaConnection } from "./connection.ts";
 
 /**
- * A client that is no member of a group: what `connect` and `disconnect` are called on, and its way
- * to the brokers.
+ * A client that is not a member of a group: `client` connects and disconnects, `cluster` reaches
+ * the brokers.
  */
 export interface ClusterClient {
   readonly client: Pick<Consumer, "connect" | "disconnect">;
@@ -20,8 +20,8 @@ export interface ClusterClient {
 }
 
 /**
- * A kafkajs consumer and its way to the brokers, which kafkajs hands to partition assigners and to
- * nobody else.
+ * Creates a kafkajs consumer and returns its cluster as well. kafkajs gives the cluster only to
+ * partition assigners.
  */
 export function consumerWithCluster(
   kafka: Kafka,
@@ -56,8 +56,8 @@ export function clusterClient(kafka: KafkaConnection, tuning: ClientTuning): Clu
 }
 
 /**
- * Connects a consumer, by way of a client whose tries end: a certificate that is not trusted is
- * reported, and not tried for as long as a consumer tries.
+ * Connects a consumer. A client with few retries connects first, so that an untrusted certificate
+ * is reported soon: the consumer itself would retry for minutes.
  */
 export async function connectWaiting(kafka: KafkaConnection, consumer: Pick<Consumer, "connect">): Promise<void> {
   const { client } = clusterClient(kafka, {});

@@ -11,7 +11,7 @@ function commit(partition: number, end: bigint, send: Commit["send"], isCurrent 
   return { topic: "t", partition, offset: () => end, end, topicId: "id", isCurrent, send };
 }
 
-test("of several offsets of a partition only the newest is committed, all partitions in one request", async () => {
+test("only the newest of several offsets of a partition is committed, and all partitions share a request", async () => {
   const sent: Offsets[] = [];
   const send = (offsets: Offsets): Promise<void> => Promise.resolve(void sent.push(offsets));
   const commits = new Commits(logger);
@@ -45,7 +45,7 @@ test("an offset is never committed after its generation", async () => {
   expect(sent).toEqual([]);
 });
 
-test("a commit that was refused is sent again, unless a newer one has taken its place", async () => {
+test("a rejected commit is sent again, unless a newer one of its partition waits", async () => {
   const sent: (string[] | undefined)[] = [];
   const rejection = deferred<void>();
   const commits = new Commits(logger);
@@ -67,7 +67,7 @@ test("a commit that was refused is sent again, unless a newer one has taken its 
   commits.stop();
 });
 
-test("a batch that is durable bit by bit is committed so, without another batch, and nothing is committed twice", async () => {
+test("a batch that becomes durable in parts is committed in parts, and no offset is committed twice", async () => {
   const sent: string[] = [];
   let durable = 3n;
   const commits = new Commits(logger);

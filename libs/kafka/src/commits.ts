@@ -5,34 +5,34 @@ import type { Offsets } from "kafkajs";
 import { asError } from "./errors.ts";
 
 /**
- * Time between two commits: one costs the broker a few ms, and a crash repeats what was handled
- * since the last.
+ * Time between two commits. A commit costs the broker a few ms; after a crash, messages since the
+ * last commit are handled again.
  */
 const COMMIT_INTERVAL_MS = 250;
 const RETRY_DELAY_MS = 1_000;
 
-/** One offset to commit, in the generation it belongs to. */
+/** One offset to commit, and the generation that it belongs to. */
 export interface Commit {
   readonly topic: string;
   readonly partition: number;
-  /** What may be committed by now; asked again, as long as it is below `end`. */
+  /** The offset that may be committed now; called again at each commit while it is below `end`. */
   readonly offset: () => bigint;
   readonly end: bigint;
-  /** The id of the topic, which tells whose offset it is. */
+  /** The id of the topic that the offset belongs to. */
   readonly topicId: string | null;
   readonly isCurrent: () => boolean;
   readonly send: (offsets: Offsets) => Promise<void>;
 }
 
 /**
- * Commits in the background, all partitions in one request, one request at a time. Waiting for each
- * commit before the next fetch would put it on the path of every message. An offset is never
- * committed outside its generation: the partition may be another process's by then.
+ * Commits in the background: all partitions in one request, one request at a time. If each fetch
+ * waited for a commit, every message would be delayed by it. An offset is never committed outside
+ * its generation, because another process may have the partition by then.
  */
 export class Commits {
   readonly #logger: Logger;
   readonly #pending = new Map<string, Commit>();
-  /** What was committed last of a partition of which more is to come. */
+  /** The last committed offset of each partition whose batch is not completely durable yet. */
   readonly #partly = new Map<string, bigint>();
   #timer: NodeJS.Timeout | null = null;
   #sending: Deferred<void> | null = null;
@@ -41,13 +41,13 @@ export class Commits {
     this.#logger = logger;
   }
 
-  /** Takes the place of an earlier commit of the same partition that still waits. */
+  /** Replaces an earlier commit of the same partition that still waits. */
   add(commit: Commit): void {
     this.#pending.set(placeOf(commit), commit);
     this.#sendAfter(COMMIT_INTERVAL_MS);
   }
 
-  /** Sends what waits; resolves when it is committed, or was refused. */
+  /** Sends the waiting commits; resolves when they are accepted or rejected. */
   async flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -55,7 +55,7 @@ export class Commits {
     await this.#send();
   }
 
-  /** Ends the timer; what still waits is read again by whoever has the partition next. */
+  /** Stops the timer. The next owner of a partition reads uncommitted messages again. */
   stop(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -98,7 +98,7 @@ export class Commits {
     if (this.#pending.size > 0) this.#sendAfter(nextDelayMs);
   }
 
-  /** It is committed later, unless a newer one has taken its place. */
+  /** Schedules a commit again, unless a newer one of its partition waits. */
   #waits(commit: Commit): void {
     if (commit.isCurrent() && !this.#pending.has(placeOf(commit))) this.#pending.set(placeOf(commit), commit);
   }

@@ -9,42 +9,44 @@ import { Kafka, type KafkaConfig, type LogEntry, logLevel, type RetryOptions, ty
 import { asError, isAway } from "./errors.ts";
 
 const CONNECT_TIMEOUT_MS = 3_000;
-/** Between two rounds of tries, each of about 10 s. */
+/** Pause between two rounds of connection attempts; a round takes about 10 s. */
 const CONNECT_PAUSE_MS = 1_000;
 const KEEP_ALIVE_MS = 60_000;
 const SESSION_TIMEOUT_MS = 10_000;
 
 /**
- * How kafkajs tries again: from 50 ms, growing, never more than half a second apart. Its defaults
- * grow to many seconds, and after a broker's restart the first acknowledgement then comes 17 s
- * late.
+ * Retries of kafkajs: after 50 ms, then with growing pauses of at most half a second. The pauses of
+ * its default grow to many seconds: after a broker's restart, the first acknowledgement then comes
+ * 17 s late.
  */
 const RETRY: RetryOptions = { initialRetryTime: 50, multiplier: 1.5, factor: 0.2, maxRetryTime: 500 };
-/** About 10 s. */
+/** Number of retries; together they take about 10 s. */
 const RETRIES = 25;
 /**
- * A broker that does not answer for so long is asked over another connection. Requests that wait on
- * purpose (a fetch, a join) have their wait added. A frozen connection is noticed within 5 s.
+ * If a broker does not answer within this time, the request is sent again over another connection.
+ * Requests that the broker may hold (a fetch, a join) get that time in addition. A frozen
+ * connection is noticed within 5 s.
  */
 export const REQUEST_TIMEOUT_MS = 4_000;
-/** kafkajs namespaces that log every try to reach a broker. */
+/** kafkajs namespaces that log every attempt to reach a broker. */
 const FREQUENT = new Set(["Connection", "BrokerPool"]);
-/** How kafkajs begins its log entry of an error response. */
+/** The beginning of kafkajs's log message for an error response. */
 const ERROR_RESPONSE = "Response ";
 
-/** Where a Kafka cluster is and how this process calls itself there. */
+/** The address of a Kafka cluster, and the name of this process there. */
 export interface KafkaOptions {
   /** host:port of one or more brokers. */
   readonly brokers: readonly string[];
   readonly clientId: string;
   /**
-   * Put before every topic name; lets several deployments, or tests, share a cluster. May be empty.
+   * Prefix of every topic name; lets several deployments, or tests, share a cluster. May be empty.
    */
   readonly topicPrefix: string;
   readonly logger: Logger;
   /**
-   * How long the members of this process's consumer groups may be silent before their partitions go
-   * to others; also how long their work rests after a crash. Default 10,000.
+   * How long a member of this process's consumer groups may send no heartbeat before its partitions
+   * move to other members. After a crash, nobody handles the partitions for this time. Default
+   * 10,000.
    */
   readonly sessionTimeoutMs?: number;
   readonly ssl?: tls.ConnectionOptions | boolean;
@@ -53,18 +55,18 @@ export interface KafkaOptions {
 
 type OnProblem = (isAnswer: boolean) => void;
 
-/** What one kind of client needs otherwise than the others. */
+/** Settings in which one kind of client differs from the default. */
 export interface ClientTuning {
   readonly requestTimeoutMs?: number;
-  /** How often kafkajs tries again, half a second apart, before it gives up. */
+  /** How often kafkajs retries, half a second apart, before it gives up. */
   readonly retries?: number;
-  /** Called for each failed try to reach a broker; `isAnswer`: a broker answered with an error. */
+  /** Called after each failed attempt; `isAnswer`: a broker answered with an error. */
   readonly onProblem?: OnProblem;
 }
 
 /**
- * A way to reach a cluster. It holds no connection itself: producers, consumers and readers each
- * have their own.
+ * The configuration for reaching a cluster. It holds no connection: each producer, consumer and
+ * reader has its own.
  */
 export interface KafkaConnection {
   readonly logger: Logger;
@@ -75,19 +77,19 @@ export interface KafkaConnection {
   /** For this library only. */
   client(tuning?: ClientTuning): Kafka;
   /**
-   * Connects a client; for this library only. Throws one line that tells the brokers and why: where
-   * nobody answers, a certificate is not trusted or a password is wrong. The error of kafkajs is
-   * its cause.
+   * Connects a client; for this library only. Throws a one-line error with the brokers and the
+   * reason: no broker answers, a certificate is not trusted, or a password is wrong. Its cause is
+   * the error of kafkajs.
    */
   connect(client: { connect(): Promise<void> }): Promise<void>;
   /**
-   * The same, but waits for brokers that cannot be reached, and says so in the log: a process waits
-   * for its cluster.
+   * Connects a client as `connect` does, but waits for brokers that cannot be reached, and logs
+   * that it waits.
    */
   connectWaiting(client: { connect(): Promise<void> }): Promise<void>;
 }
 
-/** Describes how to reach a cluster; connects nowhere yet. */
+/** Describes how to reach a cluster; does not connect. */
 export function createKafka(options: KafkaOptions): KafkaConnection {
   const at = `Kafka at ${options.brokers.join(",")}`;
   const configOf = (onProblem?: OnProblem): KafkaConfig => ({
@@ -137,9 +139,10 @@ const openSocket: NonNullable<KafkaConfig["socketFactory"]> = ({ host, port, ssl
 };
 
 /**
- * kafkajs logs as errors what it then repairs by itself, so its levels go down by one; and while a
- * broker is unavailable, its connections would tell so several times a second. Of an entry's fields
- * only those named here are kept: no part of a message can reach the log.
+ * kafkajs logs failures as errors even if it recovers from them, so each level is lowered by one.
+ * While a broker is unavailable, each connection logs several times a second: these entries are
+ * logged at level debug. Only the fields listed here are kept, so that no part of a message reaches
+ * the log.
  */
 function logTo(logger: Logger, onProblem: OnProblem = () => undefined): (entry: LogEntry) => void {
   return ({ level, namespace, log }) => {

@@ -8,9 +8,9 @@ import type { PartitionAssignment } from "./generations.ts";
 const MAX_HEARTBEAT_INTERVAL_MS = 3_000;
 const MIN_INTERVAL_MS = 5;
 /**
- * A larger batch of a partition means that messages come in numbers. Were it one, an interval of 40
- * ms would keep itself up at 50 messages a second: what comes meanwhile is the next busy batch, and
- * everybody waits for nothing.
+ * A batch with more messages of a partition than this counts as busy. With a limit of one, an
+ * interval of 40 ms would never end at 50 messages a second: two messages arrive in each interval,
+ * so the next batch is busy again, and every message waits for no benefit.
  */
 const BUSY_ABOVE_MESSAGES = 4;
 
@@ -18,34 +18,35 @@ export interface ConsumerOptions {
   readonly groupId: string;
   readonly topics: readonly TopicContract[];
   /**
-   * Makes the effect of a batch durable; its offset is committed soon after this resolves. A
-   * {@link RetryableError} brings the same messages again after a pause; any other error is fatal.
+   * Makes the effect of a batch durable; its offset is committed soon after the promise resolves.
+   * After a {@link RetryableError}, `onBatch` gets the same messages after a pause. Any other error
+   * is fatal.
    */
   readonly onBatch: (batch: Batch) => Promise<BatchOutcome>;
   /**
-   * Called after every join with the partitions of each topic this process has (none: an empty
-   * list). No batch of the new generation comes before it resolves, and none of the earlier one
-   * runs any more when it is called. `generation` is the group's own number of it, which rises with
-   * every join of anybody.
+   * Called after every join with this process's partitions of each topic (an empty list if it has
+   * none). The batches of the earlier generation have ended before the call; batches of the new
+   * generation wait until the promise resolves. `generation` is the group's number of the
+   * generation; it rises with every join of any member.
    */
   readonly onAssigned?: (assignment: readonly PartitionAssignment[], generation: number) => Promise<void>;
   /**
-   * Called when this consumer stops, after the last batch and before the last commit: resolves when
-   * what earlier batches still had to make durable is so, as far as it can be soon. It is waited
-   * for 2 s.
+   * Called when this consumer stops, after the last batch and before the last commit. It resolves
+   * when the effects of earlier batches are durable, or cannot become durable soon. The consumer
+   * waits at most 2 s.
    */
   readonly beforeLastCommit?: () => Promise<void>;
   /** Maximum number of messages in one `onBatch`. Default 1,000. */
   readonly maxBatchMessages?: number;
   readonly logger: Logger;
   /**
-   * Called once when this consumer cannot go on; the process should end, and the messages are read
-   * again.
+   * Called once when this consumer cannot continue. The process should end; uncommitted messages
+   * are then read again.
    */
   readonly fatal: (error: Error) => void;
   /**
-   * `onBatch` calls of different partitions side by side. Default: the number of partitions, at
-   * most 4.
+   * Maximum number of concurrent `onBatch` calls, each for another partition. Default: the number
+   * of partitions, at most 4.
    */
   readonly concurrentPartitions?: number;
   /**
@@ -54,14 +55,14 @@ export interface ConsumerOptions {
    */
   readonly maxWaitTimeInMs?: number;
   /**
-   * Least time from the begin of a batch to the next fetch: what comes meanwhile is one larger
-   * batch, which costs broker, database and this process far less than many small ones. A message
-   * that finds the consumer at rest is never held back. Default 5.
+   * Minimum time from the begin of a batch to the next fetch. Messages that arrive in this time
+   * form one larger batch, which costs the broker, the database and this process far less than many
+   * small ones. A message that arrives at an idle consumer is never delayed. Default 5.
    */
   readonly minIntervalMs?: number;
   /**
-   * The same while messages come in numbers, that is after a batch of more than four: at the price
-   * of this delay under load there are far fewer and larger batches. Default: as `minIntervalMs`.
+   * `minIntervalMs` after a batch of more than four messages. A longer interval delays messages
+   * under load, but makes far fewer and larger batches. Default: `minIntervalMs`.
    */
   readonly busyIntervalMs?: number;
   /** Bytes the broker gathers before it answers a fetch. Default 1. */
@@ -71,15 +72,16 @@ export interface ConsumerOptions {
   /** Default: a third of the session timeout, but 3,000 at most. */
   readonly heartbeatIntervalMs?: number;
   /**
-   * A topic that was made again is read from its beginning, or from what the group committed where
-   * it holds as much: for whoever tells it by its id. Default: it is refused.
+   * Whether a recreated topic is read from its beginning, or from the committed offset if the topic
+   * has that many records. For callers that compare topic ids themselves. Default: a recreated
+   * topic is fatal.
    */
   readonly restartBeyondEnd?: boolean;
   readonly clock?: Clock;
 }
 
 export interface Consumer {
-  /** null, or why this consumer is not well; for the liveness of the process. */
+  /** null, or why this consumer is unhealthy; for the liveness probe of the process. */
   check(): string | null;
 }
 
@@ -94,7 +96,7 @@ export function heartbeatIntervalOf(
   return heartbeatIntervalMs ?? Math.min(sessionTimeoutMs / 3, MAX_HEARTBEAT_INTERVAL_MS);
 }
 
-/** Least time from the begin of a batch of `count` messages to the next fetch, in milliseconds. */
+/** Minimum milliseconds from the begin of a batch of `count` messages to the next fetch. */
 export function intervalAfter(
   count: number,
   {

@@ -5,12 +5,12 @@ import { intervalAfter } from "./consumer-options.ts";
 describe("the time to the next fetch", () => {
   const options = { minIntervalMs: 5, busyIntervalMs: 40 };
 
-  it("is the longer one only where messages come in numbers: a few at a time are never held back for company", () => {
+  it("is longer only after a batch of more than four messages", () => {
     expect([1, 2, 4].map((count) => intervalAfter(count, options))).toEqual([5, 5, 5]);
     expect([5, 1_000].map((count) => intervalAfter(count, options))).toEqual([40, 40]);
   });
 
-  it("is the same for both where only one is given", () => {
+  it("is always `minIntervalMs` if `busyIntervalMs` is not given", () => {
     expect(intervalAfter(1_000, { minIntervalMs: 7 })).toBe(7);
   });
 });

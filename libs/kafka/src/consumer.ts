@@ -42,16 +42,16 @@ const MAX_CONCURRENT_PARTITIONS = 4;
  * wait for the old member until its session ends. The liveness check fails long before.
  */
 const RETRIES = 1_200;
-/** Less than a process gives each of its components. */
+/** Less than the stop deadline of a process's component. */
 const STOP_DEADLINE_MS = 8_000;
 const JOIN_DEADLINE_MS = 3_000;
 const DURABLE_DEADLINE_MS = 2_000;
-/** A member that vanished keeps its group waiting for a whole session; then the first join ends. */
+/** A group waits a whole session for a member that crashed; the first join can end only then. */
 const JOIN_MARGIN_MS = 30_000;
 const STALLED_AFTER_MS = 60_000;
 const MEMBERSHIP_CHECK_MS = 1_000;
 
-/** Not imported by name, since Node does not find it in kafkajs. */
+/** Taken from the default export: Node finds no such named export in kafkajs. */
 const { PartitionAssigners } = kafkajs;
 
 /**
@@ -98,7 +98,7 @@ class GroupConsumer implements Consumer {
   readonly #lag = new Lag();
   readonly #membership: Membership;
   readonly #membershipTimer: NodeJS.Timeout;
-  /** Batches of other generations, and none of the current one, come since and until. */
+  /** The first and last drop of a batch since the last batch of the current generation. */
   #dropped: { readonly sinceMs: number; readonly untilMs: number } | null = null;
   #endLag: () => void = () => undefined;
   readonly #joined = deferred<void>();
@@ -143,7 +143,7 @@ class GroupConsumer implements Consumer {
     return stalled === null ? null : `group ${this.#options.groupId}: ${stalled}`;
   }
 
-  /** kafkajs is active, even if in vain: this process waits for an unavailable cluster. */
+  /** kafkajs is active, even if its attempts fail: it waits for an unavailable cluster. */
   sign(): void {
     this.#lastSignMs = this.#clock.nowMs();
   }
@@ -170,7 +170,7 @@ class GroupConsumer implements Consumer {
     );
   }
 
-  /** A coordinator that is unavailable is waited for, as long as something is tried. */
+  /** Waits for an unavailable coordinator as long as kafkajs attempts something. */
   async #untilJoined(): Promise<void> {
     const { groupId, rebalanceTimeoutMs = REBALANCE_TIMEOUT_MS } = this.#options;
     const deadlineMs = this.#kafka.sessionTimeoutMs + rebalanceTimeoutMs + JOIN_MARGIN_MS;
@@ -199,13 +199,13 @@ class GroupConsumer implements Consumer {
     await this.#commits.flush();
     this.#commits.stop();
     this.#generations.stop();
-    // kafkajs leaves connections open when it must disconnect in the middle of a join.
+    // kafkajs leaves connections open if it disconnects during a join.
     await Promise.race([this.#generations.joined(), delay(JOIN_DEADLINE_MS)]);
     await this.#client.disconnect();
     await this.#deadLetters.stop();
   }
 
-  /** What is not durable in time is read again by the partition's next owner. */
+  /** Messages that are not durable in time are read again by the next owner of the partition. */
   async #beforeLastCommit(): Promise<void> {
     try {
       await Promise.race([this.#options.beforeLastCommit?.(), delay(DURABLE_DEADLINE_MS)]);
@@ -226,7 +226,7 @@ class GroupConsumer implements Consumer {
     this.#client.on(events.REBALANCING, ({ payload }) => {
       this.sign();
       this.#generations.joinStarted();
-      // The patched kafkajs joins after it; the next owner of a partition then repeats nothing.
+      // The patched kafkajs joins after this commit, so the next owner repeats no message.
       this.#isFlushing = true;
       const flushed = this.#commits.flush().finally(() => (this.#isFlushing = false));
       (payload as { waits?: Promise<void>[] }).waits?.push(flushed);
@@ -254,8 +254,8 @@ class GroupConsumer implements Consumer {
   }
 
   /**
-   * Handles what kafkajs fetched of one partition. Leaving early is safe: the same messages are
-   * fetched again.
+   * Handles the messages that kafkajs fetched of one partition. An early return is safe: the same
+   * messages are fetched again.
    */
   async #eachBatch(payload: EachBatchPayload): Promise<void> {
     const { batch } = payload;
@@ -268,7 +268,7 @@ class GroupConsumer implements Consumer {
     try {
       const topic = assertDefined(this.#topics.get(batch.topic), `the contract of topic ${batch.topic}`);
       const [end, first] = [BigInt(batch.highWatermark), BigInt(batch.firstOffset() ?? 0)];
-      // Before the wait: liveness tells of an assignment that is never taken in.
+      // Before the wait, so that `check` reports an assignment that is never handled.
       this.#lag.fetched(topic.name, batch.partition, end, first, this.#clock.nowMs());
       await run.ready;
       const size = this.#options.maxBatchMessages ?? MAX_BATCH_MESSAGES;
@@ -291,7 +291,7 @@ class GroupConsumer implements Consumer {
     }
   }
 
-  /** Runs the handler; null where nothing of the batch may be committed. */
+  /** Runs the handler. Returns null if no offset of the batch may be committed. */
   async #handle(
     topic: TopicContract,
     records: readonly FetchedRecord[],
@@ -345,7 +345,7 @@ class GroupConsumer implements Consumer {
     });
   }
 
-  /** What becomes of a commit of an earlier generation says nothing about the membership of now. */
+  /** A commit of an earlier generation says nothing about the current membership. */
   async #commit(payload: EachBatchPayload, run: Run, offsets: Offsets): Promise<void> {
     const note = (isAccepted: boolean): void => (run.isCurrent() ? this.#membership.committed(isAccepted) : undefined);
     await payload.commitOffsetsIfNecessary(offsets).catch((error: unknown) => {
@@ -366,7 +366,7 @@ class GroupConsumer implements Consumer {
       this.#fail(new Error(`the process is no member of group ${this.#options.groupId}: ${problem}`));
   }
 
-  /** A batch may take longer than the session. The next heartbeat of kafkajs reports rebalances. */
+  /** Sends heartbeats during a batch, which may take longer than the session. */
   #keepAlive(payload: EachBatchPayload): NodeJS.Timeout {
     const intervalMs = heartbeatIntervalOf(this.#kafka, this.#options) / 2;
     return setInterval(() => {
@@ -376,10 +376,10 @@ class GroupConsumer implements Consumer {
     }, intervalMs);
   }
 
-  /** kafkajs cannot pause a consumer that has not joined yet, and that one fetches nothing. */
+  /** kafkajs cannot pause a consumer before its first join; it fetches nothing then. */
   #pauseAll(): void {
     if (!this.#hasJoined) return;
-    // The error that ends this consumer must not be hidden by another.
+    // An error of `pause` must not hide the error that stops this consumer.
     try {
       this.#client.pause(Array.from(this.#topics.keys(), (topic) => ({ topic })));
     } catch (error) {
@@ -393,7 +393,7 @@ class GroupConsumer implements Consumer {
     void this.#commits.flush();
     this.#generations.stop();
     this.#pauseAll();
-    // A start that still waits for the first join rejects at once.
+    // A `start` that still waits for the first join rejects at once.
     this.#joined.reject(error);
     this.#options.fatal(error);
   }

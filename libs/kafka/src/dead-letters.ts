@@ -15,17 +15,14 @@ const deadLetters = counter(
 );
 
 /**
- * Counts messages of `topic` that are in the dead letters now; `group` is who could not process, or
- * not send, them.
+ * Counts messages of `topic` that are in the dead letters now. `group` could not process, or not
+ * send, them.
  */
 export function countDeadLetters(group: string, topic: string, messages: number): void {
   if (messages > 0) deadLetters.add(messages, { group, topic });
 }
 
-/**
- * The record that tells about a message that could not be processed: its origin, the reason and its
- * trace, in headers.
- */
+/** The dead letter of a message: its origin, the reason and its trace are headers. */
 export function deadLetterMessage(batch: Batch, letter: DeadLetter, groupId: string): OutgoingMessage {
   const { message, reason, includeValue = false } = letter;
   return {
@@ -42,10 +39,7 @@ export function deadLetterMessage(batch: Batch, letter: DeadLetter, groupId: str
   };
 }
 
-/**
- * The letter of a batch of records that nobody can read: where they are, and why; there is no value
- * to give.
- */
+/** The dead letter of an unreadable batch: its offsets and the reason, without a value. */
 export function unreadableLetter(record: FetchedRecord): DeadLetter | null {
   if (record.unreadable === undefined) return null;
   const { firstOffset, reason } = record.unreadable;
@@ -56,8 +50,8 @@ export function unreadableLetter(record: FetchedRecord): DeadLetter | null {
 }
 
 /**
- * Where the records that a handler was not given are the last ones, what is durable before them is
- * so behind them.
+ * The handler does not get unreadable records. If they are the last ones of a batch, an offset
+ * after the last readable record becomes the offset after the whole batch.
  */
 export function behindUnreadable(
   { messages }: Batch,
@@ -70,7 +64,7 @@ export function behindUnreadable(
   return { commitOffset: () => behind(typeof commitOffset === "function" ? commitOffset() : commitOffset) };
 }
 
-/** A producer that is started when it is first needed; most consumers never have a dead letter. */
+/** Starts a producer when the first dead letter is sent; most consumers never send one. */
 export class LazyProducer {
   readonly #kafka: KafkaConnection;
   #started: Promise<Started<Producer>> | null = null;

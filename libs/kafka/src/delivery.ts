@@ -4,14 +4,14 @@ import type { Cluster } from "kafkajs";
 import { asError, mayPass } from "./errors.ts";
 import { acknowledge, reject, type Waiting } from "./waiting.ts";
 
-/** In place of a broker's id: the brokers that have the partition are unavailable. */
+/** The leader's id in the metadata while all brokers of a partition are unavailable. */
 const NO_LEADER = -1;
 const ACKS_ALL = -1;
 const NO_ERROR = 0;
 /**
- * Answers that say of every message that it is not in the log, where they come without an offset. A
- * leader that is deposed while it waits for its replicas gives the first two with the offset of
- * what it has stored, and its successor may have it too.
+ * Errors that prove that no message is in the log, if the answer has no offset. A leader that loses
+ * its role while it waits for its replicas gives one of the first two errors with the offset of the
+ * stored messages: the next leader may have them too.
  */
 const NOT_STORED = new Set([
   "NOT_LEADER_FOR_PARTITION",
@@ -26,8 +26,8 @@ const NOT_STORED = new Set([
 ]);
 
 /**
- * What a broker says of each partition of a request; the patched kafkajs gives it to the error of a
- * request as well.
+ * A broker's answer for the partitions of a request. The patched kafkajs also adds it to the error
+ * of a request.
  */
 interface ProducedTopic {
   readonly topicName: string;
@@ -45,24 +45,20 @@ interface Part {
   readonly messages: readonly Waiting[];
 }
 
-/** Brings messages to the leaders of their partitions. */
+/** Sends messages to the leaders of their partitions. */
 export class Delivery {
   readonly #cluster: Cluster;
   readonly #logger: Logger;
   readonly #ackTimeoutMs: number;
 
-  /**
-   * A broker that waits for its replicas longer than `ackTimeoutMs` says so, and is asked again.
-   */
+  /** A broker whose replicas need longer than `ackTimeoutMs` answers with an error. */
   constructor(cluster: Cluster, logger: Logger, ackTimeoutMs: number) {
     this.#cluster = cluster;
     this.#logger = logger;
     this.#ackTimeoutMs = ackTimeoutMs;
   }
 
-  /**
-   * The broker that leads a partition; null where none does, or nothing is known of the topic yet.
-   */
+  /** The broker that leads a partition; null if it has no leader, or the topic is not known yet. */
   leaderOf(topic: string, partition: number): number | null {
     try {
       const found = this.#cluster
@@ -75,9 +71,9 @@ export class Delivery {
   }
 
   /**
-   * One request to each leader. Resolves once no request with any of the messages is under way:
-   * only then may the next messages of their partitions follow, or they could overtake these. The
-   * caller may send unsettled messages again.
+   * Sends one request to each leader. Resolves when no request with any of the messages is under
+   * way: only then may the next messages of their partitions follow, to keep the order. The caller
+   * may send unsettled messages again.
    */
   async deliver(batch: readonly Waiting[]): Promise<void> {
     const leaders = new Map<number, Part[]>();
@@ -107,7 +103,7 @@ export class Delivery {
     const storedBefore = new Set<Waiting>();
     try {
       const broker = await this.#cluster.findBroker({ nodeId: String(leader) });
-      // What was answered while the connection was made must not go out any more.
+      // Messages that expired while the connection was made must not be sent.
       parts = unsettled(parts);
       if (parts.length === 0) return;
       for (const { messages } of parts) {
@@ -129,7 +125,7 @@ export class Delivery {
     }
   }
 
-  /** Answers what the broker answered, but for the messages that are to be sent again. */
+  /** Settles the messages that the broker answered, except those to send again. */
   #settle(
     parts: readonly Part[],
     topics: readonly ProducedTopic[],
@@ -144,8 +140,8 @@ export class Delivery {
         acknowledge(messages, produced.baseOffset);
         continue;
       }
-      // The error of the request is that of the first partition that failed; the others' may be
-      // another.
+      // The error of the request is the error of the first failed partition. Another partition may
+      // have another error.
       const isOwn = produced === undefined || produced.errorCode === codeOf(error);
       if (isOwn && produced !== undefined && isRefused(produced) && NOT_STORED.has(typeOf(error))) {
         for (const waiting of messages) waiting.maybeStored = storedBefore.has(waiting);
@@ -155,7 +151,7 @@ export class Delivery {
     }
   }
 
-  /** Finds the leaders again: one that did not answer may lead no more. */
+  /** Reads the metadata again: a broker that did not answer may have lost its partitions. */
   async refresh(): Promise<void> {
     try {
       await this.#cluster.connect();
@@ -206,7 +202,7 @@ function isRefused({ baseOffset }: ProducedTopic["partitions"][number]): boolean
   return BigInt(baseOffset) < 0n;
 }
 
-/** No broker's answer, but that there was none. */
+/** Whether no broker answered. */
 function isTransport(error: unknown): boolean {
   return typeOf(error) === "" && asError(error).name.startsWith("KafkaJS");
 }

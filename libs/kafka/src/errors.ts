@@ -1,14 +1,15 @@
 /**
- * Thrown by `onBatch` when the same batch may succeed a little later: nothing is committed, it is
- * handed over again.
+ * Thrown by `onBatch` if the same batch may succeed later: nothing is committed, and `onBatch` gets
+ * the batch again.
  */
 export class RetryableError extends Error {
   override readonly name = "RetryableError";
 }
 
 /**
- * Why a message was not acknowledged. `not-sent`: it is certainly not in the log. `unknown`: it may
- * be, or may yet appear; sending it again is safe only because every consumer drops repeats by id.
+ * Why a message was not acknowledged. `not-sent`: the message is certainly not in the log.
+ * `unknown`: the message may be in the log, or appear there later. It may be sent again only
+ * because every consumer drops duplicates by id.
  */
 export class ProduceError extends Error {
   override readonly name = "ProduceError";
@@ -20,10 +21,7 @@ export class ProduceError extends Error {
   }
 }
 
-/**
- * The message is larger than its topic takes: it is not in the log, and sending it again will never
- * help.
- */
+/** The message is larger than its topic allows. It is not in the log, and a retry always fails. */
 export class MessageTooLarge extends ProduceError {
   constructor(bytes: number, maxBytes: number) {
     super("not-sent", `a message of ${bytes} bytes is larger than ${maxBytes}`);
@@ -32,8 +30,8 @@ export class MessageTooLarge extends ProduceError {
 
 /**
  * A position is beyond the end of its partition: the topic was deleted and made again, or has lost
- * records. Neither its beginning nor its end is where the reader was; going on would repeat or skip
- * records without a word.
+ * records. The reader cannot continue at the beginning or the end: it would repeat or skip records
+ * unnoticed.
  */
 export class PositionBeyondEnd extends Error {
   override readonly name = "PositionBeyondEnd";
@@ -47,13 +45,13 @@ export class PositionBeyondEnd extends Error {
 }
 
 /**
- * A topic was deleted and created again. Stored offsets belong to the deleted topic, even where the
- * new topic has records at them.
+ * A topic was deleted and created again. Stored offsets belong to the deleted topic, even if the
+ * new topic has records at these offsets.
  */
 export class TopicRecreated extends Error {
   override readonly name = "TopicRecreated";
 
-  /** @param remedy what to do once it is certain that nothing is missing. */
+  /** @param remedy what to do after a check that no message is missing. */
   constructor(topic: string, storedId: string, topicId: string, remedy: string) {
     super(
       `topic ${topic} was deleted and made again (its id was ${storedId} and is ${topicId}): see to it that nothing is missing, ` +
@@ -62,7 +60,7 @@ export class TopicRecreated extends Error {
   }
 }
 
-/** What was thrown, as an Error. */
+/** Converts a thrown value to an Error. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
@@ -79,8 +77,8 @@ const AWAY_CODES = new Set([
 ]);
 
 /**
- * Whether a broker could not be reached: it is worth waiting for, unlike one that refuses a
- * certificate or a password.
+ * Whether a broker could not be reached. Callers wait for such a broker, but not for one that
+ * rejects a certificate or a password.
  */
 export function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -90,8 +88,9 @@ export function isAway(error: unknown): boolean {
 }
 
 /**
- * Whether kafkajs marks its error as retriable: a leader that changes, a topic that not every
- * broker has yet. Checks the field, because an ES module cannot import the error classes by name.
+ * Whether kafkajs marks its error as retriable, for example while a leader changes, or before every
+ * broker knows a new topic. Checks the field, because an ES module cannot import the error classes
+ * by name.
  */
 export function mayPass(error: unknown): boolean {
   return error instanceof Error && "retriable" in error && error.retriable === true;

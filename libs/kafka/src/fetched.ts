@@ -3,12 +3,12 @@ import { deferred } from "@kapi/kernel";
 import type { FetchedRecord } from "./message.ts";
 
 /**
- * With more records of a partition than this still to come, the next fetch does not wait until the
- * last one was handled.
+ * If more records of a partition than this are still to come, the next fetch starts before the last
+ * records are handled.
  */
 const FAR_FROM_END = 1_000n;
 
-/** What a fetch brings of one partition. */
+/** The part of a fetch response for one partition. */
 export interface FetchedPartition {
   readonly partition: number;
   readonly highWatermark: string;
@@ -16,8 +16,8 @@ export interface FetchedPartition {
 }
 
 /**
- * What a fetch brings, or nothing once the reading is `over`: what the broker still holds then is
- * not waited for.
+ * The response of a fetch, or an empty list as soon as `over` aborts: the reader then does not wait
+ * for a fetch that the broker still holds.
  */
 export function unlessOver(
   coming: Promise<readonly FetchedPartition[]>,
@@ -30,7 +30,7 @@ export function unlessOver(
   return answer.promise;
 }
 
-/** The offset behind the last record of a partition's answer; null where there is none. */
+/** The offset after the last record of a partition's response; null if there is no record. */
 export function endOf({ partition, messages }: FetchedPartition): [partition: number, end: bigint | null] {
   const last = messages.at(-1);
   return [partition, last === undefined ? null : last.bigOffset + 1n];

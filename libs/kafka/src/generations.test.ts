@@ -14,7 +14,7 @@ function entered(run: Run | null): Run {
   return run;
 }
 
-test("no batch begins before its assignment has been taken in", async () => {
+test("no batch begins before its assignment has been handled", async () => {
   const announcement = deferred<void>();
   const generations = new Generations(() => announcement.promise);
   const joined = generations.joinEnded(member("a", 1), []);
@@ -41,7 +41,7 @@ test("an assignment is announced only after the batches of the generation before
   expect(announced).toHaveLength(2);
 });
 
-test("what was fetched under an earlier membership is not let in, whatever a broker that left still owes", async () => {
+test("a batch of an earlier membership is not admitted, even if a broker answers late", async () => {
   const generations = new Generations(NOTHING);
   await generations.joinEnded(member("a", 1), []);
   await generations.joinEnded(member("a", 2), []);
@@ -53,7 +53,7 @@ test("what was fetched under an earlier membership is not let in, whatever a bro
   expect(generations.enter(member("b", 2))).not.toBeNull();
 });
 
-test("a batch that waited for its assignment when the next join came is not run", async () => {
+test("a batch that still waits for its assignment at the next join does not run", async () => {
   const first = deferred<void>();
   const waits = [first.promise, Promise.resolve()];
   const generations = new Generations(() => waits.shift() ?? Promise.resolve());
@@ -68,7 +68,7 @@ test("a batch that waited for its assignment when the next join came is not run"
   await second;
 });
 
-test("an assignment that was overtaken by the next is not announced", async () => {
+test("an assignment is not announced after a newer one", async () => {
   const announced: string[] = [];
   const generations = new Generations((assignment) => Promise.resolve(void announced.push(String(assignment.length))));
   const topic = { name: "t", cleanup: "delete", key: "" } as const;
@@ -78,7 +78,7 @@ test("an assignment that was overtaken by the next is not announced", async () =
   expect(announced).toEqual(["1"]);
 });
 
-test("an assignment that was not taken in lets no batch in", async () => {
+test("no batch runs after a failed announcement", async () => {
   const generations = new Generations(() => Promise.reject(new Error("no memory")));
   const joined = generations.joinEnded(member("a", 1), []);
   const run = entered(generations.enter(member("a", 1)));

@@ -6,7 +6,7 @@ export interface PartitionAssignment {
   readonly topic: TopicContract;
   readonly partitions: readonly number[];
   /**
-   * The id of the topic; null where it does not exist now, or the consumer does not look
+   * The id of the topic; null if the topic does not exist now, or the consumer does not compare ids
    * (`restartBeyondEnd`).
    */
   readonly topicId: string | null;
@@ -14,46 +14,44 @@ export interface PartitionAssignment {
 
 type Announce = (
   assignment: readonly PartitionAssignment[],
-  /** The group's own number of the generation. */
+  /** The group's number of the generation. */
   generation: number,
   isCurrent: () => boolean,
 ) => Promise<void>;
 
-/** One batch on its way through its generation. */
+/** One batch, and the generation that it belongs to. */
 export interface Run {
-  /** Resolves when the generation's assignment has been taken in. */
+  /** Resolves when `onAssigned` has handled the assignment of the generation. */
   readonly ready: Promise<void>;
-  /** Whether the group is still in the generation this batch belongs to. */
+  /** Whether the group is still in the generation of this batch. */
   isCurrent(): boolean;
   leave(): void;
 }
 
-/** As which member, and in which generation of the group, something was done. */
+/** A member of a group, and a generation of the group. */
 export interface Member {
   readonly memberId: string;
   readonly generationId: number;
 }
 
-/**
- * The patched kafkajs names the member in the event of a join, and on each batch that it fetched.
- */
+/** The patched kafkajs names the member in the event of a join, and on each fetched batch. */
 export function memberOf(named: object): Member {
   const { memberId = "", generationId = -1 } = named as Partial<Member>;
   return { memberId, generationId };
 }
 
 /**
- * Keeps the generations of a consumer group apart inside one process: the batches of a generation
- * end before the next assignment is announced, and none of the next begins until the announcement
- * has been taken in.
+ * Separates the generations of a consumer group inside one process. The batches of a generation end
+ * before the next assignment is announced. Batches of the next generation begin after the
+ * announcement has resolved.
  *
  * The patched kafkajs names on each batch the member and generation that fetched it. A batch of an
- * earlier one is dropped: its messages are fetched again from the committed offset.
+ * earlier generation is dropped: its messages are fetched again from the committed offset.
  */
 export class Generations {
   readonly #announce: Announce;
   #current = 0;
-  /** Of the last join. */
+  /** The member of the last join. */
   #member: Member | null = null;
   #running = 0;
   #drained: Deferred<void> | null = null;
@@ -65,7 +63,7 @@ export class Generations {
     this.#announce = announce;
   }
 
-  /** Whether a join is under way, or none has ended yet. */
+  /** Whether a join is under way, or no join has ended yet. */
   get isJoining(): boolean {
     return this.#joining !== null;
   }
@@ -87,8 +85,8 @@ export class Generations {
   }
 
   /**
-   * A new generation, fetched as `member`: announces `assignment` once the running batches have
-   * ended. Rejects as the announcement does.
+   * Begins a generation whose batches `member` fetches. Announces `assignment` when the running
+   * batches have ended. Rejects if the announcement rejects.
    */
   joinEnded(member: Member, assignment: readonly PartitionAssignment[]): Promise<void> {
     this.#current += 1;
@@ -106,15 +104,16 @@ export class Generations {
   }
 
   /**
-   * Lets a batch in; null if it was fetched as another member or in another generation, or all is
-   * over.
+   * Admits a batch. Returns null if another member or generation fetched the batch, or after
+   * `stop`.
    */
   enter({ memberId, generationId }: Member): Run | null {
     if (this.#stopped || memberId !== this.#member?.memberId || generationId !== this.#member.generationId) return null;
     const generation = this.#current;
     let entered = false;
     const isCurrent = (): boolean => generation === this.#current && !this.#stopped;
-    // Waiting for the announcement is not running: the announcement itself waits for what runs.
+    // A batch that waits for the announcement does not count as running: the announcement waits for
+    // running batches.
     const ready = this.#announced.then(
       () => {
         if (!isCurrent()) return;
@@ -125,7 +124,7 @@ export class Generations {
     );
     return {
       ready,
-      // An announcement that failed lets nothing in.
+      // After a failed announcement no batch runs.
       isCurrent: () => entered && isCurrent(),
       leave: () => {
         if (!entered) return;
@@ -137,7 +136,7 @@ export class Generations {
     };
   }
 
-  /** No batch comes in any more, and nothing is announced. */
+  /** Admits no batch and announces no assignment from now on. */
   stop(): void {
     this.#stopped = true;
   }

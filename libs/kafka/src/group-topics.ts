@@ -16,15 +16,15 @@ interface CommittedTopic {
 
 /**
  * The topics that the offsets of a consumer group belong to. Each commit carries the id of its
- * topic as metadata. A topic that was deleted and made again has another id: offsets of the deleted
- * one say nothing about it, even where it holds as many records.
+ * topic as metadata. A topic that was deleted and made again has another id. Offsets of the deleted
+ * topic are useless for the new one, even if the new one has as many records.
  */
 export class GroupTopics {
   readonly #kafka: KafkaConnection;
   readonly #cluster: Cluster;
   readonly #options: Pick<ConsumerOptions, "groupId" | "restartBeyondEnd" | "logger">;
   readonly #groupId: string;
-  /** By the name in the cluster, as of the last join. */
+  /** Topic ids by the topic's name in the cluster, as of the last join. */
   readonly #ids = new Map<string, string>();
 
   constructor(
@@ -38,16 +38,16 @@ export class GroupTopics {
     this.#groupId = kafka.topicPrefix + options.groupId;
   }
 
-  /** What a commit for `topic` carries, by its name in the cluster. */
+  /** The metadata of a commit for `topic`, which is the topic's name in the cluster. */
   idOf(topic: string): string | null {
     return this.#ids.get(topic) ?? null;
   }
 
   /**
-   * The assignment with the ids of its topics. Holds them against the ids that this consumer knew,
-   * and those that the group committed for. A coordinator that is unavailable is waited for, and
-   * the liveness of the consumer tells of it. Ends silently once another generation has begun.
-   * @throws TopicRecreated where a topic was deleted and made again.
+   * The assignment with the ids of its topics. Compares these ids with the ids that this consumer
+   * knew, and with the committed ids of the group. Waits for an unavailable coordinator; the
+   * consumer's `check` reports the wait. Returns early if another generation has begun.
+   * @throws TopicRecreated if a topic was deleted and made again.
    */
   async check(
     assignment: readonly PartitionAssignment[],
@@ -73,7 +73,7 @@ export class GroupTopics {
     for (const { topic } of assignment) {
       const name = this.#kafka.topicName(topic);
       const id = await topicIdFrom(coordinator, name);
-      // A topic that is deleted at this moment may come back as another.
+      // A topic that is being deleted may be made again with another id.
       if (id === null) continue;
       this.#compare(name, this.#ids.get(name), id);
       this.#ids.set(name, id);
@@ -87,7 +87,7 @@ export class GroupTopics {
     }
   }
 
-  /** Commits of earlier releases carry no id. */
+  /** Commits of earlier releases have no id. */
   #compare(topic: string, before: string | null | undefined, now: string | undefined): void {
     if (before === null || before === undefined || before === "" || now === undefined || before === now) return;
     throw new TopicRecreated(topic, before, now, `reset the offsets of group ${this.#groupId}`);
@@ -101,7 +101,7 @@ async function committed(
 ): Promise<readonly CommittedTopic[]> {
   const asked = topics.map(({ topic, partitions }) => ({
     topic,
-    // The request needs the numbers only.
+    // kafkajs requires an offset for each partition, but the request does not contain it.
     partitions: partitions.map((partition) => ({ partition, offset: "" })),
   }));
   const { responses } = await coordinator.offsetFetch({ groupId, topics: asked });

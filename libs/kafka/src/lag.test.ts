@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Lag } from "./lag.ts";
 
 describe("the lag of a consumer", () => {
-  it("is what lies between the last handled message and the end that the last fetch reported", () => {
+  it("is the distance from the last handled message to the end that the last fetch reported", () => {
     const lag = new Lag();
     lag.fetched("commands.finance", 0, 110n, 100n, 0);
     expect(lag.observe({ group: "finance" })).toEqual([
@@ -16,7 +16,7 @@ describe("the lag of a consumer", () => {
     expect(lag.observe({})[0]?.value).toBe(0);
   });
 
-  it("is nobody's here once the partitions are given anew", () => {
+  it("is not reported for partitions of an earlier assignment", () => {
     const lag = new Lag();
     lag.fetched("commands.finance", 0, 110n, 100n, 0);
     lag.forget();
@@ -24,7 +24,7 @@ describe("the lag of a consumer", () => {
     expect(lag.observe({})).toEqual([]);
   });
 
-  it("names a partition whose messages wait while no handler answers, and none that is at rest or tried again", () => {
+  it("reports a partition as stalled only if messages wait and no handler answers", () => {
     const lag = new Lag();
     lag.fetched("commands.finance", 0, 110n, 100n, 0);
     expect(lag.stalled(60_000, 60_000)).toBeNull();

@@ -4,20 +4,18 @@ interface Place {
   end: bigint;
   position: bigint;
   /**
-   * When a handler last answered; for a partition that was at rest: when its next message was
-   * fetched.
+   * When a handler last answered. If the partition was at its end since then: when the next message
+   * was fetched.
    */
   answeredMs: number;
 }
 
-/**
- * How far a consumer or a reader is behind the end of its partitions, as its last fetches reported.
- */
+/** The lag of a consumer or a reader behind the ends of its partitions, as of the last fetches. */
 export class Lag {
   /** By topic and partition: the end of the log, and the offset before which all is handled. */
   readonly #places = new Map<string, Place>();
 
-  /** The end of a partition, as a fetch reported it, and the first offset that it brought. */
+  /** Records the end of a partition, as a fetch reported it, and the first fetched offset. */
   fetched(topic: string, partition: number, end: bigint, first: bigint, nowMs: number): void {
     const place = this.#places.get(`${topic}/${partition}`);
     if (place === undefined)
@@ -28,15 +26,15 @@ export class Lag {
     }
   }
 
-  /** The handler of a batch has answered, be it that the batch must be tried again. */
+  /** The handler of a batch has answered, or has asked for a retry. */
   answered(topic: string, partition: number, nowMs: number): void {
     const place = this.#places.get(`${topic}/${partition}`);
     if (place !== undefined) place.answeredMs = nowMs;
   }
 
   /**
-   * A partition whose messages wait although no handler has answered for longer than `limitMs`;
-   * else null.
+   * Describes a partition whose messages wait although no handler has answered for longer than
+   * `limitMs`. Returns null if there is none.
    */
   stalled(limitMs: number, nowMs: number): string | null {
     for (const { topic, partition, end, position, answeredMs } of this.#places.values()) {
@@ -53,12 +51,12 @@ export class Lag {
     if (place !== undefined) place.position = position;
   }
 
-  /** What was known is another process's now. */
+  /** Forgets all partitions: after a join, another process may have them. */
   forget(): void {
     this.#places.clear();
   }
 
-  /** One value for each partition that anything was fetched of. */
+  /** One value for each fetched partition. */
   observe(attributes: Readonly<Record<string, string>>): { value: number; attributes: Record<string, string> }[] {
     return Array.from(this.#places.values(), ({ topic, partition, end, position }) => ({
       value: Math.max(0, Number(end - position)),

@@ -15,8 +15,8 @@ const MIN_INTERVAL_MS = 3;
 /** Maximum time that the broker holds an empty fetch. Most topics are idle. */
 const MAX_WAIT_MS = 500;
 /**
- * While a caller waits for an end: only an empty fetch reaches an end whose last records compaction
- * removed.
+ * Maximum time that the broker holds an empty fetch while a caller waits for an end. If compaction
+ * removed the last records, only an empty fetch shows that the end is reached.
  */
 const MAX_WAIT_FOR_END_MS = 100;
 const MAX_BYTES = 10 * 1024 * 1024;
@@ -25,22 +25,22 @@ const STOP_DEADLINE_MS = 5_000;
 const BACK_OFF = { firstMs: 50, maxMs: 1_000 };
 const STALLED_AFTER_MS = 30_000;
 const READ_UNCOMMITTED = 0;
-/** How `findLeaderForPartitions` names the leader of partitions that have none. */
+/** The id that `findLeaderForPartitions` returns for partitions without a leader. */
 const NO_LEADER = "-1";
 const LEADERLESS_POLL_MS = 500;
 
 export interface LogReaderOptions {
   readonly topic: TopicContract;
   /**
-   * The first offset to read of each partition; other partitions are read from their beginning. An
-   * offset beyond the end of the log fails with {@link PositionBeyondEnd}: at the start as a
-   * rejection, later by `fatal`.
+   * The first offset to read, by partition; other partitions are read from their beginning. An
+   * offset beyond the end of the log fails with {@link PositionBeyondEnd}: `startLogReader`
+   * rejects, or a running reader calls `fatal`.
    */
   readonly from: "beginning" | ReadonlyMap<number, bigint>;
-  /** Gets the records of one partition, in order, never two batches of one partition at once. */
+  /** Gets the records of one partition, in order; one call at a time for each partition. */
   readonly onBatch: (partition: number, messages: readonly Message[]) => void | Promise<void>;
   readonly logger: Logger;
-  /** Called once if `onBatch` throws: the reader has stopped, and the process should. */
+  /** Called once if `onBatch` throws: the reader has stopped, and the process should stop. */
   readonly fatal: (error: Error) => void;
   /**
    * Maximum time that the broker holds an empty fetch. By default 500 ms, and 100 ms while a caller
@@ -55,13 +55,13 @@ export interface LogReaderOptions {
 }
 
 export interface LogReader {
-  /** Resolves when everything that was in the topic at the start has been handled. */
+  /** Resolves when all records that were in the topic at the start have been handled. */
   readonly caughtUp: Promise<void>;
-  /** The offset of `partition` before which everything has been handled. */
+  /** The offset of `partition` before which all records have been handled. */
   position(partition: number): bigint;
-  /** Resolves when everything before `ends` has been handled; rejects after `timeoutMs`. */
+  /** Resolves when all records before `ends` have been handled; rejects after `timeoutMs`. */
   waitFor(ends: ReadonlyMap<number, bigint>, timeoutMs: number): Promise<void>;
-  /** null, or why this reader is not well. */
+  /** null, or why this reader is unhealthy. */
   check(): string | null;
 }
 
@@ -98,7 +98,7 @@ class FetchingReader implements LogReader {
   readonly #options: LogReaderOptions;
   readonly #clock: Clock;
   readonly #positions = new Map<number, bigint>();
-  /** Of each partition the end, as last fetched. */
+  /** The end of each partition, as of its last fetch. */
   readonly #ends = new Map<number, bigint>();
   readonly #waiters = new Set<Waiter>();
   readonly #stopped = new AbortController();
@@ -158,12 +158,12 @@ class FetchingReader implements LogReader {
     this.#lastSignMs = this.#clock.nowMs();
   }
 
-  /** Finds where to begin and which end counts as caught up, then reads until `stop`. */
+  /** Determines the first positions and the ends that count as caught up; reads until `stop`. */
   async start(): Promise<void> {
     const deadline = AbortSignal.timeout(START_DEADLINE_MS);
     await retry(() => this.#locate(), {
       backOff: BACK_OFF,
-      // A leader is changing, or a topic is so new that not every broker knows it.
+      // A leader is changing, or some brokers do not know a new topic yet.
       isRetryable: (error) => isAway(error) || (mayPass(error) && !deadline.aborted),
     });
     this.#answerWaiters();
@@ -198,8 +198,8 @@ class FetchingReader implements LogReader {
   }
 
   /**
-   * One loop per broker that leads a partition. Any failure ends all of them, and they are set up
-   * again once the last one has ended: a handler that still runs has its partition to itself.
+   * Runs one loop for each broker that leads partitions. A failure ends all loops. They start again
+   * after the last one has ended, so that no handler runs twice at once for a partition.
    */
   async #read(): Promise<void> {
     let failures = 0;
@@ -222,7 +222,7 @@ class FetchingReader implements LogReader {
     }
   }
 
-  /** Reads until a loop fails, or a partition that had no leader has one. */
+  /** Reads until a loop fails, or a partition without a leader gets one. */
   async #readOnce(): Promise<void> {
     const round = new AbortController();
     const over = AbortSignal.any([round.signal, this.#stopped.signal]);
@@ -242,7 +242,7 @@ class FetchingReader implements LogReader {
     return { leaders, leaderless };
   }
 
-  /** The brokers that have these partitions are unavailable; the others are read meanwhile. */
+  /** Waits until one of these partitions has a leader; the other loops continue to read. */
   async #untilLed(partitions: readonly number[], over: AbortSignal): Promise<void> {
     this.#options.logger.warn({ topic: this.#topic, partitions }, "partitions have no leader; waiting for one");
     while (!over.aborted) {
@@ -259,7 +259,7 @@ class FetchingReader implements LogReader {
     while (!over.aborted) {
       const begunMs = this.#clock.nowMs();
       const fetched = await unlessOver(coming ?? this.#fetch(nodeId, partitions), over);
-      // Far from the end the broker gets the next records ready while these are taken in.
+      // Far from the end, the broker prepares the next records while these are handled.
       coming = fetched.some(isFarFromEnd) ? this.#fetch(nodeId, partitions, new Map(fetched.map(endOf))) : null;
       // The next round awaits this fetch and reports its failure.
       coming?.catch(() => undefined);
@@ -274,7 +274,7 @@ class FetchingReader implements LogReader {
     }
   }
 
-  /** What follows the positions, or the offsets that `from` gives for some partitions. */
+  /** Fetches records from the positions, or from the offsets in `from` for some partitions. */
   async #fetch(
     nodeId: string,
     partitions: readonly number[],
@@ -347,7 +347,7 @@ class FetchingReader implements LogReader {
     }
   }
 
-  /** Finds the leaders again, and checks positions that are not in the log. */
+  /** Reads the metadata again, and checks the positions if one was not in the log. */
   async #recover(error: unknown): Promise<void> {
     try {
       await this.#cluster.connect();
@@ -375,7 +375,7 @@ class FetchingReader implements LogReader {
     }
   }
 
-  /** A position before the beginning of the log moves there. Throws for one beyond the end. */
+  /** A position before the beginning of the log moves to the beginning. Throws beyond the end. */
   #inLog(partition: number, wanted: bigint, begin: bigint, end: bigint): bigint {
     if (wanted > end) throw new PositionBeyondEnd(this.#topic, partition, wanted, end);
     if (wanted >= begin) return wanted;

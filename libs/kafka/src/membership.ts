@@ -1,25 +1,25 @@
 /**
- * Beside the session: time for another broker to become the group's coordinator, and for a join
- * there.
+ * Added to the session timeout: time for another broker to become the group's coordinator, and for
+ * a join there.
  */
 const UNACKNOWLEDGED_MARGIN_MS = 20_000;
 /**
- * Between two answered fetches that lie further apart the cluster was unavailable: that time counts
- * no further.
+ * If the time between two answered fetches is longer, the cluster was unavailable; the rest of that
+ * time does not count.
  */
 const MAX_GAP_MS = 2_000;
 
 /**
- * Whether the group counts this process as a member, by the answers of the brokers alone: kafkajs
- * can take itself for a member that the group forgot long ago, and goes on fetching. Only time in
- * which fetches are answered counts: while the cluster is unavailable, nobody can be a member.
+ * Whether the group counts this process as a member, decided only by answers of the brokers. After
+ * the group has removed a member, kafkajs may still consider itself a member and fetch. Only time
+ * in which fetches are answered counts: nobody can be a member while the cluster is unavailable.
  */
 export class Membership {
   readonly #limitMs: number;
   #fetchedMs: number;
   /**
-   * How long fetches are answered since the last acknowledgement; since the first commit that was
-   * refused.
+   * Time with answered fetches since the last acknowledged heartbeat, and since the first rejected
+   * commit.
    */
   #unacknowledgedMs = 0;
   #refusedMs = 0;
@@ -35,13 +35,13 @@ export class Membership {
     this.#unacknowledgedMs = 0;
   }
 
-  /** A commit was accepted, or was not. */
+  /** A commit was accepted or rejected. */
   committed(isAccepted: boolean): void {
     this.#isRefused = !isAccepted;
     if (isAccepted) this.#refusedMs = 0;
   }
 
-  /** A join ended: what was refused before it belongs to a generation that is over. */
+  /** A join ended: rejections before it belong to an earlier generation. */
   joined(): void {
     this.acknowledged();
     this.committed(true);
@@ -56,9 +56,8 @@ export class Membership {
   }
 
   /**
-   * null, or why this process is no member: it fetches, so the cluster is there, and yet no
-   * heartbeat was acknowledged, or no commit accepted, for longer than a session and the move of a
-   * coordinator take.
+   * null, or why this process is no member: its fetches are answered, but no heartbeat was
+   * acknowledged, or no commit accepted, for a session and the margin.
    */
   problem(): string | null {
     if (this.#unacknowledgedMs > this.#limitMs)

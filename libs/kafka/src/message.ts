@@ -8,35 +8,32 @@ export interface Message {
   readonly value: Buffer;
   readonly headers: Readonly<Record<string, string>>;
   readonly offset: bigint;
-  /** When the producer made it, milliseconds since the epoch. */
+  /** When the producer created the record, in milliseconds since the epoch. */
   readonly timestampMs: number;
-  /** The span of handling it, where the message belongs to a trace that is recorded. */
+  /** The span of handling the message, if the message belongs to a recorded trace. */
   readonly traceparent?: string;
 }
 
 const NO_VALUE = Buffer.alloc(0);
 
-/**
- * A record as the patched kafkajs gives it: what is asked for is made of the batch's bytes, and
- * nothing else.
- */
+/** A record of the patched kafkajs, which decodes a property when it is first read. */
 export type FetchedRecord = KafkaMessage & {
   readonly isControlRecord?: boolean;
   readonly textKey: string;
-  /** Of a repeated header the last one counts. */
+  /** If a header is repeated, the last value counts. */
   readonly textHeaders: Readonly<Record<string, string>>;
   readonly bigOffset: bigint;
   readonly timestampMs: number;
-  /** In place of a batch of records that cannot be read: from here to `bigOffset`, and why. */
+  /** Set if this stands for an unreadable batch: its first offset, and the reason. */
   readonly unreadable?: { readonly firstOffset: bigint; readonly reason: string };
 };
 
-/** Whether a record is one, and does not stand for a batch that cannot be read. */
+/** Whether this is a real record, and does not stand for an unreadable batch. */
 export function isReadable(record: FetchedRecord): boolean {
   return record.unreadable === undefined;
 }
 
-/** A record as kafkajs gives it → {@link Message}. */
+/** Converts a record of kafkajs to a {@link Message}. */
 export function fromWire(record: FetchedRecord): Message {
   return {
     key: record.textKey,

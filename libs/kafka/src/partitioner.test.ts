@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { murmur2, partitionOfKey } from "./partitioner.ts";
 
-// The vectors of Kafka's own test, org.apache.kafka.common.utils.UtilsTest.
+// Test vectors of Kafka: org.apache.kafka.common.utils.UtilsTest.
 test.each([
   ["21", -973932308],
   ["foobar", -790332482],
@@ -10,7 +10,7 @@ test.each([
   ["a-little-bit-longer-string", -1486304829],
   ["lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971],
   ["abc", 479470107],
-])("a Java client and this one agree about the hash of %s", (key, hash) => {
+])("the hash of %s is the same as in a Java client", (key, hash) => {
   expect(murmur2(Buffer.from(key))).toBe(hash);
 });
 

@@ -21,9 +21,7 @@ export function murmur2(data: Uint8Array): number {
   return hash ^ (hash >>> 15);
 }
 
-/**
- * The partition of `key` among `partitions`, the same as every Java-compatible producer chooses.
- */
+/** The partition of `key` among `partitions`, the same as in every Java-compatible producer. */
 export function partitionOfKey(key: string, partitions: number): number {
   return (murmur2(Buffer.from(key)) & 0x7fffffff) % partitions;
 }

@@ -42,14 +42,14 @@ async function connectionTo(listener: net.Server, onDial: () => void = nothing):
   return connection;
 }
 
-test("a dial that is closed under way ends at once, and its timeout ends no later connection", async () => {
+test("a dial that is closed before it ends rejects at once, and its timeout closes no later connection", async () => {
   const connection = await connectionTo(net.createServer());
   const first = connection.connect();
   connection.close();
   await expect(first).rejects.toThrow("Closed connection");
 
   await connection.connect();
-  // The timeout of the first dial would be over by then.
+  // Longer than the timeout of the first dial.
   await delay(CONNECT_TIMEOUT_MS + 100);
   expect(connection.isConnected()).toBe(true);
 });

@@ -16,79 +16,76 @@ export type { Position } from "./waiting.ts";
 
 const MAX_BATCH_MESSAGES = 1_000;
 /**
- * Under Kafka's default `max.message.bytes`, so that a request is taken even if it is all for one
- * partition.
+ * Less than Kafka's default `max.message.bytes`, so that a broker accepts a request whose messages
+ * all belong to one partition.
  */
 const MAX_BATCH_BYTES = 900_000;
 const MAX_QUEUED_MESSAGES = 20_000;
 const PRODUCE_TIMEOUT_MS = 10_000;
-/** A broker that is only slow must not be asked twice: each time stores the messages again. */
+/** A slow broker must not get the same request twice: it would store the messages twice. */
 const MIN_REQUEST_TIMEOUT_MS = 1_500;
 /**
- * A leader that waits for its replicas says so before its request times out, and keeps its
- * connection.
+ * A leader that waits for its replicas answers this long before the request times out, so that its
+ * connection stays open.
  */
 const ACK_MARGIN_MS = 250;
 const BACK_OFF = { firstMs: 50, maxMs: 500 };
 const MIN_INTERVAL_MS = 8;
-/**
- * {@link ProducerOptions.minIntervalMs} of what is watched live: valuations, and the samples made
- * of them.
- */
+/** {@link ProducerOptions.minIntervalMs} for live data: valuations, and samples. */
 export const LIVE_INTERVAL_MS = 5;
-/** Less than a process gives each of its components. */
+/** Less than the stop deadline of a process's component. */
 const STOP_DEADLINE_MS = 8_000;
 const DISCONNECT_DEADLINE_MS = 1_000;
-/** How often deadlines are looked at while something waits. */
+/** How often deadlines are checked while a message waits. */
 const SWEEP_INTERVAL_MS = 100;
-/** What a record costs beside its key, value and headers, at most. */
+/** Maximum size of a record in addition to its key, value and headers. */
 const RECORD_OVERHEAD_BYTES = 40;
-/** The header of a trace: its name, its 55 characters, and two lengths. */
+/** Size of the trace header: its name, its 55 characters, and two lengths. */
 const TRACEPARENT_BYTES = TRACEPARENT_HEADER.length + 57;
 
 export interface ProducerOptions {
   /** Maximum number of messages in one request. Default 1,000. */
   readonly maxBatchMessages?: number;
   /**
-   * Maximum number of bytes in one request; a larger message is refused, unless its topic takes it
-   * (`maxMessageBytes`): then it is a request of its own. Default 900,000.
+   * Maximum number of bytes in one request. A larger message is rejected, unless its topic allows
+   * it (`maxMessageBytes`): then it gets a request of its own. Default 900,000.
    */
   readonly maxBatchBytes?: number;
   /**
-   * Maximum number of messages waiting for a request to one broker; one more is refused at once.
-   * Default 20,000.
+   * Maximum number of messages waiting for a request to one broker; further messages are rejected
+   * at once. Default 20,000.
    */
   readonly maxQueuedMessages?: number;
-  /** Until a message must be acknowledged, counted from `send`. Default 10,000. */
+  /** Time in which a message must be acknowledged, counted from `send`. Default 10,000. */
   readonly produceTimeoutMs?: number;
   /**
-   * Least time from one request to the next: what comes meanwhile shares it, which costs the broker
-   * and this process far less than many small requests. The first message after a rest is sent at
-   * once. Default 8.
+   * Minimum time between two requests to a broker. Messages that come in this time share a request,
+   * which costs the broker and this process far less than many small requests. The first message
+   * after a pause is sent at once. Default 8.
    */
   readonly minIntervalMs?: number;
   readonly clock?: Clock;
 }
 
 export interface OutgoingMessage {
-  /** Decides about the partition, and so about the order. */
+  /** Determines the partition; messages of one key keep their order. */
   readonly key: string;
   readonly value: string | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Only for a topic that repeats the partition numbers of another. */
+  /** Only for a topic that has the partition numbers of another topic. */
   readonly partition?: number;
   /**
-   * The span that the message is sent in, if it belongs to a trace. Never the active one: that may
-   * be anybody's.
+   * The parent of the send's span, if the message belongs to a trace. The active span is never
+   * used: it may belong to another request.
    */
   readonly traceparent?: string | undefined;
 }
 
 export interface Producer {
   /**
-   * Publishes `message`; resolves with its place once all in-sync replicas have it. Rejects with a
-   * {@link ProduceError}, which tells whether it may be in the log all the same, or that it never
-   * can ({@link MessageTooLarge}). Messages of one key keep the order of the calls.
+   * Publishes `message`. Resolves with its position once all in-sync replicas have it. Rejects with
+   * a {@link ProduceError}, whose outcome says whether the message may be in the log, or with
+   * {@link MessageTooLarge}. Messages of one key keep the order of the calls.
    */
   send(topic: TopicContract, message: OutgoingMessage): Promise<Position>;
   /** The partition that `send` chooses for `key`. Throws for a topic that does not exist. */
@@ -96,11 +93,11 @@ export interface Producer {
 }
 
 /**
- * Starts a producer. What is asked for in one turn of the event loop, and while a request to the
- * same broker is under way, goes out in the next request there. There is never more than one under
- * way to a broker, nor of a partition, which keeps the order without idempotence (kafkajs's own
- * loses acknowledged messages); a broker that hangs holds up only the partitions it leads. `stop`
- * sends what waits, within a deadline.
+ * Starts a producer. Messages of one turn of the event loop share a request, and so do messages
+ * that come while a request to their broker is under way. At most one request is under way to a
+ * broker, and at most one with messages of a partition. This keeps the order without Kafka's
+ * idempotent producer, with which kafkajs loses acknowledged messages. A broker that hangs holds up
+ * only the partitions that it leads. `stop` sends waiting messages, within a deadline.
  */
 export async function startProducer(kafka: KafkaConnection, options: ProducerOptions = {}): Promise<Started<Producer>> {
   const produceTimeoutMs = options.produceTimeoutMs ?? PRODUCE_TIMEOUT_MS;
@@ -123,8 +120,8 @@ export async function startProducer(kafka: KafkaConnection, options: ProducerOpt
 type Limits = Required<ProducerOptions>;
 
 /**
- * A partition. All of its messages that wait or are under way are in the queue of one broker, so
- * that none overtakes another.
+ * A partition. All of its messages that wait or are under way are in one broker's queue, so that
+ * they keep their order.
  */
 interface Place {
   readonly topic: string;
@@ -137,13 +134,13 @@ interface Queued extends Waiting {
   readonly place: Place;
 }
 
-/** What goes to one broker, or waits until a leader is known: one request after the other. */
+/** Messages for one broker, or messages without a known leader. One request is sent at a time. */
 interface BrokerQueue {
   messages: Queued[];
   inFlight: readonly Queued[];
   lastFlushMs: number;
   isScheduled: boolean;
-  /** Requests in a row that are to be sent again. */
+  /** Number of consecutive requests with messages to send again. */
   failures: number;
 }
 
@@ -154,7 +151,7 @@ class BatchingProducer implements Producer {
   readonly #places: ReadonlyMap<string, readonly Place[]>;
   readonly #limits: Limits;
   /**
-   * By broker; null for partitions without a leader, and for topics of which nothing is known yet.
+   * By broker; null for partitions without a leader, and for topics that are not known yet.
    */
   readonly #brokerQueues = new Map<number | null, BrokerQueue>();
   #sweeping = false;
@@ -246,7 +243,7 @@ class BatchingProducer implements Producer {
   }
 
   /**
-   * A partition with nothing on its way goes where its leader is now; any other stays in its queue.
+   * The queue of a partition. It may change to the current leader's only while no message waits.
    */
   #queueOf(place: Place): BrokerQueue {
     if (place.brokerQueue !== null && place.waiting > 0) return place.brokerQueue;
@@ -289,14 +286,14 @@ class BatchingProducer implements Producer {
       brokerQueue.inFlight = [];
       const again = batch.filter(({ settled }) => !settled);
       for (const { place, settled } of batch) if (settled) place.waiting -= 1;
-      // In front of newer messages, which keeps the order of each partition.
+      // Before newer messages, to keep the order of each partition.
       brokerQueue.messages.unshift(...again);
     }
     this.#tellIdle();
     this.#schedule(brokerQueue);
   }
 
-  /** Before the next try, whose leaders may be others. */
+  /** Pauses, then reads the leaders again for the next attempt. */
   async #rest(brokerQueue: BrokerQueue): Promise<void> {
     brokerQueue.failures += 1;
     await delay(backOffMs(brokerQueue.failures, Math.random, BACK_OFF));
@@ -304,8 +301,8 @@ class BatchingProducer implements Producer {
   }
 
   /**
-   * Nothing of this queue is under way: partitions that another broker leads by now, or none, go on
-   * in its queue.
+   * Moves partitions to the queues of their current leaders. No message of this queue is under way,
+   * so the order is kept.
    */
   #moveToLeaders(brokerQueue: BrokerQueue): void {
     const targets = new Map<Place, BrokerQueue>();
@@ -363,8 +360,8 @@ class BatchingProducer implements Producer {
   }
 
   /**
-   * Answers what is past its deadline. A request that is under way stays so until it ends: sending
-   * the next one of its partitions beside it could change the order.
+   * Rejects messages past their deadline. Their request stays under way until it ends: a concurrent
+   * request with the same partitions could change the order.
    */
   #expire(brokerQueue: BrokerQueue): void {
     const nowMs = this.#limits.clock.nowMs();

@@ -1,4 +1,4 @@
-/** What the patch changes in kafkajs's queue of the requests of one connection. */
+/** The part of kafkajs's request queue of a connection that the patch changes. */
 import { createRequire } from "node:module";
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -16,7 +16,7 @@ const IN_FLIGHT = 1;
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("a timer runs while a request waits for its turn, and none on a connection at rest", () => {
+test("a timer runs only while a request waits for its turn", () => {
   const logger = { debug: () => undefined };
   const queue = new RequestQueue({ maxInFlightRequests: IN_FLIGHT, requestTimeout: 1_000, clientId: "", logger });
   const sent: number[] = [];

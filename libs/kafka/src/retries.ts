@@ -14,10 +14,10 @@ const retries = counter(
   "{batch}",
 );
 
-/** Batches that are to be handled again: their partitions pause, and the others go on. */
+/** Batches to handle again later: their partitions pause, other partitions continue. */
 export class Retries {
   readonly #options: Pick<ConsumerOptions, "groupId" | "logger">;
-  /** How often the batch at the head of a partition was tried again, by partition. */
+  /** The number of attempts for the first batch of a partition, by partition. */
   readonly #tries = new Map<string, number>();
   readonly #timers = new Set<NodeJS.Timeout>();
 
@@ -25,7 +25,7 @@ export class Retries {
     this.#options = options;
   }
 
-  /** kafkajs fetches the partition again, from the same message, once it is resumed. */
+  /** Pauses the partition. When it is resumed, kafkajs fetches from the same message again. */
   later(topic: TopicContract, error: RetryableError, payload: EachBatchPayload): void {
     retries.add(1, { group: this.#options.groupId, topic: topic.name });
     const place = placeOf(topic, payload.batch.partition);
@@ -47,12 +47,12 @@ export class Retries {
     this.#tries.delete(placeOf(topic, partition));
   }
 
-  /** A new generation begins: its batches were not tried yet. */
+  /** A new generation begins: its batches have no failed attempts. */
   forget(): void {
     this.#tries.clear();
   }
 
-  /** Nothing is resumed any more. */
+  /** Resumes no partition from now on. */
   stop(): void {
     for (const timer of this.#timers) clearTimeout(timer);
   }

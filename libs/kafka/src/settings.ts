@@ -5,10 +5,7 @@ import type { SASLOptions } from "kafkajs";
 
 import type { KafkaOptions } from "./connection.ts";
 
-/**
- * What {@link KafkaOptions} a process's configuration gives: where the cluster is, and how it is
- * encrypted and entered.
- */
+/** The {@link KafkaOptions} of a process configuration: brokers, topic prefix, TLS and SASL. */
 export function kafkaOptions(
   settings: KafkaSettings,
 ): Pick<KafkaOptions, "brokers" | "topicPrefix"> & Pick<Partial<KafkaOptions>, "ssl" | "sasl"> {

@@ -1,9 +1,10 @@
 /**
  * The ids that Kafka gives topics. A topic that is deleted and made again has its old name, offsets
- * that begin again at 0, and another id.
+ * from 0 and another id.
  *
- * kafkajs asks for metadata in a version that has no ids, so the request is written here: Metadata,
- * version 12, one topic a request (https://kafka.apache.org/protocol#The_Messages_Metadata).
+ * kafkajs requests metadata in a version without topic ids. So this module writes the request
+ * itself: Metadata, version 12, one topic a request
+ * (https://kafka.apache.org/protocol#The_Messages_Metadata).
  */
 import type { TopicContract } from "@kapi/contracts";
 import type { Broker } from "kafkajs";
@@ -15,14 +16,14 @@ const METADATA = { apiKey: 3, apiName: "Metadata", apiVersion: 12 };
 const NO_ERROR = 0;
 const UNKNOWN_TOPIC = 3;
 const NO_TAGS = Buffer.from([0]);
-/** No topic is created, and no authorized operations are asked for. */
+/** The request creates no topic and asks for no authorized operations. */
 const NOTHING_MORE = Buffer.from([0, 0, 0]);
 const UUID_BYTES = 16;
 const REQUEST_TIMEOUT_MS = 5_000;
 const VARINT_BITS = 7;
 const VARINT_MORE = 0x80;
 
-/** A broker as kafkajs has it, with what it sends requests by. */
+/** A broker of kafkajs, with the connection pool that sends its requests. */
 type SendingBroker = Broker & {
   readonly connectionPool: {
     send(request: {
@@ -33,7 +34,7 @@ type SendingBroker = Broker & {
   };
 };
 
-/** The id of each topic, in the order asked; null for a topic that does not exist. */
+/** The id of each topic, in the order of `topics`; null for a topic that does not exist. */
 export async function topicIds(
   kafka: KafkaConnection,
   topics: readonly TopicContract[],
@@ -49,10 +50,7 @@ export async function topicIds(
   }
 }
 
-/**
- * The id of the topic with this name in the cluster, as `broker` knows it; null where it does not
- * exist.
- */
+/** The id of the topic with this name in the cluster; null if `broker` knows no such topic. */
 export function topicIdFrom(broker: Broker, name: string): Promise<string | null> {
   const asked = [varint(2), Buffer.alloc(UUID_BYTES), compact(name), NO_TAGS];
   const buffer = Buffer.concat([NO_TAGS, ...asked, NOTHING_MORE]);
@@ -66,7 +64,7 @@ export function topicIdFrom(broker: Broker, name: string): Promise<string | null
   });
 }
 
-/** Reads the answer up to the topic's id; what follows is of its partitions. */
+/** Reads the answer up to the topic's id; the fields after it describe its partitions. */
 function idFromAnswer(payload: Buffer, name: string): string | null {
   const answer = new Answer(payload);
   answer.skipTags();
@@ -88,7 +86,7 @@ function idFromAnswer(payload: Buffer, name: string): string | null {
   return answer.uuid();
 }
 
-/** A response of the flexible kind: lengths are varints, and structures end with tags. */
+/** A response in Kafka's flexible format: lengths are varints, and structures end with tags. */
 class Answer {
   readonly #bytes: Buffer;
   #at = 0;

@@ -8,14 +8,14 @@ const HOUR_MS = 3_600_000;
 const CREATE_TIMEOUT_MS = 30_000;
 const READY_POLL_MS = 20;
 const MIN_FETCH_BYTES = 1024 * 1024;
-/** What a record batch costs beside its records; the broker's limit counts it. */
+/** Maximum size of a record batch in addition to its records; the broker's limit includes it. */
 const BATCH_OVERHEAD_BYTES = 1_024;
 /**
- * A segment is only deleted or compacted after it is closed, so it is closed several times within
- * the retention.
+ * Kafka deletes or compacts only closed segments, so a segment is closed several times within the
+ * retention.
  */
 const SEGMENTS_PER_RETENTION = 4;
-/** Compacted topics are read from their start by every process, so what is superseded goes soon. */
+/** Every process reads compacted topics from their start, so old records are removed soon. */
 const COMPACTED: Readonly<Record<string, string>> = {
   "segment.ms": String(HOUR_MS),
   "segment.bytes": String(64 * 1024 * 1024),
@@ -23,7 +23,7 @@ const COMPACTED: Readonly<Record<string, string>> = {
   "max.compaction.lag.ms": String(6 * HOUR_MS),
 };
 
-/** What one topic has of its own; the rest comes from the contract and the call. */
+/** Settings of one topic that differ from those of its contract and of the call. */
 export interface TopicOverride {
   readonly partitions?: number;
   /** Kafka's topic settings, by name ("segment.bytes"). */
@@ -39,21 +39,20 @@ export interface CreateTopicsOptions {
 }
 
 /**
- * Creates every topic of `TOPICS` that is not there yet; what exists stays as it is. Two that run
- * at once do no harm. Throws where a topic that must repeat the partition numbers of another has
- * another count.
+ * Creates every topic of `TOPICS` that does not exist; existing topics stay unchanged. Concurrent
+ * calls are safe. Throws if a topic that must have the partition numbers of another topic has
+ * another partition count.
  */
 export async function createTopics(kafka: KafkaConnection, options: CreateTopicsOptions): Promise<void> {
   await withAdmin(kafka, async (admin) => {
     const existing = new Set(await admin.listTopics());
     const missing = Object.values(TOPICS).filter((topic) => !existing.has(kafka.topicName(topic)));
-    // `false` says that another process created some of them meanwhile; the others of the call were
-    // created.
+    // `false` means that another process created some of them meanwhile; the other topics of the
+    // call were created.
     if (missing.length > 0) {
       await admin.createTopics({
         timeout: CREATE_TIMEOUT_MS,
-        // kafkajs gives up where the broker does not know a new topic yet; a broker that has just
-        // started takes a moment.
+        // kafkajs would fail if the broker does not know a new topic yet, as soon after its start.
         waitForLeaders: false,
         topics: missing.map((topic) => topicConfig(kafka, topic, options)),
       });
@@ -64,27 +63,27 @@ export async function createTopics(kafka: KafkaConnection, options: CreateTopics
 }
 
 /**
- * How many bytes a fetch asks for of each partition: the largest record at least. A broker gives a
- * larger one only of the first partition that has anything, so that while that one is busy the
- * others would stand still.
+ * The bytes that a fetch asks for of each partition: at least the largest record. A broker
+ * returns a larger record only for the first partition with records. While that partition is busy,
+ * the other partitions would stop.
  */
 export function fetchBytesOf({ maxMessageBytes = 0 }: TopicContract): number {
   return Math.max(MIN_FETCH_BYTES, maxMessageBytes + BATCH_OVERHEAD_BYTES);
 }
 
-/** The offset after the last record of each partition. */
+/** The offset after the last record, of each partition. */
 export function endOffsets(kafka: KafkaConnection, topic: TopicContract): Promise<Map<number, bigint>> {
   return offsets(kafka, topic, "high");
 }
 
-/** The offset of the first record still kept, of each partition. */
+/** The offset of the first record that still exists, of each partition. */
 export function beginOffsets(kafka: KafkaConnection, topic: TopicContract): Promise<Map<number, bigint>> {
   return offsets(kafka, topic, "low");
 }
 
 /**
- * Of each partition the offset of the first record made at `timestampMs` or later; the end where
- * there is none.
+ * The offset of the first record created at `timestampMs` or later, of each partition; the end of
+ * the partition if there is no such record.
  */
 export async function offsetsForTime(
   kafka: KafkaConnection,
@@ -118,8 +117,8 @@ function topicConfig(kafka: KafkaConnection, topic: TopicContract, options: Crea
   const configs: Record<string, string> = {
     "cleanup.policy": topic.cleanup,
     "min.insync.replicas": String(options.minInsyncReplicas),
-    // Whatever a producer of others compresses with, the broker stores what every reader can read;
-    // ours do not compress.
+    // Our producers do not compress. If another producer does, the broker decompresses its records,
+    // so that every reader can read them.
     "compression.type": "uncompressed",
     ...(topic.cleanup === "compact" ? COMPACTED : deleteConfigs(topic)),
     ...sizeConfigs(topic),
@@ -133,9 +132,7 @@ function topicConfig(kafka: KafkaConnection, topic: TopicContract, options: Crea
   };
 }
 
-/**
- * Brokers learn of a new topic one after the other; until its leaders answer, clients would fail.
- */
+/** Waits until the leaders of a new topic answer: not all brokers know the topic at once. */
 async function untilReady(admin: Admin, name: string): Promise<void> {
   const fetchOffsets = (): Promise<unknown> => admin.fetchTopicOffsets(name);
   await retry(fetchOffsets, { backOff: { firstMs: READY_POLL_MS }, timeoutMs: CREATE_TIMEOUT_MS });

@@ -1,6 +1,6 @@
 /**
- * The traces of messages: a span for each that is sent or handled as part of one, and the header
- * between the two.
+ * The traces of messages: a span for each send and each handling of a message of a trace, and the
+ * header that connects both spans.
  */
 import {
   ATTRIBUTE,
@@ -18,8 +18,8 @@ import type { Batch } from "./batch.ts";
 import type { Message } from "./message.ts";
 
 /**
- * Begins the span of sending a message to `topic` beneath `parent`; null where the message belongs
- * to no trace.
+ * Begins the span of sending a message to `topic`, as a child of `parent`. Returns null if the
+ * message belongs to no trace.
  */
 export function startSending(topic: string, parent: Traceparent | undefined): Span | null {
   if (parent === undefined || !isTracing()) return null;
@@ -33,9 +33,9 @@ export function startSending(topic: string, parent: Traceparent | undefined): Sp
 }
 
 /**
- * Handles a batch with a span for each of its messages that belongs to a trace, beneath the one it
- * was sent in; the handler finds it as `traceparent` of the message. The others are handled beside
- * them and cost nothing.
+ * Handles a batch. Each message of a recorded trace gets a span, a child of the span of its send,
+ * and the handler gets that span as the message's `traceparent`. Other messages get no span
+ * and cost nothing.
  */
 export async function handleTraced<T>(groupId: string, batch: Batch, handle: (batch: Batch) => Promise<T>): Promise<T> {
   if (!isTracing()) return handle(batch);

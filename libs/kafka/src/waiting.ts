@@ -5,16 +5,16 @@ import type { Message as WireMessage } from "kafkajs";
 
 import { ProduceError } from "./errors.ts";
 
-/** Where a message is in the log. */
+/** The position of a message in the log. */
 export interface Position {
   readonly partition: number;
   readonly offset: bigint;
 }
 
-/** One message between `send` and its answer. */
+/** One message between `send` and the settlement of its promise. */
 export interface Waiting {
   readonly contract: TopicContract;
-  /** The name in the cluster. */
+  /** The topic's name in the cluster. */
   readonly topic: string;
   readonly partition: number;
   readonly wire: WireMessage;
@@ -22,9 +22,9 @@ export interface Waiting {
   readonly expiresAtMs: number;
   readonly answer: Deferred<Position>;
   readonly span: Span | null;
-  /** Whether a broker may have taken it: it was in a request whose outcome nobody knows. */
+  /** Whether a broker may have stored the message: the outcome of a request with it is unknown. */
   maybeStored: boolean;
-  /** Past its deadline a message is answered, and stays in its request until that ends. */
+  /** Whether the promise is settled. A message in a request stays there after its deadline. */
   settled: boolean;
 }
 
@@ -34,7 +34,7 @@ const failures = counter(
   "{message}",
 );
 
-/** The messages of one partition, stored from `baseOffset` on in the order they were given in. */
+/** Resolves messages of one partition, which are stored in this order from `baseOffset` on. */
 export function acknowledge(messages: readonly Waiting[], baseOffset: string): void {
   let offset = BigInt(baseOffset);
   for (const waiting of messages) {
@@ -48,10 +48,7 @@ export function acknowledge(messages: readonly Waiting[], baseOffset: string): v
   }
 }
 
-/**
- * Rejects with the outcome that is true of each message. A message that is answered already is
- * skipped.
- */
+/** Rejects each message with its own outcome. Skips settled messages. */
 export function reject(messages: readonly Waiting[], reason: string, cause?: unknown): void {
   for (const waiting of messages) {
     if (waiting.settled) continue;

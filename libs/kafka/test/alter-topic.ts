@@ -6,10 +6,7 @@ import type { KafkaConnection } from "../src/connection.ts";
 /** Not imported by name, since Node does not find these in kafkajs. */
 const { ConfigResourceTypes, ConfigSource } = kafkajs;
 
-/**
- * Gives an existing topic these settings of Kafka's, by name ("retention.ms"), beside those that it
- * has of its own.
- */
+/** Adds settings to an existing topic, by name ("retention.ms"); keeps its own settings. */
 export async function alterTopic(
   kafka: KafkaConnection,
   topic: TopicContract,
@@ -23,7 +20,7 @@ export async function alterTopic(
     const own = (resources[0]?.configEntries ?? []).filter(
       ({ configSource }) => configSource === ConfigSource.TOPIC_CONFIG,
     );
-    // What is left out would go back to the broker's default.
+    // Kafka resets settings that the request does not contain.
     const all = {
       ...Object.fromEntries(own.map(({ configName, configValue }) => [configName, configValue])),
       ...configs,

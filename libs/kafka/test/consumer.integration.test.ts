@@ -20,7 +20,7 @@ import {
 import { clusterClient } from "../src/cluster.ts";
 import { logger, ownTopics, PARTITIONS, unexpected, until } from "./support.ts";
 
-/** The shortest that a broker allows by default. */
+/** The shortest session timeout that a broker allows by default. */
 const SESSION_TIMEOUT_MS = 2_000;
 
 let kafka: KafkaConnection;
@@ -54,7 +54,7 @@ function textsOf(batch: { messages: readonly Message[] }): string[] {
   return batch.messages.map(({ value }) => value.toString());
 }
 
-test("messages sent before the group existed arrive, and a restarted consumer goes on after them", async () => {
+test("messages sent before the group existed arrive, and a restarted consumer continues after them", async () => {
   const topic = TOPICS.commandsAccount;
   const first = await publish(topic, 100);
   const seen: string[] = [];
@@ -74,7 +74,7 @@ test("messages sent before the group existed arrive, and a restarted consumer go
   expect(seen.toSorted()).toEqual([...first, "later"].toSorted());
 });
 
-test("an offset that was held back is read again after a restart", async () => {
+test("messages from `commitOffset` on are read again after a restart", async () => {
   const topic = TOPICS.commandsExport;
   await publish(topic, 10, 2);
   const seen: string[] = [];
@@ -97,7 +97,7 @@ test("an offset that was held back is read again after a restart", async () => {
   expect(seen[0]).toBe(`${topic.name} 4`);
 });
 
-test("no batch is larger than its limit, and one partition's batches come in order", async () => {
+test("no batch exceeds its limit, and batches of one partition come in order", async () => {
   const topic = TOPICS.commandsFinance;
   const values = await publish(topic, 50, 1);
   const batches: string[][] = [];
@@ -138,7 +138,7 @@ test("a batch with a retryable error is retried from the same message, while oth
   expect(tries.every(([first]) => first === blocked[0])).toBe(true);
 });
 
-test("an error that the handler does not know ends the consumer, once, and the messages are read again", async () => {
+test("an unknown error of the handler stops the consumer, once, and the messages are read again", async () => {
   const topic = TOPICS.accountEvents;
   const values = await publish(topic, 3, 1);
   const errors: Error[] = [];
@@ -164,7 +164,7 @@ test("an error that the handler does not know ends the consumer, once, and the m
   await two.stop();
 });
 
-test("a dead letter names its origin and reason, and carries the value only where that is allowed", async () => {
+test("a dead letter names its origin and reason, and carries the value only with `includeValue`", async () => {
   const topic = TOPICS.financeEvents;
   await producer.value.send(topic, { key: "a", value: "sealed", partition: 2 });
   await producer.value.send(topic, { key: "b", value: "open", partition: 2 });
@@ -205,7 +205,7 @@ test("a dead letter names its origin and reason, and carries the value only wher
   });
 });
 
-test("when a second process joins, no partition is handled by both and no message is left out", async () => {
+test("when a second process joins, no partition is handled by both and no message is skipped", async () => {
   const topic = TOPICS.commandEvents;
   const seen = new Map<string, number>();
   const running = new Map<number, string>();
@@ -259,7 +259,7 @@ test("when a second process joins, no partition is handled by both and no messag
   expect([...seen.values()].filter((times) => times > 1)).toEqual([]);
 });
 
-test("a batch that takes longer than the session keeps its place in the group", async () => {
+test("a member whose batch takes longer than the session stays in its group", async () => {
   const topic = TOPICS.creditsEvents;
   await publish(topic, 1, 0);
   const finish = deferred<void>();
@@ -297,7 +297,7 @@ test("a batch that takes longer than the session keeps its place in the group", 
   expect({ handled, assignments }).toEqual({ handled: 1, assignments: [1] });
 });
 
-test("a topic that is deleted and made again is refused, and not read from its beginning without a word", async () => {
+test("a topic that is deleted and made again is fatal, and is not read from its beginning", async () => {
   const own = await ownTopics();
   const topic = TOPICS.metricsLatest;
   const sender = await startProducer(own.kafka);
@@ -319,14 +319,14 @@ test("a topic that is deleted and made again is refused, and not read from its b
   await createTopics(own.kafka, { partitions: PARTITIONS, replicationFactor: 1, minInsyncReplicas: 1 });
   await admin.disconnect();
   await until("fatal is called", () => errors.length > 0);
-  // By its offsets or by its id, whichever is noticed first.
+  // The consumer notices the offsets or the id first.
   expect(errors[0]?.message).toMatch(/was deleted and made again/);
   await started.stop();
   await sender.stop();
   await own.drop();
 });
 
-test("an offset of a deleted topic is refused, also where the topic of now holds as many records", async () => {
+test("an offset of a deleted topic is fatal, even if the new topic has as many records", async () => {
   const topic = TOPICS.metricsSamples;
   await publish(topic, 5, 0);
   const name = kafka.topicName(topic);

@@ -16,9 +16,9 @@ import {
 } from "../src/index.ts";
 import { changed, deleteRecords, logger, ownTopics, unexpected, until, withCluster } from "./support.ts";
 
-/** Long enough for a reader to set its fetching up again meanwhile. */
+/** Longer than a reader needs to start fetching again. */
 const HANDLER_MS = 500;
-/** So many times faster than the machine's: 30 s without a fetch are 1.5 s. */
+/** The clock runs this many times faster: 30 s without a fetch are 1.5 s. */
 const SPEED = 20;
 const LONGER_THAN_STALLED_MS = 40_000;
 
@@ -57,7 +57,7 @@ test("a reader of an empty topic is caught up at once", async () => {
   await started.stop();
 });
 
-test("a reader that is caught up has handled all that was there, and goes on with what comes", async () => {
+test("a reader that is caught up has handled all existing records, and continues with new ones", async () => {
   for (let index = 0; index < 300; index += 1) {
     await producer.value.send(TOPICS.organizationDirectory, { key: `k${index % 2}`, value: String(index) });
   }
@@ -73,7 +73,7 @@ test("a reader that is caught up has handled all that was there, and goes on wit
   expect(started.value.check()).not.toBeNull();
 });
 
-test("a reader begins at the offset that it is given, in the middle of a request's records too", async () => {
+test("a reader begins at the given offset, even in the middle of a record batch", async () => {
   const sends = Array.from({ length: 10 }, (_, index) =>
     producer.value.send(TOPICS.commandsAccount, { key: "same", value: String(index) }),
   );
@@ -85,7 +85,7 @@ test("a reader begins at the offset that it is given, in the middle of a request
   await started.stop();
 });
 
-test("offsets that the log no longer has are read from its beginning, those beyond its end are refused", async () => {
+test("a reader starts at the beginning for offsets before it, and rejects offsets beyond the end", async () => {
   const { partition } = await producer.value.send(TOPICS.commandsFinance, { key: "k", value: "gone" });
   await producer.value.send(TOPICS.commandsFinance, { key: "k", value: "kept" });
   await deleteRecords(kafka, TOPICS.commandsFinance, partition, 1n);
@@ -98,7 +98,7 @@ test("offsets that the log no longer has are read from its beginning, those beyo
   await expect(from(3n)).rejects.toThrow(/position 3 is beyond the end \(2\) .* deleted and made again/);
 });
 
-test("a reader is caught up where all records up to the end are gone", async () => {
+test("a reader is caught up if all records up to the end are removed", async () => {
   const { partition, offset } = await producer.value.send(TOPICS.tradingEvents, { key: "k", value: "gone" });
   await deleteRecords(kafka, TOPICS.tradingEvents, partition, offset + 1n);
   const { started, values } = await reader({ topic: TOPICS.tradingEvents });
@@ -108,7 +108,7 @@ test("a reader is caught up where all records up to the end are gone", async () 
   await started.stop();
 });
 
-test("records that take many fetches are each handed over once and in order, one batch of a partition at a time", async () => {
+test("records of many fetches are handled once and in order, one batch of a partition at a time", async () => {
   const each = Array.from({ length: 12_000 }, (_, index) => `${index} ${"x".repeat(300)}`);
   for (let start = 0; start < each.length; start += 2_000) {
     const some = each.slice(start, start + 2_000);
@@ -151,7 +151,7 @@ test("the position moves only after a batch has been handled", async () => {
   await started.stop();
 });
 
-test("where one broker's fetch fails while a handler runs, no partition is handed over twice at once", async () => {
+test("if the fetch of one broker fails while a handler runs, no partition is handled twice at once", async () => {
   const topic = TOPICS.commandEvents;
   await Promise.all(
     [0, 1].map((partition) => producer.value.send(topic, { key: "k", value: `${partition}`, partition })),
@@ -160,7 +160,7 @@ test("where one broker's fetch fails while a handler runs, no partition is hande
   const running = new Map<number, number>();
   let overlaps = 0;
   let failures = 0;
-  // One broker, named as two: partition 1 is fetched by a loop of its own.
+  // One broker under two names: a loop of its own fetches partition 1.
   const split = withCluster(kafka, (cluster) =>
     changed(cluster, {
       findLeaderForPartitions: (name: string, partitions: number[]) => {
@@ -200,11 +200,15 @@ test("where one broker's fetch fails while a handler runs, no partition is hande
 
 test.each([
   [
-    "whose cluster is unavailable waits for it, and is well",
+    "whose cluster is unavailable waits for it, and is healthy",
     Object.assign(new Error("refused"), { code: "ECONNREFUSED" }),
     null,
   ],
-  ["whose fetches fail otherwise is not well", new Error("broken"), /^the reader of .* tried nothing for \d+ ms$/],
+  [
+    "whose fetches fail for another reason is unhealthy",
+    new Error("broken"),
+    /^the reader of .* tried nothing for \d+ ms$/,
+  ],
 ])("a reader %s", async (_name, error, problem) => {
   const topic = TOPICS.financeEvents;
   let isFailing = false;
@@ -242,13 +246,13 @@ test.each([
   await started.stop();
 });
 
-test("waiting for an end that does not come is given up in time", async () => {
+test("waiting for an end rejects after its timeout", async () => {
   const { started } = await reader({ topic: TOPICS.creditsEvents });
   await expect(started.value.waitFor(new Map([[0, 1n]]), 50)).rejects.toThrow("within 50 ms");
   await started.stop();
 });
 
-test("a handler that throws ends the reader and is reported once", async () => {
+test("a handler that throws stops the reader and is reported once", async () => {
   const errors: Error[] = [];
   await producer.value.send(TOPICS.accountEvents, { key: "k", value: "v" });
   const { started } = await reader({
@@ -262,7 +266,7 @@ test("a handler that throws ends the reader and is reported once", async () => {
   await started.stop();
 });
 
-test("the offset of a time is that of the first record made then or later", async () => {
+test("the offset of a time is the offset of the first record created then or later", async () => {
   const { partition } = await producer.value.send(TOPICS.deadLetter, { key: "k", value: "v" });
   const hourMs = 3_600_000;
   const now = Date.now();

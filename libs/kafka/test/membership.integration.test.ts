@@ -16,9 +16,9 @@ const METADATA = 3;
 const OFFSET_COMMIT = 8;
 const JOIN_GROUP = 11;
 const SYNC_GROUP = 14;
-/** Above what brokers allow, half an hour. */
+/** Longer than brokers allow (half an hour). */
 const REFUSED_SESSION_TIMEOUT_MS = 24 * 3_600_000;
-/** So many times faster than the machine's: 30 s without an acknowledgement are 3 s. */
+/** The clock runs this many times faster: 30 s without an acknowledgement are 3 s. */
 const SPEED = 10;
 const clock = { nowMs: () => Math.round(performance.now() * SPEED) };
 
@@ -48,7 +48,7 @@ function consumer(
   });
 }
 
-/** A connection whose consumers hear of no heartbeat that was acknowledged. */
+/** A connection whose consumers see no acknowledged heartbeat. */
 function withoutHeartbeats(by: KafkaConnection): KafkaConnection {
   return {
     ...by,
@@ -86,7 +86,7 @@ test.each([
     "no commit was accepted",
     (by: KafkaConnection) => changeRequests(by, OFFSET_COMMIT, () => Promise.reject(new Error("refused"))),
   ],
-])("a consumer that fetches and is no member is fatal and says why: %s", async (reason, cutOff) => {
+])("a consumer that fetches but is no member calls fatal with the reason: %s", async (reason, cutOff) => {
   const groupId = reason.replaceAll(" ", "-");
   const well = await consumer(kafka, { groupId: `${groupId}-well`, fatal: unexpected });
   const errors: Error[] = [];

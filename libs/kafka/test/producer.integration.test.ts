@@ -44,7 +44,7 @@ async function read(topic: (typeof TOPICS)[keyof typeof TOPICS]): Promise<Map<st
   return found;
 }
 
-test("every message is found at the place its acknowledgement names, with its key, value and headers", async () => {
+test("every message is found at the position in its acknowledgement, with its key, value and headers", async () => {
   const texts = Array.from({ length: 3_000 }, (_, index) => `message ${index}`);
   const places = await Promise.all(
     texts.map((text, index) =>
@@ -77,7 +77,7 @@ test("messages of one key keep the order of the calls, also across requests", as
   expect(places.map(({ offset }) => Number(offset))).toEqual(Array.from({ length: 100 }, (_, index) => index));
 });
 
-test("what one turn asks for shares one request, and there is never a second one beside it", async () => {
+test("messages of one turn share a request, and requests are never concurrent", async () => {
   const requests: number[] = [];
   const [begun, release] = [deferred<void>(), deferred<void>()];
   let underWay = 0;
@@ -105,7 +105,7 @@ test("what one turn asks for shares one request, and there is never a second one
   expect(most).toBe(1);
 });
 
-test("partitions that one broker refuses are sent again, those that it stored are not", async () => {
+test("rejected partitions are sent again, stored partitions are not", async () => {
   let tries = 0;
   const watched = watchProduce(kafka, async (_records, produce) => {
     tries += 1;
@@ -130,7 +130,7 @@ test("partitions that one broker refuses are sent again, those that it stored ar
   expect({ tries, stored }).toEqual({ tries: 2, stored: [1, 2] });
 });
 
-test("a leader that is deposed after it stored a message leaves open whether it is in the log", async () => {
+test("the outcome is unknown if a leader loses its role after it stored a message", async () => {
   const outcomeOf = async (baseOffset: string): Promise<unknown> => {
     const watched = watchProduce(kafka, async () => {
       const partitions = [{ partition: 0, errorCode: 6, baseOffset }];
@@ -151,7 +151,7 @@ test("a leader that is deposed after it stored a message leaves open whether it 
   expect(await outcomeOf("-1")).toMatchObject({ reason: { outcome: "not-sent" } });
 });
 
-test("a message can be put on a partition by its number", async () => {
+test("a message can name its partition by number", async () => {
   const place = await producer.value.send(TOPICS.metricsSamples, { key: "a", value: "b", partition: 3 });
   expect(place.partition).toBe(3);
   await expect(
@@ -159,7 +159,7 @@ test("a message can be put on a partition by its number", async () => {
   ).rejects.toMatchObject({ outcome: "not-sent" });
 });
 
-test("a message beyond the queue's limit is refused at once and never published", async () => {
+test("a message beyond the queue's limit is rejected at once and never published", async () => {
   const narrow = await startProducer(kafka, { maxQueuedMessages: 2 });
   const sends = ["a", "b", "c"].map((value) => narrow.value.send(TOPICS.financeEvents, { key: "k", value }));
   const settled = await Promise.allSettled(sends);
@@ -169,14 +169,14 @@ test("a message beyond the queue's limit is refused at once and never published"
   expect([...ends.values()].reduce((sum, end) => sum + end, 0n)).toBe(2n);
 });
 
-test("a message larger than a request is refused, the others of its turn are published", async () => {
+test("a message larger than a request is rejected, and other messages of its turn are published", async () => {
   const large = producer.value.send(TOPICS.creditsEvents, { key: "k", value: Buffer.alloc(1_000_000) });
   const small = producer.value.send(TOPICS.creditsEvents, { key: "k", value: "small" });
   await expect(large).rejects.toBeInstanceOf(ProduceError);
   await expect(small).resolves.toMatchObject({ offset: 0n });
 });
 
-test("stopping publishes what was asked for before", async () => {
+test("stop publishes the messages that were sent before", async () => {
   const short = await startProducer(kafka);
   const sends = Array.from({ length: 2_500 }, (_, index) =>
     short.value.send(TOPICS.accountEvents, { key: String(index), value: "x" }),
@@ -188,7 +188,7 @@ test("stopping publishes what was asked for before", async () => {
   });
 });
 
-test("what still waits for a request at its deadline is rejected, and certainly not in the log", async () => {
+test("a message that still waits at its deadline is rejected, and is certainly not in the log", async () => {
   let nowMs = 0;
   const limits = { maxBatchMessages: 1, produceTimeoutMs: 5_000, clock: { nowMs: () => nowMs } };
   const late = await startProducer(kafka, limits);
@@ -205,14 +205,14 @@ test("what still waits for a request at its deadline is rejected, and certainly 
   expect([...ends.values()].reduce((sum, end) => sum + end, 0n)).toBe(BigInt(sends.length - notSent));
 });
 
-test("what is under way is not late because the machine's clock is set forward", async () => {
+test("a jump of the system clock does not make messages late", async () => {
   const answer = deferred<void>();
   const slow = await startProducer(watchProduce(kafka, (_records, produce) => answer.promise.then(produce)));
   const sent = slow.value.send(TOPICS.creditsEvents, { key: "k", value: "x" });
   const outcome = sent.then(() => "stored").catch(({ message }: Error) => message);
   const setForward = Date.now() + 10 * 60_000;
   const machine = vi.spyOn(Date, "now").mockImplementation(() => setForward);
-  // Deadlines are looked at every 100 ms.
+  // Deadlines are checked every 100 ms.
   await delay(300);
   machine.mockRestore();
   answer.resolve();
@@ -220,7 +220,7 @@ test("what is under way is not late because the machine's clock is set forward",
   await slow.stop();
 });
 
-test("a message larger than a request goes through a topic that takes it, and nothing behind it is held up", async () => {
+test("a topic with `maxMessageBytes` takes a message larger than a request, and later messages are not delayed", async () => {
   const large = "x".repeat(TOPICS.commandEvents.maxMessageBytes - 1_000);
   const send = (key: string, value: string) => producer.value.send(TOPICS.commandEvents, { key, value });
   await Promise.all([send("before", "small"), send("large", large), send("after", "small")]);
@@ -231,7 +231,7 @@ test("a message larger than a request goes through a topic that takes it, and no
   await expect(send("larger", `${large}${large}`)).rejects.toMatchObject({ outcome: "not-sent" });
 });
 
-test("a message whose partition has no leader holds up no other of its request, and goes out once there is one", async () => {
+test("a message whose partition has no leader delays no other message, and is sent when a leader exists", async () => {
   const topic = TOPICS.organizationDirectory;
   const [led, leaderless] = [0, 1];
   let isAway = true;

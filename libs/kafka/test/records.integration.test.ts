@@ -11,7 +11,7 @@ import {
 } from "../src/index.ts";
 import { logger, ownTopics, unexpected, until } from "./support.ts";
 
-/** Around the lengths at which one more byte is needed to write the length. */
+/** Lengths around the limits at which the encoded length needs one more byte. */
 const LENGTHS = [0, 1, 62, 63, 64, 65, 127, 128, 8_191, 8_192, 8_193, 16_384, 70_000];
 const HEADERS: readonly Readonly<Record<string, string>>[] = [
   {},
@@ -46,7 +46,7 @@ function byKey(messages: readonly Message[]): object[] {
   return outgoing.map(({ key }) => shown(found.get(key) ?? { key, value: "was not read", headers: {} }));
 }
 
-test("records of all lengths, with any headers, are read as they were written, by a reader and by a group", async () => {
+test("a reader and a group read records of all lengths and headers as they were written", async () => {
   const beganMs = Date.now();
   const producer = await startProducer(kafka);
   const places = await Promise.all(outgoing.map((message) => producer.value.send(TOPICS.metricsSamples, message)));

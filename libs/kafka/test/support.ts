@@ -12,7 +12,7 @@ export const logger: Logger = createLogger({ service: "kafka-test", level: "erro
 const POLL_MS = 10;
 const DEADLINE_MS = 20_000;
 
-/** Topics of its own on the test run's Kafka; `drop` removes them again. */
+/** Creates topics with a prefix of their own on the Kafka of the test run; `drop` deletes them. */
 export async function ownTopics(
   overrides: Readonly<Record<string, TopicOverride>> = {},
 ): Promise<{ kafka: KafkaConnection; drop: () => Promise<void> }> {
@@ -30,7 +30,7 @@ export async function ownTopics(
   return { kafka, drop };
 }
 
-/** Waits until `condition` holds. Fails, with `what` was waited for, after 20 s. */
+/** Waits until `condition` holds. Fails after 20 s, with `what` in the error. */
 export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadlineMs = systemClock.nowMs() + DEADLINE_MS;
   while (!(await condition())) {
@@ -85,7 +85,7 @@ export function watchProduce(
   );
 }
 
-/** `cluster` with other methods. */
+/** `cluster` with some methods replaced. */
 export function changed(cluster: Cluster, methods: Partial<Record<keyof Cluster, unknown>>): Cluster {
   return new Proxy(cluster, {
     get: (target, name) => {
@@ -118,13 +118,13 @@ export function withCluster(kafka: KafkaConnection, change: (cluster: Cluster) =
   };
 }
 
-/** What kafkajs sends to a broker: a request, and how its response is decoded. */
+/** A request of kafkajs to a broker, and the decoder of its response. */
 interface Sent {
   readonly request: { readonly apiKey: number };
   readonly response: { decode(response: Buffer): Promise<unknown> };
 }
 
-/** A connection whose requests of one kind go through `change`, which is given the way on. */
+/** A connection whose requests of one kind go through `change`; `send` sends the request. */
 export function changeRequests(
   kafka: KafkaConnection,
   kind: number,

@@ -7,7 +7,7 @@ import { changeFetched, ownTopics, unexpected, until, logger } from "./support.t
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 type CompressionType = NonNullable<ProducerRecord["compression"]>;
-/** Takes what producers give it, as topics of before `compression.type` was set do. */
+/** Stores batches as producers compress them, like topics older than `compression.type`. */
 const AS_PRODUCED = TOPICS.financeEvents;
 const ZSTD_KEPT = TOPICS.commandsFinance;
 const MAX_LITERAL_BYTES = 60;
@@ -22,7 +22,7 @@ let drop: () => Promise<void>;
 beforeAll(async () => {
   const configs = { "compression.type": "producer" };
   ({ kafka, drop } = await ownTopics({ [AS_PRODUCED.name]: { configs }, [ZSTD_KEPT.name]: { configs } }));
-  // A broker takes it, and no reader of ours has it.
+  // Brokers support Snappy, but our readers do not.
   CompressionCodecs[CompressionTypes.Snappy] = () => ({
     compress: ({ buffer }: { buffer: Buffer }) => Promise.resolve(snappy(buffer)),
     decompress: () => Promise.reject(new Error("Snappy compression not implemented")),
@@ -86,7 +86,7 @@ async function readByGroup(topic: TopicContract, groupId: string, by = kafka): P
   return found;
 }
 
-test("a batch that nobody can read is passed over, and its offsets go into the dead letters", async () => {
+test("a batch that nobody can read is skipped, and its offsets go into the dead letters", async () => {
   await publish(AS_PRODUCED, CompressionTypes.Snappy);
   expect(await readByGroup(AS_PRODUCED, "poison")).toEqual(["before", "after"]);
   expect((await readAll(AS_PRODUCED)).map(({ key }) => key)).toEqual(["before", "after"]);
@@ -102,7 +102,7 @@ test("a batch that nobody can read is passed over, and its offsets go into the d
   });
 });
 
-test("what others compress, the broker stores so that it can be read", async () => {
+test("the broker decompresses what other producers compress, so that readers can read it", async () => {
   const topic = TOPICS.accountEvents;
   await publish(topic, CompressionTypes.Snappy);
   expect((await readAll(topic)).map(({ key }) => key)).toEqual(["before", "x", "y", "z", "after"]);
@@ -133,7 +133,7 @@ function damageBatchAt(offset: bigint, times: number): { damage: (response: Buff
   return { damage, fetches: () => fetches };
 }
 
-test("a batch that was damaged on its way is fetched again, and nothing is passed over", async () => {
+test("a batch that was damaged on its way is fetched again, and no record is skipped", async () => {
   const topic = TOPICS.commandsAccount;
   await publish(topic, CompressionTypes.None);
   const { damage, fetches } = damageBatchAt(1n, 2);
@@ -147,7 +147,7 @@ test("a batch that was damaged on its way is fetched again, and nothing is passe
   expect(fetches()).toBe(3);
 });
 
-test("a batch that stays damaged is passed over up to the next one, whatever its own header says", async () => {
+test("a batch that stays damaged is skipped up to the next batch, whatever its own header says", async () => {
   const topic = TOPICS.commandsExport;
   await publish(topic, CompressionTypes.None);
   const { damage } = damageBatchAt(1n, Infinity);
@@ -160,7 +160,7 @@ test("a batch that stays damaged is passed over up to the next one, whatever its
   expect(letter?.headers[DEAD_LETTER_HEADERS.reason]).toBe("offsets 1 to 3 cannot be read: its checksum is wrong");
 });
 
-test("a batch that is damaged for the first time beside one that stays damaged is not passed over", async () => {
+test("a batch that is damaged once beside a batch that stays damaged is not skipped", async () => {
   const topic = TOPICS.creditsEvents;
   const producer = kafka.client().producer({ allowAutoTopicCreation: false });
   await producer.connect();
@@ -181,7 +181,7 @@ test("a batch that is damaged for the first time beside one that stays damaged i
   const damage = (response: Buffer): Buffer => {
     if (!response.includes("damaged")) return response;
     fetches += 1;
-    // The third time is the last one for the batch that stays damaged.
+    // The third fetch is the last one of the batch that stays damaged.
     if (fetches === 3) spoil(response, "whole");
     spoil(response, "damaged");
     return response;
@@ -191,7 +191,7 @@ test("a batch that is damaged for the first time beside one that stays damaged i
   expect(found.map(({ key }) => key).sort()).toEqual(["after", "last", "whole"]);
 });
 
-test("a damaged batch with nothing behind it is passed over up to the end of the log", async () => {
+test("a damaged batch at the end of a partition is skipped up to the end of the log", async () => {
   const topic = TOPICS.organizationDirectory;
   await publish(topic, CompressionTypes.None);
   const { damage } = damageBatchAt(4n, Infinity);

@@ -1,7 +1,6 @@
 /**
- * The time of the database, for what several processes must agree on: leases, deadlines, the day of
- * a record. Clocks of machines are apart by minutes where nobody looks after them, and are set; the
- * database has one.
+ * The time of the database, for times on which several processes must agree: leases, deadlines, the
+ * day of a record. Clocks of machines may differ by minutes, and may be set; the database has one.
  */
 import { assertDefined, type Clock } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
@@ -9,9 +8,9 @@ import type { Logger, Started } from "@kapi/runtime";
 import type { Queryable } from "./pool.ts";
 import { statement } from "./statement.ts";
 
-/** How long a change of the database's time stays unnoticed, at most. */
+/** Maximum time until a change of the database's time is noticed. */
 const MEASURE_INTERVAL_MS = 5_000;
-/** A smaller difference is left: times should not go to and fro with the load. */
+/** Smaller differences are ignored, so that the time does not vary with the load. */
 const TOLERANCE_MS = 100;
 
 const NOW = statement<{ ms: number }>(

@@ -7,9 +7,9 @@ const CHECK_VIOLATION = "23514";
  * server going down.
  */
 const TRANSIENT_CODES = new Set(["40001", "40P01", "55P03", "57014", "53300", "57P01", "57P02", "57P03"]);
-/** The server is a standby: it was demoted, or another took its place. */
+/** The server is a standby: it was demoted, or another server was promoted. */
 const READ_ONLY = "25006";
-/** A statement was ignored, for one before it in the same transaction has failed. */
+/** A statement was ignored, because an earlier statement of its transaction failed. */
 const FAILED_TRANSACTION = "25P02";
 const CONNECTION_CLASS = "08";
 const NETWORK_CODES = new Set([
@@ -25,29 +25,26 @@ const NETWORK_CODES = new Set([
   "EPIPE",
   "ETIMEDOUT",
 ]);
-/** pg gives these no code. */
+/** pg sets no code on these errors. */
 const CONNECTION_LOST =
   /^(Connection terminated|Client has encountered a connection error|timeout expired|timeout exceeded when trying to connect|Query read timeout)/;
 
-/**
- * Whether `error` is the violation of a unique constraint or index; of that one, if `constraint` is
- * given.
- */
+/** Whether `error` is a violation of a unique constraint or index: of `constraint`, if given. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   if (!(error instanceof DatabaseError) || error.code !== UNIQUE_VIOLATION) return false;
   return constraint === undefined || error.constraint === constraint;
 }
 
-/** Whether `error` says that no partition takes the row. */
+/** Whether `error` says that the table has no partition for the row. */
 export function isMissingPartition(error: unknown): boolean {
-  // A check that a row breaks has the same code.
+  // A violated check constraint has the same code.
   return error instanceof DatabaseError && error.code === CHECK_VIOLATION && error.routine === "ExecFindPartition";
 }
 
 /**
- * Whether the same work may succeed a little later: connection lost, serialization failure,
- * deadlock, a lock or a statement that took too long. A connection lost during a commit leaves open
- * whether it happened, so work that is tried again has to be idempotent.
+ * Whether the same work may succeed later: connection lost, serialization failure, deadlock, a
+ * timeout of a lock or a statement. After a connection was lost during a commit, the outcome of the
+ * commit is unknown, so retried work must be idempotent.
  */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -58,7 +55,7 @@ export function isTransient(error: unknown): boolean {
   return isConnectionLost(error);
 }
 
-/** Whether the connection to the server is gone, or the server no longer answers on it. */
+/** Whether the connection to the server is lost, or the server no longer answers on it. */
 export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof DatabaseError) return false;
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
@@ -66,20 +63,20 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /**
- * Whether the connection that `error` came from must not be used again: the server did not answer,
- * or is closing.
+ * Whether the connection of `error` must not be used again: the server did not answer, or is
+ * closing.
  */
 export function breaksConnection(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return true;
   return error.severity === "FATAL" || error.severity === "PANIC" || isReadOnly(error);
 }
 
-/** Whether the server takes no writes. */
+/** Whether the server rejects writes. */
 export function isReadOnly(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === READ_ONLY;
 }
 
-/** Whether `error` only tells that an earlier statement of the same transaction has failed. */
+/** Whether `error` only reports that an earlier statement of its transaction failed. */
 export function isOfFailedTransaction(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === FAILED_TRANSACTION;
 }

@@ -11,47 +11,41 @@ import { grantRows, ownershipOf } from "./service-role.ts";
 import { clientOptions, type ServerOptions, unusable } from "./settings.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Another process may be at its migrations; this one waits for it so long, and looks so often. */
+/** How long and how often this process checks whether another one has ended its migrations. */
 const TURN_TIMEOUT_MS = 120_000;
 const TURN_POLL_MS = 100;
 /**
- * How long a file waits for a table that running processes use. As long as it waits, every later
- * statement on the table waits behind it; so it gives way after this time, and tries again.
+ * How long a file waits for a table that running processes use. Later statements on the table wait
+ * behind the file. So the file stops waiting after this time, and is retried.
  */
 const TABLE_LOCK_TIMEOUT_MS = 1_000;
 const TABLE_LOCK_TRIES = 60;
 const TABLE_LOCK_PAUSE_MS = 1_000;
 const LOCK_NOT_AVAILABLE = "55P03";
-/** One migration file. */
+/** Timeout of one migration file. */
 const FILE_TIMEOUT_MS = 600_000;
 const FILE_NAME = /^\d{4}_[a-z0-9_]+\.sql$/;
 const SERVICE_DIRECTORY = "service";
 /**
- * The first line of a file whose one statement cannot run in a transaction, such as
+ * The first line of a file with one statement that cannot run in a transaction, such as
  * `create index concurrently`.
  */
 const NO_TRANSACTION = "-- no transaction";
 
-/**
- * A folder of migration files, and the name under which the database remembers which of them it
- * has.
- */
+/** A folder of migration files, and its name in the database's record of applied files. */
 export interface MigrationDirectory {
   readonly name: string;
   readonly path: string;
 }
 
 export interface MigrateOptions extends ServerOptions {
-  /** Created if it is not there. Unqualified names in the files mean this schema. */
+  /** Created if it does not exist. Unqualified names in the files mean this schema. */
   readonly schema: string;
-  /**
-   * The role that the service has its rows by, where that is another than the one that runs the
-   * migrations.
-   */
+  /** The role with which the service reads and writes rows, if it does not run the migrations. */
   readonly serviceRole?: string;
-  /** Tables whose rows `serviceRole` inserts and selects, and never changes or deletes. */
+  /** Tables in which `serviceRole` may insert and select rows, but not change or delete them. */
   readonly appendOnly?: readonly string[];
-  /** One folder, remembered as "service". */
+  /** One folder, recorded as "service". */
   readonly directory?: string;
   /** Further folders, after `directory`, in this order. */
   readonly directories?: readonly MigrationDirectory[];
@@ -66,14 +60,14 @@ interface MigrationFile {
 }
 
 /**
- * Brings `schema` up to date: runs each file (0001_x.sql, by number) that the database does not
- * have, in a transaction of its own (without one where its first line is {@link NO_TRANSACTION}).
- * Processes that start together take turns. A file that waits holds up processes that run meanwhile
- * for {@link TABLE_LOCK_TIMEOUT_MS} at most. Throws, having changed nothing, if a file that was
- * already applied has another content now, or two files of a folder have one number.
+ * Brings `schema` up to date: runs each file (0001_x.sql, by number) that was not applied yet. Each
+ * file has its own transaction, unless its first line is {@link NO_TRANSACTION}. Processes that
+ * start together take turns. A waiting file delays running processes for at most
+ * {@link TABLE_LOCK_TIMEOUT_MS}. If an applied file has changed, or two files of a folder have one
+ * number, it throws before it changes anything.
  *
- * A schema in which this role may not create tables is looked at alone, as a service does that has
- * its rows by a role of its own: throws where a file was not applied yet.
+ * If this role may not create tables in the schema, as a service's own role, the schema is only
+ * checked: throws if a file was not applied yet.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   assertIdentifier(options.schema);
@@ -105,7 +99,7 @@ export async function migrate(options: MigrateOptions): Promise<void> {
     const { schema, serviceRole, appendOnly = [] } = options;
     if (serviceRole !== undefined) await grantRows(client, schema, serviceRole, appendOnly);
   } finally {
-    // Ending the session also gives the advisory lock back.
+    // The end of the session also releases the advisory lock.
     await client.end();
   }
 }
@@ -173,8 +167,8 @@ async function pendingFiles(client: Client, schema: string, files: readonly Migr
 }
 
 /**
- * Never waits inside a statement: an index that another process builds concurrently would wait for
- * its end in turn.
+ * Polls for the lock: if a statement waited for it, a concurrent index build of another process
+ * would wait for that statement.
  */
 async function takeTurn(client: Client, schema: string): Promise<void> {
   const name = `kapi migrate ${schema}`;
@@ -215,9 +209,9 @@ async function applyInTransaction(client: Client, file: MigrationFile): Promise<
   }
 }
 
-/** One statement; where it was broken off it is run again, so it says `if not exists`. */
+/** Runs a file of one statement, with `if not exists`: it may run again after a failure. */
 async function applyAlone(client: Client, schema: string, file: MigrationFile): Promise<void> {
-  // An index whose building was broken off serves nobody, and keeps its name.
+  // An interrupted build leaves an invalid index, which still has the name.
   const { rows } = await client.query<{ index: string }>(
     `select quote_ident(pg_class.relname) as index
      from pg_index join pg_class on pg_class.oid = indexrelid join pg_namespace on pg_namespace.oid = relnamespace

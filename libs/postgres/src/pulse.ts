@@ -1,19 +1,16 @@
 /**
- * Whether the server answers, found out also while nobody asks it anything: a connection can be
- * dead without having been closed (a frozen proxy, a host that lost its network), and the one that
- * would use it next would wait for its whole deadline.
+ * Detects whether the server answers, even while no statement runs. A connection can be dead
+ * without being closed (a frozen proxy, a host without network); its next statement would wait for
+ * the whole deadline.
  *
- * A pool that has heard nothing for a second asks `select 1`. Where that fails, or any statement
- * finds its connection lost, all connections that last answered before are closed instead of being
- * used again.
+ * After a second without an answer, the pool sends `select 1`. If that fails, or a statement finds
+ * its connection lost, every connection that last answered before is closed and not used again.
  */
 import type { Pool, PoolClient } from "pg";
 
-/** After so long without an answer the server is asked for one. */
+/** Time without an answer after which the server is asked. */
 const PING_AFTER_MS = 1_000;
-/**
- * How long that answer may take. With the time before it, a dead server is found out within 3 s.
- */
+/** Timeout of that answer: a dead server is detected within 3 s in total. */
 const PING_DEADLINE_MS = 2_000;
 
 /** pg's types do not know the deadline of a single statement. */
@@ -25,7 +22,7 @@ export class Pulse {
   /** When each connection last answered. */
   readonly #answeredMs = new WeakMap<PoolClient, number>();
   #lastAnswerMs = performance.now();
-  /** Connections that have not answered since are not used again. */
+  /** A connection that last answered before this time is not used again. */
   #suspectBeforeMs = 0;
   #failure: string | null = null;
   #pinging = false;
@@ -45,7 +42,7 @@ export class Pulse {
     clearInterval(this.#timer);
   }
 
-  /** A connection of the pool; never one that may be dead. The caller gives it back. */
+  /** A connection of the pool that is not suspected to be dead. The caller returns it. */
   async connect(): Promise<PoolClient> {
     for (;;) {
       const client = await this.#pool.connect();
@@ -61,14 +58,14 @@ export class Pulse {
     this.#failure = null;
   }
 
-  /** A connection was found dead, or leads to a server that takes no writes. */
+  /** A connection was found dead, or its server rejects writes. */
   lost(): void {
     this.#suspectBeforeMs = performance.now();
   }
 
   async #ping(): Promise<void> {
     if (this.#pinging || performance.now() - this.#lastAnswerMs < PING_AFTER_MS) return;
-    // All are in use: those who use them find out by their own deadlines.
+    // All connections are in use: their statements have their own deadlines.
     const { idleCount, totalCount, options } = this.#pool;
     if (idleCount === 0 && totalCount >= options.max) return;
     this.#pinging = true;
@@ -83,7 +80,7 @@ export class Pulse {
   }
 
   async #ask(client: PoolClient): Promise<void> {
-    // Without a listener, a connection that is reset while it is asked would end the process.
+    // Without a listener, an error of the connection would end the process.
     const ignore = (): void => undefined;
     client.on("error", ignore);
     let isBroken = true;

@@ -59,7 +59,7 @@ test("an applied file that was changed stops the start with its name, and nothin
   expect(await asAdmin(`select to_regclass('${schema}.more') as found`)).toEqual([{ found: null }]);
 });
 
-test("a file that fails leaves nothing behind, and those before it stay", async () => {
+test("a file that fails changes nothing, and earlier files stay applied", async () => {
   await write("0001_create.sql", "create table items (id int)");
   await write("0002_broken.sql", "create table half (id int); select no_such_function()");
   await expect(up()).rejects.toThrow("service/0002_broken.sql");
@@ -91,7 +91,7 @@ test("files with a wrong name, or two with one number, are refused before anythi
   await expect(up()).rejects.toThrow("two migrations numbered 0001");
 });
 
-test("a file that waits for a table gives way to those who use it, and is applied when the table is free", async () => {
+test("a file that waits for a table lets other users go first, and is applied when the table is free", async () => {
   await write("0001_create.sql", "create table items (id int primary key)");
   await up();
   await write("0002_more.sql", "alter table items add column name text");
@@ -112,7 +112,7 @@ test("a file that waits for a table gives way to those who use it, and is applie
   expect(await asAdmin(`select id, name from ${schema}.items`)).toEqual([]);
 });
 
-test("an index is built beside those who write, by one of several processes, also where an earlier try was broken off", async () => {
+test("one process builds an index without blocking writes, even after an interrupted build", async () => {
   await write("0001_create.sql", "create table items (id int); insert into items values (1), (1)");
   await up();
   await write(

@@ -37,7 +37,7 @@ function pool(max: number, statementTimeoutMs: number): Promise<Started<Database
   return startPool({ connectionString: connectionString(), schema, applicationName, max, statementTimeoutMs, logger });
 }
 
-test("a transaction that stands still is ended before a consumer's session is over; a stream waits longer for its reader", async () => {
+test("an idle transaction ends before a consumer session does, and a stream waits longer for its reader", async () => {
   const KAFKA_SESSION_MS = 10_000;
   const limit = statement<{ limit_ms: number }>(
     "idle_limit",
@@ -93,7 +93,7 @@ test("a row that no partition takes is distinguished from one that breaks a chec
   expect(await database.value.query(insertNumber, [5])).toEqual([]);
 });
 
-test("a rejected transaction leaves nothing behind", async () => {
+test("a rejected transaction changes nothing", async () => {
   const work = database.value.transaction(async (tx) => {
     await tx.query(insert, [10]);
     throw new Error("changed my mind");
@@ -102,7 +102,7 @@ test("a rejected transaction leaves nothing behind", async () => {
   expect(await database.value.query(count, [10])).toEqual([{ n: 0 }]);
 });
 
-test("a transaction whose statement failed is not taken for committed", async () => {
+test("a transaction with a failed statement rejects", async () => {
   await database.value.query(insert, [20]);
   const work = database.value.transaction(async (tx) => {
     await tx.query(insert, [21]);
@@ -134,7 +134,7 @@ test("a statement sees what those before it wrote, though nobody waited for them
   expect(found).toEqual([{ n: 1 }]);
 });
 
-test("a failure of a statement that nobody waits for is the transaction's, and nothing of it stays", async () => {
+test("a failed statement that is not awaited rejects the transaction and rolls it back", async () => {
   await database.value.query(insert, [22]);
   const work = database.value.transaction((tx) => {
     tx.execute(insert, [23]);
@@ -147,7 +147,7 @@ test("a failure of a statement that nobody waits for is the transaction's, and n
   expect(await database.value.query(count, [24])).toEqual([{ n: 0 }]);
 });
 
-test("the error that made a transaction fail is reported, not that the statements after it were ignored", async () => {
+test("a transaction rejects with its first error, not with the error of an ignored statement", async () => {
   const work = database.value.transaction(async (tx) => {
     tx.execute(sleep, [5]);
     await tx.query(count, [29]);
@@ -156,7 +156,7 @@ test("the error that made a transaction fail is reported, not that the statement
   await expect(work).rejects.toSatisfy(isTransient);
 });
 
-test("a statement that cannot even be sent keeps the others from being committed", async () => {
+test("a statement that cannot be sent prevents the commit", async () => {
   const unsendable = {
     toPostgres: () => {
       throw new Error("no such value");
@@ -174,7 +174,7 @@ test("a statement that cannot even be sent keeps the others from being committed
   expect(await database.value.query(count, [26])).toEqual([{ n: 0 }]);
 });
 
-test("what a transaction has not sent when it is given up is never sent", async () => {
+test("a rolled back transaction sends no further statement", async () => {
   const work = database.value.transaction((tx) => {
     tx.execute(insert, [27]);
     tx.execute(insert, [28]);
@@ -185,7 +185,7 @@ test("what a transaction has not sent when it is given up is never sent", async 
   expect(await database.value.query(count, [28])).toEqual([{ n: 0 }]);
 });
 
-test("nothing is written where the transaction could not begin, whatever its work sends", async () => {
+test("a transaction that could not begin writes nothing", async () => {
   const one = await pool(1, 5_000);
   const query = Reflect.get(Client.prototype, "query") as (...sent: unknown[]) => unknown;
   const refused = vi.spyOn(Client.prototype, "query").mockImplementation(function (this: Client, ...sent: unknown[]) {
@@ -203,7 +203,7 @@ test("nothing is written where the transaction could not begin, whatever its wor
   await one.stop();
 });
 
-test("a statement after the end of its transaction is refused", async () => {
+test("a statement after the end of its transaction is rejected", async () => {
   const leaked = await database.value.transaction((tx) => Promise.resolve({ tx }));
   await expect(leaked.tx.query(insert, [30])).rejects.toThrow("after the end of its transaction");
 });
@@ -224,7 +224,7 @@ test("a refused statement keeps its connection, a lost connection is replaced", 
   await one.stop();
 });
 
-test("the database's clock is that of the database, however far this machine's is from it, and whatever it is set to", async () => {
+test("the database clock follows the database, not the clock of this machine", async () => {
   const real = Date.now();
   const machine = vi.spyOn(Date, "now").mockReturnValue(real + 10 * 60_000);
   const started = await startDatabaseClock(database.value, { logger });
