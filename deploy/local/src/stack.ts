@@ -136,7 +136,7 @@ async function assemble(options: StackOptions, record: StateRecord, stops: Stops
   const programs = programsOf(options.services ?? everything, options.twice ?? []);
   if ([...programs.values()].includes(CONSOLE_OWNER)) await buildConsole(report);
   const names = [
-    // The page's port is chosen first: the console service may have had this port at the last start.
+    // The page's port is chosen first: a service may have had this port at the last start.
     ...new Set([CONSOLE_PAGE, ...everything, ...programs.keys(), ...[...programs.keys(), "metrics"].map(livePort)]),
   ];
   const ports = await choosePorts(stateDir, names, options.ports ?? {}, options.preferredPorts ?? {});
