@@ -1,6 +1,6 @@
 /**
- * What works before anything is installed: plain JavaScript for Node 20 or later. It installs the
- * dependencies where they are missing or not those of package-lock.json, and then runs the
+ * Plain JavaScript for Node 20 or later, because it runs before the dependencies are installed. It
+ * installs them if they are missing or differ from package-lock.json, and runs commands on the
  * checkout's own Node 24.
  */
 import { spawn } from "node:child_process";
@@ -10,14 +10,14 @@ import path from "node:path";
 
 export const ROOT = path.resolve(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "../..");
 export const NODE = path.join(ROOT, "node_modules", ".bin", "node");
-/** Says which patches the installed packages have. */
+/** This file contains the hash of the patches that the installed packages have. */
 const PATCHED = path.join(ROOT, "node_modules", ".patches.sha256");
 const QUIETLY = ["--no-audit", "--no-fund", "--loglevel=error"];
 const FORWARDED_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /**
- * Installs what package-lock.json names, unless exactly that is there. Ends this process where that
- * fails.
+ * Installs the packages of package-lock.json, unless exactly these are installed. Exits with 1 if
+ * the installation fails.
  */
 export async function ensureDependencies() {
   if (isInstalled()) return;
@@ -33,8 +33,8 @@ export async function ensureDependencies() {
 }
 
 /**
- * npm writes a list of what it has installed last of all; it is compared with the wanted one, and
- * so are the patches.
+ * Compares npm's list of installed packages with package-lock.json, and the patches with their
+ * hash. npm writes its list at the end, so an interrupted installation has none.
  */
 function isInstalled() {
   const list = path.join(ROOT, "node_modules", ".package-lock.json");
@@ -62,8 +62,8 @@ function packagesOf(file) {
 }
 
 /**
- * Runs a command in the checkout, with its terminal, and returns its exit code. Signals are passed
- * on; the command ends by itself, so that it can stop in order.
+ * Runs a command in the checkout, on this process's terminal, and returns its exit code. Signals
+ * are forwarded; this process then waits, so that the command can shut down in order.
  */
 export function run(command, args, env = {}) {
   return new Promise((resolve) => {
@@ -93,9 +93,8 @@ function capture(command, args) {
 }
 
 /**
- * The environment in which every tool of the checkout finds its own Node first. Every process keeps
- * there what Node made of its sources: the next one of its kind starts with two thirds of the
- * processor time.
+ * The environment in which every tool of the checkout finds the checkout's Node first. Processes
+ * share Node's compile cache: with a filled cache a process starts with two thirds of the CPU time.
  */
 export function toolEnvironment() {
   return {

@@ -1,6 +1,7 @@
 /**
- * The whole check of a checkout, in which nothing needs to be installed: gates, all tests, and one
- * line of figures. With QUOTES_FILE=<csv> the tests also replay these recorded quotes.
+ * Checks a checkout completely: installs the dependencies, runs the gates and all tests, and prints
+ * one line with the numbers of passed and failed tests. With QUOTES_FILE=<csv> the tests also
+ * replay these recorded quotes.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -11,7 +12,7 @@ const RESULTS = path.join(ROOT, ".local", "test-results.json");
 
 await ensureDependencies();
 const environment = { ...toolEnvironment(), CI: "true" };
-// Without the unit tests, which run with all the others.
+// The gates do not run the unit tests: these run below, with all other tests.
 const checked = await run("npm", ["run", "gates"], environment);
 mkdirSync(path.dirname(RESULTS), { recursive: true });
 rmSync(RESULTS, { force: true });
@@ -22,7 +23,7 @@ if (checked !== 0) console.log("npm run gates failed; its output is above.");
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(checked === 0 && tested === 0 && failed === 0 ? 0 : 1);
 
-/** What vitest counted. A file that could not be run at all counts as one failed test. */
+/** The counts of vitest. A test file that could not be run at all counts as one failed test. */
 function figures() {
   if (!existsSync(RESULTS)) return { passed: 0, failed: 1 };
   const results = JSON.parse(readFileSync(RESULTS, "utf8"));

@@ -1,4 +1,4 @@
-/** `npm test`: all tests; arguments go to vitest (`npm test -- libs/kernel`). */
+/** `npm test`: runs all tests; arguments are passed to vitest (`npm test -- libs/kernel`). */
 import { ensureDependencies, NODE, run, toolEnvironment } from "./bootstrap.mjs";
 
 await ensureDependencies();

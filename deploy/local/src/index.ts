@@ -1,4 +1,4 @@
-/** For those who load this package only where it is there (the command line). */
+/** The exports for packages that load this one only if it is installed (the command line). */
 export { LocalError } from "@kapi/servers";
 export { type Demo, type DemoOptions, type DemoWithAccounts, createDemo, runningDemo } from "./demo/demo.ts";
 export { createOrganization, type ReadyOrganization } from "./demo/operator.ts";

@@ -1,8 +1,8 @@
 /**
- * `npm run rebuild-history`: the account service's own command, with the environment of the kapi
- * that runs from this checkout (KAPI_STATE_DIR says where its state is). Where the environment
- * names the servers and the keys of trading servers' tokens, as in production, it is left as it is.
- * Exits as the command does.
+ * `npm run rebuild-history`: runs the account service's command with the environment of the kapi
+ * that runs from this checkout (KAPI_STATE_DIR is the folder of its state). If all variables in
+ * {@link GIVEN} are set, as in production, the environment is not changed. The exit code is the
+ * command's.
  */
 import { spawn } from "node:child_process";
 import path from "node:path";
@@ -13,7 +13,7 @@ import { type Environment, serviceFolder } from "./services/plan.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
 const SERVICE = "account";
-/** With all of these the command needs nothing from here. */
+/** If all of these are set, the command does not use the kapi of this checkout. */
 const GIVEN = ["KAFKA_BROKERS", "POSTGRES_URL", "TRADING_SERVER_SEALING_KEYS"];
 
 function environment(): Environment {

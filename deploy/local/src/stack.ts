@@ -44,40 +44,35 @@ const DEFAULT_DATABASE = "kapi";
 const CONSOLE_OWNER = "console";
 
 export interface StackOptions {
-  /** Holds everything that is kept between starts; one running stack each. */
+  /** Folder of all state that is kept between starts. Only one stack at a time may use it. */
   readonly stateDir: string;
-  /** Servers that run already; without them they are started, and stopped with the stack. */
+  /** Servers that already run. By default the stack starts and stops its own servers. */
   readonly servers?: ServerAddresses;
-  /**
-   * Start a cluster of each server instead of one node; only where `servers` does not name them.
-   */
+  /** Start a cluster of each server instead of one node. Ignored if `servers` is set. */
   readonly clusters?: boolean;
-  /** Database on the PostgreSQL server, created if it is not there. */
+  /** Database on the PostgreSQL server; created if missing. */
   readonly database?: string;
-  /** Before every topic name, so that several stacks can share a Kafka. */
+  /** Prefix of every topic name, so that several stacks can share a Kafka. */
   readonly topicPrefix?: string;
-  /** Ports asked for, by service, "live" for the live stream, and "console-page". */
+  /** Requested ports, by service, "live" for the live stream, and "console-page". */
   readonly ports?: AskedPorts;
-  /** Ports to take when nothing speaks against it. */
+  /** Default ports. A free port of the last start has precedence. */
   readonly preferredPorts?: AskedPorts;
-  /** Extra variables: under "all" for every service, under a service's name for that one. */
+  /** Extra variables, by service; "all" is for every service. */
   readonly env?: Readonly<Record<string, Environment>>;
-  /** All of the checkout by default. */
+  /** By default all services of the checkout. */
   readonly services?: readonly string[];
-  /**
-   * Services that run twice: the second process of `gateway` is named `gateway-2` and has a port of
-   * its own.
-   */
+  /** Services that run twice. The second process of `gateway` is `gateway-2`, on another port. */
   readonly twice?: readonly string[];
-  /** Start a service again when it dies; tests do that themselves. */
+  /** Restart a service when it dies. */
   readonly supervised?: boolean;
   /**
-   * How often each service is started at most until it is ready; once by default. A busy machine
-   * needs more.
+   * Maximum number of starts of each service until it is ready; 1 by default. A busy machine needs
+   * more.
    */
   readonly startTries?: number;
   readonly report?: Report;
-  /** Gives the start up and takes back what it has done. */
+  /** Aborts the start: everything that it has started is stopped. */
   readonly signal?: AbortSignal;
 }
 
@@ -88,28 +83,25 @@ export interface Stack {
   /** Base address of the live stream. */
   readonly wsBase: string;
   readonly tradingServerUrl: string;
-  /** The console's page. */
+  /** URL of the console's page. */
   readonly consoleUrl: string;
   readonly servers: ServerAddresses;
   readonly topicPrefix: string;
   readonly secrets: Secrets;
-  /**
-   * Base address of the live stream of one metrics process: `metrics`, or `metrics-2` where it runs
-   * twice.
-   */
+  /** Base address of the live stream of one metrics process: `metrics` or `metrics-2`. */
   liveUrl(process: string): string;
   /** Base address of any service. */
   url(service: string): string;
-  /** The process of a service; throws for one that is not of this stack. */
+  /** The process of a service; throws if the service is not part of this stack. */
   process(service: string): ServiceProcess;
   readonly processes: ReadonlyMap<string, ServiceProcess>;
-  /** Stops services, then servers, then forgets the run. State is kept. */
+  /** Stops the services, then the servers, then closes the state record. Keeps the state. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts servers, topics and services, and returns when every service is ready. Whatever fails,
- * nothing stays behind.
+ * Starts servers, creates topics, starts services, and returns when every service is ready. If a
+ * step fails, everything that was started is stopped.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const record = await StateRecord.open(options.stateDir);
@@ -144,7 +136,7 @@ async function assemble(options: StackOptions, record: StateRecord, stops: Stops
   const programs = programsOf(options.services ?? everything, options.twice ?? []);
   if ([...programs.values()].includes(CONSOLE_OWNER)) await buildConsole(report);
   const names = [
-    // The page first: services of this name may have had its port at the last start.
+    // The page's port is chosen first: a service may have had this port at the last start.
     ...new Set([CONSOLE_PAGE, ...everything, ...programs.keys(), ...[...programs.keys(), "metrics"].map(livePort)]),
   ];
   const ports = await choosePorts(stateDir, names, options.ports ?? {}, options.preferredPorts ?? {});
@@ -164,7 +156,7 @@ async function assemble(options: StackOptions, record: StateRecord, stops: Stops
   return describe({ servers, topicPrefix, secrets, ports, processes, stop: () => stops.stop() });
 }
 
-/** Every process by its name, and the service that it is. */
+/** The service of each process, by the name of the process. */
 function programsOf(services: readonly string[], twice: readonly string[]): Map<string, string> {
   return new Map([
     ...services.map((name) => [name, name] as const),
@@ -222,8 +214,8 @@ async function serversOf(
 }
 
 /**
- * The database asked for; else the one that the given address names; else a database of its own on
- * a started server.
+ * The URL of the stack's database: the requested one, else the one in the given address. On a
+ * started server, or without a name in the address, the database is {@link DEFAULT_DATABASE}.
  */
 async function ownDatabase(options: StackOptions, servers: Servers | Clusters | ServerAddresses): Promise<string> {
   const started = "running" in servers ? servers.running.some(isStartedPostgres) : "postgres" in servers;
@@ -260,9 +252,7 @@ async function startServices(
   for (const result of started) if (result.status === "rejected") throw result.reason;
 }
 
-/**
- * The gateways first, so that what they have let in is still worked on; then the others together.
- */
+/** Stops the gateways first, so that the other services can finish the accepted requests. */
 async function stopServices(processes: ReadonlyMap<string, ServiceProcess>): Promise<void> {
   const gateways = [...processes.values()].filter(({ program }) => program === "gateway");
   await Promise.all(gateways.map((gateway) => gateway.stop()));

@@ -1,4 +1,4 @@
-/** `npm stop`: ends the kapi that runs from this checkout, or what a killed one has left. */
+/** `npm stop`: stops the kapi of this checkout, or the processes that a killed kapi has left. */
 import path from "node:path";
 
 import { stopRecorded } from "@kapi/servers";

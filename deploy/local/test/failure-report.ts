@@ -1,7 +1,4 @@
-/**
- * Beside a test that failed, where nobody can look afterwards: what its services have complained
- * of.
- */
+/** Prints the logged warnings and errors of the services after a failed test. */
 import { afterEach } from "vitest";
 
 import { loggedWarnings } from "./test-stack.ts";

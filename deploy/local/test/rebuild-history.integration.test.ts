@@ -10,7 +10,7 @@ const ROOT = path.resolve(import.meta.dirname, "../../..");
 const GIVEN = new Set(["KAFKA_BROKERS", "POSTGRES_URL", "TRADING_SERVER_SEALING_KEYS"]);
 const NO_SERVER = "0190f6d2-0000-4000-8000-000000000001";
 
-/** Runs the command as npm does, with nothing but the state folder to go by. */
+/** Runs the command as npm does. The environment has the state folder, but no server addresses. */
 function rebuildHistory(stateDir: string, ...args: string[]): Promise<{ code: number | null; text: string }> {
   const kept = Object.entries(process.env).filter(([name]) => !GIVEN.has(name));
   const child = spawn(process.execPath, [path.join(ROOT, "deploy/local/src/rebuild-history.ts"), ...args], {
@@ -31,14 +31,14 @@ describe("npm run rebuild-history", () => {
   });
   afterAll(() => stack.stop());
 
-  it("rebuilds the accounts of the kapi that runs, and needs only the id of the server", async () => {
+  it("rebuilds the accounts of the running kapi with only the id of the server", async () => {
     const demo = await stack.createDemo({ autoTraders: 1 });
     const { code, text } = await rebuildHistory(stateDir, "--server", demo.serverId);
     expect(text).toMatch(/^1 of 1 accounts: \d+ events, 0 rows differed, 0 accounts failed$/m);
     expect(code).toBe(0);
   });
 
-  it("says in one line what is wrong: an unknown server, an unknown account, nothing that runs", async () => {
+  it("prints one line for an unknown server, an unknown account, or if no kapi runs", async () => {
     const demo = await stack.createDemo();
     const unknown = await rebuildHistory(stateDir, "--server", NO_SERVER);
     expect(unknown).toEqual({ code: 2, text: `there is no server ${NO_SERVER} in the directory\n` });

@@ -6,7 +6,7 @@ import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-/** The one service that needs no other. */
+/** The only service that calls no other service. */
 const SERVICE = "trading-simulator";
 
 async function answers(url: string): Promise<boolean> {
@@ -25,12 +25,12 @@ describe("a stack", () => {
   });
   afterAll(() => stack.stop());
 
-  it("is ready when it is there, and each of its services answers under its own address", async () => {
+  it("is ready after the start, and its service answers at its address", async () => {
     expect(await answers(stack.url(SERVICE))).toBe(true);
     expect(stack.tradingServerUrl).toBe(stack.url(SERVICE));
   });
 
-  it("a killed service is dead until it is started again, and then another process answers at the same address", async () => {
+  it("a killed service stays down until the restart; then a new process answers at the same address", async () => {
     const service = stack.process(SERVICE);
     const before = service.pid;
     service.kill("SIGKILL");
@@ -42,7 +42,7 @@ describe("a stack", () => {
     expect(service.pid).not.toBe(before);
   });
 
-  it("a held service answers nobody and goes on afterwards", async () => {
+  it("a paused service does not answer; after SIGCONT it answers again", async () => {
     const service = stack.process(SERVICE);
     service.kill("SIGSTOP");
     expect(await answers(service.url)).toBe(false);
@@ -50,14 +50,14 @@ describe("a stack", () => {
     expect(await eventually(() => answers(service.url))).toBe(true);
   });
 
-  it("a service that cannot start says so with the end of its log", async () => {
+  it("a service that cannot start fails with the end of its log in the error", async () => {
     const service = stack.process(SERVICE);
     await service.stop();
     await expect(service.start({ POSTGRES_POOL_SIZE: "many" })).rejects.toThrow(/POSTGRES_POOL_SIZE/);
     await service.restart();
   });
 
-  it("two stacks stand side by side on the same servers", async () => {
+  it("two stacks run at the same time on the same servers", async () => {
     const other = await startTestStack({ services: [SERVICE] });
     expect(other.url(SERVICE)).not.toBe(stack.url(SERVICE));
     expect(await answers(other.url(SERVICE))).toBe(true);
@@ -67,7 +67,7 @@ describe("a stack", () => {
     expect(existsSync(other.environment.stateDir)).toBe(false);
   });
 
-  it("a second start in the same state folder is refused while the first one runs", async () => {
+  it("a second start in the same state folder fails while the first stack runs", async () => {
     const { environment, servers } = stack;
     const again = startStack({ stateDir: `${environment.stateDir}-stack`, servers });
     await expect(again).rejects.toThrow(LocalError);

@@ -13,42 +13,33 @@ import {
   startStack,
 } from "../src/index.ts";
 
-/** Of a service that is started again when it dies. */
+/** Maximum number of starts of a supervised service until it is ready. */
 const START_TRIES = 4;
 const WARNING_OR_WORSE = /"level":"(?:warn|error|fatal)"/;
 /** Folders of the stacks of this test file that have not been stopped. */
 const runningStacks = new Set<string>();
 
 export interface TestStackOptions {
-  /** All services by default. */
+  /** By default all services. */
   readonly services?: readonly string[];
   /** Services that run twice; the second process of `gateway` is `gateway-2`. */
   readonly twice?: readonly string[];
-  /** Extra variables: under "all" for every service, under a service's name for that one. */
+  /** Extra variables, by service; "all" is for every service. */
   readonly env?: NonNullable<StackOptions["env"]>;
-  /**
-   * Ports asked for, by process, and "live" or "live-2" for a live stream; any that are free by
-   * default.
-   */
+  /** Requested ports, by process, "live" or "live-2"; by default any free ports. */
   readonly ports?: NonNullable<StackOptions["ports"]>;
-  /**
-   * An environment that is there already, for a second stack on the same data; it is not stopped
-   * with the stack.
-   */
+  /** An existing environment, for a second stack on the same data; `stop` does not stop it. */
   readonly environment?: TestEnvironment;
-  /** Clusters that run already (`startTestClusters`), instead of the servers of the run. */
+  /** Running clusters (`startTestClusters`), used instead of the test run's shared servers. */
   readonly clusters?: Clusters;
-  /** Start a service again when it dies, also before it is ready, as in production. */
+  /** Restart a service when it dies, also before it is ready, as in production. */
   readonly supervised?: boolean;
 }
 
-/** Services as processes, on an environment of their own. */
+/** A stack on its own test environment. */
 export interface TestStack extends Stack {
   readonly environment: TestEnvironment;
-  /**
-   * Makes an organization with credits, a server and a key; no account trades by itself unless
-   * asked for.
-   */
+  /** Creates an organization with credits, a server and a key; by default without accounts. */
   createDemo(options?: DemoOptions): Promise<DemoWithAccounts>;
 }
 
@@ -96,8 +87,8 @@ function clustersOf({ clusters }: TestStackOptions): { clusters?: Clusters } {
 }
 
 /**
- * What the services of this test file's running stacks have logged as a warning or worse, the last
- * `count` lines of each, as `<service>: <line>`.
+ * The last `count` warnings and errors in each log of this test file's running stacks, as
+ * `<service>: <line>`.
  */
 export function loggedWarnings(count: number): string[] {
   return [...runningStacks].flatMap((stateDir) => {

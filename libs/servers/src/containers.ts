@@ -4,8 +4,8 @@ import type { RunningServer, ServerContext, ServerKind } from "./server.ts";
 import { answersWithin } from "./ways.ts";
 
 /**
- * Getting an image and starting it; a registry that does not answer must not hold the start up for
- * longer.
+ * Maximum time to pull an image and to start the container. Limits the wait for a registry that
+ * does not answer.
  */
 const START_TIMEOUT_MS = 150_000;
 const ANSWER_DEADLINE_MS = 60_000;
@@ -14,16 +14,16 @@ const STOP_DEADLINE_S = 10;
 export interface ContainerPlan {
   readonly image: string;
   readonly port: number;
-  /** A port of this machine that must be used, where the server has to know it itself. */
+  /** Fixed port on this machine, for a server whose settings contain the port. */
   readonly hostPort?: number;
   readonly environment: Readonly<Record<string, string>>;
   readonly command?: readonly string[];
-  /** Where the server keeps its data. */
+  /** The server's data folder in the container. */
   readonly dataFolder: string;
   address(host: string, port: number): string;
 }
 
-/** Starts a container by `plan`, recorded by its id. Throws where image or server cannot be had. */
+/** Starts a container and records its id. Throws if the image or the server is not available. */
 export async function startContainer(
   kind: ServerKind,
   context: ServerContext,

@@ -5,7 +5,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
 const DUPLICATE_DATABASE = "42P04";
 
-/** `postgresUrl`, but naming `database`. */
+/** The URL `postgresUrl` with the name of `database`. */
 export function databaseUrl(postgresUrl: string, database: string): string {
   const url = new URL(postgresUrl);
   url.pathname = `/${database}`;
@@ -13,8 +13,8 @@ export function databaseUrl(postgresUrl: string, database: string): string {
 }
 
 /**
- * Creates a database on the server of `postgresUrl` if it is not there, as a copy of `template` if
- * given, and returns its URL.
+ * Creates a database on the server of `postgresUrl`, unless it exists, and returns its URL. With
+ * `template` the new database is a copy of that database.
  */
 export async function createDatabase(postgresUrl: string, database: string, template?: string): Promise<string> {
   const copy = template === undefined ? "" : ` template ${quoted(template)}`;

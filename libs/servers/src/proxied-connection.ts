@@ -1,6 +1,6 @@
 import type net from "node:net";
 
-/** A direction that holds more than this reads no further until some of it is delivered. */
+/** A direction with more held bytes than this stops reading until some bytes are delivered. */
 const MAX_HELD_BYTES = 4 * 1024 * 1024;
 
 /** What a proxy does with its connections. */
@@ -14,14 +14,14 @@ export class ProxiedConnection {
   #mode: ProxyMode = "pass";
   #delayMs = 0;
   /**
-   * Replies were thrown away, or one side has gone unnoticed by the other: this connection cannot
-   * go on.
+   * Replies were discarded, or one side has closed without a notice to the other side. The
+   * connection must be reset.
    */
   #isBroken = false;
   #ended = false;
   readonly #listeners: (() => void)[] = [];
 
-  /** `connect` is called once the mode lets data through. */
+  /** `connect` is called as soon as the mode lets data through. */
   constructor(client: net.Socket, connect: () => net.Socket) {
     this.#client = client;
     this.#connect = connect;
@@ -80,7 +80,7 @@ export class ProxiedConnection {
     else direction.end(this.#delayMs);
   }
 
-  /** In a black hole nobody learns that the other side has gone. */
+  /** A black hole hides the close of one side from the other side. */
   #sideClosed(side: net.Socket): void {
     if (this.#ended) return;
     const isHidden = this.#mode === "blackhole" || (this.#mode === "drop replies" && side === this.#server);
@@ -93,7 +93,7 @@ export class ProxiedConnection {
 }
 
 /**
- * One direction of a connection: chunks leave in the order in which they came, each after its
+ * One direction of a connection. Chunks are delivered in the order of their arrival, each after its
  * delay.
  */
 class Direction {

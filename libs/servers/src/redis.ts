@@ -15,9 +15,9 @@ const PORT = 6379;
 const PROBE_TIMEOUT_MS = 1_000;
 const ANSWER_TIMEOUT_MS = 5_000;
 /**
- * Every write reaches the disk within a second; no snapshots besides. The log is rewritten when it
- * has doubled, and not while it is small: each rewrite copies everything that is kept, beside the
- * services on the same machine.
+ * Every write reaches the disk within a second; there are no snapshots. The log is rewritten when
+ * its size has doubled, but not below 256 MB: a rewrite copies all data and slows down the services
+ * on the same machine.
  */
 const DURABILITY = ["--appendonly", "yes", "--appendfsync", "everysec", "--save", ""];
 const SETTINGS = [...DURABILITY, "--auto-aof-rewrite-min-size", "256mb"];
@@ -40,8 +40,8 @@ export const redis: ServerKind = {
 };
 
 /**
- * Starts a redis-server process; `name` and its data folder are its own, so that several can run
- * side by side. `settings` are further arguments, after those of every local Redis.
+ * Starts a redis-server process. Each `name` has its own data folder, so that several processes can
+ * run at the same time. `settings` are further arguments; they override the default settings.
  */
 export async function startRedisProcess(
   context: ServerContext,
@@ -73,8 +73,8 @@ interface Binary {
 }
 
 /**
- * redis-server of this machine, else Debian's, unpacked into the cache: nothing is installed and no
- * service starts.
+ * The redis-server of this machine, else Debian's. Debian's package is unpacked into the cache, not
+ * installed, so no system service starts.
  */
 async function redisBinary(context: ServerContext): Promise<Binary> {
   const installed = findCommand("redis-server");
@@ -100,8 +100,8 @@ async function redisBinary(context: ServerContext): Promise<Binary> {
 }
 
 /**
- * A server that still loads its data, or wants a password, answers too, but not with PONG: the
- * first is not there yet.
+ * Whether Redis answers PING with PONG or asks for a password. A server that still loads its data
+ * answers with another error and is not ready.
  */
 function answers(address: string): Promise<boolean> {
   const url = new URL(address);

@@ -1,4 +1,4 @@
-/** What a long start tells while it goes on. */
+/** Reports the progress of a long start. */
 export interface Report {
   /** A piece of work is done. */
   done(what: string, sinceMs: number): void;

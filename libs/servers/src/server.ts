@@ -5,21 +5,21 @@ import type { DebianPackages } from "./machine/packages.ts";
 
 export type ServerName = "kafka" | "postgres" | "redis";
 /**
- * How a server came to be there: named in the environment, in a container, or as a process of this
- * machine.
+ * How a server is provided: by an address in the environment, in a container, or as a process of
+ * this machine.
  */
 export type Way = "given" | "container" | "native";
 
-/** What starting a server needs to know and to tell. */
+/** The dependencies of a server's start. */
 export interface ServerContext {
-  /** Holds each server's data, in a folder of its own. */
+  /** Contains one data folder for each server. */
   readonly stateDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly record: StateRecord;
   readonly secrets: Secrets;
   readonly report: Report;
   readonly packages: DebianPackages;
-  /** Nothing is kept: containers have no volume. */
+  /** No data is kept after the run: containers have no volume. */
   readonly ephemeral: boolean;
 }
 
@@ -27,13 +27,13 @@ export interface ServerContext {
 export interface RunningServer {
   readonly name: ServerName;
   readonly way: Way;
-  /** In the form of the server's environment variable. */
+  /** In the format of the server's environment variable. */
   readonly address: string;
-  /** Stops what was started for it; a given server is left alone. */
+  /** Stops the server, unless its address was given in the environment. */
   stop(): Promise<void>;
 }
 
-/** One kind of server and its ways to be had. */
+/** One kind of server, and the ways to start it. */
 export interface ServerKind {
   readonly name: ServerName;
   readonly title: string;

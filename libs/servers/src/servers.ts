@@ -11,22 +11,22 @@ import { redis } from "./redis.ts";
 import type { RunningServer, ServerContext, ServerName } from "./server.ts";
 import { startServer } from "./ways.ts";
 
-/** Where the three servers are. */
+/** The addresses of the three servers. */
 export interface ServerAddresses {
   /** host:port, several separated by commas. */
   readonly kafkaBrokers: string;
   readonly postgresUrl: string;
-  /** Several separated by commas where it is a cluster. */
+  /** URLs separated by commas for a cluster. */
   readonly redisUrl: string;
   /** Whether `redisUrl` names nodes of a Redis Cluster; a single Redis by default. */
   readonly redisCluster?: boolean;
-  /** How topics are to be copied; one copy by default. */
+  /** Replication of topics; one replica by default. */
   readonly kafkaReplicas?: { readonly replicationFactor: number; readonly minInsyncReplicas: number };
 }
 
 export interface Servers extends ServerAddresses {
   readonly running: readonly RunningServer[];
-  /** Stops what was started, the last first. */
+  /** Stops the started servers, the last one first. */
   stop(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export interface ServersOptions {
   readonly ephemeral?: boolean;
 }
 
-/** The addresses alone, of whatever else there is beside them. */
+/** Copies only the addresses from an object that has more fields. */
 export function addressesOf(servers: ServerAddresses): ServerAddresses {
   const { kafkaBrokers, postgresUrl, redisUrl, redisCluster, kafkaReplicas } = servers;
   return {
@@ -49,7 +49,7 @@ export function addressesOf(servers: ServerAddresses): ServerAddresses {
   };
 }
 
-/** What starting a server in `stateDir` needs. `record` is the state record of the run. */
+/** The context for servers in `stateDir`. `record` is the state record of the run. */
 export function serverContext(options: ServersOptions, record: StateRecord): ServerContext {
   return {
     stateDir: options.stateDir,
@@ -63,8 +63,8 @@ export function serverContext(options: ServersOptions, record: StateRecord): Ser
 }
 
 /**
- * Starts the three servers by themselves, under `servers` of the state folder; their `stop` forgets
- * the run.
+ * Starts the three servers without a stack, in the folder `servers` of the state folder. Their
+ * `stop` also closes the state record.
  */
 export async function startServers(options: ServersOptions): Promise<Servers> {
   const stateDir = path.join(options.stateDir, "servers");
@@ -85,8 +85,7 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
 }
 
 /**
- * Starts Kafka, PostgreSQL and Redis side by side. If one cannot be had, the others are stopped
- * again.
+ * Starts Kafka, PostgreSQL and Redis at the same time. If one of them fails, all are stopped.
  */
 export async function startServersIn(context: ServerContext): Promise<Servers> {
   const settled = await Promise.allSettled([kafka, postgres, redis].map((kind) => startServer(kind, context)));
@@ -98,7 +97,7 @@ export async function startServersIn(context: ServerContext): Promise<Servers> {
   if (failed.length > 0) {
     await stop();
     const [first] = failed;
-    // What all of them lack is reported once.
+    // The same message for several servers is reported once.
     const messages = new Set(failed.map(messageOf));
     throw messages.size === 1 ? first : new LocalError([...messages].join("\n"));
   }

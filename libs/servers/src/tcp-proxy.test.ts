@@ -6,7 +6,7 @@ import { TcpProxy } from "./tcp-proxy.ts";
 
 const SILENT_MS = 100;
 
-/** A server that answers what it is sent, and remembers it. */
+/** A server that sends back all data, and records it. */
 async function startEcho(): Promise<{ port: number; received: string[]; stop(): Promise<void> }> {
   const received: string[] = [];
   const sockets = new Set<net.Socket>();
@@ -62,7 +62,7 @@ describe("a TCP proxy", () => {
     await echo.stop();
   });
 
-  /** Long enough for bytes that are let through to have come through. */
+  /** Expects that no further bytes arrive within {@link SILENT_MS}. */
   async function nothingMoreThan(text: string): Promise<void> {
     const end = Date.now() + SILENT_MS;
     await expect.poll(() => Date.now() > end).toBe(true);
@@ -70,7 +70,7 @@ describe("a TCP proxy", () => {
     expect(client.ended).toBe(false);
   }
 
-  it("refuses: connections are reset, new ones refused, and taken again at the same port", async () => {
+  it("refuses: connections are reset, new ones are refused, and later accepted at the same port", async () => {
     await proxy.refuse();
     await expect.poll(() => client.error).toBe("ECONNRESET");
     const refused = new Client(proxy.port);
@@ -82,7 +82,7 @@ describe("a TCP proxy", () => {
     again.socket.destroy();
   });
 
-  it("is a black hole: connections stay open, even to a server that is gone, and what was held back flows on", async () => {
+  it("is a black hole: connections stay open, even if the server stops, and held data arrives later", async () => {
     await proxy.blackhole();
     client.say("b");
     const late = new Client(proxy.port);
@@ -101,7 +101,7 @@ describe("a TCP proxy", () => {
     late.socket.destroy();
   });
 
-  it("drops replies: requests arrive, and the connection is reset once replies would pass again", async () => {
+  it("drops replies: requests arrive, and the connection is reset as soon as replies can pass again", async () => {
     await proxy.dropReplies();
     client.say("b");
     await expect.poll(() => echo.received).toEqual(["a", "b"]);
@@ -110,7 +110,7 @@ describe("a TCP proxy", () => {
     await expect.poll(() => client.error).toBe("ECONNRESET");
   });
 
-  it("delays: everything arrives, in order and later", async () => {
+  it("delays: all data arrives later, and in order", async () => {
     await proxy.delay(SILENT_MS);
     const beganMs = performance.now();
     for (const text of ["b", "c", "d"]) client.say(text);
@@ -118,7 +118,7 @@ describe("a TCP proxy", () => {
     expect(performance.now() - beganMs).toBeGreaterThanOrEqual(2 * SILENT_MS - 5);
   });
 
-  it("cuts: connections are reset, and new ones are taken at once", async () => {
+  it("cuts: connections are reset, and new ones are accepted at once", async () => {
     proxy.cut();
     await expect.poll(() => client.error).toBe("ECONNRESET");
     expect(proxy.connections).toBe(0);
@@ -128,7 +128,7 @@ describe("a TCP proxy", () => {
     again.socket.destroy();
   });
 
-  it("leads new connections elsewhere, and ends those to the former target", async () => {
+  it("connects new connections to a new target, and resets connections to the former target", async () => {
     const other = await startEcho();
     proxy.retarget({ host: "127.0.0.1", port: other.port });
     await expect.poll(() => client.error).toBe("ECONNRESET");

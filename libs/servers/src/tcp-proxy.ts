@@ -1,6 +1,6 @@
 /**
- * A TCP proxy in front of one server, which makes the faults of a network: connections refused,
- * cut, delayed, silent in both directions or in one. Clients know only the proxy's address, so it
+ * A TCP proxy in front of one server. It simulates network faults: connections are refused, cut,
+ * delayed, or silent in one or both directions. Clients know only the address of the proxy, which
  * stays the same when the server is replaced.
  */
 import net from "node:net";
@@ -9,7 +9,7 @@ import { ProxiedConnection, type ProxyMode } from "./proxied-connection.ts";
 
 const HOST = "127.0.0.1";
 
-/** Where a proxy's connections lead. */
+/** The server behind a proxy. */
 export interface ProxyTarget {
   readonly host: string;
   readonly port: number;
@@ -28,7 +28,7 @@ export class TcpProxy {
     this.#target = target;
   }
 
-  /** Opens a proxy to `target` on `port`; 0 takes any that is free. */
+  /** Opens a proxy to `target` on `port`; 0 means any free port. */
   static async open(target: ProxyTarget, port = 0): Promise<TcpProxy> {
     const listener = net.createServer({ allowHalfOpen: true });
     await listening(listener, port);
@@ -37,7 +37,7 @@ export class TcpProxy {
     return proxy;
   }
 
-  /** A proxy to the server of `url`, and the same URL leading to the proxy. */
+  /** Opens a proxy to the server of `url`. Returns the proxy and `url` with the proxy's address. */
   static async inFrontOf(url: string): Promise<{ proxy: TcpProxy; url: string }> {
     const there = new URL(url);
     const proxy = await TcpProxy.open({ host: there.hostname, port: Number(there.port) });
@@ -55,14 +55,14 @@ export class TcpProxy {
     return this.#mode;
   }
 
-  /** Connections that are open now, silent ones too. */
+  /** Number of open connections, including silent ones. */
   get connections(): number {
     return this.#connections.size;
   }
 
   /**
-   * Ends every fault. What a black hole held back flows on, as after a network's recovery; a
-   * connection that lost bytes, or whose other side has gone meanwhile, is reset.
+   * Ends every fault. Data that a black hole has held is delivered, as after the recovery of a
+   * network. A connection is reset if it has lost bytes or if one side has closed meanwhile.
    */
   async pass(): Promise<void> {
     this.#mode = "pass";
@@ -72,8 +72,8 @@ export class TcpProxy {
   }
 
   /**
-   * Resets every connection and refuses new ones, as where the server's machine is up and the
-   * server is not.
+   * Resets every connection and refuses new ones, like a machine that is up without a running
+   * server.
    */
   async refuse(): Promise<void> {
     this.#mode = "refuse";
@@ -85,38 +85,38 @@ export class TcpProxy {
   }
 
   /**
-   * Half-open: connections stay open, new ones are accepted, and nothing flows in either direction,
-   * not even an end.
+   * Half-open: connections stay open and new ones are accepted, but no data and no close passes in
+   * either direction.
    */
   async blackhole(): Promise<void> {
     await this.#change("blackhole");
   }
 
   /**
-   * Half-open: the connections of now fall silent until {@link pass}; new ones get what the mode
-   * says.
+   * Half-open: existing connections are silent until {@link pass}. New connections follow the
+   * current mode.
    */
   freeze(): void {
     for (const connection of this.#connections) connection.apply("blackhole", 0);
   }
 
-  /** Requests reach the server and its replies are thrown away; connections stay open. */
+  /** Requests reach the server, but its replies are discarded. Connections stay open. */
   async dropReplies(): Promise<void> {
     await this.#change("drop replies");
   }
 
-  /** Everything arrives `delayMs` later, in each direction. */
+  /** Delays all data by `delayMs`, in each direction. */
   async delay(delayMs: number): Promise<void> {
     this.#delayMs = delayMs;
     await this.#change("pass");
   }
 
-  /** Resets every connection; new ones get what the mode says. */
+  /** Resets every connection. New connections follow the current mode. */
   cut(): void {
     for (const connection of this.#connections) connection.reset();
   }
 
-  /** Leads new connections elsewhere, and resets those to the former target. */
+  /** Connects new connections to `target`, and resets all existing connections. */
   retarget(target: ProxyTarget): void {
     this.#target = target;
     this.cut();

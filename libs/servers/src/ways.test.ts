@@ -11,7 +11,7 @@ import { generateSecrets } from "./state/secrets.ts";
 import type { RunningServer, ServerContext, ServerKind } from "./server.ts";
 import { startServer } from "./ways.ts";
 
-/** A place where no engine listens. */
+/** An address where no Docker engine listens. */
 const NO_ENGINE = "unix:///nowhere/docker.sock";
 
 let folder: string;
@@ -52,7 +52,7 @@ function kindThat(answers: boolean): ServerKind {
 }
 
 describe("where a server comes from", () => {
-  it("the address in the environment goes before everything", async () => {
+  it("the address in the environment has precedence", async () => {
     const server = await startServer(kindThat(true), context({ REDIS_URL: "redis://example:1" }));
     expect(server).toMatchObject({ way: "given", address: "redis://example:1" });
   });
@@ -61,16 +61,16 @@ describe("where a server comes from", () => {
     await expect(startServer(kindThat(true), context({ REDIS_URL: "example" }))).rejects.toThrow("REDIS_URL is no URL");
   });
 
-  it("without a Docker engine it is a process of this machine", async () => {
+  it("without a Docker engine the server is a process of this machine", async () => {
     expect((await startServer(kindThat(true), context({}))).way).toBe("native");
   });
 
-  it("containers that were asked for are not replaced by something else", async () => {
+  it("with LOCAL_SERVERS=containers there is no other way", async () => {
     const forced = startServer(kindThat(true), context({ LOCAL_SERVERS: "containers" }));
     await expect(forced).rejects.toThrow("no Docker engine answers");
   });
 
-  it("a way that does not exist is refused", async () => {
+  it("an unknown way is an error", async () => {
     await expect(startServer(kindThat(true), context({ LOCAL_SERVERS: "magic" }))).rejects.toThrow('"magic"');
   });
 });

@@ -10,8 +10,8 @@ const POLL_MS = 50;
 const LOG_LINES = 5;
 
 /**
- * Gets a server: the one named in the environment, else a container where a Docker engine answers,
- * else a native process.
+ * Starts a server in the first possible way: the address in the environment, a container if a
+ * Docker engine answers, or a native process.
  */
 export async function startServer(kind: ServerKind, context: ServerContext): Promise<RunningServer> {
   const beganMs = Date.now();
@@ -62,7 +62,7 @@ export async function answersWithin(kind: ServerKind, address: string, deadlineM
 }
 
 /**
- * Waits until the process answers; throws with the end of its log where it dies or takes too long.
+ * Waits until the process answers. Throws with the end of its log if it dies or takes too long.
  */
 export async function processAnswers(
   kind: ServerKind,

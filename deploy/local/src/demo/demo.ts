@@ -19,14 +19,12 @@ import { createTradingAccounts } from "./trading-accounts.ts";
 const DEMO_FILE = "demo.json";
 const DEMO_CREDITS = 1_000_000;
 const REQUEST_TIMEOUT_MS = 5_000;
-/**
- * A new key reaches the gateway within moments; a wallet whose Redis is new takes a little longer.
- */
+/** Maximum time until the gateway knows a new key and Redis has the wallet. */
 const USABLE_DEADLINE_MS = 20_000;
 const POLL_MS = 50;
 const UNAUTHORIZED = 401;
 
-/** What programs need to use the demo organization; the file `demo.json`. */
+/** Addresses and credentials of the demo organization, for programs; the file `demo.json`. */
 const Demo = z.object({
   baseUrl: z.url(),
   wsBase: z.url(),
@@ -39,32 +37,29 @@ const Demo = z.object({
   consolePassword: z.string(),
 });
 export type Demo = z.infer<typeof Demo>;
-/** What is kept of an organization; one of an earlier kapi had nobody who could sign in. */
+/** The kept part of `demo.json`. A file of an earlier release has no console user. */
 const KeptOrganization = Demo.pick({ managementKey: true, organizationId: true, serverId: true }).extend(
   Demo.pick({ consoleEmail: true, consolePassword: true }).partial().shape,
 );
 
-/** A demo and the accounts in it that trade by themselves. */
+/** A demo and its accounts with automatic trading. */
 export type DemoWithAccounts = Demo & { readonly accountNumbers: readonly string[] };
 
 export interface DemoOptions {
   readonly name?: string;
   readonly credits?: number;
-  /** How many accounts trade by themselves: 0 to 3, which is the default. */
+  /** Number of accounts with automatic trading, 0 to 3; 3 by default. */
   readonly autoTraders?: number;
 }
 
-/**
- * How to use the demo organization of the stack that runs in `stateDir`. Throws LocalError when
- * none runs.
- */
+/** The demo of the stack that runs in `stateDir`. Throws LocalError if no stack runs there. */
 export function runningDemo(stateDir: string): Demo {
   const file = path.join(stateDir, DEMO_FILE);
   if (!isRunning(stateDir) || !existsSync(file)) throw new LocalError(`No kapi runs in ${stateDir}.`);
   return Demo.parse(JSON.parse(readFileSync(file, "utf8")));
 }
 
-/** Makes a new demo organization, with everything needed to use it. */
+/** Creates a new demo organization with credits, a server, a key, a console user and accounts. */
 export async function createDemo(stack: Stack, options: DemoOptions = {}): Promise<DemoWithAccounts> {
   const { name = "Demo organization", credits = DEMO_CREDITS, autoTraders } = options;
   const organization = await createUsableOrganization(stack, { name, credits });
@@ -72,7 +67,7 @@ export async function createDemo(stack: Stack, options: DemoOptions = {}): Promi
   return { ...demo, accountNumbers: await createTradingAccounts(stack, demo, autoTraders) };
 }
 
-/** The demo organization of a state folder: the one it has, or a new one where its data is gone. */
+/** Returns the demo organization of a state folder. Creates a new one if its data is missing. */
 export async function keptDemo(stack: Stack, stateDir: string): Promise<DemoWithAccounts> {
   const file = path.join(stateDir, DEMO_FILE);
   const known = await knownOrganization(stack, file);
@@ -97,7 +92,7 @@ async function knownOrganization(stack: Stack, file: string): Promise<(ReadyOrga
   const kept = KeptOrganization.parse(JSON.parse(readFileSync(file, "utf8")));
   const { managementKey, organizationId, serverId, consoleEmail, consolePassword } = kept;
   if ((await whenUsable(stack, managementKey)) === UNAUTHORIZED) return null;
-  // The trading server may listen elsewhere than last time.
+  // The port of the trading server may differ from the last start.
   await registerServer(stack, organizationId, serverId);
   const user =
     consoleEmail === undefined || consolePassword === undefined
@@ -119,10 +114,7 @@ async function createUsableOrganization(
   return { ...organization, ...(await createConsoleUser(stack, organization.organizationId)) };
 }
 
-/**
- * Asks for the wallet until the gateway answers yes, or that the key is unknown; returns that
- * status.
- */
+/** Reads the wallet until the gateway returns it, or 401 for an unknown key. Returns the status. */
 async function whenUsable(stack: Stack, managementKey: string): Promise<number> {
   const end = Date.now() + USABLE_DEADLINE_MS;
   for (;;) {

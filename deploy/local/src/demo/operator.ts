@@ -30,14 +30,14 @@ export const DEMO_CONFIGURATION: ServerEntry["configuration"] = {
   defaultLeverage: 100,
 };
 
-/** An organization that can be used: its credits, a server, and a key with all scopes. */
+/** An organization with credits, a server, and a key with all scopes. */
 export interface ReadyOrganization {
   readonly organizationId: string;
   readonly serverId: string;
   readonly managementKey: string;
 }
 
-/** Creates a new organization at each call, through the operator's routes. */
+/** Creates a new organization through the operator's routes; each call creates another one. */
 export async function createOrganization(
   stack: Stack,
   options: { readonly name: string; readonly credits: number },
@@ -70,10 +70,10 @@ export interface ConsoleUser {
   readonly consolePassword: string;
 }
 
-/** Creates a user of an organization, who can sign in to the console. */
+/** Creates a user of an organization. The user can sign in to the console. */
 export async function createConsoleUser(stack: Stack, organizationId: string): Promise<ConsoleUser> {
   if (!stack.processes.has("console")) return { consoleEmail: "", consolePassword: "" };
-  // A new address each time: no two users may have the same one.
+  // Random, because the console rejects an e-mail address that another user has.
   const consoleEmail = `demo-${randomBase32(EMAIL_CHARACTERS)}@kapi.local`;
   const body = { email: consoleEmail, name: "Demo user" };
   const { password } = await call(stack, CONSOLE_ROUTES.createUser, { params: { organizationId }, body }, "console");

@@ -16,26 +16,22 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const CREATION_DEADLINE_MS = 30_000;
 const POLL_MS = 100;
 
-/**
- * Accounts that trade by themselves, so that there is something to look at from the first minute.
- */
+/** Accounts with automatic trading, so that a new installation shows changing data at once. */
 const ACCOUNTS = [
   { accountName: "Ada, majors", initialBalance: 10_000, leverage: 100, symbols: ["EURUSD", "GBPUSD"], volume: 0.1 },
   { accountName: "Bola, gold", initialBalance: 25_000, leverage: 200, symbols: ["XAUUSD"], volume: 0.05 },
   { accountName: "Chen, mixed", initialBalance: 50_000, leverage: 50, symbols: ["EURUSD", "XAUUSD"], volume: 0.2 },
 ] as const;
 
-/**
- * Ticks of the market between two decisions of such an account, and how many positions it holds at
- * most.
- */
+/** Market ticks between two trading decisions of an account. */
 const EVERY_TICKS = 20;
+/** Maximum number of open positions of an account. */
 const MAX_POSITIONS = 4;
 
 /**
- * Creates the demo accounts as any client would, and has the trading server trade on them. Their
- * idempotency keys are fixed, so calling it again gives the same accounts. `count` of them, at most
- * three. Returns their numbers.
+ * Creates `count` demo accounts (at most three) through the API, switches on automatic trading and
+ * returns the account numbers. The idempotency keys are fixed, so a second call returns the same
+ * accounts.
  */
 export function createTradingAccounts(
   stack: Stack,

@@ -7,12 +7,12 @@ import { buildConsole, CONSOLE_FOLDER } from "./console-build.ts";
 
 const PAGE = path.join(CONSOLE_FOLDER, "index.html");
 
-/** Makes the page older than every source, as a change of one of them does. */
+/** Makes the page older than every source, as after a change of a source. */
 function age(): void {
   utimesSync(PAGE, 0, 0);
 }
 
-/** Builds where that is needed; tells whether it was. */
+/** Builds the page if necessary. Returns whether it was built. */
 async function built(): Promise<boolean> {
   const steps: string[] = [];
   await buildConsole({ note: (what) => steps.push(what), done: (what) => steps.push(what) });
@@ -21,7 +21,7 @@ async function built(): Promise<boolean> {
 }
 
 describe("the console's page", () => {
-  it("is built when a source is newer than it, and not again until the next change", async () => {
+  it("is built if a source is newer than the page, and not again until the next change", async () => {
     await built();
     expect(await built()).toBe(false);
     age();
@@ -29,7 +29,7 @@ describe("the console's page", () => {
     expect(await built()).toBe(false);
   });
 
-  it("names files that are there and no others, and has nothing inline", async () => {
+  it("names exactly the files in the assets folder, and has no inline script or style", async () => {
     await built();
     const page = readFileSync(PAGE, "utf8");
     const named = [...page.matchAll(/"\/console\/assets\/([^"]+)"/g)].map(([, name]) => name);
@@ -37,7 +37,7 @@ describe("the console's page", () => {
     expect(page).not.toMatch(/<style|style=|<script(?![^>]* src=)/);
   });
 
-  it("built twice at once is whole", async () => {
+  it("is complete after two builds at the same time", async () => {
     age();
     expect(await Promise.all([built(), built()])).toEqual([true, true]);
     expect(await built()).toBe(false);

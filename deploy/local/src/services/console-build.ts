@@ -1,7 +1,7 @@
 /**
- * Builds the console's web page, which the console service serves as files, where it is missing or
- * older than its sources. Two builds at once do no harm: files are named after their content, and
- * the page that names them comes last.
+ * Builds the console's web page if it is missing or older than its sources. The console service
+ * serves the built files. Two builds at the same time are safe: file names contain a hash of the
+ * content, and the page that names the files is moved last.
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
 import path from "node:path";
@@ -12,31 +12,29 @@ import { serviceFolder } from "./plan.ts";
 const ROOT = path.resolve(import.meta.dirname, "../../../..");
 const CONSOLE = path.join(serviceFolder("console"), "page");
 const VITE = path.join(ROOT, "node_modules", "vite", "bin", "vite.js");
-/** On the same disk as the checkout, and kept by nobody. */
+/** Folder of unfinished builds; on the same disk as the checkout, because files are renamed. */
 const WORKSHOP = path.join(ROOT, ".local");
 const PAGE = "index.html";
 const ASSETS = "assets";
-/** In the folder of the console, and no source of it. */
+/** Folders in the console's folder that contain no sources. */
 const NO_SOURCES = new Set(["dist", "node_modules"]);
-/** A build takes some seconds; on a machine that does much else, some more. */
+/** A build takes a few seconds, but much longer on a busy machine. */
 const BUILD_TIMEOUT_MS = 180_000;
 
-/** Where the built console is. */
+/** The folder of the built console. */
 export const CONSOLE_FOLDER = path.join(CONSOLE, "dist");
 
-/**
- * Builds the console into {@link CONSOLE_FOLDER}, unless what is there is newer than every source.
- */
+/** Builds the console into {@link CONSOLE_FOLDER}, unless its page is newer than every source. */
 export async function buildConsole(report: Report): Promise<void> {
   const beganMs = Date.now();
   if (isFresh()) return;
   report.note("console: building its page");
-  // Not in the folder itself: a service that starts meanwhile reads all of that.
+  // Not directly in CONSOLE_FOLDER: a service that starts now reads every file there.
   mkdirSync(WORKSHOP, { recursive: true });
   const built = mkdtempSync(path.join(WORKSHOP, "console-build-"));
   try {
     const args = [VITE, "build", "--logLevel", "error", "--outDir", built, "--emptyOutDir"];
-    // Tests set NODE_ENV for themselves; what is built is the same for all.
+    // Tests set NODE_ENV, but every build is a production build.
     const env = { ...process.env, NODE_ENV: "production" };
     await runOrThrow(process.execPath, args, { timeoutMs: BUILD_TIMEOUT_MS, cwd: CONSOLE, env });
     publish(built, beganMs);
@@ -64,8 +62,8 @@ function sourcesIn(folder: string): string[] {
 }
 
 /**
- * Puts a build in its place: what the page names first, then the page itself, and then away with
- * what it does not name.
+ * Moves a build into {@link CONSOLE_FOLDER}. The order matters: first the files that the page
+ * names, then the page, then the removal of files that the page does not name.
  */
 function publish(built: string, beganMs: number): void {
   const from = path.join(built, ASSETS);
@@ -74,7 +72,7 @@ function publish(built: string, beganMs: number): void {
   const named = new Set(readdirSync(from));
   for (const name of named) renameSync(path.join(from, name), path.join(to, name));
   const page = path.join(built, PAGE);
-  // As old as the sources that it was made from: what was changed since is newer.
+  // The page gets the time when the build began: sources that changed since then are newer.
   const beganS = beganMs / 1000;
   utimesSync(page, beganS, beganS);
   renameSync(page, path.join(CONSOLE_FOLDER, PAGE));

@@ -1,7 +1,7 @@
 /**
- * What lets a program of its own work beside a running stack: the addresses of its servers, written
- * when it starts and removed when it stops; with the kept ports and secrets they make the
- * environment of any service.
+ * Lets other programs use a running stack. The stack writes the addresses of its servers to a file
+ * when it starts and removes the file when it stops. The environment of a service is made from
+ * these addresses and from the kept ports and secrets.
  */
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -26,8 +26,8 @@ const Addresses = z.object({
 export type Addresses = z.input<typeof Addresses>;
 
 /**
- * Keeps the addresses of the stack that now runs in `stateDir`; they hold a password. Returns what
- * removes them.
+ * Writes the addresses of the stack that runs in `stateDir`. Only the owner can read the file,
+ * because it contains a password. Returns a function that removes the file.
  */
 export function keepAddresses(stateDir: string, addresses: Addresses): () => void {
   const file = path.join(stateDir, ADDRESSES_FILE);
@@ -36,16 +36,16 @@ export function keepAddresses(stateDir: string, addresses: Addresses): () => voi
 }
 
 /**
- * The environment of a service of the stack that runs in `stateDir`; `base` is that of this
- * machine. Throws LocalError where none runs there, or one that is not that far yet.
+ * The environment of a service of the stack that runs in `stateDir`; `base` is the environment of
+ * this machine. Throws LocalError if no stack runs there or its servers are still starting.
  */
 export function keptEnvironment(stateDir: string, service: string, base: Environment): Environment {
   return serviceEnvironment(service, keptPlan(stateDir, base));
 }
 
 /**
- * The same of a program that is no service, as the operator's command line: secrets and addresses
- * alone.
+ * The environment of a program that is not a service, for example the operator's command line. It
+ * contains only secrets and addresses. Throws LocalError like {@link keptEnvironment}.
  */
 export function keptProgramEnvironment(stateDir: string, program: string): Environment {
   return programEnvironment(program, keptPlan(stateDir, {}));

@@ -38,7 +38,7 @@ export function allServices(): string[] {
     .toSorted();
 }
 
-/** Where the code of a service is. */
+/** The folder of a service. */
 export function serviceFolder(service: string): string {
   return path.join(SERVICES_FOLDER, service);
 }
@@ -72,9 +72,9 @@ export interface PlanOptions {
 }
 
 /**
- * The environment of a process, `gateway` or `gateway-2`: that of the machine, the secrets and
- * servers that its program uses, and the URLs of the services that it calls. Other secrets and
- * servers in the environment of the machine are removed.
+ * The environment of a process, for example `gateway` or `gateway-2`. It contains the environment
+ * of the machine, the secrets and servers that the program uses, and the URLs of the services that
+ * the program calls. Other secrets and servers in the environment of the machine are removed.
  */
 export function serviceEnvironment(process: string, options: PlanOptions): Environment {
   const { ports } = options;
@@ -94,8 +94,8 @@ export function serviceEnvironment(process: string, options: PlanOptions): Envir
 }
 
 /**
- * The variables of the secrets, servers and services that a program uses, `gateway` or `cli`.
- * Variables of secrets and servers that it does not use are undefined.
+ * The variables of the secrets, servers and services that a program uses, for example `gateway` or
+ * `cli`. The variables of all other secrets and servers are undefined.
  */
 export function programEnvironment(program: string, options: PlanOptions): Environment {
   const { servers, ports } = options;
@@ -139,7 +139,7 @@ function secretVariables(program: string, secrets: Secrets): Environment {
   };
 }
 
-/** Where people reach the console: the base address of its page. */
+/** The base address of the console's page, for browsers. */
 export function consoleUrl(ports: Ports): string {
   return `${serviceUrl(ports, CONSOLE_PAGE)}/console/`;
 }
@@ -148,7 +148,7 @@ function consoleEnvironment(ports: Ports): Environment {
   return {
     CONSOLE_HOST: HOST,
     CONSOLE_PORT: String(ports.of(CONSOLE_PAGE)),
-    // Browsers on this machine use http, and would not send a cookie that is for https only.
+    // Browsers on this machine use http and do not send secure cookies over http.
     CONSOLE_SECURE_COOKIES: "off",
     CONSOLE_API_URL: serviceUrl(ports, "gateway"),
   };

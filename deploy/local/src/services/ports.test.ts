@@ -36,12 +36,12 @@ describe("the ports of a stack", () => {
     expect(ports.of("gateway")).not.toBe(taken);
   });
 
-  it("a requested port that is taken is an error with the name of its service", async () => {
+  it("a requested port that is taken is an error, and the error names the service", async () => {
     const ports = choosePorts(folder, ["gateway"], { gateway: taken }, {});
     await expect(ports).rejects.toThrow(`Port ${taken}, asked for gateway, is taken.`);
   });
 
-  it("a requested port has precedence over the one of the last start", async () => {
+  it("a requested port has precedence over the port of the last start", async () => {
     await choosePorts(folder, ["gateway"], {}, {});
     const asked = await freePort();
     expect((await choosePorts(folder, ["gateway"], { gateway: asked }, {})).of("gateway")).toBe(asked);

@@ -8,21 +8,18 @@ import { freePort, isFree, LocalError } from "@kapi/servers";
 const PORTS_FILE = "ports.json";
 const KeptPorts = z.record(z.string(), z.int().min(1).max(65_535));
 
-/**
- * Ports that are asked for, by the name of a service, "live" for the live stream, or
- * "console-page".
- */
+/** Requested ports, by the name of a service, "live" for the live stream, or "console-page". */
 export type AskedPorts = Readonly<Record<string, number | undefined>>;
 
-/** The port of every service, each its own. */
+/** The port of every service; no two services have the same port. */
 export interface Ports {
   of(name: string): number;
 }
 
 /**
- * Gives every name a port: the one asked for, which must be free; else the one it had at the last
- * start, else `preferred`, else any; of these the first that is free. They stay the same over
- * starts, because a client may keep its address.
+ * Chooses a port for every name. A requested port must be free. Without a request the first free
+ * port is used: the port of the last start, then the preferred port, then any port. Ports stay the
+ * same across starts, because clients may store addresses.
  */
 export async function choosePorts(
   stateDir: string,
@@ -37,7 +34,7 @@ export async function choosePorts(
   return portsFrom(chosen);
 }
 
-/** The ports of the last start, of a stack that runs. */
+/** The ports of the stack that runs in `stateDir`. */
 export function keptPorts(stateDir: string): Ports {
   return portsFrom(new Map(Object.entries(readKept(stateDir))));
 }

@@ -21,31 +21,29 @@ import { type Environment, serviceFolder } from "./plan.ts";
 const READY_DEADLINE_MS = 45_000;
 const READY_POLL_MS = 50;
 const READY_REQUEST_TIMEOUT_MS = 2_000;
-/** A service ends itself within 25 s of being asked. */
+/** A service exits within 25 s after SIGTERM. */
 const STOP_DEADLINE_MS = 28_000;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 10_000;
-/** After this long the next death counts as a first one. */
+/** If a process ran longer than this, the delay before its restart is the first one again. */
 const STEADY_MS = 30_000;
 const LOG_LINES = 12;
 const LATE_START_ADVICE =
   "If its log has no error, the machine was busy: start again, the state is kept. Otherwise fix that error first. ";
 
 export interface ServiceOptions {
-  /** Of the process; its log is named after it. */
+  /** Name of the process and of its log file. */
   readonly name: string;
-  /** The service that it is. */
+  /** Name of the service. */
   readonly program: string;
   readonly url: string;
   readonly stateDir: string;
   readonly environment: Environment;
   readonly record: StateRecord;
   readonly report: Report;
-  /** Start it again when it dies. */
+  /** Restart the process when it dies. */
   readonly supervised: boolean;
-  /**
-   * How often it is started at most until it is ready, where it ends before that; once by default.
-   */
+  /** Maximum number of starts if the process ends before it is ready; 1 by default. */
   readonly startTries?: number;
 }
 
@@ -62,7 +60,7 @@ interface Life {
   readonly beganMs: number;
 }
 
-/** One service as a process of its own, which can be killed, held, and started again. */
+/** The process of one service. Tests can kill, pause and restart the process. */
 export class ServiceProcess {
   readonly name: string;
   readonly program: string;
@@ -84,32 +82,29 @@ export class ServiceProcess {
     if (existsSync(this.logFile)) renameSync(this.logFile, this.logFile.replace(/\.log$/, ".previous.log"));
   }
 
-  /** The process id, or null while it does not run. */
+  /** The process id, or null while the process does not run. */
   get pid(): number | null {
     return this.#life !== null && isAlive(this.#life.id) ? this.#life.id.pid : null;
   }
 
-  /** How its processes ended that nobody asked to, in their order: killed, or by themselves. */
+  /** How the supervised processes ended without a call of `stop`, in order of time. */
   get endings(): readonly Ending[] {
     return this.#endings;
   }
 
-  /**
-   * Starts the process, with `extra` environment variables besides its own, and waits until it is
-   * ready.
-   */
+  /** Starts the process with `extra` variables, and waits until the service is ready. */
   async start(extra: Environment = {}): Promise<void> {
     this.#extra = extra;
     await this.#spawnUntilReady(this.#options.startTries ?? 1);
     this.#supervised = this.#options.supervised;
   }
 
-  /** Sends a signal: SIGKILL for a crash, SIGSTOP and SIGCONT to hold it and let it go on. */
+  /** Sends a signal: SIGKILL for a crash, SIGSTOP to pause the process, SIGCONT to resume it. */
   kill(signal: NodeJS.Signals): void {
     if (this.#life !== null) signalProcess(this.#life.id, signal);
   }
 
-  /** Waits until the process has ended by itself or by a signal; throws after `timeoutMs`. */
+  /** Waits until the process has exited or was killed; throws after `timeoutMs`. */
   async ended(timeoutMs = READY_DEADLINE_MS): Promise<Ending> {
     const life = assertDefined(this.#life ?? undefined, `a started ${this.name}`);
     const late = delay(timeoutMs).then((): never => {
@@ -118,16 +113,13 @@ export class ServiceProcess {
     return Promise.race([life.ended, late]);
   }
 
-  /**
-   * Ends it if it runs, and starts it again with `extra` variables in place of the former extra
-   * ones.
-   */
+  /** Stops the process if it runs, and starts it with these `extra` variables only. */
   async restart(extra: Environment = {}): Promise<void> {
     await this.stop();
     await this.start(extra);
   }
 
-  /** Ends it: asked first, killed after its deadline. */
+  /** Stops the process with SIGTERM, and with SIGKILL after {@link STOP_DEADLINE_MS}. */
   async stop(): Promise<void> {
     this.#supervised = false;
     const life = this.#life;
@@ -138,8 +130,8 @@ export class ServiceProcess {
   }
 
   /**
-   * Waits until the service says that it is ready; throws with the end of its log when it ends
-   * (unless it is started again by itself) or takes too long.
+   * Waits until the service is ready. Throws with the end of the log after `timeoutMs`, or if an
+   * unsupervised process ends.
    */
   async ready(timeoutMs = READY_DEADLINE_MS): Promise<void> {
     const end = Date.now() + timeoutMs;
@@ -212,7 +204,7 @@ function endingOf(child: ChildProcess): Promise<Ending> {
   });
 }
 
-/** Null when the service is ready, else why not. */
+/** Null if the service is ready, else the reason why the service is not ready. */
 async function readiness(url: string): Promise<string | null> {
   try {
     const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(READY_REQUEST_TIMEOUT_MS) });

@@ -1,6 +1,6 @@
 /**
- * A base backup of a running PostgreSQL, by its low-level functions: the programs that come with
- * this package's PostgreSQL lack pg_basebackup and pg_rewind.
+ * Makes a base backup of a running PostgreSQL with the low-level SQL functions, because the npm
+ * package of PostgreSQL has no pg_basebackup and no pg_rewind.
  */
 import { chmodSync, closeSync, copyFileSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -10,8 +10,8 @@ import type { Client } from "pg";
 import { giveToServer } from "../postgres.ts";
 
 /**
- * Of the folders named here only the folder is copied; the files named belong to the server that
- * runs.
+ * These folders are created empty in the copy. The files of the second list belong to the running
+ * server and are not copied.
  */
 const EMPTY_FOLDERS = new Set([
   "pg_wal",
@@ -26,8 +26,8 @@ const EMPTY_FOLDERS = new Set([
 const OWN_FILES = new Set(["postmaster.pid", "postmaster.opts", "standby.signal", "backup_label"]);
 
 /**
- * Copies the server of `client`, whose data is in `from`, into the folder `to`, as a standby that
- * has yet to be started.
+ * Copies the data of the server of `client` from the folder `from` to the folder `to`. The copy is
+ * a standby that is not started yet.
  */
 export async function copyAsStandby(client: Client, from: string, to: string): Promise<void> {
   rmSync(to, { recursive: true, force: true });
@@ -37,7 +37,7 @@ export async function copyAsStandby(client: Client, from: string, to: string): P
   for (const [name, text] of [
     ["backup_label", rows[0]?.labelfile ?? ""],
     ["standby.signal", ""],
-    // Who waits for whom is the primary's business.
+    // Empty, because the primary's settings for synchronous commits are not for the standby.
     ["postgresql.auto.conf", ""],
   ] as const) {
     writeFileSync(path.join(to, name), text, { mode: 0o600 });
@@ -66,7 +66,7 @@ function emptyFolder(folder: string): void {
   }
 }
 
-/** A file may go while its folder is read: then the log, which is replayed, says so as well. */
+/** Ignores a file that was deleted during the copy: the replayed log deletes the file too. */
 function copyFile(source: string, target: string): void {
   try {
     copyFileSync(source, target);

@@ -5,8 +5,8 @@ import { type PostgresPair, startPostgresPair } from "./postgres-pair.ts";
 import { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";
 
 /**
- * A cluster of each server, as processes of this machine, with their addresses as the services take
- * them.
+ * A cluster of each server, as processes of this machine. The addresses have the format of the
+ * services' environment variables.
  */
 export interface Clusters extends ServerAddresses {
   readonly kafka: KafkaCluster;
@@ -16,8 +16,8 @@ export interface Clusters extends ServerAddresses {
 }
 
 /**
- * Starts three Kafka brokers, a Redis Cluster and a PostgreSQL pair side by side; where one fails,
- * none is left.
+ * Starts three Kafka brokers, a Redis Cluster and a PostgreSQL pair at the same time. If one of
+ * them fails, all are stopped.
  */
 export async function startClusters(context: ServerContext): Promise<Clusters> {
   const beganMs = Date.now();

@@ -1,7 +1,7 @@
 /**
- * Three Kafka brokers on one machine, each a controller as well. Clients reach a broker through its
- * proxy, which it advertises; brokers and controllers reach each other directly, so a fault of a
- * proxy is a fault between this broker and the clients alone. Timeouts are Kafka's own: a broker
+ * Three Kafka brokers on one machine; each is also a controller. A broker advertises the address of
+ * its proxy, so clients connect through the proxy. Brokers and controllers connect to each other
+ * directly, so a fault of a proxy affects only clients. Timeouts are Kafka's defaults: a broker
  * that is silent for 9 s is fenced, a replica that lags for 30 s leaves the in-sync replicas.
  */
 import { readFileSync, rmSync } from "node:fs";
@@ -46,20 +46,20 @@ const CLUSTER_SETTINGS: Readonly<Record<string, string>> = {
 
 /** One broker. */
 export interface KafkaNode extends ClusterNode {
-  /** Its broker id; another one after `replace`. */
+  /** Broker id; `replace` changes it. */
   readonly id: number;
   /**
-   * Ends it and its data for good, starts a broker with a new id at the same address in its place,
-   * and returns when that one has a copy of every partition. The other two brokers must run.
+   * Kills the broker, deletes its data, and starts a broker with a new id at the same address.
+   * Returns when the new broker has a copy of every partition. The other two brokers must run.
    */
   replace(): Promise<void>;
 }
 
 export interface KafkaCluster {
-  /** host:port of each broker's proxy, as for KAFKA_BROKERS. */
+  /** host:port of each broker's proxy, in the format of KAFKA_BROKERS. */
   readonly brokers: string;
   readonly nodes: readonly KafkaNode[];
-  /** Waits until every broker is in and every partition has all its replicas in sync. */
+  /** Waits until every broker has joined and every partition has all its replicas in sync. */
   settled(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -80,7 +80,7 @@ export async function startKafkaCluster(context: ServerContext): Promise<KafkaCl
     nodes,
     settled: () => settled(places),
     stop: async () => {
-      // All at once: the last ones would wait for a controller.
+      // All at once: the last brokers would wait for a controller.
       await endNodes(context, nodes);
       proxies.stop();
     },
@@ -95,7 +95,7 @@ export async function startKafkaCluster(context: ServerContext): Promise<KafkaCl
   return cluster;
 }
 
-/** Where a broker is; the addresses stay when it is replaced. */
+/** Addresses and ids of a broker; a replacement has the same addresses. */
 interface Place {
   readonly name: string;
   readonly proxy: NodeProxy;
@@ -103,7 +103,7 @@ interface Place {
   readonly brokerPort: number;
   readonly controllerPort: number;
   id: number;
-  /** Names the data folder among the voters; 16 bytes, base64url. */
+  /** Identifies the data folder in the quorum; 16 bytes, base64url. */
   directoryId: string;
 }
 
@@ -142,7 +142,8 @@ class Broker extends NodeProcess implements KafkaNode {
     const controllers = others.map(({ controllerPort }) => `${HOST}:${controllerPort}`);
     await this.kill();
     rmSync(folderOf(this.#shared, place), { recursive: true, force: true });
-    // First, so that two of two votes decide meanwhile, and not all three that are left of four.
+    // The former broker loses its vote first, so that two of two votes decide meanwhile. If the
+    // replacement got its vote first, three of four votes would be necessary.
     await waitUntil(`broker ${former.nodeId} losing its vote`, JOIN_DEADLINE_MS, async () => {
       await removeVoter(controllers, former);
       return true;
@@ -163,7 +164,7 @@ function folderOf({ context }: Shared, place: Place): string {
   return path.join(context.stateDir, place.name);
 }
 
-/** A replacement finds the quorum by itself, and has no vote before it is given one. */
+/** Starts a replacement. It joins the quorum as an observer, and votes only after `addVoter`. */
 async function launchReplacement(shared: Shared, place: Place, start: () => Promise<void>): Promise<void> {
   const file = writeSettings(shared, place);
   await formatOnce(shared.programs, file, dataOf(shared, place), ["--no-initial-controllers"]);
@@ -209,7 +210,7 @@ async function settled(places: readonly Place[]): Promise<void> {
   });
 }
 
-/** Whether every broker is there and may lead. */
+/** Whether every broker has joined and can be a leader. */
 function allIn(places: readonly Place[]): Promise<boolean> {
   return withAdmin(places, async (admin) => {
     const there = new Set((await admin.describeCluster()).brokers.map(({ nodeId }) => nodeId));
@@ -217,7 +218,7 @@ function allIn(places: readonly Place[]): Promise<boolean> {
   });
 }
 
-/** Puts `replacement` in the place of `former` in every partition; replicas keep their order. */
+/** Replaces the broker `former` by `replacement` in every partition; replicas keep their order. */
 async function reassign(admin: Admin, former: number, replacement: number): Promise<void> {
   const { topics } = await admin.fetchTopicMetadata();
   const moves = topics.map(({ name, partitions }) => ({
@@ -233,7 +234,7 @@ async function reassign(admin: Admin, former: number, replacement: number): Prom
   if (needed.length > 0) await admin.alterPartitionReassignments({ topics: needed, timeout: REQUEST_TIMEOUT_MS });
 }
 
-/** Works past the proxies, so that their faults change nothing here. */
+/** Connects directly to the brokers, so that faults of the proxies have no effect. */
 async function withAdmin<T>(places: readonly Place[], work: (admin: Admin) => Promise<T>): Promise<T> {
   const kafka = new Kafka({
     brokers: places.map(({ brokerPort }) => `${HOST}:${brokerPort}`),

@@ -14,27 +14,27 @@ export interface ClusterNode {
   /** Between the clients and this node. */
   readonly proxy: NodeProxy;
   readonly state: NodeState;
-  /** Starts it on the data that it has, and waits until it answers. */
+  /** Starts the node with its data, and waits until the node answers. */
   start(): Promise<void>;
-  /** Asks it to end, as for maintenance. */
+  /** Stops the node in order, as for maintenance. */
   stop(): Promise<void>;
-  /** Ends it with SIGKILL. */
+  /** Kills the node with SIGKILL. */
   kill(): Promise<void>;
-  /** Holds it still (SIGSTOP): connections stay open and nothing is answered. */
+  /** Pauses the node (SIGSTOP): connections stay open, the node does not answer. */
   pause(): Promise<void>;
-  /** Lets a paused node go on (SIGCONT). */
+  /** Resumes a paused node (SIGCONT). */
   resume(): void;
 }
 
 /**
- * Ends nodes for good: in good order where their data is kept, at once where nobody will read it
- * again.
+ * Ends nodes at the end of a run. Stops them in order if their data is kept; kills them if it is
+ * not.
  */
 export async function endNodes({ ephemeral }: ServerContext, nodes: readonly ClusterNode[]): Promise<void> {
   await Promise.all(nodes.map((node) => (ephemeral ? node.kill() : node.stop())));
 }
 
-/** A {@link ClusterNode} whose process `launch` starts, each time anew. */
+/** A {@link ClusterNode}. Each start calls `launch`, which starts a new process. */
 export class NodeProcess implements ClusterNode {
   readonly name: string;
   readonly proxy: NodeProxy;

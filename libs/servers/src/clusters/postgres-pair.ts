@@ -27,7 +27,7 @@ const STREAMING_DEADLINE_MS = 60_000;
 const PROMOTION_DEADLINE_S = 60;
 
 export interface PostgresPair {
-  /** Through the proxy, as for POSTGRES_URL. */
+  /** URL of the proxy, in the format of POSTGRES_URL. */
   readonly url: string;
   /** Between the clients and the primary. */
   readonly proxy: NodeProxy;
@@ -36,23 +36,23 @@ export interface PostgresPair {
   readonly primary: ClusterNode;
   readonly standby: ClusterNode;
   /**
-   * Ends the primary if it still lives, promotes the standby and leads the clients there; nothing
-   * follows it until `rejoin`.
+   * Kills the primary, promotes the standby and points the proxy to the new primary. The new
+   * primary has no standby until `rejoin`.
    */
   failover(): Promise<void>;
   /**
-   * Makes the node that is not the primary a standby again, from a new base backup; commits wait
-   * for it from then on.
+   * Makes the former primary a standby, from a new base backup. From then on commits wait for this
+   * standby.
    */
   rejoin(): Promise<void>;
-  /** Has the primary go on alone: commits no longer wait for the standby. */
+  /** Commits of the primary no longer wait for the standby. */
   detachStandby(): Promise<void>;
   /** Waits until the standby streams and commits wait for it. */
   settled(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts both, and returns when commits wait for the standby. */
+/** Starts both nodes, and returns when commits wait for the standby. */
 export async function startPostgresPair(context: ServerContext): Promise<PostgresPair> {
   const ports = [await freePort(), await freePort()];
   const target = { host: HOST, port: ports[0] ?? 0 };
@@ -81,14 +81,14 @@ class PostgresNode extends NodeProcess {
   }
 }
 
-/** The same for both nodes; each needs some of them only while it is the standby. */
+/** The settings of both nodes. A node uses some of them only while it is the standby. */
 function settingsOf({ secrets }: ServerContext, replication: NodeProxy): string[] {
   const login = `user=kapi password=${secrets.postgresPassword} application_name=${SLOT}`;
   return [
     "shared_buffers=128MB",
     `primary_conninfo=host=${HOST} port=${replication.port} ${login}`,
     `primary_slot_name=${SLOT}`,
-    // A side that is silent for so long is given up (60 s by default).
+    // A replication connection that is silent for this time is closed (PostgreSQL's default: 60 s).
     "wal_sender_timeout=10s",
     "wal_receiver_timeout=10s",
     "max_slot_wal_keep_size=2GB",
@@ -134,7 +134,7 @@ class Pair implements PostgresPair {
     const [former, next] = [this.#primary, this.#standby];
     if (next.state !== "running") throw new LocalError(`${next.name} is ${next.state} and cannot be promoted.`);
     await Promise.all([this.proxy.refuse(), this.replication.refuse()]);
-    // A primary that only seems dead must never acknowledge another commit.
+    // A primary that is slow or unreachable must not acknowledge another commit.
     await former.kill();
     await this.#on(next, async (client) => {
       const { rows } = await client.query<{ promoted: boolean }>(
@@ -176,7 +176,7 @@ class Pair implements PostgresPair {
   }
 
   async stop(): Promise<void> {
-    // The standby first: a primary that ends waits until its standby has everything.
+    // The standby first: a primary shuts down only after its standby has received all data.
     await endNodes(this.#context, [this.#standby]);
     await endNodes(this.#context, [this.#primary]);
     this.#proxies.stop();
@@ -194,7 +194,7 @@ class Pair implements PostgresPair {
     });
   }
 
-  /** Works past the proxy, so that its faults change nothing here. */
+  /** Connects directly to the node, so that faults of the proxy have no effect. */
   async #on<T>(node: PostgresNode, work: (client: Client) => Promise<T>): Promise<T> {
     const client = new Client({
       connectionString: postgresAddress(this.#context, HOST, node.port),
@@ -211,7 +211,7 @@ class Pair implements PostgresPair {
   }
 }
 
-/** Which standbys a commit waits for, from now on. */
+/** Sets the names of the standbys that commits wait for. */
 async function waitForStandbys(client: Client, names: string): Promise<void> {
   await client.query(`alter system set synchronous_standby_names = '${names}'`);
   await client.query("select pg_reload_conf()");

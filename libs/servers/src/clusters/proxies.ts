@@ -1,6 +1,6 @@
 /**
- * The proxies of one cluster, in a process of their own: what tests and their clients are busy with
- * delays nothing that flows through them.
+ * The proxies of one cluster run in a separate process, so that a busy test process does not delay
+ * the proxied data.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import path from "node:path";
@@ -12,21 +12,21 @@ const PROGRAM = path.join(import.meta.dirname, "proxy-process.ts");
 const HOST = "127.0.0.1";
 const ANSWER_DEADLINE_MS = 10_000;
 
-/** What may be asked of a {@link TcpProxy} in another process. */
+/** The methods of a {@link TcpProxy} that another process can call. */
 export type ProxyCall = "pass" | "refuse" | "blackhole" | "freeze" | "dropReplies" | "delay" | "cut" | "retarget";
 
-/** From the process of the cluster to that of the proxies. `port` names the proxy. */
+/** A request to the process of the proxies. `port` identifies the proxy. */
 export type ProxyRequest =
   | { readonly id: number; readonly port: number; readonly open: ProxyTarget }
   | { readonly id: number; readonly port: number; readonly call: ProxyCall; readonly argument?: ProxyTarget | number };
 
 export interface ProxyAnswer {
   readonly id: number;
-  /** Null where it is done. */
+  /** Null if the request succeeded. */
   readonly error: string | null;
 }
 
-/** A {@link TcpProxy} in the process of the proxies; each call resolves when it is in force. */
+/** A {@link TcpProxy} in the process of the proxies. A call resolves when it has taken effect. */
 export interface NodeProxy extends Pick<TcpProxy, "port" | "address"> {
   pass(): Promise<void>;
   refuse(): Promise<void>;

@@ -1,5 +1,5 @@
 /**
- * The program of the proxies' process; see proxies.ts. It ends with the process that started it.
+ * The program of the proxies' process; see proxies.ts. It exits when its parent process ends.
  */
 import { raisePriority } from "../machine/processes.ts";
 import { TcpProxy } from "../tcp-proxy.ts";

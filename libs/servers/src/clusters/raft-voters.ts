@@ -1,6 +1,6 @@
 /**
- * The two requests that change who votes in Kafka's controller quorum, which no JavaScript client
- * knows: AddRaftVoter (80) and RemoveRaftVoter (81), version 0.
+ * The two requests that change the voters of Kafka's controller quorum: AddRaftVoter (80) and
+ * RemoveRaftVoter (81), version 0. No JavaScript client supports them.
  */
 import net from "node:net";
 
@@ -14,7 +14,7 @@ const VOTER_NOT_FOUND = 127;
 const ANSWER_TIMEOUT_MS = 10_000;
 const NO_TAGS = Buffer.from([0]);
 
-/** A member of the quorum: a node with the data folder that it was formatted with. */
+/** A member of the quorum, identified by its node id and its data folder. */
 export interface Voter {
   readonly nodeId: number;
   /** `directory.id` of its data folder. */
@@ -22,9 +22,9 @@ export interface Voter {
 }
 
 /**
- * Gives `voter` a vote, which it may have already. Asks the `controllers` (host:port) one after
- * another, for only the one that leads does it: a broker would go on passing the request to whoever
- * led when it asked last.
+ * Makes `voter` a member of the quorum, unless it is one already. Asks the `controllers`
+ * (host:port) one after another, because only the leader accepts the request. A broker is not
+ * asked: brokers may forward the request to a former leader.
  */
 export async function addVoter(
   controllers: readonly string[],
@@ -38,15 +38,15 @@ export async function addVoter(
   await changeVoters(controllers, ADD_VOTER, body, DUPLICATE_VOTER);
 }
 
-/** Takes the vote of `voter`, which may be gone; asks the `controllers` like {@link addVoter}. */
+/** Removes `voter`, if it is a voter; asks the `controllers` like {@link addVoter}. */
 export async function removeVoter(controllers: readonly string[], voter: Voter): Promise<void> {
   const body = Buffer.concat([text(CLUSTER_ID), identity(voter), NO_TAGS]);
   await changeVoters(controllers, REMOVE_VOTER, body, VOTER_NOT_FOUND);
 }
 
 /**
- * Throws what the last controller answered where none did it; `done` is the error that says that it
- * is so already.
+ * Throws if no controller has made the change. `done` is the error code for a change that was
+ * already made.
  */
 async function changeVoters(controllers: readonly string[], api: number, body: Buffer, done: number): Promise<void> {
   const errors: string[] = [];
@@ -72,7 +72,7 @@ function int32(value: number): Buffer {
   return buffer;
 }
 
-/** A compact string of Kafka's protocol; none here is longer than a byte can say. */
+/** A compact string of Kafka's protocol. Its length must fit into one byte. */
 function text(value: string): Buffer {
   const bytes = Buffer.from(value, "utf8");
   return Buffer.concat([Buffer.from([bytes.length + 1]), bytes]);

@@ -1,7 +1,7 @@
 /**
  * A Redis Cluster of three masters, each with a third of the slots and a replica. Every node
- * announces its proxy's address, which clients and the replication of its replica use; the nodes'
- * own bus is direct, so a fault of a proxy moves no slot. A node that is silent on the bus for 3 s
+ * announces the address of its proxy. Clients and replicas connect through the proxy. The cluster
+ * bus is direct, so a fault of a proxy causes no failover. A node that is silent on the bus for 3 s
  * counts as failed, and its replica takes over.
  */
 import { rmSync } from "node:fs";
@@ -22,37 +22,35 @@ const HOST = "127.0.0.1";
 const NODE_TIMEOUT_MS = 3_000;
 const SETTLED_DEADLINE_MS = 60_000;
 
-/** One node. */
+/** One Redis node. */
 export interface RedisNode extends ClusterNode {
-  /** As the cluster calls it; another one after `replace`. */
+  /** Node id in the cluster; `replace` changes it. */
   readonly id: string;
-  /** Whether it serves slots now, by its own account. */
+  /** Whether the node reports that it serves slots. */
   isMaster(): Promise<boolean>;
-  /**
-   * Carries out one command ("CLUSTER INFO") past the proxy; the reply as it comes over the line.
-   */
+  /** Sends one command ("CLUSTER INFO") directly to the node. Returns the raw reply. */
   ask(command: string): Promise<string>;
-  /** Makes a replica the master of its slots; the master hands over where it lives (failback). */
+  /** Makes a replica the master of its slots. A running master hands over in order (failback). */
   takeOver(): Promise<void>;
   /**
-   * Ends it and its data for good, and puts an empty node with a new id at the same address in its
-   * place: a replica of the node that has its slots now. All other nodes must run.
+   * Kills the node, deletes its data, and starts an empty node with a new id at the same address.
+   * The new node is a replica of the current master of the slots. All other nodes must run.
    */
   replace(): Promise<void>;
 }
 
 export interface RedisCluster {
-  /** Of every node's proxy, separated by commas, as for REDIS_URL with REDIS_CLUSTER=on. */
+  /** URLs of all proxies, separated by commas, in the format of REDIS_URL with REDIS_CLUSTER=on. */
   readonly url: string;
   readonly nodes: readonly RedisNode[];
-  /** The master of the slot now, by the account of the nodes that run. */
+  /** The current master of the slot, as the running nodes report it. */
   masterOf(slot: number): Promise<RedisNode>;
-  /** Waits until every slot is served and each master has a replica in step with it. */
+  /** Waits until every slot is served and each master has a replica in sync. */
   settled(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts the nodes, and returns when every slot is served and copied. */
+/** Starts the nodes, and returns when every slot is served and replicated. */
 export async function startRedisCluster(context: ServerContext): Promise<RedisCluster> {
   const proxies = new Proxies();
   const nodes: Node[] = [];
@@ -148,7 +146,7 @@ class Node extends NodeProcess implements RedisNode {
     await settled(this.#nodes);
   }
 
-  /** Has `other` introduce itself; the rest is gossip. */
+  /** Connects this node to `other`; gossip tells all other nodes. */
   async meet(other: Node): Promise<void> {
     await this.ask(`CLUSTER MEET ${HOST} ${other.#place.proxy.port} ${other.#place.busPort}`);
   }
@@ -163,8 +161,8 @@ class Node extends NodeProcess implements RedisNode {
   }
 
   /**
-   * Who serves the slots of node `id`, or of its master: after a failover the node that was its
-   * replica.
+   * The current master of the slots of node `id`, or of the master of that node. After a failover
+   * this is the former replica.
    */
   async #successor(others: readonly Node[], id: string): Promise<Node> {
     const [witness] = others;
@@ -193,7 +191,7 @@ function launch(context: ServerContext, { name, port, busPort, proxy }: Place): 
     "cluster-announce-port": String(proxy.port),
     "cluster-announce-bus-port": String(busPort),
     "cluster-node-timeout": String(NODE_TIMEOUT_MS),
-    // Slots without a node keep nobody from the others.
+    // If some slots have no node, the remaining slots are still served.
     "cluster-require-full-coverage": "no",
     "cluster-allow-replica-migration": "no",
     "repl-diskless-sync-delay": "0",
@@ -242,8 +240,8 @@ async function settled(nodes: readonly Node[]): Promise<void> {
 }
 
 /**
- * What a node says of itself and the others; `roles` is the same text where nodes agree who follows
- * whom.
+ * The state of the cluster as one node sees it. `roles` is equal for all nodes that agree on the
+ * masters and their replicas.
  */
 async function stateOf(node: Node): Promise<{ cluster: string; replication: string; roles: string }> {
   const [cluster, replication, lines] = await Promise.all([
@@ -297,7 +295,7 @@ function rowsOf(reply: string): Row[] {
     }));
 }
 
-/** What a reply says: the text of a simple string or an error, the first line of a bulk string. */
+/** The text of a reply: of a simple string or an error, or the first line of a bulk string. */
 function lineOf(reply: string): string {
   const [first = "", second = ""] = reply.split("\r\n");
   return first.startsWith("$") ? second : first.slice(1);

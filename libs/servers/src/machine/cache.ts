@@ -3,8 +3,8 @@ import { homedir } from "node:os";
 import path from "node:path";
 
 /**
- * What was fetched once for this user, so that a second clone is up fast. `KAPI_CACHE_DIR` puts it
- * elsewhere.
+ * The user's folder of downloaded files, so that a second clone starts fast. `KAPI_CACHE_DIR`
+ * changes the folder.
  */
 export function cacheFolder(env: Readonly<Record<string, string | undefined>>): string {
   if (env["KAPI_CACHE_DIR"] !== undefined) return path.resolve(env["KAPI_CACHE_DIR"]);
@@ -12,8 +12,8 @@ export function cacheFolder(env: Readonly<Record<string, string | undefined>>): 
 }
 
 /**
- * The folder `name` of the cache, filled by `fill` where it is not there yet. It appears whole or
- * not at all, also when two fill it at once.
+ * Returns the folder `name` of the cache. If the folder is missing, `fill` creates its content. The
+ * folder appears only when it is complete, also if two processes fill it at the same time.
  */
 export async function cached(cache: string, name: string, fill: (folder: string) => Promise<void>): Promise<string> {
   const folder = path.join(cache, name);

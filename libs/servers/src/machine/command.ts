@@ -4,7 +4,7 @@ import path from "node:path";
 
 import { LocalError } from "../local-error.ts";
 
-/** Output beyond this is of no use to anybody and is dropped. */
+/** Output beyond this length is discarded. */
 const MAX_OUTPUT_CHARS = 1_000_000;
 const LAST_LINES = 3;
 
@@ -17,14 +17,14 @@ export interface CommandOptions {
 }
 
 export interface CommandResult {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended the command. */
   readonly status: number | null;
   readonly output: string;
 }
 
 /**
- * Runs a command to its end and returns its exit status and what it printed. Throws where it cannot
- * be run or takes too long.
+ * Runs a command and returns its exit status and its output. Throws if the command cannot be run or
+ * takes too long.
  */
 export function run(command: string, args: readonly string[], options: CommandOptions): Promise<CommandResult> {
   const { timeoutMs, ...rest } = options;
@@ -52,8 +52,8 @@ export function run(command: string, args: readonly string[], options: CommandOp
 }
 
 /**
- * Like {@link run}, and throws with what the output says of an error, or with its end, where the
- * command fails.
+ * Like {@link run}, but throws if the command fails. The message has the first line of the output
+ * with the word "error", else the last lines.
  */
 export async function runOrThrow(command: string, args: readonly string[], options: CommandOptions): Promise<string> {
   const { status, output } = await run(command, args, options);
@@ -65,7 +65,7 @@ export async function runOrThrow(command: string, args: readonly string[], optio
 
 /** The full path of a command of this machine, or null. */
 export function findCommand(name: string, searchPath: string = process.env["PATH"] ?? ""): string | null {
-  // Debian keeps what only root needs out of an ordinary user's PATH.
+  // Debian's PATH of ordinary users does not have the sbin folders.
   for (const folder of [...searchPath.split(path.delimiter), "/usr/sbin", "/sbin"]) {
     const file = path.join(folder, name);
     if (folder !== "" && isExecutable(file)) return file;

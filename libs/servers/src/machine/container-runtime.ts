@@ -5,15 +5,15 @@ import { messageOf } from "../local-error.ts";
 const GONE = /no such container|404|could not find a working container runtime/i;
 
 /**
- * testcontainers, loaded only where a container is wanted. Its own reaper is off: the state record
- * does that work.
+ * Loads testcontainers when the first container is needed. Its reaper is off, because the state
+ * record lists containers to be removed.
  */
 export async function testcontainers(): Promise<typeof Testcontainers> {
   process.env["TESTCONTAINERS_RYUK_DISABLED"] ??= "true";
   return import("testcontainers");
 }
 
-/** Ends and removes a container that an earlier run left; one that is gone already is as good. */
+/** Stops and removes a container of an earlier run. Ignores a container that does not exist. */
 export async function removeContainer(id: string): Promise<void> {
   const { getContainerRuntimeClient } = await testcontainers();
   try {

@@ -6,7 +6,7 @@ import path from "node:path";
 const PING_TIMEOUT_MS = 2_000;
 
 /**
- * Whether a Docker engine answers, at `DOCKER_HOST` or where engines usually listen. Never throws.
+ * Whether a Docker engine answers at `DOCKER_HOST` or at one of the usual sockets. Never throws.
  */
 export async function dockerAnswers(env: Readonly<Record<string, string | undefined>>): Promise<boolean> {
   for (const place of enginePlaces(env)) {
@@ -22,8 +22,7 @@ function enginePlaces(env: Readonly<Record<string, string | undefined>>): Place[
   if (given !== undefined && given !== "") {
     const url = new URL(given);
     if (url.protocol === "unix:") return [{ socketPath: url.pathname }];
-    // An engine behind TLS or SSH is for testcontainers to reach; whether a port is open says
-    // enough here.
+    // Only plain TCP is probed here; testcontainers connects to engines behind TLS or SSH.
     return url.protocol === "tcp:" || url.protocol === "http:"
       ? [{ host: url.hostname, port: Number(url.port === "" ? 2375 : url.port) }]
       : [];

@@ -11,7 +11,7 @@ const QUERY_TIMEOUT_MS = 30_000;
 const WAIT_FOR_LOCK = ["-o", "DPkg::Lock::Timeout=120"];
 const APT_ENV = { ...process.env, DEBIAN_FRONTEND: "noninteractive", LC_ALL: "C" };
 
-/** Debian's packages. apt does one thing at a time, so calls wait for one another. */
+/** Installs Debian packages. Calls run one after another, because apt holds a lock. */
 export class DebianPackages {
   #last: Promise<unknown> = Promise.resolve();
   #updated = false;
@@ -37,8 +37,8 @@ export class DebianPackages {
   }
 
   /**
-   * Unpacks `names` and those of their dependencies that are not installed into `folder`, and
-   * installs nothing: no root is needed, and no system service starts.
+   * Unpacks the packages `names` and their missing dependencies into `folder`. Installs nothing, so
+   * root is not necessary and no system service starts.
    */
   unpack(names: readonly string[], folder: string): Promise<void> {
     return this.#inTurn(async () => {

@@ -3,16 +3,16 @@ import net from "node:net";
 import { LocalError } from "../local-error.ts";
 
 /**
- * Below the range from which the system takes ports for outgoing connections, so that none of those
- * can be in the way later.
+ * These ports are below the system's range for outgoing connections, so that no outgoing connection
+ * can use a chosen port.
  */
 const FIRST_PORT = 12_000;
 const LAST_PORT = 32_000;
 const MAX_TRIES = 200;
-/** Ports that this process was given: their servers may not listen yet. */
+/** Ports that were returned to callers of this process: their servers may not listen yet. */
 const given = new Set<number>();
 
-/** Whether something can listen there now. */
+/** Whether a server can listen on the port now. */
 export function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
   return new Promise((resolve) => {
     const server = net.createServer();
@@ -22,8 +22,8 @@ export function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
 }
 
 /**
- * A port that nothing listens on, and that no earlier call gave. `preferred` is taken where it is
- * free.
+ * Returns `preferred` if it is free. Otherwise returns a free port that no earlier call has
+ * returned.
  */
 export async function freePort(preferred?: number): Promise<number> {
   if (preferred !== undefined && (await isFree(preferred))) return preferred;

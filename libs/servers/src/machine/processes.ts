@@ -21,8 +21,8 @@ export interface ProcessId {
 }
 
 /**
- * Gives this process a higher priority on a busy machine. For processes that stand for another
- * machine in a test. Only the superuser may do so; for other users nothing changes.
+ * Gives this process a higher priority on a busy machine. For processes that simulate another
+ * machine in a test. Only root may do this; for other users nothing changes.
  */
 export function raisePriority(): void {
   try {
@@ -54,7 +54,7 @@ function linuxStartTime(pid: number): string | null {
   }
 }
 
-/** Whether the process still runs, and not another one with its pid. */
+/** Whether the process still runs. Another process with the same pid does not count. */
 export function isAlive(id: ProcessId): boolean {
   return startTimeOf(id.pid) === id.startedAt;
 }

@@ -41,8 +41,8 @@ async function leaveBehind(entry: ProcessId): Promise<void> {
   writeFileSync(stateFile, JSON.stringify({ owner, started }));
 }
 
-describe("the record of what was started", () => {
-  it("what a killed run left is ended when the next one begins", async () => {
+describe("the state record", () => {
+  it("the next run ends the processes that a killed run has left", async () => {
     const left = await sleeper();
     await leaveBehind(left);
     const record = await StateRecord.open(folder);
@@ -50,7 +50,7 @@ describe("the record of what was started", () => {
     await record.close();
   });
 
-  it("a process that only has the same number is left alone", async () => {
+  it("another process with the same pid is not ended", async () => {
     const stranger = await sleeper();
     await leaveBehind({ pid: stranger.pid, startedAt: "another time" });
     expect(await stopRecorded(folder)).toBe(true);
@@ -58,7 +58,7 @@ describe("the record of what was started", () => {
     process.kill(stranger.pid);
   });
 
-  it("a folder that a living run has is refused to another", async () => {
+  it("a second run cannot open the folder of a live run", async () => {
     const record = await StateRecord.open(folder);
     expect(isRunning(folder)).toBe(true);
     await expect(StateRecord.open(folder)).rejects.toThrow(LocalError);
@@ -66,7 +66,7 @@ describe("the record of what was started", () => {
     expect(isRunning(folder)).toBe(false);
   });
 
-  it("closing ends what is still listed, and what is started too late", async () => {
+  it("closing ends the listed processes, and also processes that are added later", async () => {
     const record = await StateRecord.open(folder);
     const early = { kind: "process", name: "early", ...(await sleeper()), stopSignal: "SIGTERM" } as const;
     record.add(early);
@@ -78,7 +78,7 @@ describe("the record of what was started", () => {
     await expect.poll(() => isAlive(late)).toBe(false);
   });
 
-  it("nothing recorded is nothing to stop", async () => {
+  it("without a record there is nothing to stop", async () => {
     expect(await stopRecorded(folder)).toBe(false);
   });
 });

@@ -26,10 +26,9 @@ export type Entry = z.infer<typeof Entry>;
 type State = z.infer<typeof State>;
 
 /**
- * What one run has started on this machine: each process with its start time and each container
- * with its id, written to `state.json` before anything else is done with it. So a run that was
- * killed leaves a list by which the next one, or `npm stop`, ends exactly what is left of it, and
- * never something by its name.
+ * Lists in `state.json` each process of one run with its start time, and each container with its
+ * id, as soon as it is started. After a killed run, the next run or `npm stop` ends exactly the
+ * listed processes and containers. Nothing is ever ended by name.
  */
 export class StateRecord {
   readonly #file: string;
@@ -41,7 +40,7 @@ export class StateRecord {
     this.#state = state;
   }
 
-  /** Takes the state folder over, ending what a dead run left. Throws where a living run has it. */
+  /** Opens the state folder; ends what a dead run has left. Throws if a live run has the folder. */
   static async open(stateDir: string): Promise<StateRecord> {
     mkdirSync(stateDir, { recursive: true });
     const file = path.join(stateDir, STATE_FILE);
@@ -61,8 +60,8 @@ export class StateRecord {
   }
 
   /**
-   * Lists what was just started. After `close` it is ended instead: a start that is given up may
-   * still be at work.
+   * Adds a started process or container. After `close` the entry is ended instead, because an
+   * aborted start may still be running.
    */
   add(entry: Entry): void {
     if (this.#closed) {
@@ -74,13 +73,13 @@ export class StateRecord {
     this.#write();
   }
 
-  /** Forgets an entry whose process or container is gone. */
+  /** Removes an entry whose process or container has ended. */
   remove(entry: Entry): void {
     this.#state = { ...this.#state, started: this.#state.started.filter((other) => other !== entry) };
     this.#write();
   }
 
-  /** Ends what is still listed and gives the folder free. */
+  /** Ends all listed processes and containers, and releases the folder. */
   async close(): Promise<void> {
     this.#closed = true;
     await endAll(this.#state.started);
@@ -96,8 +95,8 @@ export class StateRecord {
 }
 
 /**
- * Stops the run that has `stateDir`, if one does, and then whatever it or a dead run left. Says
- * whether there was anything.
+ * Stops the live run of `stateDir`, and ends all listed processes and containers. Returns whether
+ * there was a record.
  */
 export async function stopRecorded(stateDir: string): Promise<boolean> {
   const file = path.join(stateDir, STATE_FILE);
@@ -109,7 +108,7 @@ export async function stopRecorded(stateDir: string): Promise<boolean> {
   return true;
 }
 
-/** Whether the run that has `stateDir` still lives. */
+/** Whether a live run has `stateDir`. */
 export function isRunning(stateDir: string): boolean {
   const state = readState(path.join(stateDir, STATE_FILE));
   return state !== null && isAlive(state.owner);

@@ -10,10 +10,10 @@ const OWNER_ONLY = 0o600;
 const KEY_BYTES = 32;
 
 const Secrets = z.object({
-  /** Names what belongs to this state folder outside it (volumes of containers). */
+  /** Part of the names of volumes, which belong to this state folder but are outside of it. */
   installation: z.uuid(),
   postgresPassword: z.string(),
-  /** Of each caller of internal operations its own. */
+  /** One token for each caller of internal operations. */
   serviceTokens: z.record(z.enum(CALLERS), z.string()),
   tradingServerToken: z.string(),
   passwordDerivationKeys: z.string(),
@@ -24,7 +24,7 @@ const Secrets = z.object({
 });
 export type Secrets = z.infer<typeof Secrets>;
 
-/** New secrets, as every service expects them in its environment. */
+/** Generates new secrets, in the format of the services' environment variables. */
 export function generateSecrets(): Secrets {
   const key = (): string => randomBytes(KEY_BYTES).toString("base64");
   const token = (): string => randomBytes(KEY_BYTES).toString("hex");
@@ -44,7 +44,7 @@ export function generateSecrets(): Secrets {
   };
 }
 
-/** The secrets of a state folder, made at its first start and readable by their owner alone. */
+/** The secrets of a state folder, generated at the first start. Only their owner can read them. */
 export function keptSecrets(stateDir: string): Secrets {
   const file = path.join(stateDir, SECRETS_FILE);
   const fresh = generateSecrets();
@@ -54,7 +54,7 @@ export function keptSecrets(stateDir: string): Secrets {
     return fresh;
   }
   const kept = z.record(z.string(), z.unknown()).parse(JSON.parse(readFileSync(file, "utf8")));
-  // An earlier version did not have these, nor the tokens of all callers.
+  // An earlier version does not have these secrets and has fewer tokens.
   const { webhookSealingKeys, tradingServerSealingKeys } = fresh;
   const later = { webhookSealingKeys, tradingServerSealingKeys };
   const keptTokens = z.record(z.string(), z.string()).default({}).parse(kept["serviceTokens"]);
@@ -63,21 +63,20 @@ export function keptSecrets(stateDir: string): Secrets {
   );
   const secrets = Secrets.parse({ ...later, ...kept, serviceTokens });
   const wanted = [...Object.keys(later).map((name) => kept[name]), ...CALLERS.map((caller) => keptTokens[caller])];
-  // What only another version knows stays in the file: that version may be started again, and needs
-  // it.
+  // Secrets that only another version uses stay in the file: that version may be started again.
   if (wanted.includes(undefined))
     writePrivately(file, { ...kept, ...secrets, serviceTokens: { ...keptTokens, ...secrets.serviceTokens } });
   return secrets;
 }
 
-/** SERVICE_TOKEN_DIGESTS of those who are called: the SHA-256 of each caller's token. */
+/** SERVICE_TOKEN_DIGESTS of the called services: the SHA-256 of each caller's token. */
 export function serviceTokenDigests({ serviceTokens }: Pick<Secrets, "serviceTokens">): string {
   return Object.entries(serviceTokens)
     .map(([caller, token]) => `${caller}:${createHash("sha256").update(token).digest("hex")}`)
     .join(",");
 }
 
-/** Writes JSON that holds a secret: whole or not at all, for the owner's eyes. */
+/** Writes JSON with secrets atomically. Only the owner can read the file. */
 export function writePrivately(file: string, value: unknown): void {
   const fresh = `${file}.new`;
   writeFileSync(fresh, `${JSON.stringify(value, null, 2)}\n`, { mode: OWNER_ONLY });
