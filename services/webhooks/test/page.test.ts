@@ -42,11 +42,10 @@ function anchorsOf(text: string): string[] {
   );
 }
 
-const compare = (left: string, right: string): number => left.localeCompare(right);
-
 describe("the page on webhooks", () => {
   it("shows each kind of event once, as in the OpenAPI document", () => {
-    expect(shown.map(({ kind }) => kind).toSorted(compare)).toEqual([...WEBHOOK_KINDS].toSorted(compare));
+    expect(new Set(shown.map(({ kind }) => kind))).toEqual(new Set(WEBHOOK_KINDS));
+    expect(shown).toHaveLength(WEBHOOK_KINDS.length);
     const { webhooks } = openApiDocument();
     for (const { kind, text, example } of shown) {
       expect(example.type).toBe(kind);
