@@ -10,9 +10,9 @@ import { OutsideClient } from "../e2e/outside-client.ts";
 import { type RunningSystem, startSystem } from "../e2e/system.ts";
 import { TradingControl } from "../e2e/trading-control.ts";
 import { INSTALL_DEADLINE_MS } from "./chromium.ts";
-import { look } from "./look.ts";
-import { ask, CURL_LINE, makeKey, REVOKED_WITHIN_MS } from "./new-key.ts";
-import { type Account, type Cookies, Person, startBrowser, WIDE } from "./person.ts";
+import { checkPage } from "./page-check.ts";
+import { sendCurl, CURL_LINE, createKey, REVOKED_WITHIN_MS } from "./create-key.ts";
+import { type Account, type Cookies, ConsoleUser, startBrowser, WIDE } from "./console-user.ts";
 
 /** Number of usage lines on one page. */
 const LINES_A_PAGE = 20;
@@ -24,7 +24,7 @@ let client: OutsideClient;
 let control: TradingControl;
 let browser: Browser;
 let account: Account;
-let person: Person;
+let user: ConsoleUser;
 /** The session cookies. Null before the first sign-in, and after a sign-out or password change. */
 let session: Cookies | null = null;
 
@@ -42,145 +42,145 @@ afterAll(async () => {
 });
 
 beforeEach(async () => {
-  person = await Person.at(browser, system.demo.consoleUrl);
+  user = await ConsoleUser.at(browser, system.demo.consoleUrl);
 });
 
 afterEach(async () => {
-  await person.leave();
+  await user.leave();
 });
 
 /** Opens an address with the session that the tests share. */
 async function signedInAt(address: string): Promise<void> {
   if (session === null) {
-    await person.open("/");
-    await person.signIn(account);
-    await person.heading("Credits").waitFor();
-    session = await person.cookies();
-    person.complaints.splice(0);
+    await user.open("/");
+    await user.signIn(account);
+    await user.heading("Credits").waitFor();
+    session = await user.cookies();
+    user.complaints.splice(0);
   }
-  await person.takeCookies(session);
-  await person.open(address);
-  await person.button("Sign out").waitFor();
-  await person.settled();
+  await user.takeCookies(session);
+  await user.open(address);
+  await user.button("Sign out").waitFor();
+  await user.settled();
 }
 
 describe("a user", () => {
   it("gets the same error for a wrong password and an unknown e-mail, and can sign in with the right password", async () => {
-    await person.open("/");
+    await user.open("/");
     const answers = [];
     for (const email of [account.email, "nobody@example.com"]) {
-      await person.signIn({ email, password: "not the password" });
-      const problem = person.page.getByRole("alert");
+      await user.signIn({ email, password: "not the password" });
+      const problem = user.page.getByRole("alert");
       answers.push(await problem.innerText());
-      await person.page.reload();
+      await user.page.reload();
     }
     expect(answers).toEqual(["E-mail or password is wrong.", "E-mail or password is wrong."]);
-    await person.signIn(account);
-    await person.heading("Credits").waitFor();
-    await person.button("Sign out").click();
-    await person.heading("Sign in").waitFor();
-    await person.open("/keys");
-    await person.heading("Sign in").waitFor();
+    await user.signIn(account);
+    await user.heading("Credits").waitFor();
+    await user.button("Sign out").click();
+    await user.heading("Sign in").waitFor();
+    await user.open("/keys");
+    await user.heading("Sign in").waitFor();
   });
 
   it("returns to the same page after the session expires and the user signs in again", async () => {
     await signedInAt("/commands?status=failed");
-    await person.loseSession();
-    await person.button("Refresh").click();
-    await person.page.getByText("Your session has ended.").waitFor();
-    expect(person.complaints.splice(0)).toEqual([expect.stringContaining("401")]);
-    await person.signIn(account);
-    await person.heading("Commands").waitFor();
-    expect(await person.page.getByLabel("State", { exact: true }).inputValue()).toBe("failed");
-    expect(person.complaints).toEqual([]);
+    await user.loseSession();
+    await user.button("Refresh").click();
+    await user.page.getByText("Your session has ended.").waitFor();
+    expect(user.complaints.splice(0)).toEqual([expect.stringContaining("401")]);
+    await user.signIn(account);
+    await user.heading("Commands").waitFor();
+    expect(await user.page.getByLabel("State", { exact: true }).inputValue()).toBe("failed");
+    expect(user.complaints).toEqual([]);
   });
 
   it("who signs out in one window is signed out in another window, even if that window sends no request", async () => {
     const number = await client.openAccount(100);
     await signedInAt(`/accounts/${client.demo.serverId}/${number}`);
-    await person.page.getByText("Live", { exact: true }).waitFor();
-    const other = await Person.at(browser, system.demo.consoleUrl);
-    await other.takeCookies(await person.cookies());
+    await user.page.getByText("Live", { exact: true }).waitFor();
+    const other = await ConsoleUser.at(browser, system.demo.consoleUrl);
+    await other.takeCookies(await user.cookies());
     await other.open("/");
     await other.button("Sign out").click();
     session = null;
-    await person.page.getByText("Your session has ended.").waitFor();
+    await user.page.getByText("Your session has ended.").waitFor();
     await other.leave();
   });
 
   it("can change the password, and only the new password works", async () => {
     await signedInAt("/profile");
     const password = randomUUID();
-    await person.page.getByLabel("Current password").fill(`not ${account.password}`);
-    await person.page.getByLabel("New password").fill(password);
-    await person.button("Change password").click();
-    await person.page.getByText("Is not your password.").waitFor();
-    expect(person.complaints.splice(0)).toEqual([expect.stringContaining("400")]);
-    await person.page.getByLabel("Current password").fill(account.password);
-    await person.button("Change password").click();
-    await person.page.getByText("Your password was changed.").waitFor();
-    await person.visit("Credits");
-    await person.button("Sign out").click();
-    await person.signIn(account);
-    await person.page.getByRole("alert").waitFor();
+    await user.page.getByLabel("Current password").fill(`not ${account.password}`);
+    await user.page.getByLabel("New password").fill(password);
+    await user.button("Change password").click();
+    await user.page.getByText("Is not your password.").waitFor();
+    expect(user.complaints.splice(0)).toEqual([expect.stringContaining("400")]);
+    await user.page.getByLabel("Current password").fill(account.password);
+    await user.button("Change password").click();
+    await user.page.getByText("Your password was changed.").waitFor();
+    await user.visit("Credits");
+    await user.button("Sign out").click();
+    await user.signIn(account);
+    await user.page.getByRole("alert").waitFor();
     account = { ...account, password };
     session = null;
-    await person.signIn(account);
-    await person.heading("Credits").waitFor();
+    await user.signIn(account);
+    await user.heading("Credits").waitFor();
   });
 });
 
 describe("a management key", () => {
   it("created in the console works with the shown curl command, for the shown price, until it is revoked", async () => {
     await signedInAt("/credits");
-    const before = await person.credits("Available");
-    await person.visit("Keys");
+    const before = await user.credits("Available");
+    await user.visit("Keys");
     const name = `backend ${randomUUID().slice(0, 8)}`;
-    const line = await makeKey(person, name);
+    const line = await createKey(user, name);
     expect(line).toMatch(CURL_LINE);
-    const key = await person.page.getByRole("region", { name: "The new key", exact: true }).innerText();
+    const key = await user.page.getByRole("region", { name: "The new key", exact: true }).innerText();
     expect(line).toContain(`Management ${key}'`);
-    await person.button("Copy the command").click();
-    await person.page.getByText("Copied").waitFor();
-    expect(await person.page.evaluate("navigator.clipboard.readText()")).toBe(line);
-    await person.screenshot("new-key");
+    await user.button("Copy the command").click();
+    await user.page.getByText("Copied").waitFor();
+    expect(await user.page.evaluate("navigator.clipboard.readText()")).toBe(line);
+    await user.screenshot("new-key");
 
     const answer = await eventually(async () => {
-      const given = await ask(line);
+      const given = await sendCurl(line);
       expect(given.status).toBe(200);
       return given;
     });
-    await person.visit("Credits");
+    await user.visit("Credits");
     const requestId = answer.headers.get("x-request-id") ?? "";
     await eventually(
       async () => {
-        await person.button("Refresh").click();
-        await person.settled();
-        expect(await person.credits("Available")).toBe(before - 1);
-        expect(await person.row(requestId).filter({ hasText: "getCreditBalance" }).count()).toBe(1);
+        await user.button("Refresh").click();
+        await user.settled();
+        expect(await user.credits("Available")).toBe(before - 1);
+        expect(await user.row(requestId).filter({ hasText: "getCreditBalance" }).count()).toBe(1);
       },
       { intervalMs: 250 },
     );
 
-    await person.visit("Keys");
-    await person.row(name).waitFor();
-    expect(await person.page.content()).not.toContain(key.split(".")[2]);
-    await person.button(`Revoke ${name}`).click();
-    await person.button("Revoke key").click();
-    await person.row(name).getByText("revoked").waitFor();
-    await eventually(async () => (await ask(line)).status === 401, { timeoutMs: REVOKED_WITHIN_MS });
-    expect(person.complaints).toEqual([]);
+    await user.visit("Keys");
+    await user.row(name).waitFor();
+    expect(await user.page.content()).not.toContain(key.split(".")[2]);
+    await user.button(`Revoke ${name}`).click();
+    await user.button("Revoke key").click();
+    await user.row(name).getByText("revoked").waitFor();
+    await eventually(async () => (await sendCurl(line)).status === 401, { timeoutMs: REVOKED_WITHIN_MS });
+    expect(user.complaints).toEqual([]);
   });
 
   it("is not created without a scope, and the error is beside the scopes", async () => {
     await signedInAt("/keys");
-    await person.button("Create a key").click();
-    await person.page.getByLabel("Name", { exact: true }).fill("without a scope");
-    await person.button("Create key").click();
-    const scopes = person.page.getByRole("group", { name: "Scopes" });
+    await user.button("Create a key").click();
+    await user.page.getByLabel("Name", { exact: true }).fill("without a scope");
+    await user.button("Create key").click();
+    const scopes = user.page.getByRole("group", { name: "Scopes" });
     await scopes.getByText("Choose at least one scope.").waitFor();
-    await person.button("Cancel").click();
-    expect(await person.row("without a scope").count()).toBe(0);
+    await user.button("Cancel").click();
+    expect(await user.row("without a scope").count()).toBe(0);
   });
 });
 
@@ -192,18 +192,18 @@ describe("the wallet", () => {
       return (body as { pagination: { total: number } }).pagination.total > LINES_A_PAGE;
     });
     await signedInAt("/credits");
-    const threshold = person.page.getByLabel("Low-balance threshold");
+    const threshold = user.page.getByLabel("Low-balance threshold");
     await threshold.fill("2000000");
-    await person.button("Save").click();
-    await person.page.getByText("The balance is low:").waitFor();
+    await user.button("Save").click();
+    await user.page.getByText("The balance is low:").waitFor();
     await threshold.fill("0");
-    await person.button("Save").click();
-    await person.page.getByText("The balance is low:").waitFor({ state: "detached" });
-    const first = await person.page.locator("tbody").last().innerText();
-    await person.button("Older").click();
-    await person.page.getByText("Page 2 of").waitFor();
-    expect(await person.page.locator("tbody").last().innerText()).not.toBe(first);
-    expect(person.complaints).toEqual([]);
+    await user.button("Save").click();
+    await user.page.getByText("The balance is low:").waitFor({ state: "detached" });
+    const first = await user.page.locator("tbody").last().innerText();
+    await user.button("Older").click();
+    await user.page.getByText("Page 2 of").waitFor();
+    expect(await user.page.locator("tbody").last().innerText()).not.toBe(first);
+    expect(user.complaints).toEqual([]);
   });
 });
 
@@ -213,19 +213,19 @@ describe("an account", () => {
     await control.buy(number, "EURUSD", 0.5);
     const authorized: string[] = [];
     const elsewhere: string[] = [];
-    person.page.on("request", (request) => {
+    user.page.on("request", (request) => {
       if (request.headers()["authorization"] !== undefined) authorized.push(request.url());
       if (!request.url().startsWith(system.demo.consoleUrl)) elsewhere.push(request.url());
     });
     await signedInAt("/accounts");
-    await person.page.getByLabel("Number or name").fill(number);
-    await person.button("Search").click();
-    await person.page.getByRole("link", { name: number }).click();
-    const samples = person.page.locator("[data-samples]");
-    const chart = person.page.getByRole("img", { name: /^Equity and balance/ });
+    await user.page.getByLabel("Number or name").fill(number);
+    await user.button("Search").click();
+    await user.page.getByRole("link", { name: number }).click();
+    const samples = user.page.locator("[data-samples]");
+    const chart = user.page.getByRole("img", { name: /^Equity and balance/ });
     const count = async (): Promise<number> => Number(await samples.getAttribute("data-samples"));
     await eventually(async () => (await count()) >= 2);
-    const equity = (): Promise<string> => person.fact("Equity").first().innerText();
+    const equity = (): Promise<string> => user.fact("Equity").first().innerText();
     const first = { count: await count(), equity: await equity(), drawn: await chart.screenshot() };
     await control.movePrice("EURUSD", 200);
     await eventually(async () => {
@@ -233,9 +233,9 @@ describe("an account", () => {
       expect(await equity()).not.toBe(first.equity);
       expect((await chart.screenshot()).equals(first.drawn)).toBe(false);
     });
-    expect(await person.fact("Open positions").first().innerText()).toBe("1");
-    await person.screenshot("live-equity");
-    expect([...authorized, ...elsewhere, ...person.complaints]).toEqual([]);
+    expect(await user.fact("Open positions").first().innerText()).toBe("1");
+    await user.screenshot("live-equity");
+    expect([...authorized, ...elsewhere, ...user.complaints]).toEqual([]);
   });
 
   it("with markup in its name shows the name as text, and the browser runs no script of the name", async () => {
@@ -244,15 +244,15 @@ describe("an account", () => {
     const created = await client.createAccount(body);
     const number = String((await client.succeeded(created.body.command.id)).result?.["accountNumber"]);
     await signedInAt("/accounts");
-    await person.row(number).getByText(accountName).waitFor();
-    await person.page.getByRole("link", { name: number }).click();
-    await person.page.getByText(accountName).waitFor();
-    await person.visit("Keys");
-    await makeKey(person, accountName);
-    await person.row(accountName).waitFor();
-    expect(await person.page.locator("main img").count()).toBe(0);
-    expect(await person.page.evaluate("globalThis.harmed")).toBeUndefined();
-    expect(person.complaints).toEqual([]);
+    await user.row(number).getByText(accountName).waitFor();
+    await user.page.getByRole("link", { name: number }).click();
+    await user.page.getByText(accountName).waitFor();
+    await user.visit("Keys");
+    await createKey(user, accountName);
+    await user.row(accountName).waitFor();
+    expect(await user.page.locator("main img").count()).toBe(0);
+    expect(await user.page.evaluate("globalThis.harmed")).toBeUndefined();
+    expect(user.complaints).toEqual([]);
   });
 });
 
@@ -264,14 +264,14 @@ describe("a command", () => {
     const created = await client.createAccount(body);
     const { result } = await client.succeeded(created.body.command.id);
     await signedInAt("/commands");
-    await person.page.getByLabel("State", { exact: true }).selectOption("Succeeded");
-    await person.row(requestId).getByRole("link", { name: "account.create" }).click();
-    const payload = JSON.parse(await person.page.getByRole("region", { name: "Payload" }).innerText()) as object;
+    await user.page.getByLabel("State", { exact: true }).selectOption("Succeeded");
+    await user.row(requestId).getByRole("link", { name: "account.create" }).click();
+    const payload = JSON.parse(await user.page.getByRole("region", { name: "Payload" }).innerText()) as object;
     expect(payload).toMatchObject({ accountName: "Of a command", initialBalance: 12.5, leverage: 50 });
-    const shown = JSON.parse(await person.page.getByRole("region", { name: "Result" }).innerText()) as object;
+    const shown = JSON.parse(await user.page.getByRole("region", { name: "Result" }).innerText()) as object;
     expect(shown).toEqual(result);
-    expect(await person.page.content()).not.toContain(password);
-    expect(person.complaints).toEqual([]);
+    expect(await user.page.content()).not.toContain(password);
+    expect(user.complaints).toEqual([]);
   });
 });
 
@@ -283,68 +283,68 @@ describe("a server", () => {
 
   it("disabled in the console rejects new accounts until it is enabled again", async () => {
     await signedInAt("/servers");
-    await person.button(/^Disable /).click();
-    await person.button("Disable server").click();
-    await person.button(/^Enable /).waitFor();
+    await user.button(/^Disable /).click();
+    await user.button("Disable server").click();
+    await user.button(/^Enable /).waitFor();
     await eventually(async () => expect(await create()).toBe(409));
-    await person.button(/^Enable /).click();
-    await person.button("Enable server").click();
-    await person.button(/^Disable /).waitFor();
+    await user.button(/^Enable /).click();
+    await user.button("Enable server").click();
+    await user.button(/^Disable /).waitFor();
     await eventually(async () => expect(await create()).toBe(202));
-    expect(person.complaints).toEqual([]);
+    expect(user.complaints).toEqual([]);
   });
 
   it("accepts another configuration, and shows an error beside the field", async () => {
     await signedInAt("/servers");
-    await person.button(/^Edit configuration/).click();
-    await person.page.getByLabel("Supported leverage").fill("10, 50, fifty");
-    await person.button("Save").click();
-    await person.page.getByText("“fifty” is not a whole number from 1 to 10000.").waitFor();
-    await person.page.getByLabel("Supported leverage").fill("10, 50, 100");
-    await person.page.getByLabel("Default leverage").selectOption("50");
-    await person.button("Save").click();
-    await eventually(async () => expect(await person.fact("Default leverage").innerText()).toBe("50"));
+    await user.button(/^Edit configuration/).click();
+    await user.page.getByLabel("Supported leverage").fill("10, 50, fifty");
+    await user.button("Save").click();
+    await user.page.getByText("“fifty” is not a whole number from 1 to 10000.").waitFor();
+    await user.page.getByLabel("Supported leverage").fill("10, 50, 100");
+    await user.page.getByLabel("Default leverage").selectOption("50");
+    await user.button("Save").click();
+    await eventually(async () => expect(await user.fact("Default leverage").innerText()).toBe("50"));
     const { body } = await client.call<{ server: object }>("GET", client.server("/configuration"));
     expect(body.server).toMatchObject({ supportedLeverage: [10, 50, 100], defaultLeverage: 50 });
-    expect(person.complaints).toEqual([]);
+    expect(user.complaints).toEqual([]);
   });
 });
 
 describe("a user without a mouse", () => {
   // The page moves the focus after rendering, so shortly after the content is visible.
   const focusIsOn = (what: string, value: string): Promise<void> =>
-    eventually(async () => expect(await person.page.evaluate<string>(`document.activeElement.${what}`)).toBe(value));
+    eventually(async () => expect(await user.page.evaluate<string>(`document.activeElement.${what}`)).toBe(value));
 
   it("can skip the navigation, lands on the heading of each page, and closes a dialog with Escape", async () => {
-    await person.reportCloseLate();
+    await user.reportCloseLate();
     await signedInAt("/credits");
-    await person.page.reload();
-    await person.heading("Credits").waitFor();
-    await person.page.keyboard.press("Tab");
+    await user.page.reload();
+    await user.heading("Credits").waitFor();
+    await user.page.keyboard.press("Tab");
     await focusIsOn("textContent", "Skip to content");
-    await person.page.keyboard.press("Enter");
+    await user.page.keyboard.press("Enter");
     await focusIsOn("id", "page");
-    await person.visit("Keys");
+    await user.visit("Keys");
     await focusIsOn("textContent", "Management keys");
-    await person.page.keyboard.press("Tab");
-    await person.page.keyboard.press("Enter");
-    await person.page.getByRole("dialog").waitFor();
+    await user.page.keyboard.press("Tab");
+    await user.page.keyboard.press("Enter");
+    await user.page.getByRole("dialog").waitFor();
     await focusIsOn("tagName", "INPUT");
-    for (const close of [() => person.page.keyboard.press("Escape"), () => person.button("Cancel").press("Enter")]) {
+    for (const close of [() => user.page.keyboard.press("Escape"), () => user.button("Cancel").press("Enter")]) {
       await close();
-      await person.page.getByRole("dialog").waitFor({ state: "detached" });
+      await user.page.getByRole("dialog").waitFor({ state: "detached" });
       await focusIsOn("textContent", "Create a key");
-      await person.page.keyboard.press("Enter");
-      await person.page.getByRole("dialog").waitFor();
+      await user.page.keyboard.press("Enter");
+      await user.page.getByRole("dialog").waitFor();
     }
   });
 });
 
 describe("every page", () => {
   it("has no serious accessibility problem and no horizontal scrolling: before the sign-in", async () => {
-    await person.open("/");
-    await person.heading("Sign in").waitFor();
-    await look(person, "sign-in");
+    await user.open("/");
+    await user.heading("Sign in").waitFor();
+    await checkPage(user, "sign-in");
   });
 
   it.each([
@@ -358,8 +358,8 @@ describe("every page", () => {
     ["not-found", "/nowhere"],
   ])("has no serious accessibility problem and no horizontal scrolling: %s", async (name, address) => {
     await signedInAt(address);
-    await look(person, name);
-    expect(person.complaints).toEqual([]);
+    await checkPage(user, name);
+    expect(user.complaints).toEqual([]);
   });
 
   it("has no serious accessibility problem and no horizontal scrolling: an account and a command", async () => {
@@ -367,15 +367,15 @@ describe("every page", () => {
     const { body } = await client.deposit(number, { amount: 99.5, description: "Look", requestId: "look" });
     await client.succeeded(body.command.id);
     await signedInAt(`/accounts/${client.demo.serverId}/${number}`);
-    await look(person, "account");
-    await person.open(`/commands/${client.demo.serverId}/${body.command.id}`);
-    await person.heading("Command").waitFor();
-    await look(person, "command");
+    await checkPage(user, "account");
+    await user.open(`/commands/${client.demo.serverId}/${body.command.id}`);
+    await user.heading("Command").waitFor();
+    await checkPage(user, "command");
   });
 
   it("loads less than 60 KB of compressed JavaScript", async () => {
     const scripts: Promise<Buffer>[] = [];
-    person.page.on("response", (response) => {
+    user.page.on("response", (response) => {
       if (response.request().resourceType() === "script") scripts.push(response.body());
     });
     await signedInAt("/accounts");
@@ -386,11 +386,11 @@ describe("every page", () => {
 
   it("has no serious accessibility problem and no horizontal scrolling: with a dialog open", async () => {
     await signedInAt("/keys");
-    await person.button("Create a key").click();
-    await look(person, "make-a-key");
-    await person.page.setViewportSize(WIDE);
-    await person.open("/servers");
-    await person.button(/^Edit configuration/).click();
-    await look(person, "configuration");
+    await user.button("Create a key").click();
+    await checkPage(user, "make-a-key");
+    await user.page.setViewportSize(WIDE);
+    await user.open("/servers");
+    await user.button(/^Edit configuration/).click();
+    await checkPage(user, "configuration");
   });
 });

@@ -5,7 +5,7 @@ import { WebSocket } from "ws";
 import { Delays } from "./delays.ts";
 import type { RandomSource } from "./random-source.ts";
 import type { Violations } from "./violations.ts";
-import { Place } from "./place.ts";
+import { StreamPosition } from "./stream-position.ts";
 import type { SampleLedger } from "./sample-ledger.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -87,14 +87,14 @@ export class Checker {
   /** Whether the client cuts its socket at random times. */
   cutting = true;
   readonly #options: CheckerOptions;
-  readonly #places: ReadonlyMap<string, Place>;
+  readonly #positions: ReadonlyMap<string, StreamPosition>;
   readonly #stopping = new AbortController();
   #socket: WebSocket | null = null;
   #running: Promise<void> = Promise.resolve();
 
   constructor(options: CheckerOptions) {
     this.#options = options;
-    this.#places = new Map(options.accounts.map((accountNumber) => [accountNumber, new Place()]));
+    this.#positions = new Map(options.accounts.map((accountNumber) => [accountNumber, new StreamPosition()]));
   }
 
   get name(): string {
@@ -122,12 +122,12 @@ export class Checker {
 
   /** The sequence of the last sample of an account that the client processed. */
   processed(accountNumber: string): number {
-    return this.#places.get(accountNumber)?.processed ?? 0;
+    return this.#positions.get(accountNumber)?.processed ?? 0;
   }
 
   /** Whether every subscription has its notice. */
   get isSubscribed(): boolean {
-    return this.#socket !== null && [...this.#places.values()].every((place) => place.isOpen);
+    return this.#socket !== null && [...this.#positions.values()].every((position) => position.isOpen);
   }
 
   /** Stops reading, so that the network's buffers fill. */
@@ -177,7 +177,7 @@ export class Checker {
         this.counts.connections += 1;
       });
       socket.on("message", (data: Buffer) => {
-        if (this.#socket === socket) this.#take(socket, data);
+        if (this.#socket === socket) this.#receive(socket, data);
       });
       socket.on("close", (code) => {
         clearTimeout(cut);
@@ -191,7 +191,7 @@ export class Checker {
 
   #closed(code: number): void {
     this.counts.closes.set(code, (this.counts.closes.get(code) ?? 0) + 1);
-    if (!EXPECTED_CLOSES.has(code)) this.#tell(`the connection was closed with ${code}`);
+    if (!EXPECTED_CLOSES.has(code)) this.#report(`the connection was closed with ${code}`);
   }
 
   /** Terminates the socket. Received and unprocessed messages are lost, as in a crash. */
@@ -201,31 +201,31 @@ export class Checker {
     socket?.terminate();
   }
 
-  #take(socket: WebSocket, data: Buffer): void {
+  #receive(socket: WebSocket, data: Buffer): void {
     const frame = JSON.parse(data.toString("utf8")) as
       | AccountMetricsFrame
       | ReplayFrame
       | { type: "connected" | "error" };
-    if (frame.type === "account.metrics") this.#takeSample(frame, data);
-    else if (frame.type === "account.metrics.replay") this.#takeNotice(frame);
+    if (frame.type === "account.metrics") this.#applySample(frame, data);
+    else if (frame.type === "account.metrics.replay") this.#applyNotice(frame);
     else if (frame.type === "connected") this.#subscribe(socket);
-    else this.#tell(`unexpected: ${data.toString("utf8")}`);
+    else this.#report(`unexpected: ${data.toString("utf8")}`);
   }
 
   #subscribe(socket: WebSocket): void {
     const { serverId } = this.#options;
-    for (const [accountNumber, place] of this.#places) {
-      socket.send(JSON.stringify({ type: "subscribe", serverId, accountNumber, afterSequence: place.ask() }));
+    for (const [accountNumber, position] of this.#positions) {
+      socket.send(JSON.stringify({ type: "subscribe", serverId, accountNumber, afterSequence: position.subscribe() }));
     }
   }
 
-  #takeNotice(notice: ReplayFrame): void {
-    const place = this.#place(notice.accountNumber);
-    if (place === null) return;
-    const opening = !place.isOpen;
-    const { processed } = place;
-    const fault = place.takeNotice(notice);
-    if (fault !== null) this.#tell(`${notice.accountNumber}: ${fault}`);
+  #applyNotice(notice: ReplayFrame): void {
+    const position = this.#position(notice.accountNumber);
+    if (position === null) return;
+    const opening = !position.isOpen;
+    const { processed } = position;
+    const fault = position.applyNotice(notice);
+    if (fault !== null) this.#report(`${notice.accountNumber}: ${fault}`);
     const { firstAvailableSequence: first, lastAvailableSequence: last } = notice;
     if (!opening) this.counts.gaps += 1;
     else if (processed > last) this.counts.behind += 1;
@@ -233,26 +233,26 @@ export class Checker {
     this.notices.push({ accountNumber: notice.accountNumber, first, last, atMs: Date.now() });
   }
 
-  #takeSample(sample: AccountMetricsFrame, bytes: Buffer): void {
+  #applySample(sample: AccountMetricsFrame, bytes: Buffer): void {
     const { ledger, name } = this.#options;
-    const place = this.#place(sample.accountNumber);
-    if (place === null) return;
+    const position = this.#position(sample.accountNumber);
+    if (position === null) return;
     const { accountNumber, sequence } = sample;
-    const fault = place.takeSample(sequence);
-    if (fault !== null) this.#tell(`${accountNumber}: ${fault}`);
+    const fault = position.applySample(sequence);
+    if (fault !== null) this.#report(`${accountNumber}: ${fault}`);
     ledger.saw(accountNumber, sequence, bytes, name);
     this.counts.samples += 1;
     this.#options.onSample?.(sample);
-    if (sequence > place.replayedUpTo) this.delays.add(Date.now() - Date.parse(sample.measuredAt));
+    if (sequence > position.replayedUpTo) this.delays.add(Date.now() - Date.parse(sample.measuredAt));
   }
 
-  #place(accountNumber: string): Place | null {
-    const place = this.#places.get(accountNumber);
-    if (place === undefined) this.#tell(`${accountNumber} was not subscribed to`);
-    return place ?? null;
+  #position(accountNumber: string): StreamPosition | null {
+    const position = this.#positions.get(accountNumber);
+    if (position === undefined) this.#report(`${accountNumber} was not subscribed to`);
+    return position ?? null;
   }
 
-  #tell(what: string): void {
+  #report(what: string): void {
     this.#options.violations.add(`${this.#options.name}: ${what}`);
   }
 }

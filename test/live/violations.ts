@@ -4,11 +4,11 @@ const MAX_KEPT = 50;
 export class Violations {
   readonly kept: string[] = [];
   #count = 0;
-  readonly #tell: ((text: string) => void) | null;
+  readonly #report: ((text: string) => void) | null;
 
   /** `tell` is called with each of the first violations. */
   constructor(tell: ((text: string) => void) | null = null) {
-    this.#tell = tell;
+    this.#report = tell;
   }
 
   get count(): number {
@@ -19,6 +19,6 @@ export class Violations {
     this.#count += 1;
     if (this.kept.length >= MAX_KEPT) return;
     this.kept.push(text);
-    this.#tell?.(text);
+    this.#report?.(text);
   }
 }

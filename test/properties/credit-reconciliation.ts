@@ -22,7 +22,7 @@ export interface Line {
 }
 
 /** The credits of an organization as each source reports them. */
-export interface Books {
+export interface CreditTotals {
   readonly redis: Sums | null;
   /** The sums that the ledger stores. */
   readonly kept: Sums;
@@ -84,7 +84,7 @@ export class CreditReconciliation {
     await this.#database.end();
   }
 
-  async of(organizationId: string): Promise<Books> {
+  async of(organizationId: string): Promise<CreditTotals> {
     const [kept, derived, lines] = [
       await this.#sums(SUMS, organizationId),
       await this.#sums(DERIVED, organizationId),

@@ -37,7 +37,7 @@ export const KINDS = [
 export type Kind = (typeof KINDS)[number];
 
 /** A request that can be sent once or several times. */
-export interface Wanted {
+export interface CreditRequest {
   /** The operation's name in the usage list. */
   readonly operation: string;
   /** Credits of a successful request. For a bulk request, credits of each new item. */
@@ -51,7 +51,7 @@ export interface Wanted {
 
 /** The result of one request, as the caller sees it. */
 export interface Outcome {
-  readonly wanted: Wanted;
+  readonly request: CreditRequest;
   readonly requestId: string;
   readonly sentMs: number;
   readonly answeredMs: number;
@@ -64,11 +64,11 @@ export interface Outcome {
 }
 
 /** A valid body of a creation, without the request id. */
-export const CREATION = { accountName: "Story", initialBalance: 100, leverage: 100 };
+export const CREATION = { accountName: "Scenario", initialBalance: 100, leverage: 100 };
 const creation = { ...CREATION, requestId: "credits" };
 
 /** Returns a request of this kind. `earlier` is a mutation that was sent before. */
-export function wantedOf(kind: Kind, { serverId, account, earlier }: Place): Wanted {
+export function requestOf(kind: Kind, { serverId, account, earlier }: RequestTarget): CreditRequest {
   const at = `/servers/${serverId}`;
   const of = `${at}/accounts/${account}`;
   const key = randomUUID();
@@ -126,10 +126,10 @@ export function wantedOf(kind: Kind, { serverId, account, earlier }: Place): Wan
   }
 }
 
-export interface Place {
+export interface RequestTarget {
   readonly serverId: string;
   readonly account: string;
-  readonly earlier: Wanted | undefined;
+  readonly earlier: CreditRequest | undefined;
 }
 
 const creating = (at: string) =>
@@ -138,13 +138,13 @@ const changing = (at: string) =>
   ({ operation: "updateServerConfiguration", method: "PATCH", path: `${at}/configuration` }) as const;
 
 /** Sends a request with a new request id, and returns the outcome. */
-export async function send(client: OutsideClient, wanted: Wanted): Promise<Outcome> {
+export async function send(client: OutsideClient, request: CreditRequest): Promise<Outcome> {
   const requestId = randomUUID();
   const sentMs = Date.now();
-  const answer = await (wanted.method === "LIVE" ? connect(client, requestId) : call(client, wanted, requestId)).catch(
-    () => ({ status: null, charged: 0, queued: [] }),
-  );
-  return { wanted, requestId, sentMs, answeredMs: Date.now(), ...answer };
+  const answer = await (
+    request.method === "LIVE" ? connect(client, requestId) : call(client, request, requestId)
+  ).catch(() => ({ status: null, charged: 0, queued: [] }));
+  return { request, requestId, sentMs, answeredMs: Date.now(), ...answer };
 }
 
 type Heard = Pick<Outcome, "status" | "charged" | "queued">;
@@ -154,17 +154,17 @@ interface Envelope {
   readonly duplicate?: boolean;
 }
 
-async function call(client: OutsideClient, wanted: Wanted, requestId: string): Promise<Heard> {
+async function call(client: OutsideClient, request: CreditRequest, requestId: string): Promise<Heard> {
   const { managementKey, baseUrl } = client.demo;
-  const response = await fetch(`${baseUrl}/api/v1/management${wanted.path}`, {
-    method: wanted.method,
+  const response = await fetch(`${baseUrl}/api/v1/management${request.path}`, {
+    method: request.method,
     headers: {
       "x-request-id": requestId,
-      ...(wanted.authorized === false ? {} : { authorization: `Management ${managementKey}` }),
-      ...(wanted.body === undefined ? {} : { "content-type": "application/json" }),
-      ...(wanted.key === undefined ? {} : { "idempotency-key": wanted.key }),
+      ...(request.authorized === false ? {} : { authorization: `Management ${managementKey}` }),
+      ...(request.body === undefined ? {} : { "content-type": "application/json" }),
+      ...(request.key === undefined ? {} : { "idempotency-key": request.key }),
     },
-    body: wanted.body === undefined ? null : JSON.stringify(wanted.body),
+    body: request.body === undefined ? null : JSON.stringify(request.body),
     signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
   });
   const body = (await response.json()) as Envelope & { readonly results?: readonly Envelope[] };

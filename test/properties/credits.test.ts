@@ -18,13 +18,13 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { inFlight } from "../e2e/in-flight.ts";
 import { OutsideClient } from "../e2e/outside-client.ts";
 import { CreditReconciliation, type Line, type LostEntry } from "./credit-reconciliation.ts";
-import { CREATION, KINDS, type Kind, send, type Outcome, type Wanted, wantedOf } from "./credit-requests.ts";
+import { CREATION, KINDS, type Kind, send, type Outcome, type CreditRequest, requestOf } from "./credit-requests.ts";
 import { expectEveryLine } from "./every-line.ts";
 import { bounded } from "./settings.ts";
 
-/** Number of stories; each takes about 20 s. `CREDIT_STORIES` overrides the number. */
-const STORIES = Number(process.env["CREDIT_STORIES"] ?? 2);
-const MS_PER_STORY = 150_000;
+/** Number of scenarios; each takes about 20 s. `CREDIT_SCENARIOS` overrides the number. */
+const SCENARIOS = Number(process.env["CREDIT_SCENARIOS"] ?? 2);
+const MS_PER_SCENARIO = 150_000;
 const AT_ONCE = 12;
 const ACCOUNTS = 2;
 /** Enough for the first requests; some stories run out of credits and buy more. */
@@ -57,7 +57,7 @@ const burst = fc.record({
   afterMs: fc.nat({ max: 250 }),
   bought: fc.option(fc.integer({ min: 1, max: MAX_BOUGHT })),
 });
-const story = fc.record({
+const scenario = fc.record({
   credits: fc.integer({ min: MIN_CREDITS, max: MAX_CREDITS }),
   bursts: fc.array(burst, { minLength: 3, maxLength: 5, size: "max" }),
 });
@@ -81,7 +81,7 @@ afterAll(async () => {
 });
 
 /** One organization, the outcomes of its requests, and the usage entries that Redis lost. */
-class Story {
+class Scenario {
   readonly organizationId: string;
   readonly serverId: string;
   readonly clients: readonly [OutsideClient, OutsideClient];
@@ -102,7 +102,7 @@ class Story {
   }
 
   /**
-   * Opens the accounts of the story. The usage lines of these creations are remembered, because
+   * Opens the accounts of the scenario. The usage lines of these creations are remembered, because
    * later checks skip these lines.
    */
   async begin(): Promise<void> {
@@ -122,48 +122,48 @@ class Story {
     for (const { chargeId } of await reconciliation.lines(this.organizationId)) this.#before.add(chargeId);
   }
 
-  /** The usage lines of the requests since the story began. */
+  /** The usage lines of the requests since the scenario began. */
   async lines(): Promise<Line[]> {
     return (await reconciliation.lines(this.organizationId)).filter(({ chargeId }) => !this.#before.has(chargeId));
   }
 
   /** Sends the requests of a burst, with a disturbance in the middle. */
-  async take({ requests, disturbance, afterMs, bought }: Burst): Promise<void> {
+  async run({ requests, disturbance, afterMs, bought }: Burst): Promise<void> {
     const disturbed = delay(afterMs).then(() => this.#disturb(disturbance));
     const sent = inFlight(requests.length, AT_ONCE, async (index) => {
       const request = requests[index];
-      if (request) await this.#ask(request.kind, request.gateway, request.pick);
+      if (request) await this.#request(request.kind, request.gateway, request.pick);
     });
     await Promise.all([disturbed, sent, bought === null ? null : this.#buy(bought)]);
   }
 
-  async #ask(kind: Kind, gateway: number, pick: number): Promise<void> {
+  async #request(kind: Kind, gateway: number, pick: number): Promise<void> {
     // Only requests with response 202 are repeated: their key is certainly in use. After any other
     // response, the test does not know whether a request was queued with the key.
-    const earlier = this.outcomes.filter(({ wanted, queued }) => wanted.key !== undefined && queued.length > 0);
-    const wanted = wantedOf(kind, {
+    const earlier = this.outcomes.filter(({ request, queued }) => request.key !== undefined && queued.length > 0);
+    const request = requestOf(kind, {
       serverId: this.serverId,
       account: this.accounts[pick % ACCOUNTS] ?? "",
-      earlier: earlier[pick % Math.max(1, earlier.length)]?.wanted,
+      earlier: earlier[pick % Math.max(1, earlier.length)]?.request,
     });
     // Requests without a key are sent once, requests with a key until the response is final.
-    if (wanted.key === undefined) await this.#send(wanted, gateway);
-    else await this.#insist(wanted, gateway);
+    if (request.key === undefined) await this.#send(request, gateway);
+    else await this.#sendUntilFinal(request, gateway);
   }
 
-  async #send(wanted: Wanted, gateway: number): Promise<Outcome> {
-    const outcome = await send(this.clients[gateway] ?? this.clients[0], wanted);
+  async #send(request: CreditRequest, gateway: number): Promise<Outcome> {
+    const outcome = await send(this.clients[gateway] ?? this.clients[0], request);
     this.outcomes.push(outcome);
     return outcome;
   }
 
-  async #insist(wanted: Wanted, gateway: number): Promise<Outcome> {
+  async #sendUntilFinal(request: CreditRequest, gateway: number): Promise<Outcome> {
     const untilMs = Date.now() + DEADLINE_MS;
     for (let attempt = gateway; ; attempt += 1) {
-      const outcome = await this.#send(wanted, attempt % 2);
+      const outcome = await this.#send(request, attempt % 2);
       // 401: the gateway has just started, or does not know the new key yet.
       if (outcome.status !== null && outcome.status < 500 && outcome.status !== 401) return outcome;
-      if (Date.now() > untilMs) throw new Error(`${wanted.operation} is still answered ${outcome.status}`);
+      if (Date.now() > untilMs) throw new Error(`${request.operation} is still answered ${outcome.status}`);
       await delay(RETRY_PAUSE_MS);
     }
   }
@@ -189,10 +189,10 @@ class Story {
 
   async #disturb(disturbance: Disturbance): Promise<void> {
     const [first, second] = disturbance.split(" and ");
-    await Promise.all([this.#one(first), this.#one(second)]);
+    await Promise.all([this.#disturbProcess(first), this.#disturbProcess(second)]);
   }
 
-  async #one(disturbance: string | undefined): Promise<void> {
+  async #disturbProcess(disturbance: string | undefined): Promise<void> {
     if (disturbance === undefined || disturbance === "none") return;
     if (disturbance === "flush") {
       this.flushedMs.push(Date.now());
@@ -208,14 +208,14 @@ class Story {
 }
 
 /** Waits until no entry is pending, no credit is reserved, and Redis and PostgreSQL agree. */
-async function expectOneWallet(story: Story): Promise<void> {
+async function expectSameWallet(scenario: Scenario): Promise<void> {
   await eventually(
     async () => {
       expect(await reconciliation.underWay()).toBe(0);
-      const { redis, kept, derived, linesSum, daysSum } = await reconciliation.of(story.organizationId);
+      const { redis, kept, derived, linesSum, daysSum } = await reconciliation.of(scenario.organizationId);
       expect(redis).toEqual(kept);
       expect(derived).toEqual(kept);
-      expect(kept.purchased).toBe(story.bought);
+      expect(kept.purchased).toBe(scenario.bought);
       expect(kept.available + kept.reserved + kept.consumed).toBe(kept.purchased);
       expect(linesSum).toBe(kept.consumed + kept.reserved);
       expect(daysSum).toBe(linesSum);
@@ -228,17 +228,17 @@ async function expectOneWallet(story: Story): Promise<void> {
 
 it(
   "Redis, the ledger and its entries have the same wallet, and every billed request has one line, whatever fails",
-  { timeout: STORIES * MS_PER_STORY },
+  { timeout: SCENARIOS * MS_PER_SCENARIO },
   async () => {
     await fc.assert(
-      fc.asyncProperty(story, async ({ credits, bursts }) => {
-        const played = new Story(await createOrganization(stack, { name: "Story", credits }), credits);
+      fc.asyncProperty(scenario, async ({ credits, bursts }) => {
+        const played = new Scenario(await createOrganization(stack, { name: "Scenario", credits }), credits);
         await played.begin();
-        for (const burst of bursts) await played.take(burst);
-        await expectOneWallet(played);
+        for (const burst of bursts) await played.run(burst);
+        await expectSameWallet(played);
         expectEveryLine(played, await played.lines());
       }),
-      bounded(STORIES),
+      bounded(SCENARIOS),
     );
   },
 );

@@ -5,7 +5,7 @@ import type { Line, LostEntry } from "./credit-reconciliation.ts";
 import type { Outcome } from "./credit-requests.ts";
 
 /** The outcomes of an organization's requests, and the usage entries that Redis lost. */
-export interface Heard {
+export interface Evidence {
   readonly outcomes: readonly Outcome[];
   /** Usage entries that were in the streams when Redis was emptied. */
   readonly lost: readonly LostEntry[];
@@ -31,63 +31,63 @@ const UNBILLED = new Set([401, 402, 403, 429]);
  *   Such a request is never charged more than its price plus the read price.
  * - There are no other lines.
  */
-export function expectEveryLine(heard: Heard, lines: readonly Line[]): void {
-  const known = new Set(heard.outcomes.map(({ requestId }) => requestId));
+export function expectEveryLine(evidence: Evidence, lines: readonly Line[]): void {
+  const known = new Set(evidence.outcomes.map(({ requestId }) => requestId));
   const byRequest = Map.groupBy(lines, ({ requestId }) => requestId);
   const byCommand = Map.groupBy(lines, ({ commandId }) => commandId);
   const wrong: unknown[] = [];
-  for (const outcome of heard.outcomes) {
+  for (const outcome of evidence.outcomes) {
     const own = (byRequest.get(outcome.requestId) ?? []).filter(({ commandId }) => commandId === null);
-    const finding = outcome.queued.length > 0 ? null : findingOfConsumed(heard, outcome, own);
-    if (finding !== null) wrong.push({ finding, outcome, own });
+    const violation = outcome.queued.length > 0 ? null : violationOfConsumed(evidence, outcome, own);
+    if (violation !== null) wrong.push({ violation, outcome, own });
     for (const commandId of outcome.queued) {
       const ofCommand = byCommand.get(commandId) ?? [];
-      const finding = findingOfReserved(heard, outcome, ofCommand);
-      if (finding !== null) wrong.push({ finding, outcome, ofCommand });
+      const violation = violationOfReserved(evidence, outcome, ofCommand);
+      if (violation !== null) wrong.push({ violation, outcome, ofCommand });
     }
   }
   for (const line of lines) {
     const explained = line.requestId === null ? line.commandId !== null : known.has(line.requestId);
-    if (!explained) wrong.push({ finding: "a line of no request", line });
+    if (!explained) wrong.push({ violation: "a line of no request", line });
   }
   expect(wrong).toEqual([]);
 }
 
-function findingOfReserved(heard: Heard, outcome: Outcome, lines: readonly Line[]): string | null {
+function violationOfReserved(evidence: Evidence, outcome: Outcome, lines: readonly Line[]): string | null {
   const [line, ...more] = lines;
   if (line === undefined) return "a queued command has no line";
   if (more.length > 0) return "a command has more than one line";
-  if (line.kind !== "reserve" || line.credits !== outcome.wanted.price) return "a command's line is not its price";
-  const entryLost = heard.lost.some(({ chargeId }) => chargeId === line.chargeId);
+  if (line.kind !== "reserve" || line.credits !== outcome.request.price) return "a command's line is not its price";
+  const entryLost = evidence.lost.some(({ chargeId }) => chargeId === line.chargeId);
   if (line.requestId === null) return entryLost ? null : "a command's line does not know its request";
-  const asked = heard.outcomes.filter(({ wanted }) => wanted.key === outcome.wanted.key);
-  if (!asked.some(({ requestId }) => requestId === line.requestId)) return "a command's line is of another request";
-  return line.operation === outcome.wanted.operation ? null : "a command's line is of another operation";
+  const requests = evidence.outcomes.filter(({ request }) => request.key === outcome.request.key);
+  if (!requests.some(({ requestId }) => requestId === line.requestId)) return "a command's line is of another request";
+  return line.operation === outcome.request.operation ? null : "a command's line is of another operation";
 }
 
-function findingOfConsumed(heard: Heard, outcome: Outcome, own: readonly Line[]): string | null {
+function violationOfConsumed(evidence: Evidence, outcome: Outcome, own: readonly Line[]): string | null {
   const sum = own.reduce((total, { credits }) => total + credits, 0);
   const taken = own.filter(({ credits }) => credits > 0);
   const refused = own.some(({ kind }) => kind === "refund");
   if (taken.length > (refused ? 2 : 1)) return "a request was charged twice";
-  if (own.some(({ operation }) => operation !== outcome.wanted.operation)) return "a line is of another operation";
-  if (isUncertain(heard, outcome))
-    return sum > outcome.wanted.price + READ_PRICE ? "a request was charged too much" : null;
-  if (heard.lost.some(({ requestId }) => requestId === outcome.requestId)) return null;
+  if (own.some(({ operation }) => operation !== outcome.request.operation)) return "a line is of another operation";
+  if (isUncertain(evidence, outcome))
+    return sum > outcome.request.price + READ_PRICE ? "a request was charged too much" : null;
+  if (evidence.lost.some(({ requestId }) => requestId === outcome.requestId)) return null;
   if (outcome.charged !== priceOf(outcome)) return `a request should have cost ${priceOf(outcome)}`;
   return sum === outcome.charged ? null : `a request's lines are ${sum}, not ${outcome.charged}`;
 }
 
 /** The price of a request that queued no command (decisions, 7.1). */
-function priceOf({ wanted, status, charged }: Outcome): number {
+function priceOf({ request, status, charged }: Outcome): number {
   if (status === null || UNBILLED.has(status)) return 0;
   // A duplicate, or a change that its owner rejected, costs the read price or is free.
-  const refused = status >= 400 && wanted.method === "PATCH";
-  if (refused || (wanted.key !== undefined && status < 300)) return charged === 0 ? 0 : READ_PRICE;
-  return status >= 400 ? READ_PRICE : wanted.price;
+  const refused = status >= 400 && request.method === "PATCH";
+  if (refused || (request.key !== undefined && status < 300)) return charged === 0 ? 0 : READ_PRICE;
+  return status >= 400 ? READ_PRICE : request.price;
 }
 
-function isUncertain({ flushedMs }: Heard, { status, sentMs, answeredMs }: Outcome): boolean {
+function isUncertain({ flushedMs }: Evidence, { status, sentMs, answeredMs }: Outcome): boolean {
   if (status === null || status >= 500) return true;
   return flushedMs.some((ms, index) => index % 2 === 0 && ms <= answeredMs && (flushedMs[index + 1] ?? ms) >= sentMs);
 }

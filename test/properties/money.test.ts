@@ -85,7 +85,7 @@ interface Wallet {
 }
 
 /** One organization and its requests. */
-class Story {
+class Scenario {
   readonly clients: readonly [OutsideClient, OutsideClient];
   readonly accounts: readonly string[];
   readonly control: TradingControl;
@@ -98,15 +98,15 @@ class Story {
     this.control = new TradingControl(clients[0].demo);
   }
 
-  async take(step: Step): Promise<void> {
+  async run(step: Step): Promise<void> {
     switch (step.kind) {
       case "deposit":
-        return this.#ask(step, "finance/deposits", { amount: step.cents / 100 });
+        return this.#request(step, "finance/deposits", { amount: step.cents / 100 });
       case "withdraw":
-        return this.#ask(step, "finance/withdrawals", { amount: step.cents / 100 });
+        return this.#request(step, "finance/withdrawals", { amount: step.cents / 100 });
       case "disable":
       case "enable":
-        return this.#ask(step, step.kind, {});
+        return this.#request(step, step.kind, {});
       case "order": {
         const { symbol, side, hundredths } = step;
         const order = { symbol, side, orderType: "market", volume: hundredths / 100 };
@@ -132,7 +132,7 @@ class Story {
     return Promise.all(this.requests.map(({ commandId }) => this.clients[1].finished(commandId)));
   }
 
-  async #ask(step: { account: number; gateway: number }, operation: string, body: object): Promise<void> {
+  async #request(step: { account: number; gateway: number }, operation: string, body: object): Promise<void> {
     const path = `/accounts/${this.accounts[step.account]}/${operation}`;
     const request = { path, body: { ...body, requestId: "money" }, key: randomUUID() };
     const { status, envelope } = await this.#send(request, step.gateway);
@@ -161,8 +161,8 @@ class Story {
 const inCents = (amount: number): number => Math.round(amount * 100);
 
 /** An account's ledger has no gap, starts at 0 and ends at the trading server's balance. */
-async function expectBooks(story: Story, account: string): Promise<Transaction[]> {
-  const client = story.clients[1];
+async function expectLedger(scenario: Scenario, account: string): Promise<Transaction[]> {
+  const client = scenario.clients[1];
   return eventually(
     async () => {
       const newestFirst = await everyPage<Transaction>(
@@ -171,7 +171,7 @@ async function expectBooks(story: Story, account: string): Promise<Transaction[]
         "transactions",
         100,
       );
-      const { balanceMinor } = await story.control.account(account);
+      const { balanceMinor } = await scenario.control.account(account);
       const rows = newestFirst.toReversed();
       expect(rows.map(({ sequence }) => sequence)).toEqual(rows.map((_, index) => index + 1));
       let balance = 0;
@@ -189,13 +189,13 @@ async function expectBooks(story: Story, account: string): Promise<Transaction[]
 }
 
 /** A succeeded money request has one row with its amount; a failed one has no row. */
-function expectOnce(story: Story, ends: readonly CommandView[], rows: readonly Transaction[]): void {
+function expectOneRowEach(scenario: Scenario, ends: readonly CommandView[], rows: readonly Transaction[]): void {
   const expected = ends.flatMap((command, index) => {
     if (command.status !== "succeeded" || !command.operation.startsWith("finance.")) return [];
-    const { amount } = assertDefined(story.requests[index], "the request of a command").body as { amount: number };
+    const { amount } = assertDefined(scenario.requests[index], "the request of a command").body as { amount: number };
     return [[command.id, inCents(command.operation === "finance.deposit" ? amount : -amount)]];
   });
-  const asked = new Set(story.requests.map(({ commandId }) => commandId));
+  const asked = new Set(scenario.requests.map(({ commandId }) => commandId));
   const booked = rows
     .filter(({ commandId }) => commandId !== null && asked.has(commandId))
     .map(({ commandId, amount }) => [commandId, inCents(amount)]);
@@ -203,8 +203,8 @@ function expectOnce(story: Story, ends: readonly CommandView[], rows: readonly T
 }
 
 /** Purchased = available + reserved + consumed. The usage lines sum up to consumed + reserved. */
-async function expectCredits(story: Story): Promise<void> {
-  const [client] = story.clients;
+async function expectCredits(scenario: Scenario): Promise<void> {
+  const [client] = scenario.clients;
   const wallet = await eventually(
     async () => {
       const { wallet } = (await client.call<{ wallet: Wallet }>("GET", "/credits/balance")).body;
@@ -246,12 +246,12 @@ it(
         const accounts = await Promise.all(
           Array.from({ length: ACCOUNTS }, () => clients[0].openAccount(INITIAL_CENTS / 100)),
         );
-        const story = new Story(clients, accounts);
-        for (const step of steps) await story.take(step);
-        const ends = await story.ends();
-        const books = await Promise.all(accounts.map((account) => expectBooks(story, account)));
-        expectOnce(story, ends, books.flat());
-        await expectCredits(story);
+        const scenario = new Scenario(clients, accounts);
+        for (const step of steps) await scenario.run(step);
+        const ends = await scenario.ends();
+        const ledgers = await Promise.all(accounts.map((account) => expectLedger(scenario, account)));
+        expectOneRowEach(scenario, ends, ledgers.flat());
+        await expectCredits(scenario);
       }),
       bounded(RUNS),
     );

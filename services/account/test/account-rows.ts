@@ -6,7 +6,7 @@ import { serverEntry } from "@kapi/testkit";
 import type { AccountCreation } from "../src/domain/account.ts";
 import { createServerRepository } from "../src/outbound/postgres/server-repository.ts";
 
-export async function newServer(database: Database): Promise<string> {
+export async function insertServer(database: Database): Promise<string> {
   const entry = serverEntry();
   await createServerRepository(database, systemClock).save(entry);
   return entry.serverId;

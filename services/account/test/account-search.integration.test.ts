@@ -7,7 +7,7 @@ import { createAccountReader, SEARCHES } from "../src/outbound/postgres/account-
 import { SEARCH_SETTINGS, searchChunk } from "../src/outbound/postgres/account-search.ts";
 import { createCreationRepository } from "../src/outbound/postgres/creation-repository.ts";
 import { type AccountSchema, startAccountSchema } from "./account-schema.ts";
-import { creation, newServer } from "./account-rows.ts";
+import { creation, insertServer } from "./account-rows.ts";
 
 const DELETE = statement<never>("test-delete", "update accounts set status = 'deleted' where id = any($1::uuid[])");
 let schema: AccountSchema;
@@ -22,7 +22,7 @@ afterAll(() => schema.stop());
 
 /** Creates accounts with these names on a new server, in order; the last one is the newest. */
 async function named(names: readonly string[]): Promise<{ serverId: string; accounts: readonly Account[] }> {
-  const serverId = await newServer(database);
+  const serverId = await insertServer(database);
   const accounts = await createCreationRepository(database).findOrCreate(
     names.map((accountName, index) =>
       creation(serverId, { accountName, createdAt: new Date(1_700_000_000_000 + index).toISOString() }),
@@ -56,7 +56,7 @@ async function planOf(wanted: "all" | "ofStatus", values: readonly unknown[]): P
 
 describe("a search among accounts", () => {
   it("treats percent and underscore literally", async () => {
-    const serverId = await newServer(database);
+    const serverId = await insertServer(database);
     const reader = createAccountReader(database);
     await createCreationRepository(database).findOrCreate([
       creation(serverId, { accountName: "100% sure" }),
@@ -67,7 +67,7 @@ describe("a search among accounts", () => {
   });
 
   it("finds parts of names and numbers in any case, paged or not", async () => {
-    const [serverId, otherId] = [await newServer(database), await newServer(database)];
+    const [serverId, otherId] = [await insertServer(database), await insertServer(database)];
     const reader = createAccountReader(database);
     const repository = createCreationRepository(database);
     const names = Array.from({ length: 1_100 }, (_, index) => (index % 2 === 0 ? `Ada ${index}` : `Grace ${index}`));

@@ -15,7 +15,7 @@ import { createCreationRepository } from "../src/outbound/postgres/creation-repo
 import { createDeletionRepository } from "../src/outbound/postgres/deletion-repository.ts";
 import { createServerRepository } from "../src/outbound/postgres/server-repository.ts";
 import { type AccountSchema, startAccountSchema } from "./account-schema.ts";
-import { creation, newServer } from "./account-rows.ts";
+import { creation, insertServer } from "./account-rows.ts";
 
 const COUNT_ROWS = statement<{ status: AccountStatus; accounts: number }>(
   "test-count-rows",
@@ -48,7 +48,7 @@ function asWork(tx: Transaction): WorkTransaction {
 
 describe("account numbers", () => {
   it("are unique under concurrent creations, and a repeated creation keeps its number", async () => {
-    const serverId = await newServer(database);
+    const serverId = await insertServer(database);
     const repository = createCreationRepository(database);
     const batches = Array.from({ length: 10 }, () => Array.from({ length: 7 }, () => creation(serverId)));
     const taken = (await Promise.all(batches.map((batch) => repository.findOrCreate(batch)))).flat();
@@ -77,7 +77,7 @@ describe("servers", () => {
   });
 
   it("send their configuration until that succeeds", async () => {
-    const serverId = await newServer(database);
+    const serverId = await insertServer(database);
     const serverRepository = createServerRepository(database, systemClock);
     const due = async (): Promise<boolean> => (await serverRepository.unconfigured()).includes(serverId);
     expect(await due()).toBe(true);
@@ -92,7 +92,7 @@ describe("servers", () => {
 
 describe("the list of accounts", () => {
   it("streams every account once, newest first; a page is part of it", async () => {
-    const serverId = await newServer(database);
+    const serverId = await insertServer(database);
     const reader = createAccountReader(database);
     const creations = Array.from({ length: 1_203 }, (_, index) =>
       creation(serverId, { createdAt: new Date(1_700_000_000_000 + Math.floor(index / 3)).toISOString() }),
@@ -115,7 +115,7 @@ describe("the list of accounts", () => {
   });
 
   it("is complete and without repeats, despite changes between chunks", async () => {
-    const serverId = await newServer(database);
+    const serverId = await insertServer(database);
     const [reader, repository] = [createAccountReader(database), createCreationRepository(database)];
     const [newestMs, count] = [1_700_000_000_000, 1_500];
     // All within one millisecond: neighbours differ by microseconds, or only by number.
@@ -148,7 +148,7 @@ describe("the list of accounts", () => {
   });
 
   it("holds no connection between two chunks", async () => {
-    const serverId = await newServer(database);
+    const serverId = await insertServer(database);
     const small = await startPool({ ...schema.pool, applicationName: "small", max: 1 });
     await createCreationRepository(database).findOrCreate(Array.from({ length: 1_001 }, () => creation(serverId)));
     const reader = createAccountReader(small.value);
@@ -162,7 +162,7 @@ describe("the list of accounts", () => {
   });
 
   it("has exact totals per server and status, under concurrent changes", async () => {
-    const serverId = await newServer(database);
+    const serverId = await insertServer(database);
     const [creations, repository, deletions] = [
       createCreationRepository(database),
       createAccountRepository(database),
@@ -205,7 +205,7 @@ describe("the list of accounts", () => {
   });
 
   it("has totals that make no change wait for another", async () => {
-    const serverId = await newServer(database);
+    const serverId = await insertServer(database);
     const repository = createCreationRepository(database);
     const [one, other] = await repository.findOrCreate([creation(serverId), creation(serverId)]);
     const at = new Date().toISOString();
@@ -222,7 +222,7 @@ describe("the list of accounts", () => {
 
   it("is empty for an empty server", async () => {
     const reader = createAccountReader(database);
-    const server = await reader.server(await newServer(database));
+    const server = await reader.server(await insertServer(database));
     if (server === null) throw new Error("the server was saved");
     let text = "";
     const samples = { latest: () => Promise.resolve([]) };

@@ -14,7 +14,7 @@ afterAll(async () => {
   await harness.stop();
 });
 
-async function newServer(): Promise<void> {
+async function insertServer(): Promise<void> {
   ({ serverId } = await harness.publishServer());
   path = `/internal/servers/${serverId}/configuration`;
 }
@@ -30,7 +30,7 @@ async function supports(leverage: number): Promise<boolean> {
 
 describe("the configuration of a server", () => {
   it("changes synchronously, sorted, with its currency symbol, and on the trading server", async () => {
-    await newServer();
+    await insertServer();
     const answer = await harness.call("PATCH", path, { supportedLeverage: [300, 7, 100], currency: "NGN" });
     expect(answer).toMatchObject({
       status: 200,
@@ -44,7 +44,7 @@ describe("the configuration of a server", () => {
   });
 
   it("keeps omitted fields; a default outside the list becomes null, or is rejected if given", async () => {
-    await newServer();
+    await insertServer();
     const change = (body: unknown) => harness.call("PATCH", path, body);
     expect(await change({ supportedLeverage: [5, 10] })).toMatchObject({ body: { server: { defaultLeverage: null } } });
     const refused = await change({ defaultLeverage: 100 });
@@ -59,7 +59,7 @@ describe("the configuration of a server", () => {
   });
 
   it("applies a new currency to new accounts only", async () => {
-    await newServer();
+    await insertServer();
     const old = await harness.account({ serverId });
     await harness.call("PATCH", path, { currency: "NGN" });
     const fresh = await harness.account({ serverId });
@@ -73,7 +73,7 @@ describe("the configuration of a server", () => {
   });
 
   it("answers 500 while the trading server is unavailable; a repeat completes the change", async () => {
-    await newServer();
+    await insertServer();
     const faults = `/control/v1/servers/${serverId}/faults`;
     const json = { "content-type": "application/json" };
     const fault = JSON.stringify({ kind: "unreachable", operation: "configure", count: null });
@@ -91,7 +91,7 @@ describe("the configuration of a server", () => {
   });
 
   it("is sent by the next process after a crash between writing and sending", async () => {
-    await newServer();
+    await insertServer();
     await harness.restart("account.configuration-written");
     await expect(harness.call("PATCH", path, { supportedLeverage: [7] })).rejects.toThrow("fetch failed");
     await harness.died();
@@ -101,7 +101,7 @@ describe("the configuration of a server", () => {
   });
 
   it("writes one audit entry with the caller for each change", async () => {
-    await newServer();
+    await insertServer();
     const by = { "x-kapi-actor": "user/0197a3c2-5b1e-7c44-9f0e-2a8d4be61f01", "x-kapi-address": "203.0.113.7" };
     for (let time = 0; time < 2; time += 1) await harness.call("PATCH", path, { supportedLeverage: [7, 100] }, by);
     await harness.call("PATCH", path, { defaultLeverage: 9 }, by);
@@ -124,7 +124,7 @@ describe("the configuration of a server", () => {
   });
 
   it("is equal on the trading server after concurrent changes", async () => {
-    await newServer();
+    await insertServer();
     const leverages = Array.from({ length: 12 }, (_, index) => 11 + index);
     const answers = await Promise.all(
       leverages.map((leverage) => harness.call("PATCH", path, { supportedLeverage: [leverage] })),

@@ -28,7 +28,7 @@ const CreatedServer = z.object({ serverId: z.guid() });
 const CreatedUser = z.object({ userId: z.guid() });
 
 /** A person of an organization of their own, with one server. */
-export interface Person {
+export interface ConsoleUser {
   readonly email: string;
   readonly userId: string;
   readonly organizationId: string;
@@ -52,11 +52,11 @@ export interface ConsoleHarness {
   readonly directory: Directory;
   readonly neighbours: Neighbours;
   /** Makes an organization with credits, a server and a person. */
-  person(options?: { credits?: number; name?: string }): Promise<Person>;
+  person(options?: { credits?: number; name?: string }): Promise<ConsoleUser>;
   /** A new browser, at its own network address by default. */
   browser(address?: string): Browser;
   /** A browser in which the person is signed in. */
-  signedIn(person: Person): Promise<Browser>;
+  signedIn(person: ConsoleUser): Promise<Browser>;
   stop(): Promise<void>;
 }
 
@@ -195,7 +195,7 @@ async function newPerson(
   client: ConsoleHarness["client"],
   neighbours: Neighbours,
   { credits = 100, name = "Person" }: { credits?: number; name?: string } = {},
-): Promise<Person> {
+): Promise<ConsoleUser> {
   const { organizationId } = await client.json("POST", "/internal/organizations", { name: "Test", credits }, Created);
   const place = `/internal/organizations/${organizationId}`;
   const { configuration, tradingServerUrl } = serverEntry();

@@ -4,7 +4,7 @@ import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { MAX_STREAMS_PER_USER } from "../src/operations/live-accounts.ts";
-import { type Browser, type ConsoleHarness, PASSWORD, type Person, startConsoleHarness } from "./harness.ts";
+import { type Browser, type ConsoleHarness, PASSWORD, type ConsoleUser, startConsoleHarness } from "./harness.ts";
 import { sampleOf } from "./neighbours.ts";
 
 const ACCOUNT = "10000001";
@@ -12,7 +12,7 @@ const ACCOUNT = "10000001";
 const SESSION_END_MS = 2_000;
 
 let harness: ConsoleHarness;
-let person: Person;
+let person: ConsoleUser;
 let browser: Browser;
 beforeAll(async () => {
   harness = await startConsoleHarness();

@@ -11,10 +11,10 @@ import { admit, readWallet } from "@kapi/admission/redis";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { type ConsoleHarness, type Browser, type Person, startConsoleHarness } from "./harness.ts";
+import { type ConsoleHarness, type Browser, type ConsoleUser, startConsoleHarness } from "./harness.ts";
 
 let harness: ConsoleHarness;
-let person: Person;
+let person: ConsoleUser;
 let browser: Browser;
 beforeAll(async () => {
   harness = await startConsoleHarness();

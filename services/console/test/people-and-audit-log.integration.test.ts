@@ -10,11 +10,11 @@ import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 
 import { createAuditLog, insertAudit } from "../src/outbound/postgres/audit-log.ts";
 import { migrateDatabase } from "../src/service.ts";
-import { type ConsoleHarness, PASSWORD, type Person, startConsoleHarness } from "./harness.ts";
+import { type ConsoleHarness, PASSWORD, type ConsoleUser, startConsoleHarness } from "./harness.ts";
 
 let harness: ConsoleHarness;
 let client: ConsoleHarness["client"];
-let person: Person;
+let person: ConsoleUser;
 let place: string;
 let database: Started<Database>;
 beforeAll(async () => {
@@ -124,13 +124,13 @@ describe("the audit log", () => {
   const ADDRESS = "203.0.113.77";
   const audit = async (query = ""): Promise<AuditAnswer> =>
     AuditAnswer.parse((await ask("GET", `/internal/audit?${query}`)).body);
-  const auditOf = async ({ organizationId }: Person): Promise<AuditEntry[]> =>
+  const auditOf = async ({ organizationId }: ConsoleUser): Promise<AuditEntry[]> =>
     (await audit(`organizationId=${organizationId}&limit=100`)).entries;
   /**
    * The entries of a person's organization, newest first, once there are so many: those of other
    * services come a moment later.
    */
-  const entriesOf = async (somebody: Person, count: number): Promise<AuditEntry[]> => {
+  const entriesOf = async (somebody: ConsoleUser, count: number): Promise<AuditEntry[]> => {
     await eventually(async () => expect(await auditOf(somebody)).toHaveLength(count));
     return (await auditOf(somebody)).toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at));
   };

@@ -7,13 +7,13 @@ import { AuditAnswer, type AuditEvent } from "@kapi/contracts";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { type Browser, type ConsoleHarness, PASSWORD, type Person, startConsoleHarness } from "./harness.ts";
+import { type Browser, type ConsoleHarness, PASSWORD, type ConsoleUser, startConsoleHarness } from "./harness.ts";
 
 const ADDRESS = "203.0.113.77";
 const URL_OF_RECEIVER = "https://receiver.example.com/hook";
 
 let harness: ConsoleHarness;
-let person: Person;
+let person: ConsoleUser;
 let browser: Browser;
 let endpointId: string;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 /** Creates a key on the page of keys, and sends the request of the shown curl command. */
-import type { Person } from "./person.ts";
+import type { ConsoleUser } from "./console-user.ts";
 
 /** Maximum time for which a revoked key may still work (decisions, 12). */
 export const REVOKED_WITHIN_MS = 2_000;
@@ -8,17 +8,17 @@ export const REVOKED_WITHIN_MS = 2_000;
 export const CURL_LINE = /^curl -s (\S+) -H 'Authorization: ([^']+)'$/;
 
 /** Sends the request of the command. */
-export function ask(line: string): Promise<Response> {
+export function sendCurl(line: string): Promise<Response> {
   const [, url = "", authorization = ""] = CURL_LINE.exec(line) ?? [];
   return fetch(url, { headers: { authorization }, signal: AbortSignal.timeout(REVOKED_WITHIN_MS) });
 }
 
 /** Creates a key that can read the balance, and returns the shown curl command. */
-export async function makeKey(person: Person, name: string): Promise<string> {
-  await person.button("Create a key").click();
-  await person.page.getByLabel("Name", { exact: true }).fill(name);
-  await person.page.getByRole("checkbox", { name: /credits:read/ }).check();
-  await person.page.getByLabel("Expires").selectOption("In 30 days");
-  await person.button("Create key").click();
-  return person.page.getByRole("region", { name: "A request with the new key" }).innerText();
+export async function createKey(user: ConsoleUser, name: string): Promise<string> {
+  await user.button("Create a key").click();
+  await user.page.getByLabel("Name", { exact: true }).fill(name);
+  await user.page.getByRole("checkbox", { name: /credits:read/ }).check();
+  await user.page.getByLabel("Expires").selectOption("In 30 days");
+  await user.button("Create key").click();
+  return user.page.getByRole("region", { name: "A request with the new key" }).innerText();
 }

@@ -1,7 +1,7 @@
 import type { ReplayFrame } from "@kapi/contracts";
 
 /** The position of a client in one account's stream, and the messages that may follow. */
-export class Place {
+export class StreamPosition {
   /** The last processed sequence. The client reconnects with this sequence. */
   processed = 0;
   /** The last sequence of the running replay. */
@@ -9,37 +9,37 @@ export class Place {
   /** Whether the last subscribe has its notice. */
   isOpen = false;
   /** `afterSequence` of the subscribe that has no notice yet; null without such a subscribe. */
-  #asked: number | null = null;
+  #requestedAfter: number | null = null;
   #next = 0;
 
   /** Records a subscribe with `afterSequence`; returns that sequence. */
-  ask(): number {
-    this.#asked = this.processed;
+  subscribe(): number {
+    this.#requestedAfter = this.processed;
     this.isOpen = false;
     return this.processed;
   }
 
   /** Applies a replay notice; returns its violation, or null. */
-  takeNotice(notice: ReplayFrame): string | null {
-    const asked = this.#asked;
-    this.#asked = null;
+  applyNotice(notice: ReplayFrame): string | null {
+    const requestedAfter = this.#requestedAfter;
+    this.#requestedAfter = null;
     this.isOpen = true;
-    const expected = asked === null ? this.#gapNotice(notice) : openingNotice(notice, asked);
+    const expected = requestedAfter === null ? this.#gapNotice(notice) : openingNotice(notice, requestedAfter);
     this.#next = expected.next;
     this.replayedUpTo = notice.lastAvailableSequence;
     if (expected.fault !== null) return `${expected.fault}: ${JSON.stringify(notice)}`;
     const { replayTruncated, replayCount } = notice;
-    if (replayTruncated !== expected.truncated) return `replayTruncated is ${replayTruncated} after ${asked}`;
+    if (replayTruncated !== expected.truncated) return `replayTruncated is ${replayTruncated} after ${requestedAfter}`;
     if (replayCount !== expected.count) return `replayCount is ${replayCount}, not ${expected.count}`;
     return null;
   }
 
   /** Applies a sample; returns the violation of its sequence, or null. */
-  takeSample(sequence: number): string | null {
+  applySample(sequence: number): string | null {
     const expected = this.#next;
     this.processed = sequence;
     this.#next = sequence + 1;
-    if (!this.isOpen) return `sample ${sequence} came before the notice that was asked for`;
+    if (!this.isOpen) return `sample ${sequence} came before the notice that was requestedAfter for`;
     return sequence === expected ? null : `sample ${sequence} came where ${expected} follows`;
   }
 
@@ -58,11 +58,11 @@ interface Expected {
   readonly fault: string | null;
 }
 
-/** The expected notice for a subscribe after sequence `asked` (decisions, 10.1). */
-function openingNotice(notice: ReplayFrame, asked: number): Expected {
+/** The expected notice for a subscribe after sequence `requestedAfter` (decisions, 10.1). */
+function openingNotice(notice: ReplayFrame, requestedAfter: number): Expected {
   const { firstAvailableSequence: first, lastAvailableSequence: last } = notice;
   const fault = first >= 1 && first <= last + 1 ? null : "no such range of sequences";
-  if (asked > last) return { next: last + 1, truncated: true, count: 0, fault };
-  const next = Math.max(asked + 1, first);
-  return { next, truncated: first > asked + 1, count: last - next + 1, fault };
+  if (requestedAfter > last) return { next: last + 1, truncated: true, count: 0, fault };
+  const next = Math.max(requestedAfter + 1, first);
+  return { next, truncated: first > requestedAfter + 1, count: last - next + 1, fault };
 }

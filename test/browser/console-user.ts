@@ -52,7 +52,7 @@ export async function startBrowser(): Promise<Browser> {
 }
 
 /** One user with their own browser window. */
-export class Person {
+export class ConsoleUser {
   readonly page: Page;
   /**
    * Errors that the browser reported, in order: script errors, violations of the content security
@@ -73,11 +73,11 @@ export class Person {
     });
   }
 
-  static async at(browser: Browser, consoleUrl: string): Promise<Person> {
+  static async at(browser: Browser, consoleUrl: string): Promise<ConsoleUser> {
     const context = await browser.newContext({ viewport: WIDE, locale: "en-GB", timezoneId: ZONE });
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await context.addInitScript({ content: TELL_VIOLATIONS });
-    return new Person(context, await context.newPage(), consoleUrl);
+    return new ConsoleUser(context, await context.newPage(), consoleUrl);
   }
 
   /** Delays the `close` events of dialogs, from the next document on. */
