@@ -13,7 +13,7 @@ const KEY: Actor = { type: "key", id: "ABCDEFGHIJKLMNOP" };
 const AT = "2026-03-02T10:05:00.000Z";
 const ID = "3b1f6a52-8c0d-5e77-b6a1-2f9d4c8e7a10";
 
-it.each([KEY, { type: "user", id: ID }, null] as const)("%j is the same after it was kept as text", (actor) => {
+it.each([KEY, { type: "user", id: ID }, null] as const)("%j survives the conversion to text and back", (actor) => {
   expect(actorFromText(actorToText(actor))).toEqual(actor);
 });
 
@@ -93,7 +93,7 @@ it.each([
   ["a transaction", Transaction, TRANSACTION],
   ["a usage line", CreditUsage, USAGE],
   ["an event of a trading server", TradingEvent, TRADING_EVENT],
-] as const)("%s is read with and without who caused it", (_name, schema, record) => {
+] as const)("%s is parsed with and without createdBy", (_name, schema, record) => {
   const { createdBy: _none, ...earlier } = { createdBy: null, ...record };
   expect(schema.parse(earlier)).not.toHaveProperty("createdBy.id");
   expect(schema.parse({ ...record, createdBy: KEY })).toHaveProperty("createdBy", KEY);
@@ -124,17 +124,17 @@ it.each([
     (createdBy: unknown) =>
       FinanceEvent.parse({ ...FINANCE_EVENT, transaction: { ...TRANSACTION, createdBy } }).transaction,
   ],
-] as const)("%s is never stopped by who caused it: that is left out where it cannot be read", (_name, parse) => {
+] as const)("%s with an unreadable createdBy is parsed without it", (_name, parse) => {
   for (const createdBy of UNREADABLE) expect(parse(createdBy).createdBy ?? null).toBeNull();
   expect(parse(KEY).createdBy).toEqual(KEY);
 });
 
-it.each(["a".repeat(65), 7, {}])("the address %j is left out of messages, which go on", (callerAddress) => {
+it.each(["a".repeat(65), 7, {}])("messages with the invalid address %j are parsed without it", (callerAddress) => {
   expect(CommandMessage.parse({ ...MESSAGE, callerAddress }).callerAddress).toBeNull();
   expect(CommandEvent.parse({ ...EVENT, callerAddress }).callerAddress).toBeNull();
 });
 
-it("a queued command shows who asked for it", () => {
+it("a queued command has the createdBy of its message", () => {
   expect(queuedCommand({ ...MESSAGE, createdBy: KEY }).createdBy).toEqual(KEY);
   expect(queuedCommand(MESSAGE).createdBy).toBeNull();
 });

@@ -3,7 +3,7 @@ import { z } from "zod";
 /** What can cause a change: a management key, a user of the console, kapi itself. */
 export const ACTOR_TYPES = ["key", "user", "system"] as const;
 const MAX_ACTOR_ID_CHARACTERS = 64;
-/** An IPv6 address has 45 at most. */
+/** An IPv6 address has at most 45 characters. */
 const MAX_ADDRESS_CHARACTERS = 64;
 
 /** Who caused a command, a billed request or a transaction (decisions, 3.3). */
@@ -15,14 +15,14 @@ export const Actor = z.object({
 export type Actor = z.infer<typeof Actor>;
 
 /**
- * The field `createdBy`. Null or absent if nobody requested it through kapi, or if an earlier
- * release recorded it.
+ * The field `createdBy`. Null or absent if nobody requested the change through kapi, or if an
+ * earlier release recorded the change.
  */
 export const CreatedBy = Actor.nullable().optional();
 
 /**
- * The field `createdBy` in messages between services. An unreadable actor, such as one of a later
- * release, is left out: it must never invalidate the message.
+ * The field `createdBy` in messages between services. An unreadable actor, for example from a later
+ * release, is dropped: the actor must never invalidate the message.
  */
 export const MessageCreatedBy = CreatedBy.catch(undefined);
 
@@ -31,7 +31,7 @@ export function actorToText(actor: Actor | null | undefined): string | null {
   return actor === null || actor === undefined ? null : `${actor.type}/${actor.id}`;
 }
 
-/** The actor of a text; null for null, and for a type that this release does not know. */
+/** Parses the text of an actor; null for null, and for a type that this release does not know. */
 export function actorFromText(text: string | null): Actor | null {
   if (text === null) return null;
   const slash = text.indexOf("/");
@@ -40,7 +40,7 @@ export function actorFromText(text: string | null): Actor | null {
 }
 
 /**
- * The network address of a request, in messages for the audit log. Absent or null if it is unknown,
- * unreadable or irrelevant. It must never invalidate the message.
+ * The network address of a request, in messages for the audit log. Absent or null if the address is
+ * unknown, unreadable or irrelevant. The address must never invalidate the message.
  */
 export const CallerAddress = z.string().max(MAX_ADDRESS_CHARACTERS).nullable().optional().catch(null);

@@ -16,13 +16,13 @@ const examples = messages.flatMap(([id, { schema, examples }]) =>
   examples.map(({ name, payload }) => [id, name, schema, payload] as const),
 );
 
-/** Compiles a schema of the document as AsyncAPI means it: draft 7, in which formats are notes. */
+/** Compiles a schema in AsyncAPI's dialect: JSON Schema draft 7, which does not check formats. */
 function validator(schema: AnySchema) {
   return new Ajv({ strict: false, validateFormats: false, allErrors: true }).compile(schema);
 }
 
 describe("the AsyncAPI document", () => {
-  it("is the one that is checked in: `npm run openapi` writes it anew", async () => {
+  it("equals the checked-in copy, which `npm run openapi` writes", async () => {
     const text = `${JSON.stringify(document, null, 2)}\n`;
     await expect(text).toMatchFileSnapshot("../../../docs/reference/asyncapi.json");
   });
@@ -30,11 +30,11 @@ describe("the AsyncAPI document", () => {
   it("is AsyncAPI 3.0, by the specification's own schema", () => {
     const valid = validator(specifications.schemasWithoutId["3.0.0"] as AnySchema);
     expect(valid(document) ? [] : valid.errors).toEqual([]);
-    // What is no such document is refused: the schema was really looked at.
+    // The schema rejects an invalid document, so the check above is effective.
     expect(valid({ ...document, operations: { receive: { action: "listen" } } })).toBe(false);
   });
 
-  it("has every frame of the contract, and each in its direction", () => {
+  it("has every frame of the contract, with its sender", () => {
     const union: unknown = frames.ClientMessage;
     const ofContract = Object.values(frames).filter((value) => value instanceof z.ZodType && value !== union);
     const described = new Set<unknown>(messages.map(([, { schema }]) => schema));
@@ -43,20 +43,20 @@ describe("the AsyncAPI document", () => {
     expect(fromClient.map(([, { schema }]) => schema)).toEqual(frames.ClientMessage.options);
   });
 
-  it("calls every message what its `type` is on the wire", () => {
+  it("names every message by its `type` on the wire", () => {
     for (const [id, { name, examples }] of messages) {
       const types = examples.map(({ payload }) => (payload as { type?: string }).type ?? payload);
       expect(new Set(types), id).toEqual(new Set([name]));
     }
   });
 
-  it.each(examples)("%s, example %s: is what the contract accepts, field for field", (id, _name, schema, payload) => {
+  it.each(examples)("%s, example %s: is accepted by the contract, with all fields", (id, _name, schema, payload) => {
     expect(schema.parse(payload)).toEqual(payload);
     const valid = validator(document.components.schemas[id] as AnySchema);
     expect(valid(payload) ? [] : valid.errors).toEqual([]);
   });
 
-  it("has a text for every field", () => {
+  it("describes every field", () => {
     for (const [id, schema] of Object.entries(document.components.schemas)) {
       const fields = Object.entries((schema["properties"] ?? {}) as Record<string, { description?: string }>);
       for (const [name, { description }] of fields) {
@@ -93,7 +93,7 @@ describe("the AsyncAPI document", () => {
     );
   });
 
-  it("refers only to what is there", () => {
+  it("has no broken references", () => {
     const references = JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g);
     for (const [, pointer = ""] of references) {
       const found = pointer.split("/").reduce<unknown>((at, part) => (at as Record<string, unknown>)?.[part], document);

@@ -12,22 +12,23 @@ export const EXPORT_DEADLINE_MS = 60 * 60_000;
 
 /** The contract of one command: a row of the table {@link COMMANDS}. */
 export interface CommandContract {
-  /** Where the command is published. One worker reads it: account, finance or export. */
+  /** The topic of the command. One worker reads the topic: account, finance or export. */
   readonly topic: TopicContract;
   /** Time from acceptance to expiry, in milliseconds. */
   readonly deadlineMs: number;
   /**
-   * The request's body without `requestId` and passwords. The API shows it, and the worker reads
-   * it.
+   * The request's body without `requestId` and passwords. The API shows the payload, and the worker
+   * reads it.
    */
   readonly payload: z.ZodType<Record<string, unknown>>;
   /**
-   * The field of the payload with the money, in units of currency; null for a command without.
+   * The field of the payload with the money, in units of currency; null for a command without
+   * money.
    */
   readonly money: "amount" | "initialBalance" | null;
   /**
-   * Whose passwords the command sets: those of a new account, or the one that is reset; null for
-   * none.
+   * The passwords that the command sets: both passwords of a new account, or the reset one; null
+   * for none.
    */
   readonly password: "creation" | "trading" | "investor" | null;
 }
@@ -58,7 +59,7 @@ export const COMMANDS = {
     money: "initialBalance",
     password: "creation",
   },
-  // A schema with a refinement has no `omit` of its own.
+  // zod has no `omit` for a schema with a refinement.
   "account.update": { ...ON_ACCOUNT, payload: z.object(UpdateTradingAccountBody.shape).omit({ requestId: true }) },
   "account.enable": ON_ACCOUNT,
   "account.disable": ON_ACCOUNT,
@@ -84,7 +85,7 @@ export const COMMANDS = {
 /** A queued operation. */
 export type CommandOperation = keyof typeof COMMANDS;
 
-/** The operations that set the password of an account that exists. */
+/** The operations that set the password of an existing account. */
 export type PasswordReset = "account.password_reset" | "account.investor_password_reset";
 
 /** Whether `operation` is a {@link PasswordReset}. */

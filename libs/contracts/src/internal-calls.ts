@@ -8,14 +8,14 @@ import type { Caller, InternalRoutes } from "./internal/route.ts";
 import { WEBHOOKS_ROUTES } from "./internal/webhooks.ts";
 
 /**
- * The callers that each route of one service lets in, by method and path:
+ * The callers that may call each route of one service, by method and path:
  * `GET /internal/organizations`.
  */
 type CallsOfOwner = Readonly<Record<string, readonly Caller[]>>;
 
 /**
- * Which caller may call which internal route, by the service that owns the route. A service does
- * not start with a route that is not in this table.
+ * Which caller may call which internal route, by the service that owns the route. A service with a
+ * route that is not in this table does not start.
  */
 export const INTERNAL_CALLS = {
   account: callsOf(ACCOUNT_ROUTES),
@@ -31,7 +31,7 @@ export const INTERNAL_CALLS = {
 export type InternalOwner = keyof typeof INTERNAL_CALLS;
 
 /**
- * The callers that a route, such as `GET /internal/organizations`, lets in; undefined for an
+ * The callers that may call a route, such as `GET /internal/organizations`; undefined for an
  * unknown route.
  */
 export function callersOf(owner: InternalOwner, route: string): readonly Caller[] | undefined {

@@ -11,7 +11,7 @@ const operations = Object.entries<OperationContract>(OPERATIONS);
 const described = Object.values(document.paths).flatMap((methods) => Object.values(methods));
 
 describe("the OpenAPI document", () => {
-  it("is the one that is checked in: `npm run openapi` writes it anew", async () => {
+  it("equals the checked-in copy, which `npm run openapi` writes", async () => {
     const text = `${JSON.stringify(document, null, 2)}\n`;
     await expect(text).toMatchFileSnapshot("../../../docs/reference/openapi.json");
   });
@@ -26,14 +26,14 @@ describe("the OpenAPI document", () => {
     expect(statuses).toEqual([...success, ...errors, 429].sort((a, b) => a - b));
   });
 
-  it.each(operations)("%s: its examples are what the schemas accept, field for field", (id, { body, answer }) => {
+  it.each(operations)("%s: its examples are accepted by the schemas, with all fields", (id, { body, answer }) => {
     const example = EXAMPLES[id as keyof typeof EXAMPLES] as { body?: unknown; answer: unknown };
     expect(answer.parse(example.answer)).toEqual(example.answer);
     expect(body?.safeParse(example.body).error).toBeUndefined();
     expect(Object.keys(example.body ?? {})).toEqual(Object.keys((body?.parse(example.body) as object) ?? {}));
   });
 
-  it("describes every kind of event, each with an example that its schema accepts, field for field", () => {
+  it("describes every kind of event, with an example that the schema accepts with all fields", () => {
     expect(Object.keys(document.webhooks)).toEqual([...WEBHOOK_KINDS]);
     for (const kind of WEBHOOK_KINDS) {
       expect(EVENT_EXAMPLES[kind].type).toBe(kind);
@@ -44,7 +44,7 @@ describe("the OpenAPI document", () => {
     expect(new Set(ids).size).toBe(WEBHOOK_KINDS.length);
   });
 
-  it("refers only to what is there", () => {
+  it("has no broken references", () => {
     const references = JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g);
     for (const [, pointer = ""] of references) {
       const found = pointer.split("/").reduce<unknown>((at, part) => (at as Record<string, unknown>)?.[part], document);
@@ -52,7 +52,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("tells whole numbers of a query as such, with their bounds and what holds without them", () => {
+  it("describes integers of a query as integers, with their bounds and default", () => {
     const usage = described.find((operation) => operation["operationId"] === "listCreditUsage");
     const parameters = usage?.["parameters"] as { name?: string; schema?: object }[];
     expect(parameters.find(({ name }) => name === "limit")?.schema).toEqual({
@@ -63,7 +63,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("says of every list that must not repeat a value that its values are unique, also of one with commas", () => {
+  it("marks every list without duplicates as uniqueItems, also a comma-separated one", () => {
     const schemas = (document["components"] as { schemas: Record<string, { properties: Record<string, unknown> }> })
       .schemas;
     for (const [body, name] of [
@@ -77,7 +77,7 @@ describe("the OpenAPI document", () => {
     }
     const events = described.find((operation) => operation["operationId"] === "listEvents");
     const parameters = events?.["parameters"] as { name?: string }[];
-    // An empty list is `?kinds=`, which is refused.
+    // `?kinds=` is an empty list, which is rejected.
     expect(parameters.find(({ name }) => name === "kinds")).toMatchObject({
       style: "form",
       explode: false,
@@ -85,7 +85,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("gives each operation a sample for the terminal and one for a program, with a placeholder for the key", () => {
+  it("gives each operation a curl and a TypeScript sample, with a placeholder for the key", () => {
     for (const operation of described) {
       const samples = operation["x-codeSamples"] as { label: string; source: string }[];
       expect(samples.map(({ label }) => label)).toEqual(["curl", "TypeScript"]);

@@ -90,7 +90,7 @@ function describeOperation(id: OperationId, operation: OperationContract): JsonS
   };
 }
 
-/** The interface's name as a title: createTradingAccount → Create trading account. */
+/** The name of an operation as a title: createTradingAccount → Create trading account. */
 function titleOf(id: OperationId): string {
   const words = id.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   return words.charAt(0).toUpperCase() + words.slice(1);
@@ -126,7 +126,7 @@ function responses(id: OperationId, operation: OperationContract, example: unkno
   return Object.fromEntries(described);
 }
 
-/** The operation that returns the outcome. */
+/** Links an answer to the operation that returns the command. */
 const COMMAND_LINK = {
   command: { operationId: "getCommand", parameters: { commandId: "$response.body#/command/id" } },
 };
@@ -142,7 +142,8 @@ function answerSchema(id: OperationId, operation: OperationContract): JsonSchema
 }
 
 /**
- * A replay shows the passwords of a reset again, and never those of a creation (decisions, 5.1).
+ * A replay shows the password of a reset again, but never the passwords of a creation
+ * (decisions, 5.1).
  */
 function exampleFor(operation: OperationContract, status: number, example: unknown): unknown {
   if (!operation.idempotencyKey || status !== 200) return example;
@@ -229,7 +230,7 @@ function queryParameters({ query }: OperationContract): JsonSchema[] {
 
 function queryParameter(name: string, field: z.ZodType): JsonSchema {
   const schema = parameterSchema(field);
-  // Lists are one parameter, separated by commas.
+  // A list is one parameter, with commas between its values.
   const form = schema["type"] === "array" ? { style: "form", explode: false } : {};
   return { name, in: "query", required: false, description: QUERY_TEXTS[name], ...form, schema };
 }

@@ -36,17 +36,17 @@ export interface OperationContract {
   /** Fastify form: `:name` for a path parameter. */
   readonly path: string;
   readonly scope: Scope;
-  /** Marked IK: requires the header `Idempotency-Key`. */
+  /** Requires the header `Idempotency-Key` (marked IK in the interface). */
   readonly idempotencyKey: boolean;
   readonly price: PriceClass;
   readonly success: readonly number[];
   /** In addition to 429 (decisions, 7.5). */
   readonly errors: readonly number[];
-  /** Whether the path names a server, so that access to it is checked. */
+  /** Whether the path names a server, so that access to the server is checked. */
   readonly server: boolean;
   /**
-   * Whether it concerns all servers of the organization. A key that is limited to some servers gets
-   * 403.
+   * Whether the operation concerns all servers of the organization. A key that is limited to some
+   * servers gets 403.
    */
   readonly allServers?: true;
   /** Heading in the reference. */

@@ -1,16 +1,16 @@
-/** How Kafka keeps a topic: by age, or the newest record of each key. */
+/** One Kafka topic: the time for which records are kept, or the newest record of each key. */
 export interface TopicContract {
   readonly name: string;
   readonly cleanup: "delete" | "compact";
   /** Only for `delete`. */
   readonly retentionMs?: number;
-  /** What the record key is, for the reader of this table. */
+  /** The meaning of the record key, for readers of this table. */
   readonly key: string;
-  /** The topic whose partition numbers this one repeats, if any. */
+  /** The topic with the same number of partitions and the same partition for each key, if any. */
   readonly partitionsAs?: string;
   /**
-   * Largest record, in bytes of key, value and headers, where it is more than what every topic
-   * takes.
+   * Maximum size of a record, in bytes of key, value and headers; only above the limit of all
+   * topics.
    */
   readonly maxMessageBytes?: number;
 }
@@ -18,11 +18,11 @@ export interface TopicContract {
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /**
- * Largest record of `command.events`, in bytes. An export of 1,000 transactions whose descriptions
- * are 250 characters that JSON writes with six bytes each comes to 2.7 MB.
+ * Maximum size of a record of `command.events`, in bytes. The largest export has 2.7 MB: 1,000
+ * transactions, each with a description of 250 characters that JSON escapes as six bytes.
  */
 export const MAX_COMMAND_EVENT_BYTES = 4 * 1024 * 1024;
-/** What the headers of a dead letter add to the record that it tells of, at most. */
+/** Maximum size of the headers that a dead letter adds to the original record, in bytes. */
 const DEAD_LETTER_HEADER_BYTES = 16 * 1024;
 const ACCOUNT_KEY = "serverId/accountNumber";
 

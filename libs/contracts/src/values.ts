@@ -2,7 +2,7 @@ import { z } from "zod";
 
 /** A UUID that a caller gives: any version, any letter case; kept in lower case. */
 export const Guid = z.guid().toLowerCase();
-/** The number of an account as it stands in a path (interface, "Conventions", 2). */
+/** An account number in a path (interface, "Conventions", 2). */
 export const AccountNumber = z
   .string()
   .min(4)
@@ -17,13 +17,13 @@ export const CURRENCIES = ["USD", "NGN"] as const;
 export const Currency = z.enum(CURRENCIES);
 export type Currency = z.infer<typeof Currency>;
 
-/** The symbol that follows from a currency (decisions, 4.10). */
+/** The symbol of each currency (decisions, 4.10). */
 export const CURRENCY_SYMBOLS: Readonly<Record<Currency, string>> = { USD: "$", NGN: "₦" };
 
 /** Integer minor units of a currency with two decimals. */
 export const Minor = z.int();
 
-/** The years 1 to 9999, in UTC: what the text of a moment has room for, and databases know. */
+/** The years 1 to 9999, in UTC: the ISO text has four digits, and databases store these years. */
 const STORABLE = /^(?!0000)\d{4}-/;
 
 /**

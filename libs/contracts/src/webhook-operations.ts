@@ -1,4 +1,4 @@
-/** The rows of the operation table for webhooks (decisions, 11), in the form of the others. */
+/** The rows of the operation table for webhooks (decisions, 11), in the form of `OPERATIONS`. */
 import {
   CreateWebhookBody,
   DeletedWebhookAnswer,

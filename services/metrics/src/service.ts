@@ -67,21 +67,21 @@ const MIB = 1_024 * 1_024;
 const EXPIRE_INTERVAL_MS = 5_000;
 const FORGET_DELETED_INTERVAL_MS = 3_600_000;
 const ACCOUNT_TIMEOUT_MS = 2_000;
-/** How long the end of a process waits for a topic that is deleted at this moment. */
+/** Time limit for a stopping process that waits for the recreation of a deleted topic. */
 const RECREATED_TIMEOUT_MS = 3_000;
-/** How often the coalescing interval is looked at: a twentieth of it, within these bounds. */
+/** Interval of the sweeps: a twentieth of the coalescing interval, within these bounds. */
 const SWEEPS_PER_INTERVAL = 20;
 const MIN_SWEEP_MS = 5;
 const MAX_SWEEP_MS = 50;
 
 type Context = MainContext<Config>;
 
-/** Migrates the schema: the command "migrate", and the first step of startTimer start. */
+/** Migrates the schema: the command "migrate", and the first step of every start. */
 export function migrateDatabase(context: MigrationContext): Promise<void> {
   return migrateSchema(SCHEMA, context);
 }
 
-/** Starts the service: what it reads first, then its roles. */
+/** Starts the service: first the readers of its data, then its roles. */
 export async function startService(main: Context): Promise<void> {
   const { config, scope, logger, fatal } = main;
   // The live stream and the latest samples do not need PostgreSQL.
@@ -143,8 +143,8 @@ export async function startService(main: Context): Promise<void> {
     fatal,
   });
   main.health.liveness("samples", () => samples.reader.check());
-  // Not before: stale checkpoints of accounts that were deleted long ago are passed over by what is
-  // known of them.
+  // Only now: while the checkpoints were read, the known deletions excluded stale checkpoints of
+  // accounts that were deleted long ago.
   log.forgetDeleted();
   await scope.start("deleted accounts", () => startTimer(FORGET_DELETED_INTERVAL_MS, () => log.forgetDeleted()));
 
@@ -172,8 +172,8 @@ export async function startService(main: Context): Promise<void> {
     },
   });
   if (config.ROLES.includes("stream")) live = await startStream(context, app.server, log, hub, directory, existence);
-  // Joining the groups can take as long as a member that crashed is waited for; clients that come
-  // back need not wait too.
+  // Joining a group can take a whole session timeout if a member crashed. Returning clients do not
+  // wait for that.
   if (sequencer !== null) await sequencer.start(samples.progress);
   if (sequencing) await startSnapshots(context, kafka, log, store, watch.positions.samples, unreadable);
 }
@@ -186,8 +186,8 @@ interface PreparedSequencer {
 }
 
 /**
- * The sequencer hears the samples from the first one that is read, but takes in valuations only
- * once it has applied the acceptance rule to all that was in the log.
+ * The sequencer listens to all samples from the first one on. It reads valuations only after the
+ * acceptance rule was applied to every sample that was in the log at the start.
  */
 async function prepareSequencer(
   context: Context,
@@ -199,10 +199,10 @@ async function prepareSequencer(
   unreadable: UnreadableRecords,
 ): Promise<PreparedSequencer> {
   const { config, scope, logger, fatal } = context;
-  // The database's clock alone, minutes behind, would reject startTimer valuation.
+  // The database's clock alone would reject every valuation if it were minutes behind.
   const clock = latestOf(context.clock, systemClock);
   const producer = await scope.start("producer", () => startProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
-  // One of its own: no sample waits behind thousands of checkpoints.
+  // A separate producer, so that no sample waits behind thousands of checkpoints.
   const background = await scope.start("checkpoint producer", () => startProducer(kafka));
   const coalesceMs = config.COALESCE_MS;
   let valuation: SampleProgress | null = null;
@@ -242,7 +242,7 @@ async function prepareSequencer(
     logger,
   });
   log.listen(checkpoints);
-  // Whatever ends the process, a topic may have been made again just before.
+  // A topic may have been recreated just before the process ends, for any reason.
   const leave = async (): Promise<void> => {
     const recreated = await watch.recreated(RECREATED_TIMEOUT_MS);
     if (recreated.includes("latest")) checkpoints.changeAll();
@@ -268,7 +268,7 @@ async function prepareSequencer(
   return { checkpoints, start, leave };
 }
 
-/** The way of the samples into the database, behind the live stream. */
+/** Starts the readers and timers that store snapshots, behind the live stream. */
 async function startSnapshots(
   context: Context,
   kafka: KafkaConnection,
@@ -282,7 +282,7 @@ async function startSnapshots(
   const snapshots = new Snapshots({ store, log, ends, unreadable, clock, logger });
   log.listen(snapshots);
   await snapshots.keepDays();
-  // Neither is part of the liveness: the live stream must survive an outage of the database.
+  // The liveness includes neither consumer: the live stream must survive an outage of the database.
   await scope.start("account statuses", () => startAccountStatusConsumer({ kafka, store, logger, fatal }));
   await scope.start("snapshots", () => startSampleConsumer({ kafka, snapshots, firstPosition, logger, fatal }));
   const trying = (what: string, work: () => Promise<void>) => () =>

@@ -295,7 +295,7 @@ async function blockSnapshots(): Promise<{ release(): Promise<void> }> {
 }
 
 describe("a deleted account", () => {
-  it("has no snapshots, its subscribers in every process get a message, and later samples change nothing", async () => {
+  it("has no snapshots, its subscribers in every process get a message, and later samples are ignored", async () => {
     const account = harness.account();
     const other = await harness.metrics({ ROLES: "stream" });
     const here = await connect(metrics);
@@ -334,7 +334,7 @@ describe("a deleted account", () => {
     await other.kill("SIGTERM");
   });
 
-  it("stays deleted after a restart, also without samples, and if its deletion failed after the first step", async () => {
+  it("stays deleted after a restart, also without samples, and after a deletion that failed midway", async () => {
     const [known, unseen, halfway] = [harness.account(), harness.account(), harness.account()];
     await value(known, 5, 100);
     await stored(known, 1);

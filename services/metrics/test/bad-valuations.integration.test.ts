@@ -31,7 +31,7 @@ interface Bad {
   readonly value: string | Buffer;
   /** Default: the account's own. */
   readonly key?: string;
-  /** Difference of its partition number to that of its key. */
+  /** Added to the partition number of its key. */
   readonly astray?: number;
 }
 
@@ -104,8 +104,8 @@ describe("an invalid valuation is a dead letter with its reason and position, an
     ["nothing", ""],
     ["half an object", "{"],
     ["a word", "valuation"],
-    ["no text", Buffer.from([0xff, 0xfe, 0x00])],
-    ["nearly a megabyte of it", "x".repeat(950_000)],
+    ["bytes that are not UTF-8", Buffer.from([0xff, 0xfe, 0x00])],
+    ["nearly a megabyte", "x".repeat(950_000)],
   ])("not JSON: %s", async (_name, value) => {
     await expectPassedOver([{ account: harness.account(), bad: { value }, reason: /^the valuation is not JSON: ./ }]);
   });
@@ -146,7 +146,7 @@ describe("an invalid valuation is a dead letter with its reason and position, an
     ["accountNumber", 'a","sequence":1,"b":"'],
     ["accountNumber", "a".repeat(33)],
   ];
-  it("every field missing, and with every kind of wrong value", async () => {
+  it("a valuation in which one field is missing or has a wrong value, for every field", async () => {
     await expectPassedOver(
       wrong.map(([field, value]) => {
         const account = harness.account();
@@ -224,7 +224,7 @@ describe("an invalid valuation is a dead letter with its reason and position, an
   });
 });
 
-it("a valuation that is sent again, after later ones, is not a dead letter", async () => {
+it("a duplicate of a valuation that arrives after later ones is not a dead letter", async () => {
   const account = harness.account();
   const key = accountKey(harness.serverId, account);
   client.subscribe(harness.serverId, account, 0);
@@ -243,9 +243,9 @@ it("a valuation that is sent again, after later ones, is not a dead letter", asy
 
 describe("an unusual but valid valuation", () => {
   it.each<[string, (account: string) => Partial<Valuation> & Record<string, unknown>]>([
-    ["with fields that nobody knows", () => ({ comment: "x".repeat(500_000), nested: [{}] })],
+    ["with unknown fields", () => ({ comment: "x".repeat(500_000), nested: [{}] })],
     ["with its server's id in capitals", () => ({ serverId: harness.serverId.toUpperCase() })],
-    ["to the nanosecond", () => ({ measuredAt: "2026-01-01T00:00:00.123456789Z" })],
+    ["with a time in nanoseconds", () => ({ measuredAt: "2026-01-01T00:00:00.123456789Z" })],
     [
       "with the largest amounts",
       () => ({ equityMinor: Number.MAX_SAFE_INTEGER, balanceMinor: -Number.MAX_SAFE_INTEGER }),

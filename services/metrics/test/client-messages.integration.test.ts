@@ -57,7 +57,7 @@ function padded(bytes: number): string {
 }
 
 /**
- * Everything that the server sends before the answer to a ping that follows the message.
+ * All texts that the server sends before the answer to a ping that follows the message.
  */
 async function answersTo(text: string | Buffer, to = client): Promise<Frame[]> {
   const before = to.texts.length;
@@ -300,14 +300,14 @@ describe("bytes that violate the protocol", () => {
     ["a ping frame of 126 bytes", 1002, clientFrame("x".repeat(126), { opcode: OPCODES.ping })],
     ["a close frame with one byte of a code", 1002, clientFrame("x", { opcode: OPCODES.close })],
     ["text that is not UTF-8", 1007, clientFrame(invalid)],
-  ])("%s: closes its own socket with %i, and no other socket", async (_name, code, bytes) => {
+  ])("%s: closes its own socket with %i; other sockets stay open", async (_name, code, bytes) => {
     const raw = await connectRaw();
     raw.send(bytes);
     expect(await raw.closed()).toBe(code);
     expect(await answersTo(message({ afterSequence: 1 }))).toMatchObject([{ type: "account.metrics.replay" }]);
   });
 
-  it("a client that closes gets the answers to its earlier messages and a close frame, and nothing more", async () => {
+  it("a client that closes gets the answers to its earlier messages and a close frame, then nothing", async () => {
     const raw = await connectRaw();
     const goodbye = Buffer.from([0x03, 0xe8]);
     raw.send(clientFrame("ping"), clientFrame(goodbye, { opcode: OPCODES.close }), clientFrame("ping"));

@@ -32,8 +32,8 @@ afterAll(async () => {
 });
 
 /**
- * A TCP proxy to a server. When it is closed, nothing listens at its address, and its connections
- * are destroyed.
+ * A TCP proxy to a server. When the proxy is closed, nothing listens at its address, and its
+ * connections are destroyed.
  */
 class Gate {
   readonly #target: { readonly host: string; readonly port: number };
@@ -59,7 +59,7 @@ class Gate {
     this.#target = { host, port };
   }
 
-  /** Opens it: the first time on any free port, then on the same one. */
+  /** Opens the proxy: the first time on any free port, then on the same port. */
   async open(): Promise<number> {
     this.#server.listen(this.#port, "127.0.0.1");
     await once(this.#server, "listening");
@@ -90,7 +90,7 @@ function accountOn(partition: number): string {
   }
 }
 
-it("while the account service is unavailable, unknown accounts are parked and their partition goes on", async () => {
+it("while the account service is unavailable, unknown accounts are parked and their partition continues", async () => {
   const known = harness.account();
   const partition = harness.producer.partitionOf(TOPICS.tradingValuations, accountKey(harness.serverId, known));
   const [valued, subscribed] = [accountOn(partition), harness.account()];

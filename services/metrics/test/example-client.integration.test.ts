@@ -1,7 +1,7 @@
 /**
  * Runs the client of `docs/examples` as its own process against a metrics process, over a
- * connection that is cut. The two gateway routes that it reconciles with fail once, and then answer
- * with the examples of the reference.
+ * connection that is cut. The client reconciles with two routes of the gateway. Their first request
+ * fails; later requests get the examples of the reference.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

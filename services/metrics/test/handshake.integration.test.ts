@@ -40,7 +40,7 @@ async function known(change: Parameters<typeof keyEntry>[0] = {}): Promise<strin
 }
 
 describe("a handshake", () => {
-  it("is accepted with an unknown query, and messages sent with it are read", async () => {
+  it("is accepted with an unknown query, and the messages sent with the handshake are read", async () => {
     const path = `${LIVE_METRICS_PATH}?since=1&since=2`;
     const { client, answer } = await RawClient.handshake(metrics.wsUrl, harness.managementKey, {
       path,
@@ -76,9 +76,9 @@ describe("a handshake", () => {
   });
 
   it.each<[string, HandshakeParts]>([
-    ["elsewhere", { path: "/api/v1/management/live" }],
-    ["below it", { path: `${LIVE_METRICS_PATH}/` }],
-    ["that asks for no upgrade", { headers: { connection: "close", upgrade: null } }],
+    ["to another path", { path: "/api/v1/management/live" }],
+    ["to a path below the live path", { path: `${LIVE_METRICS_PATH}/` }],
+    ["without an upgrade", { headers: { connection: "close", upgrade: null } }],
   ])("%s returns 404", async (_name, parts) => {
     expect(await shake(parts)).toMatchObject({
       status: 404,
@@ -87,7 +87,7 @@ describe("a handshake", () => {
     });
   });
 
-  it("without a key, or with an unknown, wrong, revoked or expired one, returns the same 401", async () => {
+  it("without a key, or with an unknown, wrong, revoked or expired key, returns the same 401", async () => {
     const expired = keyEntry({ organizationId: harness.organizationId, expiresAt: "2020-01-01T00:00:00.000Z" });
     const revoked = keyEntry({ organizationId: harness.organizationId, status: "revoked" });
     for (const { entry } of [expired, revoked]) await harness.putDirectory(entry);

@@ -1,6 +1,6 @@
 /**
- * The examples in the documents of the live stream are what this service sends, and the limits in
- * them are its defaults.
+ * The documents of the live stream show examples that this service sends, and limits that are its
+ * defaults.
  */
 import { LIVE_LIMITS, LIVE_MESSAGES } from "@kapi/contracts/asyncapi";
 import { minorFromAmount } from "@kapi/kernel";
@@ -62,7 +62,7 @@ describe("the documents of the live stream", () => {
     expect(slow === null ? "" : replayText(account, slow)).toBe(shown("truncated"));
   });
 
-  it.each([409, 412, 98, 500])("give the right next sequence after afterSequence %d", (afterSequence) => {
+  it.each([409, 412, 98, 500])("give the correct next sequence after afterSequence %d", (afterSequence) => {
     const { next, replay } = openCursor(full, afterSequence);
     expect((replay?.lastAvailableSequence ?? 0) - (replay?.replayCount ?? 0) + 1).toBe(next);
   });

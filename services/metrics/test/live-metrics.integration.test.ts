@@ -200,7 +200,7 @@ describe("a connection", () => {
 });
 
 describe("the route for the newest samples", () => {
-  it("returns them in request order, null for an account without samples, and only with the token", async () => {
+  it("returns samples in request order, null for an account without samples, and requires the token", async () => {
     const account = harness.account();
     await harness.value(account, [4_200]);
     await eventually(async () => expect(await harness.samplesOf(account)).toHaveLength(1));

@@ -109,7 +109,7 @@ async function emptied(...topics: readonly TopicContract[]): Promise<void> {
 }
 
 describe("a compacted metrics.latest", () => {
-  it("restores every sequence and window, also if only a stale checkpoint is left of an account", async () => {
+  it("restores every sequence and window, also if an account has only a stale checkpoint left", async () => {
     const accounts = [harness.account(), harness.account(), harness.account()];
     const [, stale = "", alsoStale = ""] = accounts;
     const [gone, busy] = [harness.account(), harness.account()];
@@ -174,7 +174,7 @@ describe("logs whose old segments the broker has deleted", () => {
     await checkpointed(idle, 3);
     await checkpointed(busy, 20);
     await metrics.kill("SIGTERM");
-    // After the committed offset, and deleted before any process reads it.
+    // After the committed offset; these valuations are deleted before a process reads them.
     for (const n of range(21, 30)) await valueAt(busy, n);
     await emptied(TOPICS.tradingValuations, TOPICS.metricsSamples);
     for (const n of range(31, 33)) await valueAt(busy, n);

@@ -97,7 +97,7 @@ describe("a metrics process that is killed", () => {
     expect(frames.at(-1)).toMatchObject({ equity: 100.02, intervalMinimumEquity: 50 });
   });
 
-  it("has its partitions taken over by another process, whose clients miss and repeat no sample", async () => {
+  it("loses its partitions to another process, and clients miss and repeat no sample", async () => {
     const account = harness.account();
     const sequencer = await harness.metrics({ ROLES: "sequencer" });
     const stream = await harness.metrics({ ROLES: "stream" });
@@ -282,7 +282,7 @@ describe("a metrics process with open sockets", () => {
     client.close();
   });
 
-  it("closes a client that stays stuck with 4408, and serves the others meanwhile", async () => {
+  it("closes a client that stays stalled with 4408, and serves other clients meanwhile", async () => {
     const metrics = await harness.metrics({ STUCK_TIMEOUT_MS: "1500" });
     const accounts = Array.from({ length: 40 }, () => harness.account());
     const [stuck, other] = [

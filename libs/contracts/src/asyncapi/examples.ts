@@ -5,7 +5,7 @@ import type { AccountMetricsFrame, LiveErrorFrame, ReplayFrame } from "../live/f
 import { EXAMPLE_PARAMETERS } from "../openapi/examples.ts";
 import { LIVE_LIMITS } from "./limits.ts";
 
-/** A message as it is on the wire, and when it is seen. */
+/** A message on the wire, and when it occurs. */
 export interface Example<P = unknown> {
   readonly name: string;
   readonly summary: string;
@@ -37,7 +37,7 @@ function replay(notice: Omit<ReplayFrame, "type" | "serverId" | "accountNumber">
 
 const kept = { firstAvailableSequence: FIRST, lastAvailableSequence: LAST } as const;
 
-/** The account is the one of the OpenAPI examples, and sample 412 says what its record says. */
+/** The account of the OpenAPI examples. Sample 412 has the values of the account's record there. */
 export const LIVE_EXAMPLES = {
   subscribe: [
     {

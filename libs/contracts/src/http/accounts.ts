@@ -48,7 +48,7 @@ export const UpdateTradingAccountBody = z
 export type UpdateTradingAccountBody = z.infer<typeof UpdateTradingAccountBody>;
 
 /**
- * Body of the operations that need nothing but a request id
+ * Body of the operations that need only a request id
  * (interface, "Disable / Archive"; decisions, 4.7).
  */
 export const RequestBody = z.object({ requestId: RequestId });

@@ -6,8 +6,7 @@ import { queryInteger } from "../values.ts";
 /** Actions in the audit log. Later releases may record more. */
 export const AUDIT_ACTIONS = [
   "session.opened",
-  // A wrong password, or an attempt that had to wait, at the sign-in or at a change of the
-  // password.
+  // A wrong password or a throttled attempt, at the sign-in or at a change of the password.
   "session.failed",
   "organization.created",
   "user.created",
@@ -37,7 +36,8 @@ const DEFAULT_AUDIT_ENTRIES = 50;
 const ENTRY_ID = /^[1-9]\d{0,17}$/;
 
 /**
- * One entry of the audit log. Never a password, a key's secret, a token, or an address with one.
+ * One entry of the audit log. It never contains a password, a key's secret, a token, or an address
+ * with one of these.
  */
 export const AuditEntry = z.object({
   /** Rises with every entry. Sent as `before`, it requests the page after this entry. */

@@ -44,8 +44,8 @@ export type CommandErrorCode = z.infer<typeof CommandErrorCode>;
 
 /**
  * A command as the API shows it (interface, "Command"), with six more fields at its end
- * (decisions, 3.3). The optional ones are always there until the command's details are dropped,
- * after the retention.
+ * (decisions, 3.3). After the retention the command's details are dropped; until then every
+ * optional field is present.
  */
 export const Command = z.object({
   id: z.uuid(),

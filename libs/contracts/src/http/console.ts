@@ -1,12 +1,12 @@
 /**
- * The API of the console, under {@link CONSOLE_API}: what the console's own page asks of the
- * console service with the session of a person. Its web page imports the types from here.
+ * The API of the console, under {@link CONSOLE_API}: the requests of the console's web page to the
+ * console service, with the session of a person. The web page imports the types from here.
  *
  * Every request carries the session cookie. Every request but a GET carries the session's
- * `csrfToken` in {@link CSRF_HEADER}; only the sign-in itself has none yet. The token changes with
+ * `csrfToken` in {@link CSRF_HEADER}; only the sign-in has no token yet. The token changes with
  * every sign-in and every change of the password. Errors have the one form of the interface:
- * `{error, issues?}`; 401 without a session. Below `/webhooks` are the routes, bodies and answers
- * that the management API has there (`http/webhooks.ts`).
+ * `{error, issues?}`; 401 without a session. The routes, bodies and answers below `/webhooks` are
+ * those of the management API (`http/webhooks.ts`).
  */
 import { z } from "zod";
 
@@ -18,21 +18,21 @@ import { Wallet } from "./credits.ts";
 import { Pagination } from "./pagination.ts";
 import { Leverage, Server, ServerStatus, UpdateServerConfigurationBody } from "./servers.ts";
 
-/** Before every path of the API. */
+/** The prefix of every path of the API. */
 export const CONSOLE_API = "/console/api";
 /** The cookie that names the session; scripts cannot read it. */
 export const SESSION_COOKIE = "kapi_session";
 /**
- * The same over https: browsers take it from this very host alone, so no page of a neighbouring
- * host can set it.
+ * The session cookie over https. Browsers accept a `__Host-` cookie only from the host itself, so
+ * no page of a neighbouring host can set it.
  */
 export const SECURE_SESSION_COOKIE = `__Host-${SESSION_COOKIE}`;
 /** Header that proves that a request comes from the console's own page. */
 export const CSRF_HEADER = "x-csrf-token";
 
 /**
- * Characters of a name that people give: of a person, an organization, a key. Shown as text, never
- * as markup.
+ * Maximum length of a name that a person enters: of a person, an organization or a key. The console
+ * shows a name as text, never as markup.
  */
 export const MAX_NAME_CHARACTERS = 100;
 const MAX_EMAIL_CHARACTERS = 254;
@@ -82,8 +82,8 @@ export const ConsoleSession = z.object({
   organization: z.object({ id: z.uuid(), name: z.string() }),
   csrfToken: z.string(),
   /**
-   * Base address of the management API, as its callers reach it: for the ready `curl` line beside a
-   * new key.
+   * Base address of the management API for its callers. The console shows a `curl` line with this
+   * address and a new key.
    */
   apiUrl: z.string(),
 });
@@ -97,7 +97,7 @@ export type ConsoleCreditsAnswer = z.infer<typeof ConsoleCreditsAnswer>;
 export const LowBalanceThresholdBody = z.object({ lowBalanceThreshold: z.int().min(0).max(MAX_THRESHOLD_CREDITS) });
 export type LowBalanceThresholdBody = z.infer<typeof LowBalanceThresholdBody>;
 
-/** Query of GET /credits/usage-by-day: the last so many days, today (UTC) included. */
+/** Query of GET /credits/usage-by-day: the number of days; the last one is today (UTC). */
 export const UsageByDayQuery = z.object({ days: queryInteger(1, MAX_USAGE_DAYS).default(DEFAULT_USAGE_DAYS) });
 
 /** What one operation used on one day. */
@@ -115,9 +115,9 @@ export const DayUsage = z.object({
 export type DayUsage = z.infer<typeof DayUsage>;
 
 /**
- * Answer of GET /credits/usage-by-day: every day asked for, oldest first, each with its operations,
- * the most expensive first; none on a day without use. The sums of all days are the sums of the
- * lines of listCreditUsage.
+ * Answer of GET /credits/usage-by-day: every requested day, oldest first. Each day has its
+ * operations, the most expensive first; a day without use has none. The sums of all days equal the
+ * sums of the lines of listCreditUsage.
  */
 export const UsageByDayAnswer = z.object({
   days: z.array(z.object({ day: z.iso.date(), operations: z.array(DayUsage) })),
@@ -168,7 +168,7 @@ export type CreatedConsoleKeyAnswer = z.infer<typeof CreatedConsoleKeyAnswer>;
 export const ConsoleKeyAnswer = z.object({ key: ConsoleKey });
 export type ConsoleKeyAnswer = z.infer<typeof ConsoleKeyAnswer>;
 
-/** Answer of GET /scopes, in the order in which they are to be offered. */
+/** Answer of GET /scopes, in the order in which the console offers the scopes. */
 export const ScopesAnswer = z.object({ scopes: z.array(z.object({ scope: Scope, description: z.string() })) });
 export type ScopesAnswer = z.infer<typeof ScopesAnswer>;
 
@@ -204,7 +204,7 @@ export type UpdateConsoleServerBody = z.infer<typeof UpdateConsoleServerBody>;
 export const ConsoleServerAnswer = z.object({ server: ConsoleServer });
 export type ConsoleServerAnswer = z.infer<typeof ConsoleServerAnswer>;
 
-/** Answer of GET /servers/:serverId/accounts: one page, as listTradingAccounts has it. */
+/** Answer of GET /servers/:serverId/accounts: one page, in the form of listTradingAccounts. */
 export const ConsoleAccountsAnswer = z.object({ accounts: z.array(TradingAccount), pagination: Pagination });
 export type ConsoleAccountsAnswer = z.infer<typeof ConsoleAccountsAnswer>;
 
@@ -216,9 +216,9 @@ export const ConsoleAccountAnswer = z.object({ account: TradingAccount });
 export type ConsoleAccountAnswer = z.infer<typeof ConsoleAccountAnswer>;
 
 /**
- * Events of GET /servers/:serverId/accounts/:accountNumber/live (text/event-stream): `sample` with
- * an `AccountMetricsFrame`, the newest at once and then whenever it has changed; `end` with
- * {@link LiveEnd}, after which the stream is closed for good.
+ * Events of GET /servers/:serverId/accounts/:accountNumber/live (text/event-stream). `sample` has
+ * an `AccountMetricsFrame`: the newest one at once, and then each newer one. `end` has a
+ * {@link LiveEnd}; after it the server closes the stream.
  */
 export const LIVE_EVENTS = { sample: "sample", end: "end" } as const;
 /**

@@ -39,8 +39,8 @@ export const Position = z.object({
 export type Position = z.infer<typeof Position>;
 
 /**
- * A position between services. 0.1.0 leaves `closedVolume` out, and its `volume` is what is open:
- * with 0 the difference of the two is right.
+ * A position between services. Release 0.1.0 sends no `closedVolume`, and its `volume` is the open
+ * volume. The default 0 keeps the difference of the two fields correct.
  */
 export const PositionMessage = Position.extend({ closedVolume: z.number().default(0) });
 

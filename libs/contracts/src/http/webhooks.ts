@@ -78,13 +78,13 @@ export const WebhookEndpoint = z.object({
   id: z.uuid(),
   url: z.string(),
   description: z.string(),
-  /** Null: every kind but those of commands. */
+  /** Null: every kind except the kinds of commands. */
   kinds: z.array(WebhookKind).nullable(),
   /** Null: all servers. Events without a server (credits, tests) are always sent. */
   serverIds: z.array(z.guid()).nullable(),
   status: WebhookStatus,
   disabledReason: z.enum(WEBHOOK_DISABLED_REASONS).nullable(),
-  /** Start of the current series of failed attempts; null if the last one succeeded, or if none. */
+  /** Start of the current series of failed attempts; null if the last attempt did not fail. */
   failingSince: z.iso.datetime().nullable(),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
@@ -155,14 +155,14 @@ const AccountData = z.object({
 const event = <T extends z.ZodType, D extends z.ZodType>(type: T, data: D) =>
   z.object({
     type,
-    /** When it happened. */
+    /** When the event happened. */
     timestamp: z.iso.datetime(),
     data,
   });
 
 /**
- * The body of a delivery, byte for byte what is signed: what happened, with the record as reads
- * show it after that.
+ * The body of a delivery; exactly these bytes are signed. It says what happened, with the record as
+ * the API shows it after the event.
  */
 export const WebhookEvent = z.discriminatedUnion("type", [
   event(

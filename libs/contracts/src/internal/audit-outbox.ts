@@ -1,5 +1,6 @@
 /**
- * The internal routes of each service whose changes the audit log of the console service records.
+ * The internal routes of every service that records changes for the audit log of the console
+ * service.
  */
 import { AuditOutboxAnswer, AuditRecordedBody } from "../messages/audit-event.ts";
 import { z } from "zod";

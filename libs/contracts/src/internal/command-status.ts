@@ -77,7 +77,7 @@ export const COMMAND_STATUS_ROUTES = {
     answer: CommandAnswer,
   },
   lookUpCommands: lookUp,
-  /** The commands of organizations that are not in a final state. */
+  /** The commands of the organizations that have no final state. */
   listOpenCommands: {
     method: "POST",
     path: "/internal/commands/open",
@@ -88,8 +88,8 @@ export const COMMAND_STATUS_ROUTES = {
     }),
   },
   /**
-   * Answers when all records are read that the command topics had at the time of the request; 503
-   * after 10 s.
+   * Answers once the service has read every record that the command topics had at the time of the
+   * request; 503 after 10 s.
    */
   waitUntilCaughtUp: {
     method: "POST",

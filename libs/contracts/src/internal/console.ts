@@ -1,6 +1,6 @@
 /**
- * The internal routes of the console service, which owns people and the audit log: for the
- * operator.
+ * The internal routes of the console service, for the operator. The console service owns people and
+ * the audit log.
  */
 import { z } from "zod";
 

@@ -39,7 +39,7 @@ export const METRICS_ROUTES = {
     /** In the order of the request; null for an account without a sample. */
     answer: z.object({ samples: z.array(AccountMetricsFrame.nullable()) }),
   },
-  /** How many sockets one process serves, and what it buffers for them. */
+  /** The number of sockets that one process serves, and the bytes that it buffers for them. */
   readLiveLoad: {
     method: "GET",
     path: "/internal/live/load",

@@ -69,7 +69,7 @@ const ShownServer = z.looseObject({
 });
 export type ShownServer = z.infer<typeof ShownServer>;
 
-/** A user as releases before the console service kept them; `passwordHash` is in PHC form. */
+/** A user as releases before the console service stored users; `passwordHash` is in PHC form. */
 const FormerUser = z.object({
   userId: z.guid(),
   organizationId: z.guid(),
@@ -158,7 +158,7 @@ export const ORGANIZATION_ROUTES = {
     path: `${ORGANIZATION}/keys/:keyId`,
     answer: z.object({ key: ShownKey }),
   },
-  /** Names of keys by their ids, without those of unknown ids. */
+  /** Names of keys, by key id. Unknown ids are left out. */
   readKeyNames: {
     ...CONSOLE,
     method: "POST",
@@ -230,8 +230,8 @@ export const ORGANIZATION_ROUTES = {
   },
   ...AUDIT_OUTBOX_ROUTES,
   /**
-   * Users that the console service does not have yet, or has as of an earlier change; at most
-   * {@link MAX_FORMER_USERS}.
+   * Users that the console service does not have, or has only from before their last change; at
+   * most {@link MAX_FORMER_USERS}.
    */
   listFormerUsers: {
     ...CONSOLE,
@@ -239,7 +239,7 @@ export const ORGANIZATION_ROUTES = {
     path: "/internal/former-users",
     answer: z.object({ users: z.array(FormerUser) }),
   },
-  /** The console service has these users as of these changes. */
+  /** Reports that the console service has these users, each with this `sessionVersion`. */
   markUsersMoved: {
     ...CONSOLE,
     method: "POST",

@@ -16,7 +16,7 @@ describe("the path of a call", () => {
     expect(() => pathOf(ROUTE, { params: { serverId: "s1" } })).toThrow("accountNumber");
   });
 
-  it("has the fields of the query that are given, in their order", () => {
+  it("has the given fields of the query, in order", () => {
     const query = { limit: 5, page: undefined, search: "a b&c" };
     expect(pathOf({ path: "/internal/accounts" }, { query })).toBe("/internal/accounts?limit=5&search=a+b%26c");
     expect(pathOf({ path: "/internal/accounts" }, { query: {} })).toBe("/internal/accounts?");
@@ -37,7 +37,7 @@ describe("the schema of a path's parameters", () => {
     expect(pathSchema({ path: "/internal/accounts/existing" })).toBeNull();
   });
 
-  it("is refused for a parameter that has no schema", () => {
+  it("cannot be created for a parameter without a schema", () => {
     expect(() => pathSchema({ path: "/internal/:toString" })).toThrow("toString");
   });
 });

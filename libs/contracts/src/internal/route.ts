@@ -4,8 +4,8 @@ import { z } from "zod";
 import { AccountNumber, Guid } from "../values.ts";
 
 /**
- * Who can call: the name that a service token begins with. `operator` is the operator's command
- * line.
+ * The callers. A service token begins with the name of its caller. `operator` is the operator's
+ * command line.
  */
 export const CALLERS = ["gateway", "account", "export", "metrics", "organization", "console", "operator"] as const;
 export type Caller = (typeof CALLERS)[number];
@@ -17,15 +17,15 @@ export interface InternalRoute {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Fastify form: `:name` for a parameter, one of {@link PATH_PARAMETERS}. */
   readonly path: `/internal/${string}`;
-  /** Who may call it; every other caller gets 401. */
+  /** Who may call the route; every other caller gets 401. */
   readonly callers: readonly Caller[];
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
   /** Status of a success; default 200. */
   readonly success?: 200 | 201 | 202;
   /**
-   * Body of a success. During an upgrade the release before answers too: a field that it does not
-   * send is optional. Callers ignore unknown fields.
+   * Body of a success. During an upgrade the previous release answers too: a field that the
+   * previous release does not send is optional. Callers ignore unknown fields.
    */
   readonly answer: z.ZodType;
 }
@@ -91,8 +91,8 @@ export interface RouteInput<R extends InternalRoute> {
 }
 
 /**
- * The path to call, with its parameters encoded and its query; also of an operation of the
- * management API.
+ * The path to call, with encoded parameters and the query. Also for operations of the management
+ * API.
  */
 export function pathOf(route: { readonly path: string }, { params = {}, query }: RouteAddress): string {
   const path = route.path.replaceAll(PARAMETER, (_written, name: string) =>
@@ -105,8 +105,8 @@ export function pathOf(route: { readonly path: string }, { params = {}, query }:
 }
 
 /**
- * The schema of a route's path parameters, null where it has none. Throws for a parameter without a
- * schema.
+ * The schema of a route's path parameters; null if the path has no parameters. Throws for a
+ * parameter without a schema.
  */
 export function pathSchema({ path }: { readonly path: string }): z.ZodType<Readonly<Record<string, string>>> | null {
   const schemas: Readonly<Record<string, z.ZodType<string>>> = PATH_PARAMETERS;

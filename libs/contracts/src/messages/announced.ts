@@ -26,7 +26,7 @@ export function isAnnouncedByAccount({ type }: TradingEvent): boolean {
   }
 }
 
-/** Whether the finance service publishes finance events for it: one for each ledger row. */
+/** Whether the finance service announces the trading event: one finance event per ledger row. */
 export function isAnnouncedByFinance(event: TradingEvent): boolean {
   switch (event.type) {
     case "account.created":

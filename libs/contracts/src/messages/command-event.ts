@@ -12,8 +12,8 @@ export const Settlement = z.object({
 export type Settlement = z.infer<typeof Settlement>;
 
 /**
- * One state change of one command, on `command.events`. Of several events of a command the highest
- * `version` is its state; the message itself, `queued`, is version 0.
+ * One state change of one command, on `command.events`. The event with the highest `version` has
+ * the command's state. The command message itself counts as version 0, `queued`.
  */
 export const CommandEvent = z.object({
   commandId: z.uuid(),
@@ -32,7 +32,7 @@ export const CommandEvent = z.object({
   occurredAt: z.iso.datetime(),
   /** Who asked for the command. Missing in messages of release 0.1.0. */
   createdBy: MessageCreatedBy,
-  /** Of a password reset. */
+  /** Only for a password reset. */
   callerAddress: CallerAddress,
 });
 export type CommandEvent = z.infer<typeof CommandEvent>;

@@ -22,7 +22,7 @@ const HEADER = {
 };
 const CREATION = { accountName: "Ada", initialBalance: 10.5, leverage: 100 };
 
-/** A message as release 0.1.0 writes it: money in units of currency alone. */
+/** A message of release 0.1.0, which has money only in units of currency. */
 const former = (operation: CommandOperation, payload: Record<string, unknown>) => ({ ...HEADER, operation, payload });
 
 /** A payload of each operation. */
@@ -40,7 +40,7 @@ const PAYLOADS: Readonly<Record<CommandOperation, Record<string, unknown>>> = {
   "finance.withdraw": { amount: 0.01 },
 };
 
-it.each(COMMAND_OPERATIONS)("%s has a message whose payload is that of its row", (operation) => {
+it.each(COMMAND_OPERATIONS)("%s has a message with the payload of its row in COMMANDS", (operation) => {
   const message = former(operation, PAYLOADS[operation]);
   const amountMinor = moneyOf(operation, PAYLOADS[operation]);
   expect(amountMinor === null).toBe(COMMANDS[operation].money === null);
@@ -54,21 +54,21 @@ it.each([
   [8_388_607.29, 838_860_729],
   [999_999_999.99, 99_999_999_999],
   [1_000_000_000, 100_000_000_000],
-])("%f of a message of release 0.1.0 are %i minor units, and shown as they were given", (amount, amountMinor) => {
+])("%f from release 0.1.0 is read as %i minor units, and shown as the caller sent it", (amount, amountMinor) => {
   const message = former("finance.withdraw", { amount });
   expect(CommandMessage.parse(message)).toEqual({ ...message, amountMinor });
   const creation = former("account.create", { ...CREATION, initialBalance: amount });
   expect(CommandMessage.parse(creation)).toEqual({ ...creation, amountMinor });
 });
 
-it("every amount of cents of a message of release 0.1.0 is read exactly", () => {
+it("every amount in a message of release 0.1.0 is read to the exact cent", () => {
   for (let cents = 1; cents < 100_000_000_000; cents += 9_999_991) {
     const { payload, ...rest } = CommandMessage.parse(former("finance.deposit", { amount: cents / 100 }));
     expect("amountMinor" in rest ? rest.amountMinor : payload).toBe(cents);
   }
 });
 
-it("a message with minor units is read as it is, and by release 0.1.0 as the same amount", () => {
+it("a message with minor units is parsed unchanged, and release 0.1.0 reads the same amount from it", () => {
   const message = { ...former("finance.deposit", { amount: 1_234.56 }), amountMinor: 123_456 };
   expect(CommandMessage.parse(message)).toEqual(message);
   const earlierReader = z.object({ operation: z.string(), payload: z.record(z.string(), z.unknown()) });

@@ -7,49 +7,51 @@ import { type Command, CommandOperation } from "../http/commands.ts";
 import { Minor } from "../values.ts";
 
 /**
- * A secret under AES-256-GCM; `keyId` names the sealing key (decisions, 5.2). All parts base64url.
+ * A secret, encrypted with AES-256-GCM; `keyId` names the sealing key (decisions, 5.2). All parts
+ * base64url.
  */
 export const Sealed = z.object({ keyId: z.string(), iv: z.string(), ciphertext: z.string(), tag: z.string() });
 export type Sealed = z.infer<typeof Sealed>;
 
-/** What every command message carries, whatever it asks for. */
+/** The fields of every command message. */
 export const CommandHeader = z.object({
   commandId: z.uuid(),
   organizationId: z.uuid(),
   serverId: z.guid(),
-  /** Null until the account service gives one to a creation. */
+  /** Null for a creation until the account service assigns a number. */
   accountNumber: z.string().nullable(),
   managedAccountId: z.uuid().nullable(),
   operation: CommandOperation,
   requestId: z.string(),
   idempotencyKey: z.string(),
   /**
-   * SHA-256 in hex of operation, path and canonical body without `requestId`; of a password reset
-   * also of the management key's id (decisions, 2.3).
+   * SHA-256 in hex of operation, path and canonical body without `requestId`. The hash of a
+   * password reset includes the id of the management key too (decisions, 2.3).
    */
   fingerprint: z.string().regex(/^[0-9a-f]{64}$/),
   /** A password that the caller supplied. */
   sealedPassword: Sealed.nullable(),
   /**
-   * The key that the command's generated passwords are derived with (decisions, 5.2), so that
-   * whoever derives them gets the same ones after the keys were rotated. Null where nothing is
-   * derived.
+   * The key from which the command's generated passwords are derived (decisions, 5.2). Every
+   * process derives the same passwords from this key, also after the keys were rotated. Null if no
+   * password is derived.
    */
   derivationKeyId: z.string().nullable(),
   /** Credits reserved under `chargeId` (decisions, 7.2). */
   reservedCredits: z.int().min(0),
   /**
-   * The reservation, where it is not `commandId`: an earlier reservation of the command came back.
+   * Charge id of the reservation, only if it is not `commandId`: the credits of an earlier
+   * reservation of the command were released.
    */
   chargeId: z.uuid().optional(),
   createdAt: z.iso.datetime(),
   deadlineAt: z.iso.datetime(),
   /** Who asked for the command first. Missing in messages of release 0.1.0. */
   createdBy: MessageCreatedBy,
-  /** Of a password reset. */
+  /** Only for a password reset. */
   callerAddress: CallerAddress,
   /**
-   * The span (W3C) in which the command was accepted. Never on the topic, whose records have the
+   * The span (W3C) in which the command was accepted. Never in the topic: its records have the
    * header `traceparent`.
    */
   traceparent: z.string().optional(),
@@ -117,8 +119,8 @@ export type CommandMessage = CommandHeader & CommandRequest;
 const FormerMessage = z.looseObject({ operation: CommandOperation, payload: z.record(z.string(), z.unknown()) });
 
 /**
- * Messages of release 0.1.0 have money in units of currency alone. This is the only place that
- * reads that form (upgrades, "From 0.1.0: money in commands").
+ * Messages of release 0.1.0 have money only in units of currency. No other function reads that form
+ * (upgrades, "From 0.1.0: money in commands").
  */
 function withMinorUnits(json: unknown): unknown {
   if (typeof json !== "object" || json === null || "amountMinor" in json) return json;
@@ -129,8 +131,8 @@ function withMinorUnits(json: unknown): unknown {
 }
 
 /**
- * The money of a payload in minor units; null where the operation moves none, or the payload does
- * not say it as a whole number of cents.
+ * The money of a payload in minor units; null if the operation moves no money, or if the amount is
+ * not a whole number of cents.
  */
 export function moneyOf(operation: CommandOperation, payload: Readonly<Record<string, unknown>>): number | null {
   const { money } = COMMANDS[operation];
@@ -139,18 +141,18 @@ export function moneyOf(operation: CommandOperation, payload: Readonly<Record<st
 }
 
 /**
- * A message that names its command and could not be read beyond that. The command is settled and
- * fails; it is never carried out (decisions, 3.1).
+ * A message with a readable header and an unreadable request. The command is settled and fails; it
+ * is never carried out (decisions, 3.1).
  */
 export interface UnreadableCommandMessage extends CommandHeader {
   readonly payload: Readonly<Record<string, never>>;
   readonly unreadable: true;
 }
 
-/** What the inbox of a worker holds. */
+/** A message in the inbox of a worker. */
 export type StoredCommandMessage = CommandMessage | UnreadableCommandMessage;
 
-/** The command that a message names, as it is before any work was done on it. */
+/** The command of a message, before any work on the command. */
 export function queuedCommand(message: AnyCommandMessage): Command {
   return {
     id: message.commandId,

@@ -1,7 +1,7 @@
 /**
- * Headers of a record of `dead-letter`, text: why a message could not be processed and where it
- * came from. The key is the message's own; the value is the message's, or empty where it could hold
- * a sealed password.
+ * Headers of a record of `dead-letter`, as text: why a message could not be processed, and its
+ * origin. The record has the message's key and value. The value is empty if it could hold a sealed
+ * password.
  */
 export const DEAD_LETTER_HEADERS = {
   reason: "reason",

@@ -27,8 +27,8 @@ export const KeyEntry = z.object({
 export type KeyEntry = z.infer<typeof KeyEntry>;
 
 /**
- * A trading server of an organization and where it is reached. `configuration` is only its first
- * state: the account service owns it afterwards.
+ * A trading server of an organization, and its address. `configuration` is only its first state:
+ * the account service owns it afterwards.
  */
 export const ServerEntry = z.object({
   kind: z.literal("server"),
@@ -57,7 +57,7 @@ export type ServerEntry = z.infer<typeof ServerEntry>;
 export const PricesEntry = z.object({ kind: z.literal("prices"), version: Version, prices: Prices });
 export type PricesEntry = z.infer<typeof PricesEntry>;
 
-/** Value of a record of `organization.directory`; of one entity the highest `version` wins. */
+/** Value of a record of `organization.directory`; the highest `version` of an entity wins. */
 export const DirectoryEntry = z.discriminatedUnion("kind", [KeyEntry, ServerEntry, PricesEntry]);
 export type DirectoryEntry = z.infer<typeof DirectoryEntry>;
 

@@ -1,6 +1,6 @@
 /**
- * Domain events: what the account, finance and organization services have committed, as they
- * publish it on `account.events`, `finance.events` and `credits.events`.
+ * Domain events: committed changes that the account, finance and organization services publish on
+ * `account.events`, `finance.events` and `credits.events`.
  */
 import { z } from "zod";
 
@@ -10,8 +10,8 @@ import { Transaction } from "../http/finance.ts";
 import { Deal, Order, PositionMessage } from "../http/history.ts";
 
 /**
- * Where an event of an account stands among its trading events, so that the webhooks service can
- * merge account events and finance events in that order. Both numbers are sequences of the trading
+ * The place of an account's event among the account's trading events. The webhooks service merges
+ * account events and finance events in this order. Both numbers are sequences of the trading
  * server.
  */
 export const EventPlace = z.object({
@@ -29,7 +29,7 @@ const EventFields = {
   serverId: z.guid(),
   accountNumber: z.string(),
   occurredAt: z.iso.datetime(),
-  /** 0.1.0 leaves it out. */
+  /** Release 0.1.0 does not send it. */
   place: EventPlace.optional(),
 };
 
@@ -82,7 +82,7 @@ export const AccountEvent = z.discriminatedUnion("type", [
     position: PositionMessage,
     /** Every deal of the position, in the order of their execution. */
     dealIds: z.array(z.string()),
-    /** Positions of the account that are open after it. */
+    /** Positions of the account that are open after the event. */
     openPositionCount: z.int().min(0),
   }),
   z.object({ ...AccountEventFields, type: z.literal("deal.executed"), deal: Deal }),

@@ -34,10 +34,10 @@ export const SampleCheckpoint = z.object({
 export type SampleCheckpoint = z.infer<typeof SampleCheckpoint>;
 
 /**
- * Value of the marker record `partition/<number>` of `metrics.latest`: every sample of the
- * partition below `samplesOffset` is in the checkpoints, as far as its writer had read them back:
- * those of `metrics.latest` below `latestOffset`. Records from `latestOffset` on may be
- * from another writer.
+ * Value of the marker record `partition/<number>` of `metrics.latest`. Every sample of the
+ * partition below `samplesOffset` is in the checkpoints. The marker's writer had read
+ * `metrics.latest` back up to `latestOffset`. Records from `latestOffset` on may be from another
+ * writer.
  */
 export const PartitionCheckpoint = z.object({ samplesOffset: z.int().min(0), latestOffset: z.int().min(0) });
 export type PartitionCheckpoint = z.infer<typeof PartitionCheckpoint>;

@@ -35,7 +35,7 @@ export const TradingPosition = z.object({
   orderId: z.string(),
   symbol: z.string(),
   side: z.enum(SIDES),
-  /** Lots still open; of a closed position the volume that it had last. */
+  /** Lots that are still open; for a closed position, its last volume. */
   volume: z.number(),
   openPrice: z.number(),
   status: z.enum(["open", "closed"]),
@@ -63,7 +63,7 @@ export const TradingDeal = z.object({
 });
 export type TradingDeal = z.infer<typeof TradingDeal>;
 
-/** What every event of an account carries. */
+/** The fields of every event of an account. */
 const Envelope = {
   /** UUIDv5(serverId, "<accountNumber>/<sequence>"). */
   eventId: z.uuid(),
@@ -74,7 +74,7 @@ const Envelope = {
   occurredAt: z.iso.datetime(),
   /** The reference of the change that caused the event; null for the market or a trader. */
   reference: z.string().nullable(),
-  /** Who asked for the change that made or caused the event, if the change has it. */
+  /** Who asked for the change that made or caused the event, if the change names the actor. */
   createdBy: MessageCreatedBy,
   /** Balance after the event. */
   balanceMinor: Minor,

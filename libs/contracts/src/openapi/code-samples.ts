@@ -1,9 +1,9 @@
 import type { OperationContract } from "../operations.ts";
 import { EXAMPLE_PARAMETERS } from "./examples.ts";
 
-/** Stands for the base address in samples; the reference page puts its own in. */
+/** Placeholder for the base address in samples; the reference page replaces it with its own. */
 export const SAMPLE_BASE_URL = "https://kapi.example";
-/** Stands for the caller's key in samples. */
+/** Placeholder for the caller's key in samples. */
 const SAMPLE_AUTHORIZATION = "Management kapi.<key_id>.<secret>";
 
 interface CodeSample {
@@ -12,7 +12,7 @@ interface CodeSample {
   readonly source: string;
 }
 
-/** How to call an operation: ready to copy into a terminal, and into a program. */
+/** Samples of a call, ready to copy: one for a terminal and one for a program. */
 export function codeSamples(operation: OperationContract, query: string, body: unknown): CodeSample[] {
   const path = operation.path.replaceAll(
     /:(\w+)/g,

@@ -12,7 +12,7 @@ const AT = "2026-03-02T10:05:00.000Z";
 const OPENED_AT = "2026-03-02T09:15:00.000Z";
 
 type Event = z.input<typeof WebhookEvent>;
-/** Of each shape that takes the kind `K` its data. */
+/** The data of each shape that has the kind `K`. */
 type DataIn<E extends Event, K extends WebhookKind> = E extends unknown
   ? K extends E["type"]
     ? E["data"]
@@ -162,7 +162,7 @@ const DATA: { readonly [K in WebhookKind]: DataOf<K> } = {
   },
 };
 
-/** One event of each kind, as a receiver is sent it. */
+/** One event of each kind, as a receiver gets it. */
 export const EVENT_EXAMPLES = Object.fromEntries(
   Object.entries(DATA).map(([type, data]) => [type, { type, timestamp: AT, data }]),
 ) as { readonly [K in WebhookKind]: { readonly type: K; readonly timestamp: string; readonly data: DataOf<K> } };

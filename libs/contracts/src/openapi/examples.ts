@@ -144,7 +144,7 @@ const funds = { amount: 250.5, description: "Card payment", requestId: REQUEST_I
 
 type Contracts = typeof OPERATIONS;
 
-/** A request body and an answer of each operation; all of one story. */
+/** A request body and an answer of each operation. All examples are consistent. */
 export const EXAMPLES: { readonly [O in OperationId]: Example<Contracts[O]> } = {
   getCreditBalance: { answer: { wallet } },
   getCreditPrices: {

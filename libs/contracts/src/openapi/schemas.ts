@@ -124,7 +124,7 @@ const anyOfRequired = (...names: readonly string[]): JsonSchema => ({
   anyOf: names.map((name) => ({ required: [name] })),
 });
 
-/** In a query string, separated by commas: the parameter has `explode: false`. */
+/** A comma-separated list in a query string: the parameter has `explode: false`. */
 const LIST_OF_KINDS: JsonSchema = {
   type: "array",
   items: { $ref: uriOf("WebhookKind") },
@@ -204,12 +204,12 @@ function settings(io: "input" | "output") {
   } as const;
 }
 
-/** Takes out of a converted schema what says nothing to a reader. */
+/** Removes keywords that tell a reader nothing from a converted schema. */
 export function simplify(schema: JsonSchema, io: "input" | "output"): void {
   if (FORMATS.has(String(schema["format"]))) delete schema["pattern"];
   if (schema["minimum"] === Number.MIN_SAFE_INTEGER) delete schema["minimum"];
   if (schema["maximum"] === Number.MAX_SAFE_INTEGER) delete schema["maximum"];
-  // Later versions may add fields to an answer; a reader that refuses them would break.
+  // Later versions may add fields to an answer; a reader that rejects them would break.
   if (io === "output" && schema["additionalProperties"] === false) delete schema["additionalProperties"];
   const free = schema["type"] === "string" && schema["enum"] === undefined && schema["const"] === undefined;
   if (io === "input" && free && schema["format"] === undefined) schema["pattern"] ??= TEXT_PATTERN;

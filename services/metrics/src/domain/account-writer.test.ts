@@ -102,7 +102,7 @@ describe("a writer of one account", () => {
     expect(writer.cut(2_000)).toMatchObject({ range: { to: 14 }, minimum: { equityMinor: 90_00 } });
   });
 
-  it("rejects a valuation measured before the last one, and skips one that a sample includes", () => {
+  it("rejects a valuation measured before the last one, and skips a valuation that a sample includes", () => {
     const writer = writerAfterFirst();
     expect(writer.addValuation(valuation(11, { measuredAtMs: 9 }), 1, COALESCE_MS)).toBe(DUPLICATE);
     expect(writer.addValuation(valuation(11, { measuredAtMs: 10 - MAX_DUPLICATE_AGE_MS }), 1, COALESCE_MS)).toBe(

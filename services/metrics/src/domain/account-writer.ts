@@ -148,8 +148,8 @@ export class AccountWriter {
   #rejectionOf(measuredAtMs: number, nowMs: number): Rejection | null {
     const latestAllowedMs = nowMs + MAX_CLOCK_DIFFERENCE_MS;
     if (measuredAtMs > latestAllowedMs) return MEASURED_AHEAD;
-    // A sample of an earlier version, or of before a clock was set back, must not hold the account
-    // up.
+    // A sample from an earlier release, or from before a clock was set back, must not block the
+    // account.
     if (this.#latestMeasuredAtMs > latestAllowedMs || measuredAtMs >= this.#latestMeasuredAtMs) return null;
     return this.#latestMeasuredAtMs - measuredAtMs <= MAX_DUPLICATE_AGE_MS ? DUPLICATE : MEASURED_BEFORE;
   }

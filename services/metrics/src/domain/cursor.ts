@@ -21,8 +21,9 @@ export interface Cursor {
 
 /**
  * The start of a subscription (decisions, 10.1). Without `afterSequence`: the newest sample, no
- * notice. With it: a notice, then every kept sample above it. The replay is truncated if samples
- * above it are no longer kept, or if it is above the last sequence; live samples then follow.
+ * notice. With `afterSequence`: a notice, then every kept sample above it. The replay is truncated
+ * if samples above `afterSequence` are no longer kept, or if `afterSequence` is above the last
+ * sequence. Live samples follow.
  */
 export function openCursor(kept: KeptRange, afterSequence: number | undefined): Cursor {
   if (afterSequence === undefined) return { next: kept.first <= kept.last ? kept.last : kept.last + 1, replay: null };
@@ -32,8 +33,8 @@ export function openCursor(kept: KeptRange, afterSequence: number | undefined): 
 }
 
 /**
- * Resumes a subscriber after a stall: at its sequence, or, if that is no longer kept, at the first
- * kept sample after a notice of the gap (decisions, 10.4).
+ * Resumes a subscriber after a stall, at its sequence. If that sequence is no longer kept, a notice
+ * reports the gap, and the first kept sample follows (decisions, 10.4).
  */
 export function resumeCursor(kept: KeptRange, next: number): Cursor {
   if (next >= kept.first) return { next, replay: null };

@@ -14,14 +14,14 @@ export interface EquityObserved {
 
 /** The state from which the next drawdown is computed. */
 export interface DrawdownState {
-  /** Of the newest sample. */
+  /** The equity of the newest sample. */
   readonly equityMinor: number;
   /** Start of the newest sample's day (00:00 UTC), in milliseconds. */
   readonly dayMs: number;
   readonly dayStartMinor: number;
   readonly dayLowMinor: number;
   readonly peakMinor: number;
-  /** The lowest since the peak. */
+  /** The lowest equity since the peak. */
   readonly lowMinor: number;
 }
 

@@ -27,7 +27,7 @@ describe("the lows of an interval", () => {
     );
   });
 
-  it("never return more than the lowest, for an interval that rises for long", () => {
+  it("never return more than the lowest equity, even if the equity rises for long", () => {
     const lows = new IntervalLows();
     for (let offset = 0; offset < 10_000; offset += 1) lows.add(offset, offset, `at ${offset}`);
     expect(lows.lowestAfter(-1)).toMatchObject({ equityMinor: 0, measuredAt: "at 0" });

@@ -10,11 +10,12 @@ interface Low extends Minimum {
 }
 
 /**
- * The lowest equity since any offset of an account's latest valuations. It keeps only valuations
- * that are lower than all later ones, so the lowest since offset x is the first one after x.
+ * The lowest equity since any offset of an account's latest valuations. Only valuations that are
+ * lower than all later ones are kept. So the lowest equity since an offset is that of the first
+ * kept valuation after the offset.
  *
- * A writer needs this for any offset: if a foreign sample already includes some of its valuations,
- * the next sample's minimum is that of the rest.
+ * A writer needs the lowest equity since any offset: a foreign sample may already include some of
+ * its valuations. Then the minimum of the next sample is that of the remaining valuations.
  */
 export class IntervalLows {
   readonly #lows: Low[] = [];

@@ -38,7 +38,7 @@ export interface ClosedMinute {
 export interface AggregatorInput {
   readonly range: SampleRange;
   readonly frameBytes: number;
-  /** In `metrics.samples`. */
+  /** Offset in `metrics.samples`. */
   readonly offset: number;
 }
 

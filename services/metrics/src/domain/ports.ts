@@ -35,7 +35,7 @@ export interface RejectedValuationSink {
   ): Promise<void>;
 }
 
-/** The generation of a topic: how often it was recreated, and how long this one is known. */
+/** The generation of a topic: how often the topic was recreated, and the age of this generation. */
 export interface TopicGeneration {
   readonly generation: number;
   readonly ageMs: number;

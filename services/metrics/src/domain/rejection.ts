@@ -5,8 +5,8 @@ const MAX_CLOCK_DIFFERENCE_MINUTES = 5;
 const MAX_DUPLICATE_AGE_MINUTES = 5;
 export const MAX_CLOCK_DIFFERENCE_MS = MAX_CLOCK_DIFFERENCE_MINUTES * MINUTE_MS;
 /**
- * A valuation measured at most this long before the account's last one counts as a duplicate: a
- * trading server resends a produce request without an answer, and a valuation has no id.
+ * A valuation measured at most this long before the account's last one counts as a duplicate. A
+ * trading server repeats a produce request without an answer, and a valuation has no id.
  */
 export const MAX_DUPLICATE_AGE_MS = MAX_DUPLICATE_AGE_MINUTES * MINUTE_MS;
 

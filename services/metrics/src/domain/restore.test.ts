@@ -30,7 +30,7 @@ describe("the offset from which samples are read after a restart", () => {
     expect(readStart(records(700, [checkpoint(599, 100), 50]), 600)).toBe(600);
   });
 
-  it("is the window start of a stale checkpoint, by a writer that had lost the partition", () => {
+  it("is the window start of a stale checkpoint from a writer that had lost the partition", () => {
     expect(readStart(records(700, [checkpoint(200, 150), 101]), 600)).toBe(150);
     // Also a checkpoint between the marker's `latestOffset` and the marker.
     expect(readStart(records(700, [checkpoint(200, 150), 90]), 600)).toBe(150);

@@ -3,8 +3,8 @@ import type { PartitionCheckpoint, SampleCheckpoint } from "@kapi/contracts";
 import { BEFORE_FIRST, type LogState } from "./acceptance-rule.ts";
 
 /**
- * Where reading starts after a restart. A checkpoint only shortens it: if one is missing or stale,
- * the samples are applied again from an earlier offset, never guessed.
+ * The offset at which reading starts after a restart. A checkpoint only shortens the reading. If a
+ * checkpoint is missing or stale, the samples are applied again from an earlier offset.
  */
 
 /** A record of `metrics.latest` as it was read. */
@@ -32,13 +32,13 @@ export interface StartingPoint {
   readonly restoreFrame: boolean;
 }
 
-/** An account without a checkpoint: applied from the first record that is read. */
+/** An account without a checkpoint: the rule applies from the first record that is read. */
 export const WITHOUT_CHECKPOINT: StartingPoint = { state: BEFORE_FIRST, acceptFrom: 0, restoreFrame: false };
 
 /**
  * The offset of `metrics.samples` from which a partition is read. It is the lowest of: the marker
- * (checkpoints include everything before), `windowOffset` (the start of the replay window), and the
- * window start of each recently active account.
+ * (checkpoints include every sample before the marker), `windowOffset` (the start of the replay
+ * window), and the window start of each recently active account.
  *
  * A checkpoint after the marker's `latestOffset` but of a sample before the marker may be stale: a
  * writer that had lost the partition may have replaced a newer one. The log is then read from that

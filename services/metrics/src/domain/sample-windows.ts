@@ -8,9 +8,9 @@ import { frameHeaderBytes, writeFrameHeader } from "./websocket-frame.ts";
  *
  * Samples of all accounts are stored in slabs of raw memory in log order, each with its WebSocket
  * frame header. A window has only the places of its samples. So a sample costs its bytes, a record
- * of 40 bytes and a place of 8, but no object. Above the budget the oldest slab is freed as a
- * whole, so that every account keeps the same period; accounts' newest samples in it are first
- * copied to the newest slab.
+ * of 40 bytes and a place of 8 bytes, but no object. Above the budget the oldest slab is freed as a
+ * whole, so that every account keeps the same period. Before that, the newest samples of accounts
+ * in that slab are copied to the newest slab.
  *
  * Invariants: the samples kept of an account are consecutive, [first, last]; all their places are
  * in existing slabs; a slab without kept samples is freed at once, unless it is the newest.

@@ -1,12 +1,12 @@
 /**
  * Positions of records that stay ordered when a topic is recreated. The acceptance rule compares
- * offsets, and those of a recreated topic restart at 0. So everything behind the Kafka adapters
+ * offsets, and the offsets of a recreated topic restart at 0. So all code behind the Kafka adapters
  * uses positions: the generation of the topic, then the offset. In generation 0 a position equals
  * the offset.
  */
 import { assert } from "@kapi/kernel";
 
-/** More than a partition ever has: 55 years at 10,000 records a second. */
+/** Above the offsets of any partition: 55 years at 10,000 records a second. */
 const OFFSETS_PER_GENERATION = 2 ** 44;
 /** Positions are safe integers up to this generation. */
 const MAX_GENERATION = 2 ** 9 - 1;

@@ -9,9 +9,9 @@ const REACHED_TIMEOUT_MS = 3_000;
 const TOMBSTONE = "";
 
 /**
- * Deletes all data of an account: its snapshots and states; then, by a record in `metrics.samples`
- * which every process reads, its window, subscriptions and writer; then its checkpoint. Later
- * records of the account do not count. Idempotent: a repeat completes a failed deletion.
+ * Deletes all data of an account, in this order: its snapshots and states; its window,
+ * subscriptions and writer in every process, by a record in `metrics.samples`; its checkpoint.
+ * Later records of the account do not count. Idempotent: a repeat completes a failed deletion.
  */
 export async function deleteTradingAccountMetrics(
   dependencies: {

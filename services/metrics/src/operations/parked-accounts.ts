@@ -29,7 +29,7 @@ export interface ParkedAccount extends AccountId {
    * The valuations after the first one, in log order; null once there were too many.
    */
   waiting: ValuationRecord[] | null;
-  /** Whether it is known to exist; its valuations are then being sequenced. */
+  /** Whether the account is known to exist; its valuations are then being sequenced. */
   exists: boolean;
 }
 

@@ -24,8 +24,8 @@ interface Cut {
 
 /**
  * The writer of one partition, for one assignment. It writes only after this process's reader has
- * reached the end that the partition had at the assignment, so that it follows the samples of the
- * former writer.
+ * reached the end that the partition had at the assignment. So its samples follow the samples of
+ * the former writer.
  */
 export class PartitionSequencer {
   readonly number: number;
@@ -61,12 +61,12 @@ export class PartitionSequencer {
     });
   }
 
-  /** Whether it may write: this process has read the partition to its end. */
+  /** Whether this process may write: it has read the partition to its end. */
   get ready(): boolean {
     return this.#ready && !this.#closed;
   }
 
-  /** Resolves when it may write. Rejects on a failure; the next call tries again. */
+  /** Resolves when this process may write. Rejects on a failure; the next call tries again. */
   async prepare(): Promise<void> {
     if (this.#ready) return;
     this.#prepared ??= this.#reachEnd();
@@ -141,8 +141,8 @@ export class PartitionSequencer {
     while (this.#firstCut < this.#cuts.length && this.#context.hasRoom()) {
       const cut = this.#cuts[this.#firstCut];
       if (cut === undefined) break;
-      // Also cut what is due before the next sweep, so that no valuation waits longer than the
-      // interval.
+      // Also cut samples that are due before the next sweep, so that no valuation waits longer than
+      // the interval.
       const leftMs = cut.atMs + coalesceMs - (nowMs + sweepMs);
       // More than the interval is left only if the clock was set back.
       if (leftMs > 0 && leftMs <= coalesceMs) break;
@@ -191,7 +191,7 @@ export class PartitionSequencer {
   }
 
   /**
-   * Resolves when this process has read all samples that it sent. Only waiting valuations are then
+   * Resolves when this process has read all samples that it sent. Then only waiting valuations are
    * not durable.
    */
   async awaitAcceptance(): Promise<void> {
@@ -242,8 +242,8 @@ export class PartitionSequencer {
 
   /**
    * Recovers from a send with an unknown outcome. Once all sends to the partition have ended, the
-   * reader reads to the partition's end. Samples that are in the log by then stand; the valuations
-   * of the others wait for the next samples.
+   * reader reads to the partition's end. Samples that are in the log by then are final; the
+   * valuations of all other samples wait for the next samples.
    */
   async #recover(): Promise<void> {
     if (this.#recovering || this.#closed) return;

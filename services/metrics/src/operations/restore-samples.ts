@@ -25,7 +25,7 @@ interface PartitionRecords {
 
 /**
  * Reads `metrics.latest` to its end and restores every account. An undecodable record counts as
- * missing: that costs a longer read, never a sample.
+ * missing: the start then reads more of the log, and loses no sample.
  */
 export class Restoration {
   readonly #unreadable: UnreadableRecords;

@@ -26,7 +26,7 @@ function record(offset: number, sequence: number, from: number, to: number): Sam
 }
 
 describe("the sample log", () => {
-  it("accepts consecutive samples, and no other record", () => {
+  it("accepts only consecutive samples", () => {
     const { log, accepted } = newLog();
     const good = [record(0, 1, -1, 4), record(3, 2, 4, 6), record(6, 3, 6, 9)];
     const bad = [record(1, 1, -1, 5), record(2, 3, 4, 6), record(4, 2, 4, 6), record(5, 3, 4, 7)];

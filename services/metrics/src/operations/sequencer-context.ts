@@ -16,7 +16,7 @@ export interface SequencerOptions {
   readonly rejections: Rejections;
   readonly unreadable: UnreadableRecords;
   readonly isServer: (serverId: string) => boolean;
-  /** The partition of `trading.valuations` that has an account's records. */
+  /** The partition of `trading.valuations` for an account's records. */
   readonly partitionOf: (key: string) => number;
   /**
    * Minimum time between two samples of an account if only prices change; 0: every valuation is a

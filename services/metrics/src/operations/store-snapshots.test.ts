@@ -55,7 +55,7 @@ function start(stored: AggregatorState | null, clock = new TestClock(firstMs)) {
 
 const shown = (written: readonly ClosedMinute[]) => written.map(({ snapshot }) => snapshot.sequence);
 
-test("a log that is read late gives the same snapshots as one read in time", async () => {
+test("a log that is read late gives the same snapshots as a log that is read in time", async () => {
   const { snapshots, written, clock, ends } = start(null, new TestClock(firstMs + 60 * MINUTE_MS));
   ends.set(0, 51n);
   await snapshots.addRecords(0, [record(1, 1), record(2, 2)]);

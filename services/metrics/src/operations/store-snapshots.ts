@@ -53,12 +53,12 @@ interface Partition {
 
 /**
  * Stores snapshots, for the partitions of `metrics.samples` assigned to this process. It has its
- * own reader, behind the live stream, so that neither a slow database nor a restart loses a minute:
- * offsets are committed only below stored samples, and the stored state has the last sequence.
+ * own reader, behind the live stream, so that neither a slow database nor a restart loses a minute.
+ * Offsets are committed only below stored samples, and the stored state has the last sequence.
  *
- * The acceptance rule starts from the stored state. If the log no longer reaches back to it (the
- * log was lost, or not read for longer than its retention), an account continues from a sample that
- * {@link SampleLog} has accepted.
+ * The acceptance rule starts from the stored state. The log may no longer reach back to that state,
+ * because it was lost, or was not read for longer than its retention. Then an account continues
+ * from a sample that {@link SampleLog} has accepted.
  */
 export class Snapshots implements SampleListener {
   readonly #options: SnapshotsOptions;
@@ -198,7 +198,8 @@ export class Snapshots implements SampleListener {
 }
 
 /**
- * The days of these snapshots from `firstMs` to before `beforeMs`, if the log was read late.
+ * The days of these snapshots from `firstMs` to before `beforeMs`. There are such days only if the
+ * log is read late.
  */
 function oldDays(closed: readonly ClosedMinute[], firstMs: number, beforeMs: number): Set<number> {
   const days = closed.map(({ snapshot }) => Math.floor(snapshot.measuredAtMs / DAY_MS) * DAY_MS);

@@ -36,7 +36,7 @@ export interface TopicWatchOptions {
 
 /**
  * Detects recreated topics by their ids. A process that continued would compare restarted offsets
- * with earlier ones; so it ends, and restarts in the next generation.
+ * with earlier ones. So the process ends, and restarts in the next generation.
  */
 export class TopicWatch {
   readonly #options: TopicWatchOptions;

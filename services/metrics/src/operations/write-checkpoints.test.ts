@@ -41,7 +41,7 @@ function start() {
   return { log, latest, checkpoints, readBack };
 }
 
-it("replaces a stale checkpoint that it reads back; the marker has the offset read back before", async () => {
+it("replaces a stale checkpoint that it reads back; the marker has the offset that was read back before", async () => {
   const { log, latest, checkpoints, readBack } = start();
   log.apply(PARTITION, [record(1)]);
   await checkpoints.write();
@@ -77,7 +77,7 @@ it("writes no checkpoint for samples that are read again after a restart, and on
   expect(latest.slice(1).map(({ key }) => key)).toEqual([KEY, markerKey(PARTITION)]);
 });
 
-it("writes the last checkpoints of all partitions after a recreated topic, otherwise of its own", async () => {
+it("writes the last checkpoints of all partitions if a topic was recreated, otherwise of its own", async () => {
   const other = PARTITION + 1;
   const { log, latest, checkpoints } = start();
   log.apply(other, [record(1)]);

@@ -24,9 +24,9 @@ export interface CheckpointsOptions {
  * Writes `metrics.latest`: the newest sample of each account, and a marker per partition with the
  * offset that its checkpoints include. A marker is written only after its checkpoints are durable.
  *
- * It also reads `metrics.latest` back and replaces stale checkpoints of writers that had lost the
- * partition. The marker has the offset read back before its turn, because a later stale checkpoint
- * may have replaced one that the marker includes.
+ * This class also reads `metrics.latest` back and replaces stale checkpoints of writers that had
+ * lost the partition. The marker has the offset that was read back before its turn, because a later
+ * stale checkpoint may have replaced one that the marker includes.
  */
 export class Checkpoints implements SampleListener {
   readonly #options: CheckpointsOptions;
@@ -108,7 +108,7 @@ export class Checkpoints implements SampleListener {
   async #writeAll(partitions: readonly number[]): Promise<void> {
     const owned = new Set(partitions);
     for (const partition of owned) await this.#writePartition(partition);
-    // Another process marks its own partitions. Forget the mark, in case one comes back here.
+    // Another process marks its own partitions. Forget the mark, in case a partition returns here.
     for (const partition of this.#changed.keys()) if (!owned.has(partition)) this.#marked.delete(partition);
     // deleteTradingAccountMetrics writes the tombstone too, so these deletions can be dropped.
     for (const partition of this.#deleted.keys()) if (!owned.has(partition)) this.#deleted.delete(partition);

@@ -9,7 +9,7 @@ export type FieldPatterns<Name extends string> = Readonly<Record<Name, string>>;
 
 export const GUID = '"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"';
 export const ACCOUNT_NUMBER = '"([A-Za-z0-9_-]{4,32})"';
-/** At most 15 digits: every one of them is a safe integer. */
+/** At most 15 digits: every such number is a safe integer. */
 export const COUNT = "(0|[1-9][0-9]{0,14})";
 export const MINOR = "(-?(?:0|[1-9][0-9]{0,14}))";
 export const AMOUNT = "(-?(?:0|[1-9][0-9]{0,12})(?:\\.[0-9]{1,2})?)";
@@ -22,8 +22,8 @@ const TIME = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\\.[0-9]{3}Z";
 export const MOMENT = `"(${DAY}T${TIME})"`;
 
 /**
- * Maximum length of a time text; with nanoseconds it has 30. A frame has two, and must stay below
- * `MAX_FRAME_BYTES`.
+ * Maximum length of a time text; a text with nanoseconds has 30 characters. A frame has two such
+ * texts, and must stay below `MAX_FRAME_BYTES`.
  */
 export const MAX_MOMENT_CHARACTERS = 40;
 

@@ -120,7 +120,7 @@ describe("a valuation in the usual field order", () => {
 });
 
 describe("the fields of a valuation", () => {
-  it("are decoded in the order of the contract, which trading servers write: else each record is parsed slowly", () => {
+  it("are decoded in the order of the contract, in which trading servers write them: other orders are slow", () => {
     expect(Object.keys(VALUATION_FIELDS)).toEqual(Object.keys(Valuation.shape));
   });
 

@@ -6,8 +6,9 @@ import type { AccountId } from "../../domain/sample.ts";
 import type { SampleLog } from "../../operations/sample-log.ts";
 
 /**
- * Reads deletions from `account.events`. Every process needs them, so this is a private reader from
- * the beginning. Deletions older than the topic are in `deleted_accounts`.
+ * Reads deletions from `account.events`. Every process needs all deletions, so each process reads
+ * the topic from the beginning, without a group. Deletions older than the topic are in
+ * `deleted_accounts`.
  */
 export function startDeletionReader(options: {
   kafka: KafkaConnection;

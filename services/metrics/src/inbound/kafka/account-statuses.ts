@@ -11,8 +11,8 @@ const GROUP = "metrics-account-statuses";
 const MIN_INTERVAL_MS = 250;
 
 /**
- * Stores the statuses of snapshots from `account.events`. Deletes deleted accounts here too, even
- * without a request.
+ * Stores the statuses of accounts from `account.events`, for the snapshots. Also deletes the data
+ * of deleted accounts, even without a request.
  */
 export function startAccountStatusConsumer(options: {
   kafka: KafkaConnection;

@@ -41,8 +41,8 @@ export interface SamplesOptions {
 }
 
 /**
- * Restores all accounts from `metrics.latest`, then reads `metrics.samples` from there until the
- * process stops. Resolves when the samples have been read to the end at the start.
+ * Restores all accounts from `metrics.latest`, then reads `metrics.samples` from the restored
+ * offsets until the process stops. Resolves once the samples have been read to their end.
  */
 export async function startSampleReader(
   options: SamplesOptions,

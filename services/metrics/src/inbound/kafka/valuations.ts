@@ -12,7 +12,8 @@ export const SEQUENCER_GROUP = "metrics-sequencer";
 /** Minimum time between fetches under load: samples are this much later, in larger batches. */
 const BUSY_INTERVAL_MS = 10;
 /**
- * Valuations before the reader of `metrics.samples` gets its turn, so that samples do not wait.
+ * Number of valuations before the reader of `metrics.samples` gets its turn, so that samples do not
+ * wait.
  */
 const VALUATIONS_PER_TURN = 50;
 /** Larger than any offset: the first batch of an assignment is always checked. */

@@ -23,8 +23,8 @@ const PING_INTERVAL_MS = 20_000;
 const CLOSE_TIMEOUT_MS = 45_000;
 /**
  * A stopping process spreads the closing of its sockets over this time, so that clients reconnect
- * to other processes one after another. With the close frames it stays below the stop deadline of a
- * component.
+ * to other processes one after another. This time and the wait for the last close frames are below
+ * the stop deadline of a component.
  */
 const CLOSE_SPREAD_MS = 5_000;
 /** Maximum time between two closes, for few sockets. */
@@ -40,7 +40,7 @@ const MESSAGE_TOO_BIG = 1009;
 const SWITCHING_PROTOCOLS = 101;
 
 export interface LiveServerOptions extends Omit<LiveContext, "limits"> {
-  /** The HTTP server keyOrganizationId upgrades are handled. */
+  /** The HTTP server whose upgrades are handled. */
   readonly server: Server;
   readonly admission: Admission;
   readonly refunds: RepeatedRefunds;
@@ -62,7 +62,7 @@ export interface LiveServer {
  */
 class LiveWebSocket extends WebSocket {
   /**
-   * Flushes pending answers: `ws` itself closes if the client does or breaks the protocol.
+   * Flushes pending answers. `ws` itself also closes: if the client closes or breaks the protocol.
    */
   beforeClose = (): void => undefined;
 
@@ -136,7 +136,7 @@ class LiveConnections implements LiveServer {
   }
 
   /**
-   * Closes the open sockets in order. A socket whose handshake ends later is closed as it opens.
+   * Closes the open sockets in order. A socket whose handshake ends later is closed when it opens.
    */
   async #closeSpread(): Promise<void> {
     const open = [...this.#sockets];

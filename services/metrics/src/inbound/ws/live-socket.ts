@@ -99,15 +99,15 @@ export class LiveSocket {
     return this.#writer.bufferedBytes;
   }
 
-  /** Whether nothing is sent until its buffer has drained. */
+  /** Whether the socket gets nothing until its buffer has drained. */
   get isStalled(): boolean {
     return this.#writer.stalledSinceMs !== null;
   }
 
   /** The buffer has drained: resumes each subscription at its cursor. */
   drained(): void {
-    // A served subscription moves to the end, so that all take turns on a slow network. A round
-    // covers the subscriptions that exist at its start.
+    // A served subscription moves to the end, so that all subscriptions take turns on a slow
+    // network. A round covers the subscriptions that exist at its start.
     const round = Array.from(this.#subscriptions.values());
     for (const subscription of round) {
       this.#subscriptions.delete(subscription.key);
@@ -129,7 +129,8 @@ export class LiveSocket {
   }
 
   /**
-   * Pings the client. Terminates it if it has not answered the last pings although it was read.
+   * Pings the client. Terminates the connection if the client has not answered the last pings
+   * although its socket was read.
    */
   ping(): void {
     if (this.#closed.signal.aborted) return;
@@ -194,7 +195,7 @@ export class LiveSocket {
   }
 
   /**
-   * A ping frame counts as a message. `ws` itself would answer any number of them.
+   * A ping frame counts as a message. Without this limit `ws` would answer any number of pings.
    */
   #receivePing(payload: Buffer): void {
     if (this.#closed.signal.aborted) return;

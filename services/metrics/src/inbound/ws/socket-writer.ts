@@ -5,8 +5,8 @@ import type { Writable } from "node:stream";
  * socket, as do the few frames that `ws` writes itself (pong, close): without compression both
  * write whole frames, in order.
  *
- * It has no queue of samples. Above the limit of unsent bytes it is stalled: the caller pushes
- * nothing until `onDrain`.
+ * The writer has no queue of samples. Above the limit of unsent bytes the writer is stalled: the
+ * caller pushes nothing until `onDrain`.
  */
 export class SocketWriter {
   readonly #socket: Writable;

@@ -155,7 +155,7 @@ export class SubscriptionHub implements SampleListener {
   }
 
   /**
-   * Subscribers with equal cursors share one piece of bytes.
+   * Sends an account's unsent samples. Subscribers with equal cursors share one piece of bytes.
    */
   #sendTo(stream: AccountStream, nowMs: number, touched: Set<SocketWriter>): void {
     const subscribers = this.#subscriptions.get(stream.key);

@@ -23,7 +23,7 @@ interface SnapshotRow {
 const COLUMNS = `account_number, measured_at, sequence, balance_minor, equity_minor, margin_minor, free_margin_minor,
   margin_level, daily_drawdown, total_drawdown, account_status, created_at`;
 
-// Both read the day partitions newest first, in index order, and stop at the limit.
+// Both statements read the day partitions newest first, in index order, and stop at the limit.
 const SELECT_OF_SERVER = statement<SnapshotRow>(
   "snapshots_select_of_server",
   `select ${COLUMNS} from account_metric_snapshots
