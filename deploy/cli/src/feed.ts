@@ -1,6 +1,4 @@
-/**
- * Follows the feed of an organization's events from a cursor, without gaps or duplicates.
- */
+/** Follows the feed of an organization's events from a cursor, without gaps or duplicates. */
 import { EventsAnswer, FEED_NOW, FeedEvent, OPERATIONS, pathOf, type WebhookKind } from "@kapi/contracts";
 import { z } from "zod";
 
