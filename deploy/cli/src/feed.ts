@@ -24,7 +24,7 @@ export interface FeedOptions {
   /** Base address of the API. */
   readonly api: string;
   readonly managementKey: string;
-  /** Default: all kinds except those of commands. */
+  /** null: all kinds except the kinds of commands. */
   readonly kinds: readonly WebhookKind[] | null;
 }
 

@@ -15,8 +15,8 @@ export interface Statement<Row> {
   /** The statement changes no row, but may lock rows. */
   readonly reads: boolean;
   /**
-   * Timeout of the response in ms, if longer than that of the pool's other statements. The
-   * transaction must also set `statement_timeout`.
+   * Timeout of the response in ms, if longer than the timeout of the pool. The transaction must
+   * also set `statement_timeout`.
    */
   readonly answerTimeoutMs?: number;
   /** Only for the compiler; always undefined. */

@@ -31,7 +31,10 @@ describe("a secret", () => {
     ],
     ["in a session", { session: { csrfToken: SECRET, "x-csrf-token": SECRET } }],
     ["in a webhook endpoint", { endpoint: { secret: SECRET, previousSecret: { ciphertext: SECRET } } }],
-    ["in environment variables", { env: { INTERNAL_TOKEN: SECRET, WEBHOOK_SEALING_KEYS: SECRET, FINGERPRINT_KEY: SECRET } }],
+    [
+      "in environment variables",
+      { env: { INTERNAL_TOKEN: SECRET, WEBHOOK_SEALING_KEYS: SECRET, FINGERPRINT_KEY: SECRET } },
+    ],
     ["in an account's credentials", { account: { credentials: { login: SECRET } } }],
     [
       "in an address",

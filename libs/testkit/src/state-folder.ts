@@ -35,7 +35,7 @@ export interface OwnServers {
 
 /**
  * Starts servers for one test file, with their state in this folder. If one server does not start,
- * the others are stopped and the folder is removed.
+ * all servers are stopped and the folder is removed.
  */
 export async function startInFolder<T>(stateDir: string, start: (own: OwnServers) => Promise<T>): Promise<T> {
   const scope = new Scope();

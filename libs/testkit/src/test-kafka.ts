@@ -22,8 +22,8 @@ export interface TestKafka {
 }
 
 /**
- * Starts a Kafka process with these broker settings, in addition to those of every local Kafka. If
- * this machine cannot run the process, starts a container, which cannot be paused.
+ * Starts a Kafka process with these broker settings, in addition to the settings of every local
+ * Kafka. If this machine cannot run the process, starts a container, which cannot be paused.
  */
 export async function startTestKafka(
   context: ServerContext,
