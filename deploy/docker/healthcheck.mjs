@@ -1,7 +1,4 @@
-/**
- * Health check of container engines: exits 0 if the process of this container is ready, otherwise
- * 1.
- */
+/** Health check of container engines: exits 0 if the process of this container is ready, else 1. */
 const TIMEOUT_MS = 3_000;
 const port = process.env.HTTP_PORT ?? "8080";
 try {

@@ -1,24 +1,21 @@
 /**
  * make-secrets.mjs <folder> [<programs.json> <programs' folder>]: creates missing secrets of the
- * programs, one file each, in <folder>. Then gives each program a folder with only the secrets that
- * it uses. Used by the Compose file; other platforms have their own store.
+ * programs in <folder>, one file for each secret. Then creates a folder for each program, with only
+ * the secrets that the program uses. For Docker Compose; other platforms have secret stores.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 const KEY_BYTES = 32;
-/**
- * The services run as another user than this program; each mounts only the volume with its own
- * secrets.
- */
+/** Services run as another user. Each service mounts only the volume with its own secrets. */
 const READABLE = 0o444;
 
 const [, , folder, table, programsFolder] = process.argv;
 if (folder === undefined) throw new Error("usage: make-secrets.mjs <folder> [<programs.json> <programs' folder>]");
 const key = () => randomBytes(KEY_BYTES).toString("base64");
 const token = () => randomBytes(KEY_BYTES).toString("hex");
-/** The callers of services, by the names that their tokens start with; the file of each token. */
+/** The callers of services, and the file of each caller's token. A token starts with the name. */
 const callers = new Map(
   ["gateway", "account", "export", "metrics", "organization", "console"].map((name) => [name, `service_token_${name}`]),
 );
@@ -38,7 +35,7 @@ for (const [name, make] of Object.entries(secrets)) {
   const file = path.join(folder, name);
   if (!existsSync(file)) writeFileSync(file, make(), { mode: READABLE });
 }
-/** Digests authenticate callers to a service, which cannot impersonate them. */
+/** With digests a service can authenticate its callers, but cannot impersonate them. */
 const digests = Array.from(callers, ([name, file]) => {
   const text = readFileSync(path.join(folder, file));
   return `${name}:${createHash("sha256").update(text).digest("hex")}`;
@@ -50,7 +47,7 @@ if (table !== undefined && programsFolder !== undefined) {
   for (const [program, uses] of Object.entries(programs)) {
     const own = path.join(programsFolder, program);
     mkdirSync(own, { recursive: true });
-    // A file of an earlier version, which gave the program more secrets.
+    // An earlier version may have given the program more secrets.
     for (const file of readdirSync(own)) rmSync(path.join(own, file));
     for (const secret of [...uses.secrets, ...(uses.optionalSecrets ?? [])]) {
       const name = secret.replaceAll("-", "_");

@@ -1,6 +1,4 @@
-/**
- * Follows the feed of an organization's events from a cursor, without gaps or duplicates.
- */
+/** Follows the feed of an organization's events from a cursor, without gaps or duplicates. */
 import { EventsAnswer, FEED_NOW, FeedEvent, OPERATIONS, pathOf, type WebhookKind } from "@kapi/contracts";
 import { z } from "zod";
 
@@ -26,7 +24,7 @@ export interface FeedOptions {
   /** Base address of the API. */
   readonly api: string;
   readonly managementKey: string;
-  /** Default: all kinds except those of commands. */
+  /** null: all kinds except the kinds of commands. */
   readonly kinds: readonly WebhookKind[] | null;
 }
 

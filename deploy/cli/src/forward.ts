@@ -1,6 +1,6 @@
 /**
- * Deliveries to a program on this machine, equal to those of a public receiver: signed, with the
- * same body and id.
+ * Deliveries to a program on this machine, equal to deliveries to a public receiver: signed, with
+ * the same body and id.
  */
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -10,7 +10,7 @@ import type { Webhook } from "standardwebhooks";
 import { reasonOf } from "./failure.ts";
 import type { ListenedEvent } from "./feed.ts";
 
-/** Response timeout, equal to that of real deliveries. */
+/** Response timeout, as for deliveries to public receivers. */
 const ANSWER_TIMEOUT_MS = 15_000;
 /**
  * Delays before retries while the program does not listen; after the last one the event is skipped.

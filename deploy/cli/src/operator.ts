@@ -16,8 +16,8 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** Number of items per request. */
 const PAGE_LIMIT = 100;
 /**
- * If all of these are set, no running kapi is searched. Each can be a file, as secrets:
- * OPERATOR_TOKEN_FILE.
+ * The settings of the operator's command line. If they are set, no running kapi is searched. A
+ * setting can also be in a file: OPERATOR_TOKEN_FILE.
  */
 export const OperatorSettings = z.object({
   ORGANIZATION_URL: z.string().optional(),
@@ -44,8 +44,8 @@ type ListRoute = InternalRoute & {
 
 /**
  * The address of `service` in the environment (ORGANIZATION_URL or CONSOLE_URL, and
- * OPERATOR_TOKEN), otherwise that of the kapi that runs from this checkout (its state is in
- * KAPI_STATE_DIR).
+ * OPERATOR_TOKEN). Otherwise its address in the kapi that runs from this checkout, whose state is
+ * in KAPI_STATE_DIR.
  */
 export async function operatorAddress(environment: Environment, service: OperatedService): Promise<OperatorAddress> {
   const variable = ADDRESSES[service];

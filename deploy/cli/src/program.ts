@@ -15,9 +15,7 @@ Which kapi: the one that ORGANIZATION_URL, CONSOLE_URL (for user and audit) and 
 npm start runs here.
 Exit codes: 0 done, 1 refused, 2 wrong command or option, 3 cannot be reached now.`;
 
-/**
- * Runs one command and returns its exit code. Results are written to `out`, errors to `err`.
- */
+/** Runs one command and returns its exit code. Writes results to `out` and errors to `err`. */
 export async function runCommandLine(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const context = createContext(surroundings);
   const program = new Command("kapi")

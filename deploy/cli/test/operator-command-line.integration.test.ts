@@ -30,7 +30,7 @@ interface Ran {
   readonly err: string;
 }
 
-/** Runs a command as it is typed; no argument has a space in it. */
+/** Runs a command line; arguments must not contain spaces. */
 async function kapi(typed: string, given: { env?: Record<string, string>; line?: string } = {}): Promise<Ran> {
   let [out, err] = ["", ""];
   const code = await runCommandLine(typed.split(" "), {
@@ -44,7 +44,7 @@ async function kapi(typed: string, given: { env?: Record<string, string>; line?:
   return { code, out, err };
 }
 
-/** Runs a command that is done, and reads its JSON. */
+/** Runs a command that must succeed, and parses its JSON output. */
 async function jsonOf<T>(typed: string, line = ""): Promise<T> {
   const ran = await kapi(`${typed} --json`, { line });
   expect(ran).toMatchObject({ code: 0, err: "" });
@@ -56,7 +56,7 @@ async function newOrganization(credits = 100): Promise<string> {
   return (await jsonOf<{ organizationId: string }>(typed)).organizationId;
 }
 
-test("an organization is made, is in the list, and has the wallet it was given", async () => {
+test("a created organization is in the list and has the given wallet", async () => {
   const organization = await newOrganization();
   const list = await jsonOf<{ organizationId: string; name: string }[]>("organization list");
   expect(list).toContainEqual(expect.objectContaining({ organizationId: organization, name: "Acme" }));
@@ -66,13 +66,13 @@ test("an organization is made, is in the list, and has the wallet it was given",
   expect(shown.out).toMatch(/^low balance +no \(at 5\)$/m);
 });
 
-test("every organization is in the list, however many pages it has", async () => {
+test("a list of several pages has every organization", async () => {
   const made = await Promise.all(Array.from({ length: 101 }, () => newOrganization(0)));
   const list = await jsonOf<{ organizationId: string }[]>("organization list");
   expect(list.map(({ organizationId }) => organizationId)).toEqual(expect.arrayContaining(made));
 });
 
-test("credits that are added under one purchase id are added once", async () => {
+test("credits of one purchase id are added once", async () => {
   const organization = await newOrganization();
   const purchase = randomUUID();
   const add = `credits add --organization ${organization} --credits 40 --purchase ${purchase}`;
@@ -82,7 +82,7 @@ test("credits that are added under one purchase id are added once", async () => 
   expect(wallet).toMatchObject({ availableCredits: 140, lifetimePurchased: 140 });
 });
 
-test("a user gets a password that is shown once, or the one that was typed", async () => {
+test("a user gets the given password, or a generated password that is shown once", async () => {
   const organization = await newOrganization();
   const email = `${randomUUID()}@example.com`;
   const create = (address: string): string =>
@@ -100,7 +100,7 @@ test("a user gets a password that is shown once, or the one that was typed", asy
   expect(await kapi(create(email))).toMatchObject({ code: 1, out: "" });
 });
 
-test("a key can be limited to servers, in time and in rate; it is shown once, and revoked for good", async () => {
+test("a key can have limits: servers, expiry and rate; it is shown once, and can be revoked", async () => {
   const organization = await newOrganization();
   const at = `--organization ${organization}`;
   const server = await jsonOf<{ serverId: string }>(
@@ -141,7 +141,7 @@ test("a key can be limited to servers, in time and in rate; it is shown once, an
   expect((await kapi(`key list ${at}`)).out).toMatch(new RegExp(`^${made.keyId} .* revoked `, "m"));
 });
 
-test("the audit log is listed by organization, as many entries as are asked for, however many pages that takes", async () => {
+test("the audit log is listed by organization, up to the requested number of entries, from several pages", async () => {
   const organization = await newOrganization();
   const at = `--organization ${organization}`;
   const made = await Promise.all(
@@ -168,7 +168,7 @@ test("the audit log is listed by organization, as many entries as are asked for,
   expect((await jsonOf<object[]>("audit list --limit 3")).length).toBe(3);
 });
 
-test("a refused command prints the reason and ends with 1", async () => {
+test("a rejected command prints the reason and exits with 1", async () => {
   const unknown = randomUUID();
   const missing = await kapi(`credits show --organization ${unknown}`);
   expect(missing).toMatchObject({ code: 1, out: "" });
@@ -191,13 +191,13 @@ test.each([
   ["key create --organization x --all-scopes --rate-limit fast", "requests per second"],
   ["organisation list", "Did you mean organization?"],
   ["organization", "create"],
-])("an unknown command ends with 2 and says what is missing: %s", async (typed, said) => {
+])("an invalid command line exits with 2 and prints the problem: %s", async (typed, said) => {
   const ran = await kapi(typed);
   expect(ran).toMatchObject({ code: 2, out: "" });
   expect(ran.err).toContain(said);
 });
 
-test("a service that cannot be reached ends with 3, and so does a checkout in which nothing runs", async () => {
+test("a command exits with 3 if a service cannot be reached, or no kapi runs in the checkout", async () => {
   const nowhere = await kapi("organization list", {
     env: { ...environment, ORGANIZATION_URL: "http://127.0.0.1:1" },
   });
@@ -216,13 +216,13 @@ test("a service that cannot be reached ends with 3, and so does a checkout in wh
   expect(nothing.err).toContain("npm start");
 });
 
-test("without addresses in the environment it finds the kapi that runs beside it", async () => {
+test("without addresses in the environment, a command uses the kapi that runs from the checkout", async () => {
   const state = path.dirname(path.dirname(stack.process("organization").logFile));
   for (const typed of ["organization list --json", "audit list --json"])
     expect(await kapi(typed, { env: { KAPI_STATE_DIR: state } })).toMatchObject({ code: 0, err: "" });
 });
 
-test("help shows every command with its options, and asks nobody", async () => {
+test("help shows every command with its options, without calling a service", async () => {
   const all = await kapi("--help", { env: {} });
   expect(all.code).toBe(0);
   for (const name of ["organization", "user", "server", "key", "credits", "audit", "Exit codes"])

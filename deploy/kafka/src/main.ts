@@ -12,7 +12,7 @@ const MAX_REPLICAS = 15;
 const Config = z.object({
   ...connectionFields.kafka,
   LOG_LEVEL: configFields.logLevel,
-  /** For topics that do not exist yet; never changed, because keys belong to partitions. */
+  /** For topics that do not exist yet. Never changed later, because keys belong to partitions. */
   KAFKA_PARTITIONS: configFields.integer(1, MAX_PARTITIONS).default(12),
   KAFKA_REPLICATION_FACTOR: configFields.integer(1, MAX_REPLICAS).default(3),
   KAFKA_MIN_INSYNC_REPLICAS: configFields.integer(1, MAX_REPLICAS).default(2),

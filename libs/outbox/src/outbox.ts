@@ -175,8 +175,9 @@ export class Outbox {
   }
 
   /**
-   * Publishes one batch, each row on its own: a failed row does not make others repeat. Row locks
-   * keep two pollers from publishing a row twice. Resolves with true if there may be more.
+   * Publishes one batch, each row on its own, so that a failed row does not repeat other rows. Row
+   * locks keep two pollers from publishing a row twice. Resolves with true if more leftovers may
+   * exist.
    */
   #publishLeftovers(): Promise<boolean> {
     const { database, rows, logger } = this.#options;

@@ -39,7 +39,7 @@ function start(commit: () => Promise<void> = () => Promise.resolve()) {
 }
 
 describe("a transaction that enqueues messages", () => {
-  it("writes each with its topic and span as the last statement, and publishes after the commit", async () => {
+  it("writes the messages as its last statement, with topic and span, and publishes after the commit", async () => {
     const { database, outbox, happened, written } = start();
     const value = await transactionWithOutbox(database, outbox, (tx) => {
       tx.enqueue([message("a", "span")]);

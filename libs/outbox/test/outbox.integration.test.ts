@@ -148,7 +148,7 @@ describe("a message above the size limit of its topic", () => {
     await eventually(async () => expect(await rows()).toBe(0));
   });
 
-  it("does not make other leftovers repeat: each is published once", async () => {
+  it("causes no duplicates of other leftovers: each is published once", async () => {
     for (let index = 0; index < POLL_BATCH + 5; index += 1) await insertLeftover(event(`left-${index}`));
     await insertLeftover(event("large-b", TOO_LARGE), event("beside"));
     await insertLeftover({ topic: TOPICS.commandEvents, key: "huge", value: JSON.stringify("x".repeat(5_000_000)) });
@@ -166,7 +166,7 @@ describe("a message above the size limit of its topic", () => {
 });
 
 describe("a batch of leftovers", () => {
-  it("has at most POLL_MAX_BYTES; a larger row is alone", async () => {
+  it("has at most POLL_MAX_BYTES; a larger row is a batch of its own", async () => {
     const row = (bytes: number): OutboxMessage => event("row", "x".repeat(bytes));
     const sizes = [POLL_MAX_BYTES + 1, POLL_MAX_BYTES / 4, POLL_MAX_BYTES / 4, 3_000, 5_000];
     for (const bytes of sizes) await insertLeftover(row(bytes));

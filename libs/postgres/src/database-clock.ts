@@ -1,6 +1,6 @@
 /**
  * The time of the database, for times on which several processes must agree: leases, deadlines, the
- * day of a record. Clocks of machines may differ by minutes, and may be set; the database has one.
+ * day of a record. Clocks of machines may differ by minutes, and may be changed.
  */
 import { assertDefined, type Clock } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";

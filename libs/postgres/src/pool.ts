@@ -10,35 +10,35 @@ import type { Statement } from "./statement.ts";
 import { TYPES } from "./types.ts";
 
 /**
- * A prepared statement keeps the plan that was made for it, and a plan made while a table was new
- * reads the whole table and goes on doing so when it has millions of rows. Every statement of a
- * service finds its rows by an index, at most some thousands of them, so nothing else is planned.
+ * A prepared statement keeps its plan. A plan that was made while a table was new would still read
+ * the whole table when it has millions of rows. Every statement of a service finds its rows by an
+ * index, at most some thousands of them, so other plans are disabled.
  */
 const PLANS = ["jit=off", "enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off", "enable_bitmapscan=off"];
 /**
- * Where many partitions are planned, a plan for each call's values costs more than the call (see
- * `genericPlans`).
+ * For tables with many partitions, planning each call with its values costs more than the call
+ * itself (see `genericPlans`).
  */
 const GENERIC_PLANS = ["plan_cache_mode=force_generic_plan"];
 const MAX_CONNECTIONS = 10;
 const STATEMENT_TIMEOUT_MS = 4_000;
-/** Waiting for a free connection, or for a new one to be made. */
+/** Maximum wait for a free or a new connection. */
 const CHECKOUT_TIMEOUT_MS = 4_000;
 /**
- * Below the session of a Kafka consumer, 10 s: a process that stands still in the middle of a
- * transaction holds its rows no longer than its partitions, which another process then works on.
+ * Below the 10 s session of a Kafka consumer. A process that is paused in a transaction loses its
+ * row locks before another process takes over its partitions.
  */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 8_000;
-/** A stream locks no rows, and what its loop does with a batch may take long. */
+/** A stream locks no rows, and its loop may work on a batch for long. */
 const IDLE_STREAM_TIMEOUT_MS = 60_000;
-/** When an unused connection is closed. A new one costs a sign-in and new query plans. */
+/** An unused connection is closed after this time. A new one costs a sign-in and new plans. */
 const IDLE_CONNECTION_MS = 60_000;
-/** Ends the wait for a server that does not answer, by default 5 s after the statement timeout. */
+/** The client waits this much longer than the statement timeout, in case the server is dead. */
 const ANSWER_MARGIN_MS = 1_000;
 const STOP_DEADLINE_MS = 10_000;
 /**
- * Lives in the transaction of its stream only. A cursor in SQL, so that a long loop does not run
- * into the timeout.
+ * Exists only in the transaction of its stream. A cursor in SQL: the statement timeout applies to
+ * each fetch, not to the whole loop.
  */
 const CURSOR = "stream_rows";
 const BEGIN_STREAM = `begin read only; set local idle_in_transaction_session_timeout = ${IDLE_STREAM_TIMEOUT_MS}`;
@@ -46,24 +46,24 @@ const BEGIN_STREAM = `begin read only; set local idle_in_transaction_session_tim
 export interface PoolOptions extends ServerOptions {
   /** Unqualified names mean tables of this schema. */
   readonly schema: string;
-  /** How the connections are called in `pg_stat_activity`. */
+  /** Name of the connections in `pg_stat_activity`. */
   readonly applicationName: string;
   /** Maximum number of connections. Default 10. */
   readonly max?: number;
-  /** After this the server ends a statement. Default 4,000. */
+  /** The server cancels a statement after this time. Default 4,000. */
   readonly statementTimeoutMs?: number;
   /**
-   * Each connection plans a statement once, without its values. Otherwise PostgreSQL plans anew in
-   * each call where it takes that for cheaper, as it does for short arrays: with 16 partitions that
-   * is 0.6 ms of 0.7.
+   * Each connection plans a statement once, without its values. Otherwise PostgreSQL plans each
+   * call again if that seems cheaper, as for short arrays. With 16 partitions this planning is
+   * 0.6 ms of 0.7 ms.
    */
   readonly genericPlans?: boolean;
   readonly logger: Logger;
-  /** Where given, the process is not ready while the server does not answer. */
+  /** If given, the process is not ready while the server does not answer. */
   readonly health?: Pick<Health, "readiness">;
 }
 
-/** What a statement can be run on: the database (each statement by itself) or a transaction. */
+/** Runs statements: a database (without a transaction) or a transaction. */
 export interface Queryable {
   /** Runs `statement`; returns its rows. Rejects with the error of the server or connection. */
   query<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
@@ -87,9 +87,9 @@ export interface Database extends Queryable {
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /**
    * The rows of `statement` (a select), `batchRows` at a time, as of one moment. Holds one
-   * connection until the loop ends, and the statement timeout counts for each batch; a loop that
-   * rests for a minute between two loses it. For loops of a process's own: a caller that reads
-   * slowly would hold the connection, so what callers read is queried in chunks.
+   * connection until the loop ends. The statement timeout applies to each batch. The stream fails
+   * if the loop pauses for a minute between two batches. Use it only in a process's own loops, not
+   * for responses to callers: a slow caller would hold the connection.
    */
   stream<Row>(statement: Statement<Row>, values: readonly unknown[], batchRows: number): AsyncIterable<Row[]>;
 }
@@ -223,14 +223,14 @@ class PoolDatabase implements Database {
     }
   }
 
-  /** One connection is dead, or leads to a server that has become a standby: so may the others. */
+  /** If one connection is dead or leads to a standby, all older connections are suspect. */
   #note(error: unknown): void {
     if (isConnectionLost(error) || isReadOnly(error)) this.#pulse.lost();
   }
 
   async #borrow(): Promise<Lent> {
     const client = await this.#pulse.connect();
-    // Without a listener, a connection that is lost while it is lent out would end the process.
+    // Without a listener, the loss of a borrowed connection would end the process.
     const onError = (): void => {
       lent.broken = true;
     };
@@ -285,7 +285,7 @@ class ClientTransaction implements Transaction {
     void this.query(statement, values);
   }
 
-  /** From here on the connection belongs to somebody else. */
+  /** Commits. No further statement may be sent: the connection returns to the pool. */
   async commit(): Promise<void> {
     this.#isEnded = true;
     if (!this.#isBegun) await this.#begun;
@@ -298,7 +298,7 @@ class ClientTransaction implements Transaction {
     assert(command === "COMMIT", "a transaction with a failed statement cannot be committed");
   }
 
-  /** Whether the connection can be used again. */
+  /** Rolls back. Returns whether the connection can be used again. */
   rollback(): Promise<boolean> {
     this.#isEnded = true;
     this.#isRolledBack = true;
@@ -333,7 +333,7 @@ class ClientTransaction implements Transaction {
     if (this.#failures.length > 0) throw this.#failures[0];
   }
 
-  /** Nothing that fails is lost, though nobody may be waiting for it. */
+  /** Records the failure of a statement, even if no code awaits it. */
   #track<T>(answer: Promise<T>): Promise<T> {
     this.#underWay.add(answer);
     answer.then(

@@ -33,7 +33,7 @@ export class Pulse {
     this.#timer = setInterval(() => void this.#ping(), PING_AFTER_MS);
   }
 
-  /** null, or why the server cannot be used. */
+  /** Why the server cannot be used; null if it can. */
   check(): string | null {
     return this.#failure;
   }

@@ -1,15 +1,15 @@
 /**
- * The roles of a schema. Its owner, or whoever may create tables there, runs its migrations; a
- * service's role reads and writes its rows, and changes neither tables nor what guards their rows.
+ * The roles of a schema. The owner, or a role that may create tables in the schema, runs the
+ * migrations. A service's role reads and writes rows. It can change neither tables nor triggers.
  */
 import type { Client } from "pg";
 
 import { assertIdentifier } from "./identifier.ts";
 
 /**
- * Who has a schema: this connection's role, which may create tables there, another role, or nobody
- * yet. Throws where it is another's that this role was given nothing of. A service's role never
- * gets the right to create.
+ * Who owns a schema. `own`: the role of this connection may create tables in it. `another's`: the
+ * role may only use it; a service's role never gets the right to create. `missing`: the schema does
+ * not exist. Throws if the role has no rights in the schema.
  */
 export async function ownershipOf(client: Client, schema: string): Promise<"own" | "another's" | "missing"> {
   const { rows } = await client.query<{ role: string; own: boolean; usable: boolean }>(
@@ -29,17 +29,17 @@ export async function ownershipOf(client: Client, schema: string): Promise<"own"
 }
 
 /**
- * $1: a schema. Who makes tables there later: this connection's role, and the owners of the
- * functions that make partitions. Default privileges are those of the maker alone.
+ * $1: a schema. The roles that create tables in it later: this connection's role, and the owners of
+ * the functions that create partitions. Default privileges depend on the role that creates a table.
  */
 const MAKERS_OF_TABLES = `select quote_ident(current_user) as name
   union select quote_ident(pg_get_userbyid(proowner)) from pg_proc
   where pronamespace = (select oid from pg_namespace where nspname = $1) and prosecdef`;
 
 /**
- * Gives `role` the rows of `schema`, also those of tables that are made later, but for the record
- * of migrations. Rows of `appendOnly` tables it inserts and selects, and cannot change or delete.
- * What it has already stays.
+ * Grants `role` the rights on the rows of `schema`, also for tables that are created later. The
+ * role may only read the record of migrations. It may only insert and select rows of `appendOnly`
+ * tables. Other rights of the role are not revoked.
  */
 export async function grantRows(
   client: Client,
@@ -61,14 +61,14 @@ export async function grantRows(
       `alter default privileges for role ${name} in schema ${schema} grant ${numbers} to ${role}`,
     ]),
     `revoke insert, update, delete on ${schema}.schema_migrations from ${role}`,
-    // An earlier migrate gave them, as the default for tables that are made later does.
+    // The grant above and the default privileges include these rights.
     ...appendOnly.map((table) => `revoke update, delete, truncate on ${schema}.${table} from ${role}`),
   ];
   await client.query(["begin", ...statements, "commit"].join(";\n"));
   await assertUsable(client, schema, role);
 }
 
-/** PostgreSQL only warns where a role that may not pass a right on does so. */
+/** PostgreSQL only warns if the granting role may not grant a right. */
 async function assertUsable(client: Client, schema: string, role: string): Promise<void> {
   const { rows } = await client.query<{ granter: string; usable: boolean }>(
     "select current_user as granter, has_schema_privilege($1::name, $2::text, 'usage') as usable",

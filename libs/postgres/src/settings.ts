@@ -1,22 +1,22 @@
 import type { MigrationSettings, PostgresSettings } from "@kapi/runtime";
 
-/** How to reach a server: what {@link startPool} and {@link migrate} have in common. */
+/** The address of a server, for {@link startPool} and {@link migrate}. */
 export interface ServerOptions {
-  /** postgres://…; TLS as its `sslmode` says. */
+  /** postgres://…; its `sslmode` selects TLS. */
   readonly connectionString: string;
   /**
-   * PEM: the server's certificate must be signed by one of these, and be for the host named; for
-   * `sslmode=verify-full`.
+   * PEM certificates of authorities, for `sslmode=verify-full`. One of them must have signed the
+   * server's certificate, which must be for the host of the address.
    */
   readonly ca?: string;
 }
 
-/** The {@link ServerOptions} that a process's configuration gives. */
+/** The {@link ServerOptions} from the configuration of a process. */
 export function postgresOptions({ POSTGRES_URL, POSTGRES_TLS_CA }: PostgresSettings): ServerOptions {
   return { connectionString: POSTGRES_URL, ...(POSTGRES_TLS_CA === undefined ? {} : { ca: POSTGRES_TLS_CA }) };
 }
 
-/** The same for migrations, and the role that is given the rows. */
+/** The options for migrations, with the role that gets the rights on the rows. */
 export function migrationOptions(settings: PostgresSettings | MigrationSettings): ServerOptions & {
   readonly serviceRole?: string;
 } {
@@ -25,8 +25,8 @@ export function migrationOptions(settings: PostgresSettings | MigrationSettings)
 }
 
 /**
- * What pg takes. What an address says of TLS goes before everything else there, so with a CA it is
- * taken off.
+ * The options for pg. In pg, `sslmode` in the address overrides the option `ssl`, so with a CA it
+ * is removed from the address.
  */
 export function clientOptions({ connectionString, ca }: ServerOptions): {
   connectionString: string;
@@ -38,7 +38,7 @@ export function clientOptions({ connectionString, ca }: ServerOptions): {
   return { connectionString: url.href, ssl: { ca } };
 }
 
-/** One line that tells which server cannot be used and why; its password is not part of it. */
+/** An error of one line: which server cannot be used, and why; without the password. */
 export function unusable({ connectionString }: ServerOptions, error: unknown): Error {
   const { hostname, port } = new URL(connectionString);
   const reason = error instanceof Error ? error.message : String(error);

@@ -1,8 +1,8 @@
 import { assert } from "@kapi/kernel";
 
-/** PostgreSQL cuts longer names off, and then two statements could share one. */
+/** PostgreSQL truncates longer names, so two statements could share a name. */
 const MAX_NAME_BYTES = 63;
-/** Anything else, `with` too, may write. */
+/** Every other statement may write, also one that starts with `with`. */
 const READS = /^\s*select\b/i;
 
 /**
@@ -12,20 +12,20 @@ const READS = /^\s*select\b/i;
 export interface Statement<Row> {
   readonly name: string;
   readonly text: string;
-  /** It changes no row, though it may lock some. */
+  /** The statement changes no row, but may lock rows. */
   readonly reads: boolean;
   /**
-   * How long its answer is waited for, in ms, where that is longer than for the pool's other
-   * statements. The transaction must also set `statement_timeout`.
+   * Timeout of the response in ms, if longer than the timeout of the pool. The transaction must
+   * also set `statement_timeout`.
    */
   readonly answerTimeoutMs?: number;
-  /** Only for the compiler; never there. */
+  /** Only for the compiler; always undefined. */
   readonly row?: Row;
 }
 
 /**
  * Declares a statement. The name must be unique for its text in the whole process. A `select` must
- * not call what writes.
+ * not call a function that writes.
  */
 export function statement<Row>(
   name: string,

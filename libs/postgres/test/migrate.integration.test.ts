@@ -11,7 +11,7 @@ import { migrate } from "../src/index.ts";
 import { asAdmin, connectionString, logger, ownSchema } from "./support.ts";
 
 const POLL_MS = 10;
-/** As services make partitions. */
+/** A function like those with which services create partitions. */
 const MAKE_TABLE = `
   select set_config('search_path', current_schema() || ', pg_temp', true);
   create function make_table(name text) returns void language plpgsql
@@ -50,7 +50,7 @@ test("processes that start together apply each file once, in order", async () =>
   expect(await asAdmin(`select id from ${schema}.items`)).toEqual([{ id: 1 }]);
 });
 
-test("an applied file that was changed stops the start with its name, and nothing else is applied", async () => {
+test("a changed file that was applied fails the start with its name, and no other file is applied", async () => {
   await write("0001_create.sql", "create table items (id int)");
   await up();
   await write("0001_create.sql", "create table items (id bigint)");
@@ -82,7 +82,7 @@ test("a library's folder feeds the same schema under its own name", async () => 
   ]);
 });
 
-test("files with a wrong name, or two with one number, are refused before anything is done", async () => {
+test("a file with an invalid name, or two files with one number, are rejected before any change", async () => {
   await write("1_create.sql", "select 1");
   await expect(up()).rejects.toThrow("1_create.sql");
   await rm(path.join(directory, "1_create.sql"));
@@ -91,7 +91,7 @@ test("files with a wrong name, or two with one number, are refused before anythi
   await expect(up()).rejects.toThrow("two migrations numbered 0001");
 });
 
-test("a file that waits for a table lets other users go first, and is applied when the table is free", async () => {
+test("a file that waits for a table does not block other users, and is applied when the table is free", async () => {
   await write("0001_create.sql", "create table items (id int primary key)");
   await up();
   await write("0002_more.sql", "alter table items add column name text");
@@ -102,7 +102,7 @@ test("a file that waits for a table lets other users go first, and is applied wh
     const migrated = up();
     const waits = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like 'alter table items%'";
     while ((await asAdmin(waits)).length === 0) await delay(POLL_MS);
-    // It comes after the migration, and is answered before the reader's transaction ends.
+    // This read starts after the migration's, and is answered before the reader's transaction ends.
     expect(await asAdmin(`select count(*)::int as items from ${schema}.items`)).toEqual([{ items: 0 }]);
     await reader.query("commit");
     await migrated;
@@ -119,7 +119,7 @@ test("one process builds an index without blocking writes, even after an interru
     "0002_index.sql",
     "-- no transaction\ncreate unique index concurrently if not exists items_id on items (id)",
   );
-  // The rows are not unique: the index stays behind, and is not valid.
+  // The rows are not unique: the build fails and leaves an invalid index.
   await expect(up()).rejects.toThrow("service/0002_index.sql");
   await asAdmin(`delete from ${schema}.items`);
   await Promise.all([up(), up(), up()]);
@@ -127,7 +127,7 @@ test("one process builds an index without blocking writes, even after an interru
   expect(await asAdmin(valid)).toEqual([{ indisvalid: true }]);
 });
 
-describe("in a schema that somebody else made", () => {
+describe("in a schema of another owner", () => {
   const name = `role_${randomBytes(6).toString("hex")}`;
   const url = new URL(connectionString());
   const asRole = (serviceRole?: string): Promise<void> => {
@@ -149,7 +149,7 @@ describe("in a schema that somebody else made", () => {
     }
   });
 
-  test("whoever may create tables there runs the migrations", async () => {
+  test("a role that may create tables runs the migrations", async () => {
     await asAdmin(`grant usage, create on schema ${schema} to ${name}`);
     await asRole();
     await write("0002_more.sql", "create table more (id int)");
@@ -159,7 +159,7 @@ describe("in a schema that somebody else made", () => {
     ).toEqual([{ tableowner: name }]);
   });
 
-  test("a service's role is given its rows by the schema's owner alone, and the error says so", async () => {
+  test("only the owner can grant rights to a service's role, and the error says so", async () => {
     await asAdmin(`grant usage, create on schema ${schema} to ${name}`);
     await expect(asRole(`${name}_service`)).rejects.toThrow(`alter schema ${schema} owner to ${name}`);
     await asAdmin(`alter schema ${schema} owner to ${name}`);
@@ -169,7 +169,7 @@ describe("in a schema that somebody else made", () => {
   });
 });
 
-describe("by a role of its own a service", () => {
+describe("a service with its own role", () => {
   const name = `role_${randomBytes(6).toString("hex")}`;
   const url = new URL(connectionString());
   const run = async (sql: string): Promise<unknown[]> => {
@@ -197,7 +197,7 @@ describe("by a role of its own a service", () => {
     migrate({ connectionString: connectionString(), schema, directory, serviceRole: name, appendOnly, logger });
   const asService = (): Promise<void> => migrate({ connectionString: url.href, schema, directory, logger });
 
-  test("has its rows, and starts where every migration was applied", async () => {
+  test("reads and writes its rows, and starts if every migration was applied", async () => {
     await asOwner();
     await asService();
     await run("insert into items (name) values ('one')");
@@ -206,7 +206,7 @@ describe("by a role of its own a service", () => {
     await run("delete from items");
   });
 
-  test("changes no table, no guard of rows and no record of migrations", async () => {
+  test("cannot change tables, triggers or the record of migrations", async () => {
     await asOwner();
     for (const sql of [
       "alter table items add column more text",
@@ -220,7 +220,7 @@ describe("by a role of its own a service", () => {
       await expect(run(sql), sql).rejects.toThrow(/permission denied|must be owner/);
   });
 
-  test("adds to an append-only table and changes nothing of it, also where an earlier migrate gave it everything", async () => {
+  test("only inserts and selects rows of an append-only table, even after a grant of all rights", async () => {
     await asOwner();
     await asOwner(["items"]);
     await run("insert into items (name) values ('one')");
@@ -234,7 +234,7 @@ describe("by a role of its own a service", () => {
     expect(await run("select name from items")).toEqual([{ name: "one" }]);
   });
 
-  test("makes tables by the owner's functions alone, and has their rows", async () => {
+  test("creates tables only with the owner's functions, and reads and writes their rows", async () => {
     await asOwner();
     await run("select make_table('items_20260101')");
     await run("insert into items_20260101 (name) values ('one')");
@@ -244,7 +244,7 @@ describe("by a role of its own a service", () => {
     ]);
   });
 
-  test("has the rows of tables that functions make whose owner did not run the last migrations", async () => {
+  test("reads and writes tables of functions whose owner did not run the last migrations", async () => {
     await migrate({ connectionString: connectionString(), schema, directory, logger });
     const owner = `${name}_owner`;
     await asAdmin(`create role ${owner}`);
@@ -259,7 +259,7 @@ describe("by a role of its own a service", () => {
     await asAdmin(`drop role ${owner}`);
   });
 
-  test("sees nothing of another service's schema", async () => {
+  test("cannot read the schema of another service", async () => {
     await asOwner();
     const other = ownSchema();
     await migrate({ connectionString: connectionString(), schema: other.schema, directory, logger });
@@ -267,7 +267,7 @@ describe("by a role of its own a service", () => {
     await other.drop();
   });
 
-  test("does not start where it was given nothing, or a migration is missing, and says what to do", async () => {
+  test("does not start without rights or with a missing migration, and says what to do", async () => {
     await migrate({ connectionString: connectionString(), schema, directory, logger });
     await expect(asService()).rejects.toThrow(`POSTGRES_SERVICE_ROLE=${name}`);
     await asOwner();

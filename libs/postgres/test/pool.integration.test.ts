@@ -37,7 +37,7 @@ function pool(max: number, statementTimeoutMs: number): Promise<Started<Database
   return startPool({ connectionString: connectionString(), schema, applicationName, max, statementTimeoutMs, logger });
 }
 
-test("an idle transaction ends before a consumer session does, and a stream waits longer for its reader", async () => {
+test("an idle transaction ends before a consumer session; a stream waits longer for its reader", async () => {
   const KAFKA_SESSION_MS = 10_000;
   const limit = statement<{ limit_ms: number }>(
     "idle_limit",
@@ -58,7 +58,7 @@ test("unqualified names mean the tables of the schema", async () => {
   expect(await asAdmin(`select id::int from ${schema}.items where id = 1`)).toEqual([{ id: 1 }]);
 });
 
-test("int8 is a number, and an unsafe one is an error; numeric is a string; timestamptz is a Date", async () => {
+test("int8 is a number, and an unsafe integer is an error; numeric is a string; timestamptz is a Date", async () => {
   const typed = statement(
     "typed",
     "select 7::int8 as i, array[1,2]::int8[] as a, 1.50::numeric as n, timestamptz '2026-01-02T03:04:05Z' as t",
@@ -81,7 +81,7 @@ test("with generic plans a statement is planned once, whatever its values", asyn
   await generic.stop();
 });
 
-test("a row that no partition takes is distinguished from one that breaks a check", async () => {
+test("a missing partition is distinguished from a violated check constraint", async () => {
   await asAdmin(`
     create table ${schema}.by_number (number integer check (number > 0)) partition by range (number);
     create table ${schema}.small partition of ${schema}.by_number for values from (0) to (10)`);
@@ -112,21 +112,20 @@ test("a transaction with a failed statement rejects", async () => {
   expect(await database.value.query(count, [21])).toEqual([{ n: 0 }]);
 });
 
-test("statements that nobody waits for are committed with the transaction, in the order of their calls", async () => {
+test("statements that are not awaited are committed with the transaction, in the order of their calls", async () => {
   const places = statement("places", "insert into places (id) values ($1)");
   const found = statement<{ id: number }>("found", "select id from places order by place");
   await asAdmin(`create table ${schema}.places (place int8 generated always as identity, id int8)`);
   const ids = Array.from({ length: 50 }, (_, index) => index);
   await database.value.transaction((tx) => {
-    // The first is held back until the transaction is known to have begun; a read after it is not
-    // faster.
+    // The first write waits for the response to `begin`; a later read must not overtake it.
     for (const id of ids) tx.execute(id % 2 === 0 ? places : count, [id]);
     return Promise.resolve();
   });
   expect(await database.value.query(found, [])).toEqual(ids.filter((id) => id % 2 === 0).map((id) => ({ id })));
 });
 
-test("a statement sees what those before it wrote, though nobody waited for them", async () => {
+test("a statement sees the writes of earlier statements that were not awaited", async () => {
   const found = await database.value.transaction((tx) => {
     tx.execute(insert, [35]);
     return tx.query(count, [35]);
@@ -208,7 +207,7 @@ test("a statement after the end of its transaction is rejected", async () => {
   await expect(leaked.tx.query(insert, [30])).rejects.toThrow("after the end of its transaction");
 });
 
-test("a refused statement keeps its connection, a lost connection is replaced", async () => {
+test("a connection is kept after a rejected statement, and replaced after its loss", async () => {
   const one = await pool(1, 5_000);
   const before = await one.value.query(backend, []);
   await one.value.query(insert, [40]);
@@ -235,11 +234,11 @@ test("the database clock follows the database, not the clock of this machine", a
   await started.stop();
 });
 
-test("a statement ends at its timeout, as something that may be tried again", async () => {
+test("a statement ends at its timeout, with a transient error", async () => {
   await expect(database.value.query(sleep, [5])).rejects.toSatisfy(isTransient);
 });
 
-test("a stream gives all rows in batches, also to a reader slower than the statement timeout", async () => {
+test("a stream returns all rows in batches, also to a reader slower than the statement timeout", async () => {
   const sizes: number[] = [];
   let sum = 0;
   for await (const rows of database.value.stream(series, [2_500], 1_000)) {
@@ -251,7 +250,7 @@ test("a stream gives all rows in batches, also to a reader slower than the state
   expect(sum).toBe((2_500 * 2_501) / 2);
 });
 
-test("leaving a stream early gives its connection back", async () => {
+test("a stream returns its connection if the loop ends early", async () => {
   const one = await pool(1, 5_000);
   for await (const rows of one.value.stream(series, [5_000], 10)) {
     expect(rows).toHaveLength(10);

@@ -12,13 +12,13 @@ export function connectionString(): string {
   return url;
 }
 
-/** A schema name of its own; `drop` removes the schema. */
+/** A unique schema name; `drop` drops the schema. */
 export function ownSchema(): { schema: string; drop: () => Promise<void> } {
   const schema = `test_${randomBytes(6).toString("hex")}`;
   return { schema, drop: () => asAdmin(`drop schema if exists ${schema} cascade`).then(() => undefined) };
 }
 
-/** Runs SQL on a connection of its own. */
+/** Runs SQL on a new connection. */
 export async function asAdmin(sql: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: connectionString() });
   await client.connect();

@@ -1,10 +1,11 @@
 import { z } from "zod";
 
-/** The texts of the variables that are set, by name. */
+/** The values of the variables that are set, by name. */
 export type Given = Readonly<Record<string, string>>;
 
 /**
- * Checks a variable against the others; returns null, or the problem, without the variable's name.
+ * Checks a variable against other variables. Returns null, or the problem without the variable's
+ * name.
  */
 export type CompanionCheck = (given: Given) => string | null;
 

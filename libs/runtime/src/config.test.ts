@@ -22,7 +22,7 @@ function problemsOf(schema: z.ZodObject, env: Record<string, string | undefined>
 }
 
 describe("configuration", () => {
-  it("tells every problem at once, each by the name of its variable", () => {
+  it("reports every problem at once, each with the name of its variable", () => {
     const schema = z.object({
       HTTP_PORT: configFields.httpPort,
       KAFKA_BROKERS: connectionFields.kafka.KAFKA_BROKERS,
@@ -45,14 +45,14 @@ describe("configuration", () => {
     ]);
   });
 
-  it("never tells a value, which may be a secret", () => {
+  it("never reports a value: it may be a secret", () => {
     const schema = z.object({ INTERNAL_TOKEN: configFields.internalToken, KEYS: configFields.keyring });
     const text = problemsOf(schema, { INTERNAL_TOKEN: "hunter2", KEYS: "k1:hunter3" }).join("\n");
     expect(text).toContain("INTERNAL_TOKEN");
     expect(text).not.toContain("hunter");
   });
 
-  it("takes a variable that is set to nothing as not set", () => {
+  it("treats an empty variable as not set", () => {
     const schema = z.object({ HTTP_HOST: configFields.httpHost, HTTP_PORT: configFields.httpPort });
     expect(loadConfig(schema, { HTTP_HOST: "", HTTP_PORT: "8080" })).toEqual({
       HTTP_HOST: "127.0.0.1",
@@ -61,7 +61,7 @@ describe("configuration", () => {
     expect(problemsOf(schema, { HTTP_PORT: "" })).toEqual(["HTTP_PORT: is required and not set"]);
   });
 
-  it("takes a value from the file that its variable with _FILE names, as secrets are mounted", () => {
+  it("reads a value from the file that the variable with _FILE names, as for mounted secrets", () => {
     const schema = z.object({ INTERNAL_TOKEN: configFields.internalToken, ...connectionFields.postgres });
     const folder = mkdtempSync(path.join(tmpdir(), "kapi-config-"));
     const file = path.join(folder, "token");
@@ -78,7 +78,7 @@ describe("configuration", () => {
     ]);
   });
 
-  it("is frozen and holds only what the schema names", () => {
+  it("is frozen and has only the variables of the schema", () => {
     const schema = z.object({ KAFKA_BROKERS: connectionFields.kafka.KAFKA_BROKERS });
     const config = loadConfig(schema, { KAFKA_BROKERS: "a:9092, b:9093", HOME: "/root" });
     expect(config).toEqual({ KAFKA_BROKERS: ["a:9092", "b:9093"] });
@@ -86,7 +86,7 @@ describe("configuration", () => {
     expect(Object.isFrozen(config.KAFKA_BROKERS)).toBe(true);
   });
 
-  it("reads the digests of callers' tokens, two of one caller while its token changes", () => {
+  it("reads the digests of callers' tokens; a caller has two digests while its token changes", () => {
     const schema = z.object({ DIGESTS: configFields.serviceTokenDigests });
     const [one, other] = ["0".repeat(64), "f".repeat(64)];
     const { DIGESTS: digests } = loadConfig(schema, { DIGESTS: `gateway:${one}, operator:${one},gateway:${other}` });
@@ -96,14 +96,14 @@ describe("configuration", () => {
       expect(problemsOf(schema, { DIGESTS: wrong })).toHaveLength(1);
   });
 
-  it("refuses a service's token that does not begin with a name, or is short", () => {
+  it("rejects a service token without a name or with a short secret", () => {
     const schema = z.object({ TOKEN: configFields.serviceToken });
     expect(problemsOf(schema, { TOKEN: `gateway.${"x".repeat(32)}` })).toEqual([]);
     for (const wrong of ["x".repeat(40), `gateway.${"x".repeat(31)}`, `.${"x".repeat(32)}`, `a b.${"x".repeat(32)}`])
       expect(problemsOf(schema, { TOKEN: wrong })).toHaveLength(1);
   });
 
-  it("reads a keyring, its first key the one in use", () => {
+  it("reads a keyring and uses its first key", () => {
     const schema = z.object({ KEYS: configFields.keyring });
     const { KEYS } = loadConfig(schema, { KEYS: `new:${KEY},old:${KEY}` });
     expect(KEYS.currentKeyId).toBe("new");
@@ -111,11 +111,11 @@ describe("configuration", () => {
     expect(KEYS.keys.get("old")).toEqual(Buffer.alloc(32, 7));
   });
 
-  it.each(["", "a", `a:${KEY},a:${KEY}`, "a:AAAA", `:${KEY}`, `a:${KEY},`])("refuses the keyring %j", (text) => {
+  it.each(["", "a", `a:${KEY},a:${KEY}`, "a:AAAA", `:${KEY}`, `a:${KEY},`])("rejects the keyring %j", (text) => {
     expect(problemsOf(z.object({ KEYS: configFields.keyring }), { KEYS: text })).toHaveLength(1);
   });
 
-  it.each(["1.5", "0x10", "1e3", " 1", "-1", "99999999999999999999"])("refuses %j as a port", (text) => {
+  it.each(["1.5", "0x10", "1e3", " 1", "-1", "99999999999999999999"])("rejects the port %j", (text) => {
     expect(problemsOf(z.object({ HTTP_PORT: configFields.httpPort }), { HTTP_PORT: text })).toHaveLength(1);
   });
 });

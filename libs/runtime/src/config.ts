@@ -9,7 +9,7 @@ import { companionProblems } from "./companions.ts";
  */
 const FILE_SUFFIX = "_FILE";
 
-/** A process's environment: what `process.env` holds. */
+/** The environment variables of a process, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -27,11 +27,10 @@ export class ConfigError extends Error {
 
 /**
  * Reads the variables that `schema` names from `env`, checks all of them and returns a frozen value
- * with the same names. A variable that is set to the empty text counts as not set. Others are
- * ignored. Each may instead be given as a file: INTERNAL_TOKEN_FILE names the file whose text,
- * without white space around it, is INTERNAL_TOKEN.
- * @throws ConfigError with every problem at once. No value is ever part of a problem: it may be a
- * secret.
+ * with the same names. Other variables are ignored. An empty variable counts as not set. A value
+ * may also be in a file: INTERNAL_TOKEN_FILE names the file with the value of INTERNAL_TOKEN. White
+ * space around the value is removed.
+ * @throws ConfigError with every problem at once, without values: a value may be a secret.
  */
 export function loadConfig<S extends z.ZodObject>(schema: S, env: Environment): Readonly<z.output<S>> {
   const given: Record<string, string> = {};
@@ -51,8 +50,8 @@ export function loadConfig<S extends z.ZodObject>(schema: S, env: Environment): 
 }
 
 /**
- * The text of a variable, from the environment or from the file that it names; "" where neither is
- * given.
+ * The value of a variable, from the environment or from the file of its variable with _FILE; "" if
+ * neither is set.
  */
 function valueOf(name: string, env: Environment): { readonly value: string } | { readonly fault: string } {
   const value = env[name] ?? "";

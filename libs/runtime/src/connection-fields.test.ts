@@ -42,8 +42,8 @@ function problemsOf(env: Environment): readonly string[] {
   return [];
 }
 
-describe("where the servers are", () => {
-  it("needs their addresses alone: nothing is encrypted, and nobody asks for a password", () => {
+describe("the settings of the servers", () => {
+  it("need only the addresses; without other settings, connections have no TLS and no sign-in", () => {
     expect(loadConfig(schema, PLAIN)).toEqual({
       KAFKA_BROKERS: ["kafka:9092"],
       KAFKA_TOPIC_PREFIX: "",
@@ -54,7 +54,7 @@ describe("where the servers are", () => {
     });
   });
 
-  it("takes certificates, keys and passwords from mounted files", () => {
+  it("read certificates, keys and passwords from mounted files", () => {
     const passwordFile = path.join(folder, "password");
     writeFileSync(passwordFile, "of Kafka\n");
     const config = loadConfig(schema, {
@@ -71,7 +71,7 @@ describe("where the servers are", () => {
     expect(config).toMatchObject(texts);
   });
 
-  it("never leaves a connection unprotected that was meant to be protected: half of a setting is refused", () => {
+  it("reject incomplete TLS and sign-in settings, which would leave a connection unprotected", () => {
     expect(problemsOf({ KAFKA_TLS_CA: certificate })).toEqual(["KAFKA_TLS_CA: needs KAFKA_TLS=on"]);
     expect(problemsOf({ KAFKA_TLS: "on", KAFKA_TLS_CERTIFICATE: certificate })).toEqual([
       "KAFKA_TLS_CERTIFICATE: needs KAFKA_TLS_KEY",
@@ -91,7 +91,7 @@ describe("where the servers are", () => {
     }
   });
 
-  it("takes an address of PostgreSQL that is encrypted and verified, or openly neither; nothing between", () => {
+  it("accept PostgreSQL with verified TLS or without TLS, and reject TLS without verification", () => {
     const problemOf = (query: string) => problemsOf({ POSTGRES_URL: `postgres://kapi@db/kapi${query}` });
     for (const query of ["", "?sslmode=disable", "?application_name=kapi&sslmode=verify-full"]) {
       expect(problemOf(query)).toEqual([]);
@@ -104,7 +104,7 @@ describe("where the servers are", () => {
     }
   });
 
-  it("refuses what is no certificate, no key, or the key of another certificate", () => {
+  it("reject an invalid certificate, an invalid key, and the key of another certificate", () => {
     const tls = { KAFKA_TLS: "on", KAFKA_TLS_CERTIFICATE: certificate, KAFKA_TLS_KEY: key };
     expect(problemsOf(tls)).toEqual([]);
     expect(problemsOf({ ...tls, KAFKA_TLS_KEY: String(OTHER_KEY) })).toEqual([
@@ -119,12 +119,12 @@ describe("where the servers are", () => {
     expect(problemsOf({ KAFKA_TLS: "on", KAFKA_TLS_CA: certificate + certificate })).toEqual([]);
   });
 
-  it("tells an unreadable file, and not that what stands in it is missing", () => {
+  it("report an unreadable file, and not that its variable is missing", () => {
     const env = { KAFKA_SASL_MECHANISM: "PLAIN", KAFKA_SASL_USERNAME: "kapi", KAFKA_SASL_PASSWORD_FILE: "/nowhere" };
     expect(problemsOf(env)).toEqual(["KAFKA_SASL_PASSWORD_FILE: the file /nowhere cannot be read (ENOENT)"]);
   });
 
-  it("takes several nodes of a Redis Cluster, whose passwords may hold commas, and of a cluster only", () => {
+  it("accept several addresses only for a Redis Cluster; passwords may contain commas", () => {
     const REDIS_URL = "rediss://:a,b@one:6379, rediss://:a,b@two:6379/";
     const config = loadConfig(schema, { ...PLAIN, REDIS_URL, REDIS_CLUSTER: "on" });
     expect(config.REDIS_URL).toEqual(["rediss://:a,b@one:6379", "rediss://:a,b@two:6379"]);

@@ -1,8 +1,8 @@
 /**
- * The settings of every process for the three servers, and of the authority of trading servers,
- * declared once: a service spreads these into its schema, and the options of @kapi/kafka,
- * @kapi/redis and @kapi/postgres are made from them. Certificates and keys are PEM texts; mounted
- * files are named by the same variables with _FILE.
+ * The settings of every process for Kafka, Redis and PostgreSQL, and the certificate authorities of
+ * trading servers. A service spreads these fields into its schema. @kapi/kafka, @kapi/redis and
+ * @kapi/postgres derive their options from them. Certificates and keys are PEM texts, or mounted
+ * files, which the same variables with _FILE name.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 
@@ -19,8 +19,8 @@ const BROKER = /^[^\s:/,]+:\d{1,5}$/;
 const NEXT_REDIS_URL = /,\s*(?=rediss?:\/\/)/;
 const VERIFIED = "verify-full";
 /**
- * Allowed values of `sslmode`. The others do not verify the server, now or in the next version of
- * pg.
+ * Allowed values of `sslmode`. Other values do not verify the server, in this or the next version
+ * of pg.
  */
 const SSL_MODES: ReadonlySet<string> = new Set([VERIFIED, "disable"]);
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Health } from "./health.ts";
 
 describe("health", () => {
-  it("is well as long as no check has a reason, and names each check that has one", () => {
+  it("is ok while every check returns null, and reports each check that returns a reason", () => {
     const health = new Health();
     let lag: string | null = null;
     health.readiness("directory", () => lag);
@@ -22,7 +22,7 @@ describe("health", () => {
     expect(health.live()).toEqual({ ok: false, reasons: { consumer: "the check failed: no group" } });
   });
 
-  it("is not ready from the start of the stop, yet alive", () => {
+  it("is not ready but alive from the start of the stop", () => {
     const health = new Health();
     health.beginStop();
     expect(health.ready()).toEqual({ ok: false, reasons: { process: "stopping" } });

@@ -1,42 +1,38 @@
-/** The result of a check: null when well, else the reason in a few words. */
+/** Returns null if the check passes, otherwise the reason in a few words. */
 export type HealthCheck = () => string | null;
 
-/**
- * The answer of a probe: whether all is well, and the reason of each check that is not, by its
- * name.
- */
+/** The response to a probe: whether all checks pass, and the reason of each failed check. */
 export interface HealthReport {
   readonly ok: boolean;
   readonly reasons: Readonly<Record<string, string>>;
 }
 
 /**
- * The health of a process. Liveness: restart me when this fails. Readiness: send me no requests
- * while this fails. Checks are cheap and answer from memory; they are asked at every probe.
+ * The health of a process. If a liveness check fails, the process is restarted. While a readiness
+ * check fails, the process gets no requests. Every probe runs the checks, so they must be cheap and
+ * use memory only.
  */
 export class Health {
   readonly #liveness = new Map<string, HealthCheck>();
   readonly #readiness = new Map<string, HealthCheck>();
   #stopping = false;
 
-  /** Adds a named liveness check; the same name again takes the earlier one's place. */
+  /** Adds a liveness check; replaces the check with the same name. */
   liveness(name: string, check: HealthCheck): void {
     this.#liveness.set(name, check);
   }
 
-  /** Adds a named readiness check; the same name again takes the earlier one's place. */
+  /** Adds a readiness check; replaces the check with the same name. */
   readiness(name: string, check: HealthCheck): void {
     this.#readiness.set(name, check);
   }
 
-  /**
-   * From now on this process is not ready, whatever its checks say: the first step of every stop.
-   */
+  /** The first step of every stop: the process is not ready, even if its checks pass. */
   beginStop(): void {
     this.#stopping = true;
   }
 
-  /** Whether the stop has begun: what waits for long ends its wait now. */
+  /** Whether the stop has begun. Long waits must end then. */
   get isStopping(): boolean {
     return this.#stopping;
   }
@@ -61,7 +57,7 @@ function report(checks: ReadonlyMap<string, HealthCheck>): HealthReport {
   return { ok: Object.keys(reasons).length === 0, reasons };
 }
 
-/** A check that throws is a check that failed: a probe must always be answered. */
+/** A check that throws counts as failed, so that every probe is answered. */
 function ask(check: HealthCheck): string | null {
   try {
     return check();

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createLogger } from "./logger.ts";
 
 describe("the log", () => {
-  it("never shows a secret, wherever in an entry it stands", () => {
+  it("never has a secret, at any depth of an entry", () => {
     const { logger, lines } = captured();
     logger.info({ password: "s3cret", sealedPassword: { iv: "s3cret" }, token: "s3cret" }, "top");
     logger.info(
@@ -16,13 +16,13 @@ describe("the log", () => {
     expect(lines.join("")).toContain("[redacted]");
   });
 
-  it("names the service and the level in words", () => {
+  it("has the name of the service, and the name of the level", () => {
     const { logger, lines } = captured();
     logger.warn("careful");
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({ level: "warn", service: "account", msg: "careful" });
   });
 
-  it("tells on every line what the work belongs to; what an entry says itself goes before it", () => {
+  it("has the trace and the request on every line; the fields of an entry win", () => {
     const { logger, lines } = captured(() => ({ trace_id: "t-1", requestId: "r-1" }));
     logger.info("one");
     logger.info({ requestId: "r-2" }, "two");
@@ -32,7 +32,7 @@ describe("the log", () => {
     ]);
   });
 
-  it("tells the cause of an error", () => {
+  it("has the cause of an error", () => {
     const { logger, lines } = captured();
     logger.error({ err: new Error("request failed", { cause: new Error("connection reset") }) }, "failed");
     expect(lines[0]).toContain("connection reset");

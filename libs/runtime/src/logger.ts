@@ -7,11 +7,11 @@ export type Logger = pino.Logger;
 const STANDARD_OUTPUT = 1;
 
 /**
- * The logger of a process: JSON lines on standard output, each with `service`. What is a secret by
- * its name or its form is replaced by "[redacted]" (`redaction.ts`). Writing is synchronous: asked
- * for by name, because pino's own default would lose the order of the last lines before an exit.
- * @param options.fields what every line tells besides, asked for at each.
- * @param options.destination where the lines go instead, for tests.
+ * The logger of a process: JSON lines on standard output, each with `service`. Secrets are replaced
+ * by "[redacted]" (`redaction.ts`). Writing is synchronous: pino's default would lose the order of
+ * the last lines before an exit.
+ * @param options.fields additional fields; called for every line.
+ * @param options.destination replaces standard output, for tests.
  */
 export function createLogger(options: {
   service: string;
@@ -24,7 +24,7 @@ export function createLogger(options: {
     base: { service: options.service, pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }), log: withoutSecretFields },
-    // Errors are plain fields by then.
+    // `log` above has already turned errors into plain fields.
     serializers: { err: (fields: unknown) => fields },
     hooks: { streamWrite: withoutSecretTexts },
     ...(options.fields === undefined ? {} : { mixin: options.fields }),

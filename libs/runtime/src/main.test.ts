@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 const RUNTIME = new URL("index.ts", import.meta.url).href;
 
 describe("a process", () => {
-  it("prints every problem of its configuration on standard error, one line each, and starts nothing", async () => {
+  it("prints every configuration problem as one line on standard error, and starts nothing", async () => {
     const child = run(`start: async () => console.log("started")`, { HTTP_PORT: "x", LOG_LEVEL: "loud" });
     const { exitCode, stdout, stderr } = await ended(child);
     expect(exitCode).toBe(1);
@@ -19,7 +19,7 @@ describe("a process", () => {
     ]);
   });
 
-  it.each(["SIGTERM", "SIGINT"] as const)("stops in order at %s and exits 0", async (signal) => {
+  it.each(["SIGTERM", "SIGINT"] as const)("stops in reverse order at %s and exits 0", async (signal) => {
     const child = run(`start: async ({ scope, logger, health }) => {
       const component = (name) => ({ value: name, stop: async () => logger.info({ ready: health.ready().ok }, "stop " + name) });
       await scope.start("first", () => component("first"));
@@ -34,7 +34,7 @@ describe("a process", () => {
     expect(exitCode).toBe(0);
   });
 
-  it("goes on for STOP_DELAY_MS after the signal, not ready any more, and then stops", async () => {
+  it("works on for STOP_DELAY_MS after the signal, without being ready, and then stops", async () => {
     const child = run(
       `start: async ({ scope, logger, health }) => {
         let stillAtWork = 0;
@@ -54,7 +54,7 @@ describe("a process", () => {
     expect(exitCode).toBe(0);
   });
 
-  it("migrates by the settings of PostgreSQL alone, and exits 0", async () => {
+  it("migrates with only the settings of PostgreSQL, and exits 0", async () => {
     const migrate = `start: () => undefined, migrate: async ({ config, logger }) => logger.info(config.POSTGRES_URL)`;
     const child = run(migrate, { POSTGRES_URL: "postgres://kapi@localhost/kapi" }, ["migrate"]);
     const { exitCode, stdout, stderr } = await ended(child);
@@ -62,7 +62,7 @@ describe("a process", () => {
     expect(messagesOf(stdout)).toEqual(["postgres://kapi@localhost/kapi", "the schema is up to date"]);
   });
 
-  it("undoes a start that fails and exits 1", async () => {
+  it("stops the started components if the start fails, and exits 1", async () => {
     const child = run(`start: async ({ scope, logger }) => {
       await scope.start("first", () => ({ value: 1, stop: async () => logger.info("stop first") }));
       await scope.start("second", () => { throw new Error("address in use"); });
@@ -77,14 +77,14 @@ describe("a process", () => {
     ["an unhandled rejection", `Promise.reject(new Error("lost"))`],
     ["an uncaught exception", `setTimeout(() => { throw new Error("lost"); })`],
     ["a fatal error", `context.fatal(new Error("lost"))`],
-  ])("ends with exit code 1 and says why at %s", async (_what, code) => {
+  ])("logs %s and exits 1", async (_what, code) => {
     const { exitCode, stdout } = await ended(run(`start: async (context) => { ${code}; }`));
     expect(exitCode).toBe(1);
     expect(messagesOf(stdout)).toContain("fatal error, the process ends");
     expect(stdout).toContain("lost");
   });
 
-  it("stops at a signal that comes while it is starting, which is no failed start", async () => {
+  it("stops at a signal during its start, without a failed start", async () => {
     const child = run(`start: async ({ scope, logger }) => {
       const received = Promise.withResolvers();
       const undone = Promise.withResolvers();
@@ -108,7 +108,7 @@ describe("a process", () => {
     expect(exitCode).toBe(0);
   });
 
-  it("exits 1 when something did not stop cleanly", async () => {
+  it("exits 1 if a component does not stop cleanly", async () => {
     const child = run(`start: async ({ scope }) => {
       await scope.start("broken", () => ({ value: 1, stop: async () => { throw new Error("stuck"); } }));
     }`);
@@ -120,7 +120,7 @@ describe("a process", () => {
     expect(stdout).toContain("broken did not stop: stuck");
   });
 
-  it("is killed at a fault point without a last word", async () => {
+  it("is killed at a fault point and logs nothing after it", async () => {
     const child = run(
       `start: async ({ logger }) => { logger.info("before"); faultPoint("here"); logger.info("after"); }`,
       {
@@ -137,8 +137,8 @@ describe("a process", () => {
 
 const WELL_CONFIGURED = { HTTP_PORT: "0", INTERNAL_TOKEN: "a token of this test" };
 
-describe("a process that is asked for traces", () => {
-  it("tells on each line of its log which request it belongs to, and sends what waits before it ends", async () => {
+describe("a process with tracing", () => {
+  it("logs the trace and the request with each line, and sends its last spans before it ends", async () => {
     const child = run(
       `start: async ({ logger }) => {
         const span = startRequestSpan("GET /demo", undefined, "r-9");
@@ -158,7 +158,7 @@ describe("a process that is asked for traces", () => {
   });
 });
 
-/** A process of its own around `start`, the text of a property of runMain's options. */
+/** Starts a child process with runMain; `start` is the source text of properties of its options. */
 function run(start: string, env: Record<string, string> = WELL_CONFIGURED, args: readonly string[] = []): ChildProcess {
   const code = `
     import { configFields, faultPoint, runMain, startRequestSpan } from ${JSON.stringify(RUNTIME)};

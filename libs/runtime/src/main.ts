@@ -11,30 +11,24 @@ import { Scope } from "./scope.ts";
 import { startTelemetry, type Telemetry } from "./telemetry.ts";
 import { logFields } from "./tracing.ts";
 
-/**
- * How long the whole stop may take from the signal on, in milliseconds: below the 30 s after which
- * orchestrators kill.
- */
+/** Maximum duration of the whole stop, from the signal. Orchestrators kill after 30 s. */
 export const PROCESS_STOP_DEADLINE_MS = 25_000;
 
 /**
- * How much more than after the last full garbage collection the heap may hold before the next, in
- * percent. V8 gives a process that keeps 30 MB only some 10 MB, and counts the buffers of sockets
- * with it: at a thousand messages a second that was a full collection every second, each with
- * pauses of 20 to 40 ms.
+ * Growth of the heap between two full garbage collections, in percent. By default V8 lets a heap of
+ * 30 MB grow by about 10 MB, including the buffers of sockets. At a thousand messages per second
+ * that caused a full collection every second, with pauses of 20 to 40 ms.
  */
 const HEAP_GROWING_PERCENT = 200;
 
-/**
- * Node ends a process that waits for signals alone; a timer, of this many milliseconds, keeps it.
- */
+/** Interval of a timer that keeps the process alive: Node does not wait for signals. */
 const STAY_ALIVE_MS = 2 ** 30;
 const STOP_SIGNALS = ["SIGTERM", "SIGINT"] as const;
 type StopSignal = (typeof STOP_SIGNALS)[number];
 
 /**
- * As the program's first argument: only the migrations run, and the process ends. For a job before
- * new processes start.
+ * The program's first argument in the job before new processes start: the process runs only the
+ * migrations, and ends.
  */
 const MIGRATE_COMMAND = "migrate";
 
@@ -60,7 +54,7 @@ export const MigrationSchema = z.object({
 });
 export type MigrationSettings = Readonly<z.output<typeof MigrationSchema>>;
 
-/** What a service's composition root is given. */
+/** The dependencies of a service's composition root. */
 export interface MainContext<Config> {
   readonly config: Readonly<Config>;
   readonly scope: Scope;
@@ -68,39 +62,43 @@ export interface MainContext<Config> {
   readonly health: Health;
   readonly clock: Clock;
   /**
-   * Logs the error and ends the process at once with exit code 1; for states that only a fresh
-   * start can repair.
+   * Logs the error and ends the process at once with exit code 1, for states from which only a
+   * restart recovers.
    */
   readonly fatal: (error: unknown) => void;
 }
 
-/** What migrations are given. */
+/** The dependencies of migrations. */
 export type MigrationContext = Pick<MainContext<PostgresSettings | MigrationSettings>, "config" | "logger">;
 
-/** What {@link runMain} runs. */
+/** The options of {@link runMain}. */
 export interface MainOptions<S extends z.ZodObject> {
   readonly service: string;
   readonly schema: S;
   /**
-   * Starts everything through `context.scope`; the process is ready when it resolves. The value is
-   * ignored.
+   * Starts all components through `context.scope`. The process is ready when it resolves. The value
+   * is ignored.
    */
   start(context: MainContext<z.output<S>>): Promise<unknown>;
-  /** Brings the service's own schema up to date, for {@link MIGRATE_COMMAND}. */
+  /** Brings the service's schema up to date, for {@link MIGRATE_COMMAND}. */
   migrate?(context: MigrationContext): Promise<void>;
 }
 
 /**
- * A process's life, and the only place that ends it: reads the configuration (all problems on
- * standard error, one line each, exit 1), starts the telemetry that was asked for, starts, logs
- * "ready", waits for SIGTERM or SIGINT, turns readiness off, waits STOP_DELAY_MS, stops; all of the
- * stop within {@link PROCESS_STOP_DEADLINE_MS}; exits 0. With the argument "migrate" it runs the
- * migrations instead, by the settings of PostgreSQL alone, and exits 0. Exit 1: a start, stop or
- * migration that failed, `fatal`, an uncaught exception, an unhandled rejection. A second signal
- * exits at once.
+ * Runs a process from its start to its exit. No other code may end the process.
+ *
+ * 1. Reads the configuration. Prints all problems on standard error, one line each, and exits 1.
+ * 2. Starts the requested telemetry, then `options.start`. Logs "ready".
+ * 3. Waits for SIGTERM or SIGINT. A second signal exits at once.
+ * 4. Turns readiness off, waits STOP_DELAY_MS, stops all components, exits 0. The stop takes at
+ *    most {@link PROCESS_STOP_DEADLINE_MS}.
+ *
+ * With the argument "migrate" the process only runs the migrations, with the settings of PostgreSQL
+ * only, and exits 0. Exit code 1: a failed start, stop or migration, `fatal`, an uncaught
+ * exception, an unhandled rejection.
  */
 export async function runMain<S extends z.ZodObject>(options: MainOptions<S>): Promise<void> {
-  // V8 reads it at each collection, so it may be set while the program runs.
+  // V8 reads this flag at each collection, so it may be set while the program runs.
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`);
   if (process.argv[2] === MIGRATE_COMMAND) return runMigrations(options);
   const read = readConfig(options, options.schema, process.env);
@@ -124,14 +122,14 @@ export async function runMain<S extends z.ZodObject>(options: MainOptions<S>): P
       else logger.info({ reasons: health.ready().reasons }, "started, not ready yet");
     },
     async (error: unknown) => {
-      // A start that a stop signal broke off did not fail.
+      // A start that a stop signal interrupted did not fail.
       if (state === "stopping") return;
       logger.fatal({ err: error }, "the start failed");
       await endWith(1, scope, logger, telemetry);
     },
   );
   const received = await Promise.race([signal, started.then(() => signal)]);
-  // What never was ready was sent nothing that could be in the way of its end.
+  // A process that never was ready got no requests, so it can stop without a delay.
   const delayMs = state === "started" ? read.stopDelayMs : 0;
   state = "stopping";
   logger.info({ signal: received, delayMs }, "stopping");
@@ -150,7 +148,7 @@ async function runMigrations<S extends z.ZodObject>(options: MainOptions<S>): Pr
   process.exit(0);
 }
 
-/** What nobody caught ends the process. The function returned does the same with an error. */
+/** Ends the process at uncaught errors. The returned function ends it with the given error. */
 function endAtFatalErrors(logger: Logger): (error: unknown) => void {
   const fatal = (error: unknown): void => {
     logger.fatal({ err: error }, "fatal error, the process ends");
@@ -162,8 +160,8 @@ function endAtFatalErrors(logger: Logger): (error: unknown) => void {
 }
 
 /**
- * Both the service's own fields and those of every process, all problems of both reported at once;
- * null when there are any.
+ * Reads the fields of the service and the fields of every process. Prints all problems at once;
+ * returns null if there are any.
  */
 function readConfig<S extends z.ZodObject>(
   options: { readonly service: string },
@@ -190,8 +188,8 @@ function collect<T>(problems: Set<string>, read: () => T): T | null {
 }
 
 /**
- * Resolves at the first stop signal; a second one ends the process at once. Until then the process
- * stays, even if idle.
+ * Resolves at the first stop signal; a second signal ends the process at once. Keeps an idle
+ * process alive.
  */
 function nextStopSignal(): Promise<StopSignal> {
   setInterval(() => undefined, STAY_ALIVE_MS);
@@ -208,8 +206,8 @@ function nextStopSignal(): Promise<StopSignal> {
 }
 
 /**
- * Stops everything after `delayMs`, and ends the process: with 1 where not everything stopped
- * cleanly or in time.
+ * Stops everything after `delayMs` and ends the process with `exitCode`, or with 1 if a component
+ * does not stop cleanly and in time.
  */
 async function endWith(
   exitCode: number,

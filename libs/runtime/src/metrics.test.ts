@@ -9,7 +9,7 @@ interface Measured {
   readonly attributes: unknown;
 }
 
-/** Stands where the SDK stands in a process that has one. */
+/** Replaces OpenTelemetry's SDK. */
 function record(): Measured[] {
   const measured: Measured[] = [];
   const note = (name: string) => (value: number, attributes?: unknown) => measured.push({ name, value, attributes });
@@ -20,17 +20,17 @@ function record(): Measured[] {
   return measured;
 }
 
-describe("what a process measures", () => {
+describe("a measurement", () => {
   afterEach(() => metrics.disable());
 
-  it("goes nowhere without an SDK, and harms nothing", () => {
+  it("is ignored without an SDK, and does not fail", () => {
     expect(() => {
       counter("finance.lonely", "Nobody counts").add(1);
       gauge("finance.alone", "Nobody looks", "{account}").record(1);
     }).not.toThrow();
   });
 
-  it("reaches an SDK that was started after the instrument was named", () => {
+  it("reaches an SDK that starts after the instrument is declared", () => {
     const differences = gauge("finance.differences", "Accounts that differ", "{account}");
     const failures = counter("finance.failures", "What failed");
     const measured = record();

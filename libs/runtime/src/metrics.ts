@@ -1,20 +1,17 @@
 /**
- * What a process measures about itself, through OpenTelemetry's API: without an SDK in the process
- * nothing is kept, and a call costs next to nothing. An instrument is made at its first use,
- * because one that is made before the SDK is there stays deaf for good. Every metric is listed in
- * docs/reference/metrics.md, which is made of the calls of these functions: a name, a description
- * and a unit are therefore always literals.
+ * The metrics of a process, through OpenTelemetry's API. Without the SDK nothing is recorded, and a
+ * call costs almost nothing. An instrument is created at its first use, because an instrument that
+ * is created before the SDK starts never records anything. docs/reference/metrics.md is generated
+ * from the calls of these functions, so name, description and unit are always literals.
  */
 import { type Attributes, metrics, type ObservableResult } from "@opentelemetry/api";
 
-/** All instruments are found under this name. */
+/** The meter of all instruments. */
 const METER = "kapi";
 
-/**
- * Bounds of the buckets of a duration of requests, in seconds: those of the semantic conventions.
- */
+/** Bucket bounds for durations of requests, in seconds, as in the semantic conventions. */
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
-/** Bounds for durations of up to minutes, in seconds. */
+/** Bucket bounds for durations of up to minutes, in seconds. */
 const COMMAND_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900];
 
 /** Counts events; never decreases. */
@@ -53,8 +50,8 @@ export function isMeasuring(): boolean {
 }
 
 /**
- * A counter named `<service>.<what>`, such as `finance.discrepancies`; `unit` as UCUM writes it,
- * such as `{event}`.
+ * A counter named `<service>.<name>`, such as `finance.discrepancies`; `unit` in UCUM, such as
+ * `{event}`.
  */
 export function counter(name: string, description: string, unit?: string): Counter {
   let instrument: Counter | null = null;
@@ -68,7 +65,7 @@ export function counter(name: string, description: string, unit?: string): Count
   };
 }
 
-/** A gauge named `<service>.<what>`; `unit` as UCUM writes it, such as `{account}` or `s`. */
+/** A gauge named `<service>.<name>`; `unit` in UCUM, such as `{account}` or `s`. */
 export function gauge(name: string, description: string, unit: string): Gauge {
   let instrument: Gauge | null = null;
   return {
@@ -79,10 +76,7 @@ export function gauge(name: string, description: string, unit: string): Gauge {
   };
 }
 
-/**
- * A distribution of durations in seconds; `scale` says whether they are those of requests or may be
- * minutes.
- */
+/** A distribution of durations in seconds; `scale` selects the bucket bounds. */
 export function histogram(
   name: string,
   description: string,
@@ -101,9 +95,9 @@ export function histogram(
 }
 
 /**
- * A gauge that is asked for its values when somebody looks, and costs nothing otherwise. Returns
- * what ends it. A value that cannot be had now is left out: `observe` may reject. Where nobody ever
- * looks, `observe` is never called.
+ * A gauge whose values are read only when metrics are collected. `observe` may reject: then the
+ * gauge has no value. If metrics are not recorded, `observe` is never called. Returns a function
+ * that removes the gauge.
  */
 export function observed(
   name: string,
@@ -117,7 +111,7 @@ export function observed(
     try {
       for (const { value, attributes } of await observe()) result.observe(value, { ...attributes });
     } catch {
-      // The database or the broker is unavailable; the value's absence says so.
+      // The database or the broker is unavailable: report no value.
     }
   };
   instrument.addCallback(callback);

@@ -2,9 +2,7 @@ import { performance } from "node:perf_hooks";
 
 import { observed } from "./metrics.ts";
 
-/**
- * Measures what every Node process has, whatever it does: memory, and how busy its one thread is.
- */
+/** Measures memory and event loop of the process. */
 export function measureProcess(): void {
   observed("process.memory.usage", "Memory of the process that is in the machine's (resident set)", "By", () => [
     { value: process.memoryUsage.rss() },

@@ -1,9 +1,9 @@
-/** What must never be in a log, by whichever way it comes near it. */
+/** Secrets never reach the log, in whichever field or text they are. */
 import { describe, expect, it } from "vitest";
 
 import { createLogger } from "./logger.ts";
 
-/** Of the alphabet of all that follows. */
+/** Only characters that every kind of secret may have. */
 const SECRET = "Zq7xW3vT9pK2mN4bC8dF6gH1jL5sR0aY";
 const KEY = `kapi.abcdefghijkl2345.${SECRET}0123456789a`;
 
@@ -16,46 +16,49 @@ function lineOf(log: (logger: ReturnType<typeof createLogger>) => void): string 
   return lines[0] ?? "";
 }
 
-/** An error as a client library makes it, with what it was doing hung onto it. */
+/** An error of a client library, which adds the data of its call to the error. */
 function laden(message: string, fields: object): Error {
   return Object.assign(new Error(message), fields);
 }
 
 describe("a secret", () => {
   it.each([
-    ["of a request's headers", { headers: { authorization: SECRET, Cookie: SECRET, "x-internal-token": SECRET } }],
-    ["of an answer's headers", { headers: { "set-cookie": [SECRET] } }],
+    ["in a request's headers", { headers: { authorization: SECRET, Cookie: SECRET, "x-internal-token": SECRET } }],
+    ["in a response's headers", { headers: { "set-cookie": [SECRET] } }],
     [
       "deep in a body",
       { body: { accounts: [{ owner: { access: { newPassword: SECRET, sealedPassword: [SECRET] } } }] } },
     ],
-    ["of a session", { session: { csrfToken: SECRET, "x-csrf-token": SECRET } }],
-    ["of a webhook", { endpoint: { secret: SECRET, previousSecret: { ciphertext: SECRET } } }],
-    ["of the environment", { env: { INTERNAL_TOKEN: SECRET, WEBHOOK_SEALING_KEYS: SECRET, FINGERPRINT_KEY: SECRET } }],
+    ["in a session", { session: { csrfToken: SECRET, "x-csrf-token": SECRET } }],
+    ["in a webhook endpoint", { endpoint: { secret: SECRET, previousSecret: { ciphertext: SECRET } } }],
+    [
+      "in environment variables",
+      { env: { INTERNAL_TOKEN: SECRET, WEBHOOK_SEALING_KEYS: SECRET, FINGERPRINT_KEY: SECRET } },
+    ],
     ["in an account's credentials", { account: { credentials: { login: SECRET } } }],
     [
       "in an address",
       { url: `postgres://kapi:${SECRET}@db.example.com/kapi`, other: new URL(`redis://:${SECRET}@r/0`) },
     ],
     ["in the middle of a text", { text: `tried with Management ${KEY} and Bearer ${SECRET}, whsec_${SECRET}` }],
-    ["that a Redis command was given", { err: laden("WRONGPASS", { command: { name: "auth", args: [SECRET] } }) }],
+    ["in the arguments of a Redis command", { err: laden("WRONGPASS", { command: { name: "auth", args: [SECRET] } }) }],
     ["in a row of the database", { err: laden("violates check", { detail: `Failing row contains (${SECRET})` }) }],
-    ["of the cause of a cause", { err: new Error("no", { cause: laden("no", { config: { auth: SECRET } }) }) }],
-    ["of one of several errors", { error: new AggregateError([laden("no", { password: SECRET })], "none answered") }],
+    ["in the cause of a cause", { err: new Error("no", { cause: laden("no", { config: { auth: SECRET } }) }) }],
+    ["in one of several errors", { error: new AggregateError([laden("no", { password: SECRET })], "none answered") }],
   ])("%s is not logged", (_where, entry) => {
     const line = lineOf((logger) => logger.info(entry, "done"));
     expect(line).not.toContain(SECRET);
     expect(JSON.parse(line)).toMatchObject({ msg: "done" });
   });
 
-  it("in the message of an error, or of a line, is not logged", () => {
+  it("in the message of an error or a line is not logged", () => {
     expect(lineOf((logger) => logger.error(new Error(`refused ${KEY}`)))).not.toContain(SECRET);
     expect(lineOf((logger) => logger.info(`refused ${KEY}`))).not.toContain(SECRET);
   });
 });
 
-describe("what is no secret", () => {
-  it("is logged as it is", () => {
+describe("an entry without secrets", () => {
+  it("is logged unchanged", () => {
     const entry = {
       key: "server/account",
       passwordKind: "trading",
@@ -70,7 +73,7 @@ describe("what is no secret", () => {
     });
   });
 
-  it("of an error is its kind, its code, its stack, and what caused it", () => {
+  it("has the type, code, address, stack and cause of an error", () => {
     const error = laden("not reached", {
       code: "ECONNREFUSED",
       address: "10.0.0.1",
@@ -89,7 +92,7 @@ describe("what is no secret", () => {
     });
   });
 
-  it("ends where an entry contains itself", () => {
+  it("may contain itself", () => {
     const entry: { name: string; self?: object } = { name: "round" };
     entry.self = entry;
     expect(JSON.parse(lineOf((logger) => logger.info(entry)))).toMatchObject({ name: "round", self: "[circular]" });

@@ -1,34 +1,35 @@
 /**
- * What never reaches a log (decisions, 5.3). Two nets, because neither alone holds: names, at any
- * depth of an entry, for values that look like any other; and forms, in the whole line, for what
- * stands in the middle of a text. Of an error only named fields are logged: libraries hang onto
- * theirs what they were given, such as the arguments of a Redis command.
+ * Keeps secrets out of the log (decisions, 5.3). Neither of the two checks is enough alone. The
+ * check of names, at any depth of an entry, finds secrets that look like other values. The check of
+ * forms, in the whole line, finds secrets within a text. Of an error only listed fields are logged,
+ * because libraries add the data of their call to an error, such as the arguments of a Redis
+ * command.
  */
 
 const REDACTED = "[redacted]";
-/** Levels of an entry that are logged. */
+/** Maximum depth of an entry; deeper values are not logged. */
 const MAX_DEPTH = 8;
 const TOO_DEEP = "[deep]";
 const CIRCULAR = "[circular]";
 
 /**
- * The ends of names, in lower case and without separators, whose values are secrets:
+ * A value is a secret if its name ends like this, in lower case and without separators:
  * `x-internal-token`, `newPassword`.
  */
 const SECRET_NAME =
   /(?:authorization|cookie|password|passphrase|secret|token|credential|(?:management|api|private)key)s?$/;
-/** Secrets of several at once, such as `WEBHOOK_SEALING_KEYS`. */
+/** Names of keyrings, such as `WEBHOOK_SEALING_KEYS`. */
 const SECRET_RING = /(?:sealing|derivation|fingerprint)keys?$/;
 
 /**
- * Secrets by their form: keys of the management API, secrets of webhooks, what follows the scheme
- * of an authorization.
+ * Secrets by their form: management keys, secrets of webhooks, and the credentials after the scheme
+ * of an `Authorization` header.
  */
 const SECRET_TEXT = /\bkapi\.\w{8,}\.[\w-]{20,}|\bwhsec_[\w+/=-]{8,}|\b(?:Management|Bearer|Basic) [\w.~+/=-]{16,}/g;
 /** The password in the address of a server. */
 const ADDRESS_PASSWORD = /(:\/\/[^\s:@/"]*:)[^\s@/"]+@/g;
 
-/** Fields of an error that are logged beside its kind, message, stack and causes. */
+/** Fields of an error that are logged in addition to type, message, stack and causes. */
 const ERROR_FIELDS = ["code", "status", "syscall", "address", "port", "schema", "table", "constraint"] as const;
 
 /** An entry of the log without the values of secret names. */
@@ -51,7 +52,7 @@ function plainOf(value: unknown, above: readonly object[]): unknown {
   if (above.includes(value)) return CIRCULAR;
   if (above.length >= MAX_DEPTH) return TOO_DEEP;
   if (value instanceof Error) return errorFields(value, above);
-  // What says itself how it is written: times, addresses, bytes.
+  // Objects with their own JSON form: dates, URLs, buffers.
   if ("toJSON" in value) return value;
   if (Array.isArray(value)) return value.map((one: unknown) => plainOf(one, [...above, value]));
   return fieldsOf(value, above);

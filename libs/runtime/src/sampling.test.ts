@@ -12,7 +12,7 @@ function spanOf(random: string, traceFlags: TraceFlags) {
 const LOW = "00000001";
 const HIGH = "fffffffe";
 
-/** Of a trace that begins here, of a caller's that is recorded, and of one that is not. */
+/** The decisions: for a trace that begins here, for a recorded parent, for an unrecorded parent. */
 function decided(name: string, share?: string): (boolean | "some")[] {
   const sampling = samplingOf({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: share });
   const begun = new Set(Array.from({ length: REQUESTS }, () => sampling(null)));
@@ -35,11 +35,11 @@ describe("which traces are recorded", () => {
     ["parentbased_traceidratio", "0.5", ["some", true, false]],
     ["parentbased_traceidratio", "much", [true, true, false]],
     ["no_such_sampler", "0.5", [true, true, false]],
-  ])("%j with %j decides %j", (name, share, expected) => {
+  ])("the sampler %j with the share %j decides %j", (name, share, expected) => {
     expect(decided(name, share)).toEqual(expected);
   });
 
-  it("is about the share that is asked for", () => {
+  it("a share of 0.25 records about a quarter of the traces", () => {
     const sampling = samplingOf({ OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.25" });
     const begun = Array.from({ length: REQUESTS }, () => sampling(null)).filter(Boolean).length;
     expect(begun / REQUESTS).toBeGreaterThan(0.15);

@@ -1,17 +1,17 @@
 /**
- * Which traces are recorded, decided before anything is made for one: of a request that is not
- * recorded nothing is made at all. The SDK would make a span of it, count it, and throw it away;
- * and what is done for it would carry that span along.
+ * Decides which traces are recorded, before any span is made. A request that is not recorded has no
+ * span at all. The SDK would make a span for it, count it and discard it, and messages and calls of
+ * the request would carry that span.
  */
 import { type SpanContext, TraceFlags } from "@opentelemetry/api";
 
 import type { Environment } from "./config.ts";
 
-/** Whether a trace is recorded: one that begins here (null), or goes on with a caller's span. */
+/** Whether a trace is recorded. `parent`: the caller's span; null for a trace that begins here. */
 export type Sampling = (parent: SpanContext | null) => boolean;
 
 /**
- * A share is compared with the last eight hexadecimal digits of a trace id, which are random (W3C
+ * The share is compared with the last eight hexadecimal digits of a trace id, which are random (W3C
  * Trace Context, level 2).
  */
 const RANDOM_DIGITS = 8;
@@ -19,10 +19,9 @@ const RANDOM_VALUES = 2 ** 32;
 const PARENT_BASED = "parentbased_";
 
 /**
- * What OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG say, as OpenTelemetry's specification of the
- * environment has it: always_on, always_off, traceidratio, each also after `parentbased_`, where a
- * caller's decision stands. Any other value means parentbased_always_on, and a malformed share
- * means 1.
+ * The sampler of OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG, as OpenTelemetry specifies them:
+ * always_on, always_off, traceidratio. With the prefix `parentbased_` the caller's decision applies
+ * if there is a caller. Any other value means parentbased_always_on, and a malformed share means 1.
  */
 export function samplingOf(env: Environment): Sampling {
   const name = env["OTEL_TRACES_SAMPLER"] ?? "";
@@ -32,7 +31,7 @@ export function samplingOf(env: Environment): Sampling {
   return (parent) => (parent === null ? begun(null) : isSampled(parent));
 }
 
-/** Whether a span is recorded where it was made. */
+/** Whether the process that made the span records it. */
 export function isSampled({ traceFlags }: SpanContext): boolean {
   return (traceFlags & TraceFlags.SAMPLED) !== 0;
 }
@@ -50,7 +49,7 @@ function rootSampling(name: string, share: number): Sampling | null {
   }
 }
 
-/** From 0 to 1, the same in every process. */
+/** From 0 to 1; equal in every process for the same trace. */
 function randomPartOf({ traceId }: SpanContext): number {
   return Number.parseInt(traceId.slice(-RANDOM_DIGITS), 16) / RANDOM_VALUES;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Scope } from "./scope.ts";
 
 describe("a scope", () => {
-  it("stops in reverse order what it has started", async () => {
+  it("stops its components in reverse order", async () => {
     const { scope, log, start } = recorded();
     await start("first");
     await start("second");
@@ -11,7 +11,7 @@ describe("a scope", () => {
     expect(log).toEqual(["start first", "start second", "stop second", "stop first"]);
   });
 
-  it("stops everything started before a start that fails, and tells which one failed", async () => {
+  it("stops all components when a start fails, and names the failed component", async () => {
     const { scope, log, start } = recorded();
     await start("first");
     await start("second");
@@ -20,7 +20,7 @@ describe("a scope", () => {
     expect(log).toEqual(["start first", "start second", "stop second", "stop first"]);
   });
 
-  it("stops the others when one fails to stop or takes too long, and tells of both", async () => {
+  it("stops the other components when two do not stop cleanly or in time, and reports both", async () => {
     const { scope, log, start } = recorded(20);
     await start("first");
     await scope.start("broken", () => ({ value: 1, stop: () => Promise.reject(new Error("already gone")) }));
@@ -31,7 +31,7 @@ describe("a scope", () => {
     expect(log).toEqual(["start first", "stop first"]);
   });
 
-  it("stops once, however often it is called, and every caller waits for the end", async () => {
+  it("stops once for several calls of `stop`, and every caller waits for the end", async () => {
     const { scope, log } = recorded();
     const gate = Promise.withResolvers<void>();
     await scope.start("slow", () => ({
@@ -49,7 +49,7 @@ describe("a scope", () => {
     expect(log).toEqual(["stopping", "stopped", "second call"]);
   });
 
-  it("starts nothing once it is stopping, and stops again what was being started meanwhile", async () => {
+  it("starts nothing while it stops, and stops a component that was just starting", async () => {
     const { scope, log, start } = recorded();
     const gate = Promise.withResolvers<void>();
     const slow = scope.start("slow", async () => {

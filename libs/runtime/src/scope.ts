@@ -1,7 +1,7 @@
-/** How long one component may take to stop, in milliseconds; after it the next one is stopped. */
+/** Maximum duration of one component's stop; then the next component is stopped. */
 export const STOP_DEADLINE_MS = 10_000;
 
-/** What has been started: the value to use, and the way to end it. */
+/** A started component: the value to use, and its stop. */
 export interface Started<T> {
   readonly value: T;
   readonly stop: () => Promise<void>;
@@ -13,9 +13,9 @@ interface Component {
 }
 
 /**
- * Owns what a process has started. Stopping goes in reverse order, each component within a
- * deadline, and a component that fails to stop keeps none of the others from stopping. A start that
- * fails stops everything started before it.
+ * Owns the components that a process has started. Stops them in reverse order, each within a
+ * deadline. A component that fails to stop does not prevent other components from stopping. If a
+ * start fails, all components before it are stopped.
  */
 export class Scope {
   readonly #components: Component[] = [];
@@ -27,9 +27,9 @@ export class Scope {
   }
 
   /**
-   * Starts a component and takes charge of its stop. Returns the component's value.
-   * @throws what `start` threw, after everything started before has been stopped; or an Error when
-   * the scope is stopping (what was started meanwhile is stopped again).
+   * Starts a component and owns its stop. Returns the component's value.
+   * @throws an Error with the failure of `start` as its cause, after all earlier components have
+   * stopped; an Error if the scope is stopping, after the component was stopped again.
    */
   async start<T>(name: string, start: () => Promise<Started<T>> | Started<T>): Promise<T> {
     if (this.#stopped !== null) throw new Error(`${name} was not started: the process is stopping`);
@@ -49,9 +49,9 @@ export class Scope {
   }
 
   /**
-   * Stops everything in reverse order; called again, it waits for the same stop.
-   * @throws AggregateError after all have been tried, with one error for each component that failed
-   * or took too long.
+   * Stops all components in reverse order. A second call waits for the same stop.
+   * @throws AggregateError after all stops, with one error for each component that failed or took
+   * too long.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#stopAll();

@@ -1,6 +1,6 @@
 /**
- * The words of traces and metrics, as OpenTelemetry's semantic conventions (1.37) write them, and
- * ours under `kapi.`: in this file alone, so that one process's word is every other's.
+ * The attribute names of traces and metrics: names of OpenTelemetry's semantic conventions (1.37),
+ * and our names under `kapi.`. Only this file has them, so that all processes use the same names.
  */
 export const ATTRIBUTE = {
   errorType: "error.type",
@@ -25,9 +25,9 @@ export const ATTRIBUTE = {
   commandId: "kapi.command.id",
   /** Which attempt of the command, from 1. */
   commandAttempt: "kapi.command.attempt",
-  /** What a command came to in an attempt. */
+  /** The result of an attempt. */
   commandOutcome: "kapi.command.outcome",
-  /** Commands, changes or events that a batch holds, those without a trace included. */
+  /** Number of commands, changes or events in a batch, with and without a trace. */
   batchSize: "kapi.batch.size",
   /** A trading server's id. */
   tradingServer: "kapi.server.id",
@@ -39,10 +39,10 @@ export const ATTRIBUTE = {
 } as const;
 
 /**
- * Values of {@link ATTRIBUTE.messagingSystem} (`streams`: of usage on its way to the ledger) and of
- * the operations on it.
+ * Values of {@link ATTRIBUTE.messagingSystem} (`streams`: the usage streams) and of the messaging
+ * operations.
  */
 export const MESSAGING = { system: "kafka", streams: "redis", send: "send", process: "process" } as const;
 
-/** The HTTP header and the Kafka header that carry a trace on (W3C Trace Context). */
+/** The HTTP and Kafka header with the parent span (W3C Trace Context). */
 export const TRACEPARENT_HEADER = "traceparent";

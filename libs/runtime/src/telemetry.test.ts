@@ -16,17 +16,17 @@ describe("telemetry", () => {
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318", OTEL_TRACES_EXPORTER: "none" }, false, false],
     [{ METRICS: "on" }, false, true],
     [{ METRICS: "on", OTEL_TRACES_EXPORTER: "otlp", OTEL_SDK_DISABLED: "true" }, false, false],
-  ])("asked by %j: traces %s, metrics %s", (env, traces, metrics) => {
+  ])("with %j: traces %s, metrics %s", (env, traces, metrics) => {
     expect(telemetryWish(env)).toEqual({ traces, metrics });
   });
 
-  it("loads nothing of the SDK where nobody asked for it", () => {
+  it("does not load the SDK by default", () => {
     const { loaded, text } = started({});
     expect(loaded).toEqual([]);
     expect(text).toBeNull();
   });
 
-  it("serves what the process measures where METRICS is on", () => {
+  it("serves the metrics of the process with METRICS=on", () => {
     const { loaded, text } = started({ METRICS: "on", OTEL_SERVICE_NAME: "the name" });
     expect(loaded.length).toBeGreaterThan(0);
     expect(text).toContain('demo_things_total{color="red"} 2\n');
@@ -36,12 +36,12 @@ describe("telemetry", () => {
     expect(text).toContain('service_name="the name"');
   });
 
-  it("tells at each look only what is there then, as after a partition went to another process", () => {
+  it("drops a series that is no longer observed, as after a partition moved to another process", () => {
     expect(started({ METRICS: "on" }).text).toContain('demo_moving{place="second"} 1\n');
     expect(started({ METRICS: "on" }).text).not.toContain('demo_moving{place="first"}');
   });
 
-  it("serves them at METRICS_PORT and leaves the HTTP server none, where that is set", () => {
+  it("serves metrics at METRICS_PORT instead of the HTTP server", () => {
     const { status, served, elsewhere, text } = servedApart();
     expect(status).toBe(200);
     expect(served).toContain('demo_things_total{color="red"} 2\n');
@@ -50,16 +50,13 @@ describe("telemetry", () => {
     expect(text).toBeNull();
   });
 
-  it("leaves out a value that cannot be had", () => {
+  it("omits a value that cannot be read", () => {
     expect(started({ METRICS: "on" }).text).not.toContain("demo_away ");
   });
 });
 
 interface Started {
-  /**
-   * Files of OpenTelemetry's SDK that the process loaded; its API, which does nothing by itself, is
-   * none.
-   */
+  /** Loaded files of OpenTelemetry's SDK, without its API. */
   readonly loaded: readonly string[];
   readonly text: string | null;
 }
@@ -69,11 +66,11 @@ interface Served {
   readonly served: string;
   /** The status of another path. */
   readonly elsewhere: number;
-  /** What the HTTP server would serve. */
+  /** The metrics that the HTTP server would serve; null: none. */
   readonly text: string | null;
 }
 
-/** What a process of its own serves at a METRICS_PORT. */
+/** Starts a child process with METRICS_PORT, and reads its metrics. */
 function servedApart(): Served {
   const code = `
     import { createServer } from "node:net";
@@ -93,7 +90,7 @@ function servedApart(): Served {
   return run(code, {}) as Served;
 }
 
-/** What a process of its own tells that starts its telemetry in this environment. */
+/** Starts a child process with telemetry in this environment; returns the metrics as text. */
 function started(env: Readonly<Record<string, string>>): Started {
   const code = `
     import { registerHooks } from "node:module";
@@ -116,7 +113,7 @@ function started(env: Readonly<Record<string, string>>): Started {
   return run(code, env) as Started;
 }
 
-/** Runs it as a program and reads what it prints, as JSON. */
+/** Runs `code` as a program and parses its output as JSON. */
 function run(code: string, env: Readonly<Record<string, string>>): unknown {
   const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", code], {
     env,

@@ -1,12 +1,11 @@
 /**
- * Starts OpenTelemetry's SDK where somebody asked for traces or metrics, and only then loads it: a
- * process that nobody looks at pays neither its memory nor the time to load it.
+ * Loads and starts OpenTelemetry's SDK if the environment asks for traces or metrics. Other
+ * processes save its memory and loading time.
  *
- * Asked for by the environment: traces by OpenTelemetry's own variables
- * (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_TRACES_EXPORTER; OTEL_TRACES_SAMPLER,
- * OTEL_EXPORTER_OTLP_HEADERS and the others work as its documentation says); metrics by METRICS=on,
- * which are then served as text at /metrics: of the process's HTTP port, or, where METRICS_PORT is
- * set, of that port alone.
+ * Traces: by OpenTelemetry's variables OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_TRACES_EXPORTER. Further
+ * variables, such as OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS, work as in OpenTelemetry's
+ * documentation. Metrics: by METRICS=on, as text at /metrics on the HTTP port, or only on
+ * METRICS_PORT if that is set.
  */
 import { randomUUID } from "node:crypto";
 
@@ -19,51 +18,45 @@ import { measureProcess } from "./process-measures.ts";
 import { samplingOf } from "./sampling.ts";
 import { enableTracing } from "./tracing.ts";
 
-/**
- * How long spans may take on their way out at the end of the process, in milliseconds; then they
- * are lost.
- */
+/** Maximum time for sending the last spans at the end of the process; later spans are lost. */
 const FLUSH_DEADLINE_MS = 3_000;
 const TRACES_ASKED_BY = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_TRACES_EXPORTER"];
 const NO_EXPORTER = "none";
 const TRACER = "kapi";
-/** Only what is to be recorded comes to the SDK (`sampling.ts`). */
+/** The SDK only gets spans that are recorded (`sampling.ts`). */
 const EVERY_SPAN = {
   shouldSample: () => ({ decision: SamplingDecision.RECORD_AND_SAMPLED }),
   toString: () => "decided before",
 };
-/** The default address: this machine alone. */
+/** The default address: only this machine can connect. */
 const LOOPBACK = "127.0.0.1";
-/**
- * The SDK's names of a gauge that is asked for its values, and of "what is new since the last
- * look".
- */
+/** Values of the SDK: the type of an observable gauge, and delta temporality. */
 const OBSERVED = "OBSERVABLE_GAUGE";
 const DELTA = 0;
 
-/** What was asked for. */
+/** The requested telemetry. */
 export interface TelemetryWish {
   readonly traces: boolean;
   readonly metrics: boolean;
 }
 
-/** Where metrics are served apart from everything else. */
+/** The address of a separate server for metrics. */
 export interface MetricsAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** What runs until the end of the process. */
+/** The running telemetry of a process. */
 export interface Telemetry {
-  /** Where what the SDK itself has to say goes, such as that a collector does not answer. */
+  /** Sets the logger for warnings of the SDK, such as that a collector does not answer. */
   logTo(logger: Logger): void;
-  /** Sends what is left, within a deadline; never rejects. */
+  /** Sends the last spans, within a deadline; never rejects. */
   stop(): Promise<void>;
 }
 
 let prometheusText: (() => Promise<string>) | null = null;
 
-/** What the environment asks for. OTEL_SDK_DISABLED=true takes it all back. */
+/** The telemetry that the environment requests; none with OTEL_SDK_DISABLED=true. */
 export function telemetryWish(env: Environment): TelemetryWish {
   if (env["OTEL_SDK_DISABLED"]?.toLowerCase() === "true") return { traces: false, metrics: false };
   const asked = TRACES_ASKED_BY.some((name) => (env[name] ?? "") !== "");
@@ -71,8 +64,7 @@ export function telemetryWish(env: Environment): TelemetryWish {
 }
 
 /**
- * The address that METRICS_PORT names, on the interface of HTTP_HOST; null: metrics are served
- * beside everything else.
+ * HTTP_HOST and METRICS_PORT; null without METRICS_PORT: then the HTTP server serves the metrics.
  */
 export function metricsAddress(env: Environment): MetricsAddress | null {
   const port = env["METRICS_PORT"] ?? "";
@@ -80,17 +72,17 @@ export function metricsAddress(env: Environment): MetricsAddress | null {
 }
 
 /**
- * The metrics as Prometheus reads them, to be served by the HTTP server; null where that shall not
- * serve any.
+ * Returns the metrics in Prometheus' text format, for the HTTP server; null if the HTTP server
+ * serves no metrics.
  */
 export function metricsText(): (() => Promise<string>) | null {
   return prometheusText;
 }
 
 /**
- * Loads and starts the SDK as far as it was asked for; null, and nothing is loaded, where nothing
- * was.
- * @throws the system's error (such as EADDRINUSE) where METRICS_PORT cannot be had.
+ * Loads and starts the requested parts of the SDK. Loads nothing and returns null if no telemetry
+ * is requested.
+ * @throws the system's error (such as EADDRINUSE) if METRICS_PORT is not available.
  */
 export async function startTelemetry(service: string, env: Environment): Promise<Telemetry | null> {
   const wish = telemetryWish(env);
@@ -101,7 +93,7 @@ export async function startTelemetry(service: string, env: Environment): Promise
   ]);
   const sdk = startNodeSdk({
     logLevel: "none",
-    // The name goes along by hand, in its W3C form alone.
+    // kapi writes the `traceparent` headers itself.
     propagators: [],
     sampler: EVERY_SPAN,
     resourceAttributes: {
@@ -127,21 +119,21 @@ export async function startTelemetry(service: string, env: Environment): Promise
   };
 }
 
-/** A reader of metrics, which has a port of its own or is served by the HTTP server. */
+/** A reader of metrics, with its own port or for the HTTP server. */
 async function createReader(address: MetricsAddress | null) {
   const { PrometheusExporter, PrometheusSerializer } = await import("@opentelemetry/exporter-prometheus");
   type InstrumentType = Parameters<(typeof PrometheusExporter)["prototype"]["selectAggregationTemporality"]>[0];
   class Reader extends PrometheusExporter {
     /**
-     * A value is reported only by the collection that observed it: else the lag of a partition that
-     * moved would stay here for good.
+     * A value is reported only by the collection that observed it. Otherwise the lag of a partition
+     * that moved to another process would be reported here forever.
      */
     override selectAggregationTemporality(type: InstrumentType) {
       const name: string = type;
       return name === OBSERVED ? DELTA : super.selectAggregationTemporality(type);
     }
 
-    /** To be called once the SDK knows the reader: before, there is nothing to tell. */
+    /** Must be called after the SDK has got the reader: before, the reader has no metrics. */
     async listen(): Promise<void> {
       if (address !== null) await this.startServer();
     }

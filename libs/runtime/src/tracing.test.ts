@@ -33,8 +33,8 @@ function record(sampled = true): readonly KeptSpan[] {
   return recorder.spans;
 }
 
-describe("where nobody asked for traces", () => {
-  it("no span is made, and the work is done as if there were none", async () => {
+describe("without tracing", () => {
+  it("no span is made, and the work runs", async () => {
     expect(isTracing()).toBe(false);
     expect(startSpan("work", { role: "internal", parent: SAMPLED })).toBeNull();
     expect(startRequestSpan("GET /", SAMPLED, "r-1")).toBeNull();
@@ -46,7 +46,7 @@ describe("where nobody asked for traces", () => {
 });
 
 describe("a span", () => {
-  it("stands beneath the one that is named, whatever is active", () => {
+  it("is a child of the given parent, whatever span is active", () => {
     const spans = record();
     const outer = startSpan("outer", { role: "internal", parent: OTHER_SAMPLED });
     const span = inSpan(outer, () => startSpan("inner", { role: "internal", parent: SAMPLED }));
@@ -54,14 +54,14 @@ describe("a span", () => {
     expect(span?.traceparent).toBe(`00-${TRACE_ID}-${spans[1]?.spanId}-01`);
   });
 
-  it("stands beneath the active one where none is named", () => {
+  it("is a child of the active span by default", () => {
     const spans = record();
     const outer = startSpan("outer", { role: "internal", parent: SAMPLED });
     inSpan(outer, () => startSpan("inner", { role: "client" }));
     expect(spans[1]?.parentId).toBe(spans[0]?.spanId);
   });
 
-  it("is not made beneath one that is not recorded, and begins no trace by itself", () => {
+  it("is not made for a parent that is not recorded, and begins no trace", () => {
     const spans = record();
     expect(startSpan("work", { role: "internal", parent: NOT_SAMPLED })).toBeNull();
     expect(startSpan("work", { role: "internal" })).toBeNull();
@@ -76,19 +76,19 @@ describe("a span", () => {
     `00-${TRACE_ID.toUpperCase()}-${SPAN_ID}-01`,
     `ff-${TRACE_ID}-${SPAN_ID}-01`,
     `${SAMPLED}-more`,
-  ])("is not made beneath %j, which names none", (text) => {
+  ])("is not made for the invalid parent %j", (text) => {
     record();
     expect(startSpan("work", { role: "internal", parent: text })).toBeNull();
     expect(recordedTraceparent(text)).toBeUndefined();
   });
 
-  it("stands beneath one that is named in a later version of the standard", () => {
+  it("accepts a parent in the format of a later version of the standard", () => {
     const spans = record();
     startSpan("work", { role: "internal", parent: `01-${TRACE_ID}-${SPAN_ID}-01-more` });
     expect(spans[0]?.parentId).toBe(SPAN_ID);
   });
 
-  it("ends with the work, and tells the kind of its error", async () => {
+  it("ends with the work, and has the type of its error", async () => {
     const spans = record();
     const failing = spanned(startSpan("work", { role: "internal", parent: SAMPLED }), () =>
       Promise.reject(new RangeError("too much")),
@@ -98,14 +98,14 @@ describe("a span", () => {
   });
 });
 
-it("a span that failed without an error tells by what", () => {
+it("a span that failed without an error has the given error type", () => {
   const kept = record();
   startSpan("call", { role: "client", parent: SAMPLED })?.fail("503");
   expect(kept).toMatchObject([{ attributes: { "error.type": "503" }, ended: true }]);
 });
 
 describe("the span of a request", () => {
-  it("begins a trace, or stands beneath the caller's span", () => {
+  it("begins a trace, or is a child of the caller's span", () => {
     const spans = record();
     startRequestSpan("GET /a", undefined, "r-1");
     startRequestSpan("GET /b", "nonsense", "r-2");
@@ -113,7 +113,7 @@ describe("the span of a request", () => {
     expect(spans.map(({ parentId }) => parentId)).toEqual(["", "", SPAN_ID]);
   });
 
-  it("is not made where the trace is not recorded, whoever decided that", () => {
+  it("is not made if the trace is not recorded, by the sampler's or the caller's decision", () => {
     const spans = record(false);
     expect(startRequestSpan("GET /a", undefined, "r-1")).toBeNull();
     expect(startRequestSpan("GET /b", NOT_SAMPLED, "r-2")).toBeNull();
@@ -121,7 +121,7 @@ describe("the span of a request", () => {
     expect(spans).toMatchObject([{ name: "GET /c" }]);
   });
 
-  it("is on every line of the log that belongs to it, with the request's id", () => {
+  it("is on every log line of the request, with the request's id", () => {
     const spans = record();
     startRequestSpan("GET /a", SAMPLED, "r-1")?.run(() => {
       expect(logFields()).toEqual({ trace_id: TRACE_ID, span_id: spans[0]?.spanId, requestId: "r-1" });
@@ -131,7 +131,7 @@ describe("the span of a request", () => {
 });
 
 describe("the work of a batch", () => {
-  it("gets a span of its own, in the trace of the first member and linked to all", async () => {
+  it("has a span in the trace of the first member, linked to all members", async () => {
     const spans = record();
     const members = [SAMPLED, undefined, OTHER_SAMPLED].map((parent) =>
       parent === undefined ? null : startSpan("member", { role: "internal", parent }),
@@ -150,13 +150,13 @@ describe("the work of a batch", () => {
     expect(call?.parentId).toBe(batch?.spanId);
   });
 
-  it("is that of its only member", async () => {
+  it("has no span if only one member is traced: its spans are children of the member's span", async () => {
     const spans = record();
     await inBatchSpan("batch", [undefined, SAMPLED], async () => startSpan("call", { role: "client" }));
     expect(spans).toMatchObject([{ name: "call", parentId: SPAN_ID }]);
   });
 
-  it("is in no trace where none of its members is, whatever span began it", async () => {
+  it("is in no trace if no member is traced, whatever span is active", async () => {
     const spans = record();
     const stray = startSpan("stray", { role: "internal", parent: SAMPLED });
     await inSpan(stray, () => inBatchSpan("batch", [undefined], async () => startSpan("call", { role: "client" })));

@@ -1,13 +1,13 @@
 /**
- * Traces, made by hand at the seams: HTTP in and out, Kafka in and out, a command's attempts,
- * changes and bookings.
+ * Traces. Spans are made explicitly, without instrumentation: for HTTP and Kafka, in and out, and
+ * for the attempts, changes and bookings of commands.
  *
- * What: a span is begun beneath another one, which is named by its `traceparent`, or is the active
- * one. Why by name: work here goes in batches, so a command's trace goes along with the command and
- * not with the call stack. Life: until {@link enableTracing} (called by `startTelemetry`) every
- * function answers at once with null or does the work and nothing else. Invariants: only an HTTP
- * request begins a trace; nothing is recorded beneath a span that is not; of a request that is not
- * recorded no span is made, none is active, and none is passed on to other processes.
+ * The parent of a span is given by its `traceparent`, or is the active span. Services work in
+ * batches, so a command carries its trace; the call stack does not. Until {@link enableTracing}
+ * (called by `startTelemetry`) every function returns null at once or only runs the work.
+ *
+ * Invariants: only an HTTP request begins a trace. A span is recorded only if its parent is
+ * recorded. A request that is not recorded has no span, no active span, and sends no `traceparent`.
  */
 import {
   type Attributes,
@@ -28,18 +28,18 @@ import {
 import { isSampled, type Sampling } from "./sampling.ts";
 import { ATTRIBUTE } from "./semantic-conventions.ts";
 
-/** A span by its W3C name: `00-<32 hex: trace>-<16 hex: span>-<2 hex: flags>`. */
+/** The W3C id of a span: `00-<32 hex: trace>-<16 hex: span>-<2 hex: flags>`. */
 export type Traceparent = string;
 
-/** What a span is in the eyes of its neighbours. */
+/** The kind of a span. */
 export type SpanRole = "server" | "client" | "producer" | "consumer" | "internal";
 
 export interface SpanOptions {
   readonly role: SpanRole;
-  /** Beneath which span; undefined: the one that is active. */
+  /** The parent span; undefined: the active span. */
   readonly parent?: Traceparent | undefined;
   readonly attributes?: Readonly<Attributes> | undefined;
-  /** Spans of other traces that this one worked for too. */
+  /** Other spans that this span works for, also of other traces. */
   readonly links?: readonly Traceparent[] | undefined;
 }
 
@@ -47,16 +47,16 @@ export interface SpanOptions {
 export interface Span {
   readonly traceparent: Traceparent;
   set(attributes: Readonly<Attributes>): void;
-  /** Ends it, with the error that ended the work if one did; called once. */
+  /** Ends the span, as failed if there is an error; called once. */
   end(error?: unknown): void;
-  /** Ends it as failed by `kind`, a word or a status; called once. */
+  /** Ends the span as failed, with the error type `kind`, a word or a status; called once. */
   fail(kind: string): void;
 }
 
 /** The span of an HTTP request. */
 export interface RequestSpan {
   set(attributes: Readonly<Attributes>): void;
-  /** Runs `work`, and all that it begins, with this span as the active one. */
+  /** Runs `work` with this span as the active span. */
   run<T>(work: () => T): T;
   end(attributes: Readonly<Attributes>, failed: boolean): void;
 }
@@ -76,21 +76,18 @@ const KINDS: Readonly<Record<SpanRole, SpanKind>> = {
 let tracer: Tracer | null = null;
 let sampling: Sampling = () => true;
 
-/** From now on spans are made by `with_`, of the traces that `which` names; null ends it. */
+/** Makes spans with `with_`, for the traces that `which` selects; null turns tracing off. */
 export function enableTracing(with_: Tracer | null, which: Sampling = () => true): void {
   tracer = with_;
   sampling = which;
 }
 
-/** Whether this process traces at all: for what would cost something by itself. */
+/** Whether this process traces: check this before expensive preparations of a span. */
 export function isTracing(): boolean {
   return tracer !== null;
 }
 
-/**
- * Whether the active span is recorded: for spans beneath it whose attributes would cost something
- * by themselves.
- */
+/** Whether the active span is recorded: check this before computing expensive attributes. */
 export function isRecording(): boolean {
   if (tracer === null) return false;
   const active = trace.getSpanContext(context.active());
@@ -98,8 +95,8 @@ export function isRecording(): boolean {
 }
 
 /**
- * Begins a span beneath `options.parent`, or beneath the active span; null where that is not
- * recorded, and wherever nothing is traced.
+ * Begins a child of `options.parent` or of the active span. Null if the parent is not recorded, or
+ * tracing is off.
  */
 export function startSpan(name: string, options: SpanOptions): Span | null {
   if (tracer === null) return null;
@@ -116,11 +113,10 @@ export function startSpan(name: string, options: SpanOptions): Span | null {
 }
 
 /**
- * Begins the span of a request that came in: beneath `parent` (its traceparent header) if that is
- * one, else a trace of its own. Null where nothing is traced, and of a trace that is not recorded:
- * nothing at all is made for such a request.
- * @param decidedBy `here`: whether it is recorded is decided as for a trace that begins here,
- * without regard to the parent.
+ * Begins the span of an incoming request: a child of `parent` (its traceparent header) if that is
+ * valid, otherwise the first span of a trace. Null if the trace is not recorded, or tracing is off.
+ * @param decidedBy `here`: the sampler ignores the parent, and decides as for a trace that begins
+ * here.
  */
 export function startRequestSpan(
   name: string,
@@ -146,18 +142,16 @@ export function startRequestSpan(
   };
 }
 
-/**
- * Runs `work`, and all that it begins, with `span` as the active one; null: with the one that is.
- */
+/** Runs `work` with `span` as the active span; null does not change the active span. */
 export function inSpan<T>(span: Span | null, work: () => T): T {
   return span instanceof RecordedSpan ? context.with(trace.setSpan(context.active(), span.span), work) : work();
 }
 
 /**
- * Runs the work of a batch beneath the spans of its members. Of one member that is traced the work
- * is its own; of several it gets a span of its own, in the trace of the first and linked to all of
- * them. Without any, the work runs outside of every trace: whatever span happened to be active
- * began it for another batch.
+ * Runs the work of a batch. If one member is traced, the member's span is the active span. If
+ * several members are traced, the work has a span in the trace of the first traced member, linked
+ * to all of them. If no member is traced, the work runs without an active span: a span that happens
+ * to be active belongs to other work.
  */
 export async function inBatchSpan<T>(
   name: string,
@@ -174,7 +168,7 @@ export async function inBatchSpan<T>(
   return context.with(ROOT_CONTEXT, () => spanned(span, work));
 }
 
-/** Does `work` inside of `span`, which ends with it, and with its error. */
+/** Runs `work` with `span` as the active span. The span ends with the work, and with its error. */
 export async function spanned<T>(span: Span | null, work: () => Promise<T>): Promise<T> {
   if (span === null) return work();
   try {
@@ -187,24 +181,21 @@ export async function spanned<T>(span: Span | null, work: () => Promise<T>): Pro
   }
 }
 
-/** The active span: to be given along with a message or a request. */
+/** The active span, for the header of a message or a request. */
 export function activeTraceparent(): Traceparent | undefined {
   if (tracer === null) return undefined;
   const active = trace.getSpanContext(context.active());
   return active !== undefined && isSampled(active) ? toText(active) : undefined;
 }
 
-/**
- * The id of the HTTP request that is being answered, where it is recorded: for the requests that it
- * makes.
- */
+/** The id of the current HTTP request, if it is recorded; for its calls to other services. */
 export function activeRequestId(): string | undefined {
   if (tracer === null) return undefined;
   const requestId = context.active().getValue(REQUEST_ID);
   return typeof requestId === "string" ? requestId : undefined;
 }
 
-/** What a line of the log tells of the work that it belongs to. */
+/** The fields of a log line that name its span and its request. */
 export function logFields(): Record<string, unknown> {
   const active = context.active();
   const span = trace.getSpanContext(active);
@@ -213,10 +204,7 @@ export function logFields(): Record<string, unknown> {
   return { trace_id: span.traceId, span_id: span.spanId, ...(requestId === undefined ? {} : { requestId }) };
 }
 
-/**
- * `text` if it names a span that is recorded, else undefined: for what comes from outside of this
- * process.
- */
+/** `text`, from another process, if it names a recorded span; otherwise undefined. */
 export function recordedTraceparent(text: string | undefined): Traceparent | undefined {
   if (tracer === null || text === undefined) return undefined;
   const parsed = fromText(text);
@@ -239,7 +227,7 @@ class RecordedSpan implements Span {
   }
 
   end(error?: unknown): void {
-    // The kind alone: a message may quote what a caller sent. The log has it, under the same trace.
+    // Only the type: a message may quote a caller's data. The log has the error, with the trace id.
     if (error !== undefined) this.fail(error instanceof Error ? error.name : typeof error);
     else this.span.end();
   }
@@ -256,8 +244,8 @@ function toText({ traceId, spanId, traceFlags }: SpanContext): Traceparent {
 }
 
 /**
- * W3C Trace Context, 3.2: of a version that is not known yet, the parts that are are read. Null: no
- * valid name.
+ * Parses a `traceparent`. Of a later version, only the known parts are read (W3C Trace Context,
+ * 3.2). Null if invalid.
  */
 function fromText(text: string): SpanContext | null {
   const [, traceId = "", spanId = "", flags = "00", rest = ""] = TRACEPARENT.exec(text) ?? [];

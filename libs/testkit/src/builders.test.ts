@@ -11,7 +11,7 @@ import {
   valuation,
 } from "./builders.ts";
 
-describe("what the builders make is valid on the wire", () => {
+describe("builders", () => {
   it.each([
     ["a command message", CommandMessage, commandMessage()],
     ["a changed balance", TradingEvent, balanceChanged()],
@@ -20,11 +20,11 @@ describe("what the builders make is valid on the wire", () => {
     ["a key", DirectoryEntry, keyEntry().entry],
     ["a server", DirectoryEntry, serverEntry()],
     ["the prices", DirectoryEntry, pricesEntry()],
-  ])("%s", (_what, schema, value) => {
+  ])("make %s that its schema accepts", (_what, schema, value) => {
     expect(schema.parse(value)).toEqual(value);
   });
 
-  it("fields given by the test are kept, and what follows from them follows", () => {
+  it("keep the given fields, and derive the fields that depend on them", () => {
     const event = balanceChanged({ sequence: 7, balanceMinor: 1 });
     const same = balanceChanged({ serverId: event.serverId, accountNumber: event.accountNumber, sequence: 7 });
     expect(same.eventId).toBe(event.eventId);

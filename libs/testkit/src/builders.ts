@@ -25,8 +25,8 @@ export function anyAccountNumber(): string {
 }
 
 /**
- * A deposit of 100.00 on a new account, valid as it is; `overrides` replace its fields. The money
- * in minor units is that of the payload.
+ * A valid deposit of 100.00 on a new account; `overrides` replace its fields. `amountMinor` follows
+ * from the payload.
  */
 export function commandMessage(overrides: Partial<AnyCommandMessage> = {}): AnyCommandMessage {
   const { operation = "finance.deposit", payload = { amount: 100 } } = overrides;
@@ -59,7 +59,7 @@ export function commandMessage(overrides: Partial<AnyCommandMessage> = {}): AnyC
 type BalanceChanged = Extract<TradingEvent, { type: "balance.changed" }>;
 type AccountCreated = Extract<TradingEvent, { type: "account.created" }>;
 
-/** A deposit of 100.00 as the trading server tells it. */
+/** The event of a deposit of 100.00, as the trading server reports it. */
 export function balanceChanged(overrides: Partial<BalanceChanged> = {}): BalanceChanged {
   return {
     ...eventEnvelope(overrides),
@@ -96,7 +96,7 @@ interface Envelope {
   readonly openPositionCount: number;
 }
 
-/** What every trading event carries; the event id follows from server, account and sequence. */
+/** The fields of every trading event. The event id follows from server, account and sequence. */
 export function eventEnvelope(overrides: Partial<Envelope> = {}): Envelope {
   const serverId = overrides.serverId ?? randomUUID();
   const accountNumber = overrides.accountNumber ?? anyAccountNumber();
@@ -113,7 +113,7 @@ export function eventEnvelope(overrides: Partial<Envelope> = {}): Envelope {
   };
 }
 
-/** An account worth 1,000.00 with nothing open. */
+/** An account with a balance of 1,000.00 and no open position. */
 export function valuation(overrides: Partial<Valuation> = {}): Valuation {
   const balanceMinor = overrides.balanceMinor ?? 100_000;
   const equityMinor = overrides.equityMinor ?? balanceMinor;
@@ -133,7 +133,7 @@ export function valuation(overrides: Partial<Valuation> = {}): Valuation {
   };
 }
 
-/** A key with all scopes on all servers, and the management key that a caller would send. */
+/** A key with all scopes on all servers, and the management key that its caller sends. */
 export function keyEntry(overrides: Partial<KeyEntry> = {}): { entry: KeyEntry; managementKey: string } {
   const keyId = overrides.keyId ?? randomBase32(KEY_ID_CHARACTERS);
   const secret = randomBytes(SECRET_BYTES).toString("base64url");

@@ -7,7 +7,7 @@ const OPENSSL_TIMEOUT_MS = 20_000;
 const NEW_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
 const DAYS = ["-days", "2"];
 
-/** A certificate and its key, PEM texts and the files they are in. */
+/** A certificate and its key, as PEM texts and as files. */
 export interface Certificate {
   readonly certificate: string;
   readonly key: string;
@@ -15,15 +15,15 @@ export interface Certificate {
   readonly keyFile: string;
 }
 
-/** Somebody who signs certificates. */
+/** Issues certificates. */
 export interface CertificateAuthority extends Certificate {
-  /** Signs a new certificate for `name`, a host name or whoever proves themselves with it. */
+  /** Issues a certificate for `name`: the host name of a server, or the name of a client. */
   issue(name: string): Promise<Certificate>;
 }
 
 /**
- * Makes an authority with openssl; its files, and those of what it signs, are in `folder` and begin
- * with `name`.
+ * Creates an authority with openssl. Its files and the files of its certificates are in `folder`;
+ * their names begin with `name`.
  */
 export async function createAuthority(folder: string, name: string): Promise<CertificateAuthority> {
   const authority = filesOf(folder, name);

@@ -3,15 +3,16 @@ import { type Clusters, type ServerContext, startClusters } from "@kapi/servers"
 import { startInFolder, testFolder } from "./state-folder.ts";
 
 /**
- * Starts a cluster of each server for one test file; its `stop` ends them and removes their data.
+ * Starts a cluster of each server, for one test file. `stop` stops the clusters and removes their
+ * data.
  */
 export function startTestClusters(): Promise<Clusters> {
   return startTestServers(startClusters);
 }
 
 /**
- * Starts servers of one test file's own (`startKafkaCluster`, `startRedisCluster`,
- * `startPostgresPair`); `stop` removes them.
+ * Starts servers for one test file (`startKafkaCluster`, `startRedisCluster`, `startPostgresPair`).
+ * `stop` stops the servers and removes their data.
  */
 export async function startTestServers<T extends { stop: () => Promise<void> }>(
   start: (context: ServerContext) => Promise<T>,

@@ -19,50 +19,50 @@ import { startTestRedis, type TestRedis } from "./test-redis.ts";
 const DEFAULT_PARTITIONS = 4;
 
 export interface EnvironmentOptions {
-  /** What the test needs; all three by default. Less is faster. */
+  /** The servers that the test needs; default: all three. Fewer servers start faster. */
   readonly needs?: readonly ("kafka" | "postgres" | "redis")[];
   /** Partitions of each topic. */
   readonly partitions?: number;
-  /** Kafka's own settings of topics, by the name of the contract ("metrics.latest"). */
+  /** Kafka settings of single topics, by the topic's name in the contract ("metrics.latest"). */
   readonly topics?: Readonly<Record<string, TopicOverride>>;
   /**
-   * Broker settings ("log.cleaner.backoff.ms"): the test gets a Kafka of its own with them, some
-   * seconds later.
+   * Broker settings ("log.cleaner.backoff.ms"). The test gets a separate Kafka with them, which
+   * takes some seconds to start.
    */
   readonly ownKafka?: Readonly<Record<string, string>>;
-  /** Clusters that run already (`startTestClusters`), instead of the servers of the run. */
+  /** Running clusters (`startTestClusters`) to use instead of the servers of the run. */
   readonly clusters?: Clusters;
 }
 
-/** What one test file has for itself on the real servers. */
+/** The topics, the database and the Redis of one test file, on real servers. */
 export interface TestEnvironment {
-  /** Unlike that of any other environment; lower-case letters and digits. */
+  /** Unique; lower-case letters and digits. */
   readonly name: string;
   readonly kafkaBrokers: string;
   /** Only with `ownKafka`. */
   readonly kafka: TestKafka;
   /** All topics exist under this prefix. */
   readonly topicPrefix: string;
-  /** A database of its own, empty. */
+  /** An empty database, which no other environment uses. */
   readonly postgresUrl: string;
-  /** A Redis of its own, empty. */
+  /** An empty Redis, which no other environment uses. */
   readonly redisUrl: string;
   readonly redis: TestRedis;
-  /** Only where it was made on clusters. */
+  /** Only with the option `clusters`. */
   readonly clusters: Clusters;
   readonly secrets: Secrets;
-  /** A folder of its own, removed at the end. */
+  /** A folder of this environment; `stop` removes it. */
   readonly stateDir: string;
   /**
-   * The environment variables of a service in here, but for its port, its own token and the
-   * addresses of others.
+   * The environment variables of a service, without its port, its own token and the addresses of
+   * other services.
    */
   readonly env: Readonly<Record<string, string>>;
-  /** Removes all of it. */
+  /** Stops the servers of this environment, and removes its topics, database and folder. */
   stop(): Promise<void>;
 }
 
-/** Makes what one test file needs; call it in `beforeAll` and its `stop` in `afterAll`. */
+/** Creates the environment of one test file. Call it in `beforeAll`, and `stop` in `afterAll`. */
 export async function createTestEnvironment(options: EnvironmentOptions = {}): Promise<TestEnvironment> {
   const { needs = ["kafka", "postgres", "redis"] } = options;
   const name = testName();
@@ -182,9 +182,7 @@ async function ownDatabase(
   return { value, stop: clusters === undefined ? () => dropDatabase(server, name) : endsWithClusters };
 }
 
-/**
- * A process of its own; on clusters the cluster that is there, which is one test file's own anyway.
- */
+/** A separate Redis process; on clusters, the Redis Cluster, which only one test file uses. */
 async function ownRedis(
   context: ServerContext,
   { clusters }: EnvironmentOptions,
@@ -195,7 +193,7 @@ async function ownRedis(
   return { value: { url: clusters.redisUrl, ...faults }, stop: endsWithClusters };
 }
 
-/** What was made on clusters goes with them; they may be broken when a test is over. */
+/** Topics and databases on clusters are removed with the clusters, which a test may have broken. */
 function endsWithClusters(): Promise<void> {
   return Promise.resolve();
 }

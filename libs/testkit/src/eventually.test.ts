@@ -4,7 +4,7 @@ import { eventually } from "./eventually.ts";
 import { TestClock } from "./test-clock.ts";
 
 describe("eventually", () => {
-  it("returns what the check gives once it stops failing", async () => {
+  it("returns the value of the first check that succeeds", async () => {
     let calls = 0;
     const value = await eventually(() => {
       calls += 1;
@@ -15,18 +15,18 @@ describe("eventually", () => {
     expect(calls).toBe(3);
   });
 
-  it("tells the last failure when the time is over", async () => {
+  it("throws the last failure after the timeout", async () => {
     const never = eventually(() => Promise.reject(new Error("balance is 3")), { timeoutMs: 30, intervalMs: 5 });
     await expect(never).rejects.toThrow("balance is 3");
   });
 
-  it("a check that stays false ends with the time that was given", async () => {
+  it("fails after the timeout if the check still returns false", async () => {
     await expect(eventually(() => false, { timeoutMs: 30, intervalMs: 5 })).rejects.toThrow("still false after 30 ms");
   });
 });
 
 describe("the test clock", () => {
-  it("moves only by a call", () => {
+  it("moves only when a test moves it", () => {
     const clock = new TestClock(1_000);
     clock.advance(500);
     expect(clock.nowMs()).toBe(1_500);

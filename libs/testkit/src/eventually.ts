@@ -4,9 +4,8 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_INTERVAL_MS = 20;
 
 /**
- * Repeats `check` until it neither throws nor returns false, and returns what it returned. For what
- * becomes true in a while: put the expectation inside. After `timeoutMs` the last failure is
- * thrown.
+ * Repeats `check` until it neither throws nor returns false, and returns its value. Put the
+ * expectation inside of `check`. Throws the last failure after `timeoutMs`.
  */
 export async function eventually<T>(
   check: () => T | Promise<T>,

@@ -5,9 +5,9 @@ import { printedReport, serverContext, startServersIn, StateRecord } from "@kapi
 import { removeRun, STATE_VARIABLE, sweepDeadRuns, TEST_STATE_ROOT } from "./state-folder.ts";
 
 /**
- * Starts Kafka, PostgreSQL and Redis once for a run of tests, empty, where the environment does not
- * name them, and tells the test files through the same variables. Everything is gone after the run,
- * and after a killed run when the next begins.
+ * Starts empty Kafka, PostgreSQL and Redis servers once for a run of tests, unless the environment
+ * names servers. The test files get the addresses by the same variables. The servers and their data
+ * are removed after the run. After a killed run, the next run removes them.
  */
 export default async function setup(): Promise<() => Promise<void>> {
   await sweepDeadRuns();

@@ -1,6 +1,4 @@
-/**
- * Calls to internal operations by tests, each in the name of a caller that the operation lets in.
- */
+/** Calls of tests to internal operations, with the token of a caller that the owner accepts. */
 import { type Caller, CALLERS, callersOf, INTERNAL_CALLS, type InternalOwner } from "@kapi/contracts";
 import { startInternalClient, type InternalClient, SERVICE_TOKEN_HEADER, serviceCredentials } from "@kapi/http";
 import type { Secrets } from "@kapi/servers";
@@ -9,8 +7,8 @@ import type { Started } from "@kapi/runtime";
 type Tokens = Pick<Secrets, "serviceTokens">;
 
 /**
- * The headers of a call to `owner` in the name of a caller that may make it. `path` is without its
- * address.
+ * The headers of a call to `owner`, with the token of a caller that may make the call. `path` has
+ * no scheme and no host.
  */
 export function callerHeaders(
   { serviceTokens }: Tokens,
@@ -52,7 +50,7 @@ export function startOwnerClient(options: {
   };
 }
 
-/** A path of no operation is 404, whoever asks. */
+/** For an unknown path any caller will do: every caller gets 404. */
 function callerFor(owner: InternalOwner, method: string, path: string): Caller {
   const [written = ""] = path.split("?");
   const operation = Object.keys(INTERNAL_CALLS[owner]).find((known) => {

@@ -1,14 +1,14 @@
 import { createNoopMeter, type Meter, metrics } from "@opentelemetry/api";
 
-/** What was measured since. */
+/** The measurements of this process since {@link measurements} was called. */
 export interface Measurements {
-  /** What a gauge said last; undefined: nothing. */
+  /** The last value of a gauge; undefined if the gauge has no value. */
   last(name: string): number | undefined;
-  /** The sum that was added to a counter with exactly these attributes; 0 if none. */
+  /** The sum of a counter with exactly these attributes; 0 without a value. */
   total(name: string, attributes?: Readonly<Record<string, string>>): number;
 }
 
-/** Stands where the SDK stands in a process that has one, from now on and for the whole process. */
+/** Replaces OpenTelemetry's SDK in this process, until the process ends. */
 export function measurements(): Measurements {
   const last = new Map<string, number>();
   const totals = new Map<string, number>();

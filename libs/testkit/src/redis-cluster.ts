@@ -13,36 +13,36 @@ import { startInFolder, testFolder } from "./state-folder.ts";
 
 const MASTERS = 3;
 const SLOTS = 16_384;
-/** After so much silence a node counts as gone, and its replica takes over. */
+/** A node that is silent for this time counts as failed, and its replica takes over. */
 const NODE_TIMEOUT_MS = 1_000;
 const CRASH_DEADLINE_MS = 5_000;
-/** The name that the nodes tell their clients, and that their certificates are for. */
+/** The host name that the nodes report to clients. Their certificates are for this name. */
 const HOST = "localhost";
 
-/** One Redis of a cluster. */
+/** One node of a cluster. */
 export interface TestRedisNode {
-  /** Of this node, as the cluster calls it. */
+  /** The id of the node in the cluster. */
   readonly id: string;
   readonly url: string;
   readonly secureUrl: string;
-  /** Carries out one command ("CLUSTER SETSLOT 1 STABLE"); the reply as it comes over the line. */
+  /** Runs one command ("CLUSTER SETSLOT 1 STABLE"); returns the unparsed reply. */
   ask(command: string): Promise<string>;
-  /** Ends it with SIGKILL. */
+  /** Kills the process with SIGKILL. */
   crash(): Promise<void>;
 }
 
 /**
- * A Redis Cluster of three masters, each with a third of the slots; the first one has a replica.
+ * A Redis Cluster of three masters. Each master has a third of the slots; the first has a replica.
  */
 export interface TestRedisCluster {
   readonly masters: readonly TestRedisNode[];
   readonly replica: TestRedisNode;
-  /** Signed the certificates of the nodes, for `secureUrl`. */
+  /** The issuer of the nodes' certificates, for `secureUrl`. */
   readonly authority: CertificateAuthority;
   stop(): Promise<void>;
 }
 
-/** Starts it as processes of this machine, and returns when every slot is served. */
+/** Starts the nodes as processes of this machine. Resolves when every slot is served. */
 export async function startTestRedisCluster(): Promise<TestRedisCluster> {
   const stateDir = testFolder();
   return startInFolder(stateDir, async ({ scope, context }) => {
@@ -51,7 +51,7 @@ export async function startTestRedisCluster(): Promise<TestRedisCluster> {
     const files = ["--tls-cert-file", certificate.certificateFile, "--tls-key-file", certificate.keyFile];
     const tls = [...files, "--tls-ca-cert-file", authority.certificateFile, "--tls-auth-clients", "no"];
     const nodes: Node[] = [];
-    // One after the other: they choose ports.
+    // One after another: each node chooses its ports.
     for (let at = 0; at <= MASTERS; at += 1) {
       nodes.push(await scope.start(`node ${at}`, () => startNode(context, `redis-${at}`, tls)));
     }
@@ -61,13 +61,11 @@ export async function startTestRedisCluster(): Promise<TestRedisCluster> {
   });
 }
 
-/** Of the reply to CLUSTER GETKEYSINSLOT: its lines but lengths, and the end of the connection. */
+/** The keys in a reply to CLUSTER GETKEYSINSLOT: its lines without lengths and without `+OK`. */
 const KEYS = /^(?![*$+])\S+/gm;
 const MAX_KEYS = 1_000;
 
-/**
- * Moves a slot with at most 1,000 keys to another master, while clients go on. Returns its keys.
- */
+/** Moves a slot with at most 1,000 keys to another master; clients may use it. Returns its keys. */
 export async function moveSlot(slot: number, from: TestRedisNode, to: TestRedisNode): Promise<string[]> {
   await to.ask(`CLUSTER SETSLOT ${slot} IMPORTING ${from.id}`);
   await from.ask(`CLUSTER SETSLOT ${slot} MIGRATING ${to.id}`);
@@ -78,7 +76,7 @@ export async function moveSlot(slot: number, from: TestRedisNode, to: TestRedisN
 }
 
 interface Node extends TestRedisNode {
-  /** Where the other nodes find it: address, port and port of the cluster's own connections. */
+  /** Address, port and cluster bus port, for CLUSTER MEET. */
   readonly place: string;
 }
 
@@ -92,7 +90,7 @@ async function startNode(
     "cluster-enabled": "yes",
     "cluster-port": String(busPort),
     "cluster-node-timeout": String(NODE_TIMEOUT_MS),
-    // Slots without a node keep nobody from the others.
+    // A slot without a node does not block the other slots.
     "cluster-require-full-coverage": "no",
     "cluster-announce-hostname": HOST,
     "cluster-preferred-endpoint-type": "hostname",

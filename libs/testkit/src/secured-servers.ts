@@ -13,7 +13,7 @@ import {
 import { type Certificate, type CertificateAuthority, createAuthority } from "./certificates.ts";
 import { startInFolder, testFolder } from "./state-folder.ts";
 
-/** The one name that the servers' certificates are for. */
+/** The only host name for which the servers have certificates. */
 const HOST = "localhost";
 const USER = "kapi";
 const PASSWORD_CHARACTERS = 20;
@@ -21,24 +21,24 @@ const SASL_MECHANISMS = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"];
 const SECURITY = "org.apache.kafka.common.security";
 
 /**
- * Servers as they are outside: encrypted, with certificates of an authority of one's own, and
- * entered with a password.
+ * Servers as in production: encrypted, with certificates of a private authority, and with
+ * passwords.
  */
 export interface SecuredServers {
-  /** Signed every certificate of the servers. */
+  /** The issuer of every server's certificate. */
   readonly authority: CertificateAuthority;
-  /** One that nobody trusts. */
+  /** An authority that no server and no client trusts. */
   readonly stranger: CertificateAuthority;
-  /** Of this process, signed by `authority`. */
+  /** The client certificate of this process, issued by `authority`. */
   readonly client: Certificate;
   readonly user: string;
   readonly password: string;
   readonly kafka: {
-    /** TLS and user and password, by PLAIN and both SCRAM. */
+    /** TLS with user and password, by PLAIN and both SCRAM mechanisms. */
     readonly brokers: string;
-    /** TLS, for those with a certificate of their own. */
+    /** TLS with a client certificate. */
     readonly certificateBrokers: string;
-    /** Without any of it, for what a test has to prepare. */
+    /** No TLS and no sign-in, for the preparations of a test. */
     readonly plainBrokers: string;
   };
   readonly redisUrl: string;
@@ -47,13 +47,13 @@ export interface SecuredServers {
   readonly postgresUrl: string;
   /** The same server, unencrypted. */
   readonly plainPostgresUrl: string;
-  /** The environment variables by which a program reaches all three, certificates as files. */
+  /** The environment variables of a program that uses all three servers; certificates as files. */
   readonly env: Readonly<Record<string, string>>;
   readonly stateDir: string;
   stop(): Promise<void>;
 }
 
-/** Starts all three as processes of this machine. */
+/** Starts all three servers as processes of this machine. */
 export async function startSecuredServers(): Promise<SecuredServers> {
   const stateDir = testFolder();
   return startInFolder(stateDir, async ({ scope, context }) => {

@@ -1,7 +1,6 @@
 /**
- * The spans of a test's own process, made by OpenTelemetry's SDK. Not its `InMemorySpanExporter`:
- * that has a span when it ended, and tests ask for those that have not, in the order in which they
- * began.
+ * The spans of the test's process, made by OpenTelemetry's SDK. `InMemorySpanExporter` is not used:
+ * it has only ended spans, and tests also check open spans, in the order of their start.
  */
 import { type Attributes, context, TraceFlags } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
@@ -9,26 +8,26 @@ import { AlwaysOnSampler, type SpanProcessor, TracerProvider } from "@openteleme
 
 import { enableTracing } from "@kapi/runtime";
 
-/** What is known of one span, at any moment. */
+/** A span, which may be open or ended. */
 export interface KeptSpan {
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;
-  /** "" where it is the first of its trace. */
+  /** "" for the first span of a trace. */
   readonly parentId: string;
   readonly attributes: Attributes;
-  /** The spans it is linked to. */
+  /** The ids of the linked spans. */
   readonly links: readonly string[];
   readonly ended: boolean;
 }
 
-/** The spans of this process since {@link recordSpans}, in the order in which they began. */
+/** The spans of this process since {@link recordSpans}, in the order of their start. */
 export interface SpanRecorder {
   readonly spans: readonly KeptSpan[];
   stop(): void;
 }
 
-/** Traces this process until `stop`; `sampled` is what becomes of a trace that begins here. */
+/** Traces this process until `stop`. `sampled`: whether traces that begin here are recorded. */
 export function recordSpans(sampled = true): SpanRecorder {
   const spans: KeptSpan[] = [];
   const processor: SpanProcessor = {
@@ -52,7 +51,7 @@ export function recordSpans(sampled = true): SpanRecorder {
     forceFlush: () => Promise.resolve(),
     shutdown: () => Promise.resolve(),
   };
-  // As in production: only what is to be recorded comes to the SDK.
+  // As in production, the SDK only gets spans that are recorded.
   const provider = new TracerProvider({ sampler: new AlwaysOnSampler(), spanProcessors: [processor] });
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   enableTracing(provider.getTracer("test"), (parent) =>

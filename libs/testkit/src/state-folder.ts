@@ -8,34 +8,34 @@ import { Scope } from "@kapi/runtime";
 const NAME_CHARACTERS = 10;
 
 /**
- * Under the state folder of the checkout: each run of tests, and in it each test environment, has a
- * folder of its own.
+ * In the state folder of the checkout. Each run of tests has a folder here, and each test
+ * environment has a folder in the folder of its run.
  */
 export const TEST_STATE_ROOT = path.resolve(import.meta.dirname, "../../../.local/tests");
 
-/** Names the folder of this run, from the global set-up to the test files. */
+/** By this variable the global set-up passes the folder of the run to the test files. */
 export const STATE_VARIABLE = "KAPI_TEST_STATE";
 
-/** A name unlike any other; lower-case letters and digits. */
+/** A unique name of lower-case letters and digits. */
 export function testName(): string {
   return `test${randomBase32(NAME_CHARACTERS)}`;
 }
 
-/** A folder of its own in that of this run; not made yet. */
+/** The path of a folder in the folder of this run. The folder does not exist yet. */
 export function testFolder(name: string = testName()): string {
   return path.join(process.env[STATE_VARIABLE] ?? path.join(TEST_STATE_ROOT, "alone"), name);
 }
 
-/** What servers of a test's own are started with. */
+/** The dependencies of servers that one test file starts. */
 export interface OwnServers {
-  /** Takes each of them; its end ends them all and removes the folder. */
+  /** Owns the servers. Its `stop` stops all servers and removes the folder. */
   readonly scope: Scope;
   readonly context: ServerContext;
 }
 
 /**
- * Starts servers of a test's own, whose state is in this folder. Where one of them does not start,
- * nothing is left.
+ * Starts servers for one test file, with their state in this folder. If one server does not start,
+ * all servers are stopped and the folder is removed.
  */
 export async function startInFolder<T>(stateDir: string, start: (own: OwnServers) => Promise<T>): Promise<T> {
   const scope = new Scope();
@@ -49,20 +49,20 @@ export async function startInFolder<T>(stateDir: string, start: (own: OwnServers
   }
 }
 
-/** Removes a folder that nothing runs in any more. */
+/** Removes a folder whose servers have stopped. */
 async function forget(record: StateRecord, stateDir: string): Promise<void> {
   await record.close();
   rmSync(stateDir, { recursive: true, force: true });
 }
 
-/** Ends what killed runs of tests have left, and forgets them. */
+/** Stops the servers that killed runs left behind, and removes the folders of these runs. */
 export async function sweepDeadRuns(): Promise<void> {
   for (const run of foldersIn(TEST_STATE_ROOT)) {
     if (!isRunning(run)) await removeRun(run);
   }
 }
 
-/** Ends what a run's environments have left, then the run itself, and removes its folder. */
+/** Stops the servers of a run's environments, then the servers of the run; removes its folder. */
 export async function removeRun(folder: string): Promise<void> {
   for (const environment of foldersIn(folder)) await stopRecorded(environment);
   await stopRecorded(folder);

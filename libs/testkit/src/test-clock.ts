@@ -23,12 +23,12 @@ export class TestClock implements Clock {
   }
 }
 
-/** Above every deadline of a command. */
+/** Longer than every deadline of a command. */
 const FAR_OFF_MS = 2 * 3_600_000;
-/** More than most deadlines; less than the hour by which a message's time may be ahead in Kafka. */
+/** Longer than most deadlines. Kafka accepts messages whose time is up to an hour ahead. */
 const OFF_MS = 20 * 60_000;
 
-/** A machine's clock that is two hours ahead. No shared time may come from it. */
+/** The clock of a machine that is two hours ahead. Shared times must not come from such a clock. */
 export const wrongClock: Clock = { nowMs: () => Date.now() + FAR_OFF_MS };
 
 /** The environment of a process whose machine's clock is 20 minutes ahead or behind. */

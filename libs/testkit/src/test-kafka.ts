@@ -7,23 +7,23 @@ import {
   startKafkaProcess,
 } from "@kapi/servers";
 
-/** Longest wait until a paused Kafka stands still. */
+/** Maximum wait until Kafka is paused. */
 const PAUSE_TIMEOUT_MS = 20_000;
 
-/** A Kafka of one test file's own, which it may hold still. */
+/** A Kafka of one test file, which the test may pause. */
 export interface TestKafka {
   readonly brokers: string;
   /**
-   * Stops it where it is (SIGSTOP): connections stay, and once this returns nothing is answered.
+   * Pauses Kafka (SIGSTOP). Connections stay open, but no request is answered after this resolves.
    */
   pause(): Promise<void>;
-  /** Lets it go on. */
+  /** Resumes a paused Kafka (SIGCONT). */
   resume(): void;
 }
 
 /**
- * Starts a Kafka process with these broker settings beside those of every local Kafka; where this
- * machine cannot have one, a container, which cannot be paused.
+ * Starts a Kafka process with these broker settings, in addition to the settings of every local
+ * Kafka. If this machine cannot run the process, starts a container, which cannot be paused.
  */
 export async function startTestKafka(
   context: ServerContext,

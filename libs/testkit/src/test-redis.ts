@@ -19,12 +19,12 @@ const CRASH_DEADLINE_MS = 5_000;
 /** The file name of Redis' snapshot. */
 const SNAPSHOT = "dump.rdb";
 
-/** A Redis of one test file's own, which it may crash, and whose disk it may fill. */
+/** A Redis of one test file. The test may crash it, and make its snapshots fail. */
 export interface TestRedis {
   readonly url: string;
-  /** Ends it with SIGKILL; what it had written in the last second may be lost. */
+  /** Kills Redis with SIGKILL. Writes of the last second may be lost. */
   crash(): Promise<void>;
-  /** Starts it again on the same port; with `wipe` without its data, as on a new machine. */
+  /** Restarts Redis on the same port; with `wipe` without its data, as on a new machine. */
   restart(options?: { wipe?: boolean }): Promise<void>;
   /** Makes Redis refuse every write with MISCONF, because it cannot store its snapshot. */
   refuseWrites(): Promise<void>;
@@ -33,8 +33,8 @@ export interface TestRedis {
 }
 
 /**
- * Starts a redis-server process; where this machine cannot have one, a container, which cannot be
- * crashed.
+ * Starts a redis-server process. If this machine has no redis-server, starts a container, which
+ * cannot be crashed.
  */
 export async function startTestRedis(context: ServerContext): Promise<{ value: TestRedis; stop(): Promise<void> }> {
   let server: NativeServer;

@@ -41,13 +41,13 @@ describe("a test environment", () => {
     await createTopics(kafka, { partitions: 4, replicationFactor: 1, minInsyncReplicas: 1 });
   });
 
-  it("says what was not asked for", async () => {
+  it("reports the use of a server that the test did not request", async () => {
     const small = await createTestEnvironment({ needs: ["postgres"] });
     expect(() => small.topicPrefix).toThrow('"kafka" in needs');
     await small.stop();
   });
 
-  it("leaves no database behind", async () => {
+  it("drops its database at the end", async () => {
     const short = await createTestEnvironment({ needs: ["postgres"] });
     await short.stop();
     await expect(databaseOf(short)).rejects.toThrow("does not exist");

@@ -20,7 +20,7 @@ const SECRET_BYTES = 32;
 const POLL_MS = 1_000;
 const FIRST_PAUSE_MS = 500;
 const LAST_PAUSE_MS = 5_000;
-/** Width of the column of kinds: the longest kind. */
+/** Width of the column of kinds. */
 const KIND_WIDTH = Math.max(...WEBHOOK_KINDS.map((kind) => kind.length));
 
 interface ListenOptions extends PrintOptions {
@@ -60,7 +60,7 @@ async function listen(context: CommandContext, options: ListenOptions): Promise<
       for (const event of page.events) {
         const url = options.forwardTo;
         const forwarded = await forward(event, { url, webhook, nowMs: context.nowMs, signal });
-        // The event is completed in any case, so store its cursor first.
+        // The event is completed whatever the result is, so store its cursor first.
         cursor = event.cursor;
         say(context, options, lineOf(event, forwarded), [textOf(event, forwarded)]);
       }

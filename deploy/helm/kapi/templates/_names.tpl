@@ -17,8 +17,8 @@ app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
 {{/*
-Pods of jobs have this label where egress policies are on, and are selected by it. Helm removes no hook by itself: without
-the label a policy that an earlier release left behind holds no job.
+With egress policies, the pods of jobs have this label, and the policies of jobs select it. Helm does not delete hooks.
+So a policy that an earlier release left behind applies to no job without the label.
 */}}
 {{- define "kapi.egressLabel" -}}
 {{- if and .Values.networkPolicies.enabled .Values.networkPolicies.egress.enabled }}kapi/egress: limited{{ end -}}
@@ -33,12 +33,12 @@ the label a policy that an earlier release left behind holds no job.
 {{- with $image.registry }}{{ . }}/{{ end }}{{ $image.repository }}/{{ .program }}:{{ $image.tag | default .root.Chart.AppVersion }}
 {{- end }}
 
-{{/* Not empty where the processes serve metrics. */}}
+{{/* Not empty if the processes serve metrics. */}}
 {{- define "kapi.measured" -}}
 {{- if or .Values.telemetry.metrics.enabled .Values.telemetry.serviceMonitor.enabled }}yes{{ end -}}
 {{- end }}
 
-{{/* Security of every container: nothing is written, no right is gained. */}}
+{{/* Security of every container: a read-only file system, no capabilities, no new privileges. */}}
 {{- define "kapi.containerSecurity" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
@@ -46,20 +46,20 @@ capabilities: { drop: [ALL] }
 {{- end }}
 
 {{/*
-What each program uses: servers, secrets, other services. docs/operate.md has the table; test/tidy holds it against the
-settings that each program reads.
+The servers, secrets and services that each program uses. docs/operate.md has the table; test/tidy compares it with the
+settings of each program.
 */}}
 {{- define "kapi.programs" -}}
 {{ required "programs.json is not in the chart" (.Files.Get "programs.json") }}
 {{- end }}
 
-{{/* The PostgreSQL schema of a program: named after it, unless programs.json says otherwise. */}}
+{{/* The PostgreSQL schema of a program: `schema` in programs.json, otherwise the name of the program. */}}
 {{- define "kapi.schema" -}}
 {{- $programs := include "kapi.programs" .root | fromJson -}}
 {{ (get $programs .program).schema | default (.program | replace "-" "_") }}
 {{- end }}
 
-{{/* Of the secrets in "needs" those that this release has: optional ones where they are there, and those of an upgrade. */}}
+{{/* The secrets in "needs" that this release has, with optional secrets and the secrets of an upgrade. */}}
 {{- define "kapi.secretsOf" -}}
 {{- $all := .needs.secrets -}}
 {{- range $secret := .needs.optionalSecrets | default list -}}
@@ -70,8 +70,8 @@ settings that each program reads.
 {{- end }}
 
 {{/*
-The environment of a container: of the release "root" what "needs" names, the entry of "program" in
-programs.json. Secrets come as files.
+The environment variables of a container. "root" is the release; "needs" is the entry of "program" in programs.json.
+Secrets are files.
 */}}
 {{- define "kapi.environment" -}}
 {{- $root := .root -}}
@@ -129,8 +129,8 @@ programs.json. Secrets come as files.
 {{- end }}
 
 {{/*
-What gets in at Kafka: of each part the variable of the services, KEDA's parameter, and the secret, its key and the volume
-that it is mounted from. Existing secrets alone, under the keys that cert-manager and Strimzi use.
+The secrets for Kafka. For each: the variable of the services, KEDA's parameter, the secret, its key and its volume. The
+secrets must exist, with the keys that cert-manager and Strimzi use.
 */}}
 {{- define "kapi.kafkaSecrets" -}}
 {{- with .Values.kafka.tls.caSecret }}
@@ -147,9 +147,9 @@ that it is mounted from. Existing secrets alone, under the keys that cert-manage
 {{- end }}
 
 {{/*
-The secrets that a container has as files, by the name of their folder: the secret, and of its keys those that are mounted. A
-program that calls others has a service token of its own, and one with a schema the address of its own role; a job has the
-address of the schemas' owner.
+The secrets that a container mounts, by the name of the folder: the secret and the mounted keys. A program that calls
+other services has its own service token. A program with a schema has the address of its own role; a job has the address
+of the schemas' owner.
 */}}
 {{- define "kapi.secretVolumes" -}}
 {{- $values := .root.Values -}}
@@ -204,7 +204,7 @@ trading-server-ca: { secret: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
 {{- end }}
 {{- end }}
 
-{{/* Peers of a NetworkPolicy: those named; private addresses where none are. */}}
+{{/* Peers of a NetworkPolicy: the given peers; without any, private addresses. */}}
 {{- define "kapi.peers" -}}
 {{- if . }}
 {{- toYaml . }}
