@@ -13,7 +13,7 @@ export interface Demo {
   readonly organizationId: string;
   readonly serverId: string;
   readonly tradingServerUrl: string;
-  /** Token of the trading server's control API, which needs it unless it is on a loopback address. */
+  /** Token of the trading server's control API. A loopback address needs no token. */
   readonly controlToken?: string;
 }
 
@@ -136,7 +136,7 @@ export class OutsideClient {
     }
   }
 
-  /** Returns the command once it has succeeded; throws otherwise. The gateway waits, with `wait`. */
+  /** Returns the command once it has succeeded; throws otherwise. The gateway does the waiting. */
   async succeeded(commandId: string): Promise<CommandView> {
     const deadline = Date.now() + COMMAND_DEADLINE_MS;
     for (;;) {

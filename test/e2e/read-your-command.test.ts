@@ -106,7 +106,7 @@ describe("a command", () => {
       });
       expect(wrong).toEqual([]);
       expect(new Set(ids).size).toBe(COMMANDS);
-      // An account's commands of one kind are executed in order, so the last ones become final last.
+      // An account's commands of one kind are executed in order, so the last ones are final last.
       // The balances show that each deposit was executed once.
       await Promise.all(ids.slice(-ACCOUNTS * LAST_ROUNDS).map((id) => second.succeeded(id)));
       const balance = INITIAL_BALANCE + (COMMANDS / 2 / (ACCOUNTS / 2)) * DEPOSIT;

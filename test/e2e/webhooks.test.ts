@@ -262,8 +262,8 @@ it("commands, usage and transactions show who caused them, and the audit log sho
     const events = (await feed()).filter(({ data }) => data.accountNumber === number);
     const booked = events.filter(({ type }) => type === "transaction.recorded").map(({ data }) => data);
     const creators = new Map(booked.map((data) => [data["type"], data["createdBy"]]));
-    // The commission has no creator, because the position was opened without the API. The key closed
-    // it with the deletion.
+    // The commission has no creator, because the position was opened without the API. The deletion
+    // with the key closed it.
     expect(creators.get("initial_balance")).toEqual(key);
     expect(creators.get("deposit")).toEqual(key);
     expect(creators.get("realized_pnl")).toEqual(key);
