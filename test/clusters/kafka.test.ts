@@ -25,7 +25,7 @@ const GROUP = "group";
 const PARTITIONS = 6;
 const MEMBERS = 2;
 const SEND_INTERVAL_MS = 50;
-/** Kafka fences a stopped broker after 9 s. Its partitions and groups then move to others. */
+/** A stopped broker is fenced after 9 s. Its partitions and groups then move to other brokers. */
 const RECOVERY_MS = 40_000;
 /** After 2 s without a reply, the client uses another connection to the broker. */
 const PRODUCE_TIMEOUT_MS = 4_000;

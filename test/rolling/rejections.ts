@@ -4,7 +4,7 @@ import type { Violations } from "../live/violations.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Rejection } from "./traffic.ts";
 
-/** Causes of an overloaded machine: an answer came too late, and no process rejected the request. */
+/** Causes of an overloaded machine: an answer was late, and no process rejected the request. */
 const TOO_LATE = /no answer within \d+ ms|Command timed out|not acknowledged within/;
 const GATEWAYS = ["gateway", "gateway-2"];
 

@@ -74,7 +74,7 @@ async function examine(demo: Demo, accountNumber: string, spare: string): Promis
   return run(SCHEMATHESIS, args, { ...hooks, PYTHONDONTWRITEBYTECODE: "1" });
 }
 
-/** Gives Schemathesis the key and an existing server and account. `hooks.py` has the other rules. */
+/** Gives Schemathesis the key and an existing server and account; `hooks.py` adapts the rest. */
 function configuration({ managementKey, serverId }: Demo, accountNumber: string): string {
   return `
 headers = { Authorization = "Management ${managementKey}" }

@@ -109,7 +109,7 @@ async function save(attacker: OutsideClient, name: number): Promise<void> {
   if (status !== 201) throw new Error(`the endpoint ${url} was answered ${status}`);
 }
 
-/** Starts `width` callers that send requests until the stop: GETs of the paths in turn, or `send`. */
+/** Starts `width` callers. They GET the paths in turn, or call `send`, until the stop. */
 async function flood(
   attacker: OutsideClient,
   width: number,
