@@ -84,8 +84,8 @@ export class LiveHarness {
   }
 
   /**
-   * Starts a metrics process and waits until it is ready. `livePort` is the port of an ended process
-   * that it replaces.
+   * Starts a metrics process and waits until it is ready. `livePort` is the port of an ended
+   * process that it replaces.
    */
   async metrics(env: Readonly<Record<string, string>> = {}, livePort?: number): Promise<MetricsProcess> {
     const [httpPort, port] = [await freePort(), livePort ?? (await freePort())];

@@ -42,9 +42,9 @@ function statOf(pid: number): { command: string; timeMs: number } | null {
   }
   const end = text.lastIndexOf(")");
   const fields = text.slice(end + 2).split(" ");
-  // Fields 14 to 17 of proc(5): user and system time in clock ticks, of the process and of its ended
-  // children. PostgreSQL's backends end with their connections, and Redis rewrites its log in a
-  // child.
+  // Fields 14 to 17 of proc(5): user and system time in clock ticks, of the process and of its
+  // ended children. PostgreSQL's backends end with their connections, and Redis rewrites its log in
+  // a child.
   const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
   return { command: text.slice(text.indexOf("(") + 1, end), timeMs: ticks * MS_PER_TICK };
 }

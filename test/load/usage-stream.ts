@@ -11,7 +11,9 @@ const LIBRARY = path.resolve(import.meta.dirname, "../../libs/admission/src/redi
 const WRITES_ENTRY = /^ *redis\.call\('XADD', usage.*$/m;
 
 export interface UsageStream {
-  /** Turns entries on or off from the next call on. Charges without an entry miss in the ledger. */
+  /**
+   * Turns entries on or off, from the next call on. Charges without an entry never reach the ledger.
+   */
   set(isOn: boolean): Promise<void>;
   close(): void;
 }
