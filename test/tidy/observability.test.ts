@@ -59,13 +59,13 @@ describe("alerts and dashboards", () => {
     };
     expect(observabilityFaults(faulty)).toEqual([
       "1 alert(s) do not have the layout that this check reads",
-      "KapiAmiss has no `for`",
+      "KapiAmiss has no duration (for)",
       "KapiAmiss has neither the severity critical nor warning",
       "KapiAmiss has no summary",
       "KapiAmiss does not link to its runbook entry",
       "KapiAmiss uses made_up_total, which is not in docs/reference/metrics.md",
-      "KapiAmiss uses known_seconds_count without application="kapi"",
-      "KapiAmiss uses known without application="kapi"",
+      "KapiAmiss uses known_seconds_count without the label application",
+      "KapiAmiss uses known without the label application",
       "KapiAmiss has no entry in docs/operate.md",
       "docs/operate.md has an entry for KapiGone, which is not an alert",
       'the entry of KapiGone lacks "**Do not**"',

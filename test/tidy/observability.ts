@@ -52,7 +52,7 @@ export function knownSeries(reference: string): ReadonlySet<string> {
 function ruleFaults({ alert, expr, for: pending, severity, summary, runbook }: AlertRule): string[] {
   const faults: string[] = [];
   if (expr === "") faults.push(`${alert} has no expression`);
-  if (pending === "") faults.push(`${alert} has no `for``);
+  if (pending === "") faults.push(`${alert} has no duration (for)`);
   if (!SEVERITIES.has(severity)) faults.push(`${alert} has neither the severity critical nor warning`);
   if (summary === "") faults.push(`${alert} has no summary`);
   if (runbook !== `docs/operate.md#${alert.toLowerCase()}`) faults.push(`${alert} does not link to its runbook entry`);
@@ -66,7 +66,7 @@ function queryFaults(place: string, expression: string, known: ReadonlySet<strin
   return [
     ...(selectors.length === 0 ? [`${place} uses no metric`] : []),
     ...unknown.map((metric) => `${place} uses ${metric}, which is not in docs/reference/metrics.md`),
-    ...[...others, ...bare].map((metric) => `${place} uses ${metric} without application="kapi"`),
+    ...[...others, ...bare].map((metric) => `${place} uses ${metric} without the label application`),
   ];
 }
 
