@@ -245,16 +245,20 @@ it(
   },
 );
 
-it("all members continue after their coordinator hangs for longer than the session timeout", { timeout: 120_000 }, async () => {
-  const hung = await coordinator();
-  const acknowledged = await sendDuring(async () => {
-    await hung.pause();
-    await eventually(async () => expect((await coordinator()).id).not.toBe(hung.id), { timeoutMs: RECOVERY_MS });
-  });
-  await expectAllHandled(acknowledged);
-  hung.resume();
-  await expectAllHandled(await sendDuring(() => cluster.settled()));
-});
+it(
+  "all members continue after their coordinator hangs for longer than the session timeout",
+  { timeout: 120_000 },
+  async () => {
+    const hung = await coordinator();
+    const acknowledged = await sendDuring(async () => {
+      await hung.pause();
+      await eventually(async () => expect((await coordinator()).id).not.toBe(hung.id), { timeoutMs: RECOVERY_MS });
+    });
+    await expectAllHandled(acknowledged);
+    hung.resume();
+    await expectAllHandled(await sendDuring(() => cluster.settled()));
+  },
+);
 
 it("producers, consumers and readers continue after all brokers restart", { timeout: 120_000 }, async () => {
   const acknowledged = await sendDuring(async () => {

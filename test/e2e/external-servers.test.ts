@@ -117,12 +117,9 @@ describe("Kafka", () => {
     await createTopics(kafka, { partitions: 1, replicationFactor: 1, minInsyncReplicas: 1 });
   });
 
-  it.each(["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])(
-    "accepts a user over TLS with %s",
-    async (mechanism) => {
-      expect(await publish({ KAFKA_SASL_MECHANISM: mechanism })).toBeGreaterThanOrEqual(0n);
-    },
-  );
+  it.each(["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])("accepts a user over TLS with %s", async (mechanism) => {
+    expect(await publish({ KAFKA_SASL_MECHANISM: mechanism })).toBeGreaterThanOrEqual(0n);
+  });
 
   it("accepts a client certificate if the listener requires one", async () => {
     const certificate = {

@@ -106,8 +106,16 @@ const REFUSED: readonly { readonly what: string; readonly set: readonly string[]
 const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; readonly times: number }[] = [
   { what: "gateway and stream scale by processor time", pattern: /^kind: HorizontalPodAutoscaler$/gm, times: 2 },
   { what: "the workers scale by lag", pattern: /^kind: ScaledObject$/gm, times: 6 },
-  { what: "webhooks scales by the lag of its own consumer group", pattern: /consumerGroup: "live.webhooks.facts"/g, times: 2 },
-  { what: "every process serves its metrics on a separate port", pattern: /name: metrics, containerPort: 9464/g, times: 10 },
+  {
+    what: "webhooks scales by the lag of its own consumer group",
+    pattern: /consumerGroup: "live.webhooks.facts"/g,
+    times: 2,
+  },
+  {
+    what: "every process serves its metrics on a separate port",
+    pattern: /name: metrics, containerPort: 9464/g,
+    times: 10,
+  },
   { what: "each pod and each job has an egress policy", pattern: /policyTypes: \[Egress\]$/gm, times: 19 },
   { what: "one policy allows every address", pattern: /cidr: 0\.0\.0\.0\/0$/gm, times: 1 },
   {
@@ -142,8 +150,16 @@ const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; read
     pattern: /POSTGRES_SERVICE_ROLE, value: "kapi_/g,
     times: 8,
   },
-  { what: "Prometheus gets the addresses of the processes", pattern: /^kind: ServiceMonitor$[^]*?port: metrics$/gm, times: 1 },
-  { what: "only the metrics port is open to Prometheus", pattern: /ports: \[\{ port: metrics, protocol: TCP \}\]/g, times: 1 },
+  {
+    what: "Prometheus gets the addresses of the processes",
+    pattern: /^kind: ServiceMonitor$[^]*?port: metrics$/gm,
+    times: 1,
+  },
+  {
+    what: "only the metrics port is open to Prometheus",
+    pattern: /ports: \[\{ port: metrics, protocol: TCP \}\]/g,
+    times: 1,
+  },
   { what: "the alerts are there", pattern: /^kind: PrometheusRule$/gm, times: 1 },
   { what: "each alert links to its runbook entry", pattern: RUNBOOK, times: ALERTS },
   { what: "each dashboard is there", pattern: /^ {2}kapi-[a-z-]+\.json: \|$/gm, times: readdirSync(DASHBOARDS).length },
@@ -285,7 +301,11 @@ for (const values of readdirSync(VALUES).toSorted()) {
 }
 const upgrading = render(helm, "plain.yaml", "secrets.acceptInternalToken=true");
 const wrongThen = wrongSecrets(upgrading.text, true);
-report("during an upgrade, every program also has the shared secret of 0.1.0", upgrading.ok && wrongThen.length === 0, wrongThen.join("\n"));
+report(
+  "during an upgrade, every program also has the shared secret of 0.1.0",
+  upgrading.ok && wrongThen.length === 0,
+  wrongThen.join("\n"),
+);
 const external = render(helm, "external.yaml").text;
 const plain = render(helm, "plain.yaml").text;
 const toAnyAddress = policiesToAnyAddress(plain).join();

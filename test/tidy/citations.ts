@@ -49,9 +49,7 @@ export function citationFaults(root: string): string[] {
   const records = recordsOf(root);
   const pages = new Map(Object.entries(PAGES).map(([word, file]) => [word, readIfThere(path.join(root, file))]));
   const faults = Array.from(records.values()).flatMap(({ file, text, number }) =>
-    headingsOf(text)[0]?.startsWith(`${number}. `) === true
-      ? []
-      : [`${file}: the title must begin with ${number}.`],
+    headingsOf(text)[0]?.startsWith(`${number}. `) === true ? [] : [`${file}: the title must begin with ${number}.`],
   );
   for (const { file, page, comma, places } of citationsBelow(root)) {
     if (comma !== ", ") {

@@ -30,7 +30,11 @@ const RULES: readonly Rule[] = [
     breaks: (text) => /\bdrop (?!not null)/.test(text),
     why: "drops an object that running processes may use",
   },
-  { exemption: "contract", breaks: (text) => /\brename\b/.test(text), why: "renames an object that running processes may use" },
+  {
+    exemption: "contract",
+    breaks: (text) => /\brename\b/.test(text),
+    why: "renames an object that running processes may use",
+  },
   {
     exemption: "contract",
     breaks: (text) => /\balter (?:column )?\w+ (?:set data )?type\b/.test(text),

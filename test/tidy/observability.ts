@@ -88,7 +88,9 @@ function caseFaults(rules: readonly AlertRule[], cases: Observability["cases"]):
   const [alerts, tested] = [new Set(rules.map(({ alert }) => alert)), new Set(cases.map(({ alert }) => alert))];
   return [
     ...[...alerts].filter((alert) => !tested.has(alert)).map((alert) => `${alert} has no case in test/alerts`),
-    ...[...tested].filter((alert) => !alerts.has(alert)).map((alert) => `test/alerts has a case for ${alert}, which is not an alert`),
+    ...[...tested]
+      .filter((alert) => !alerts.has(alert))
+      .map((alert) => `test/alerts has a case for ${alert}, which is not an alert`),
   ];
 }
 
