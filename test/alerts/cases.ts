@@ -1,6 +1,4 @@
-/**
- * Cases for every alert of deploy/observability: recorded series that make it fire.
- */
+/** Cases for every alert of deploy/observability: series that make the alert fire. */
 import { API } from "./cases/api.ts";
 import type { AlertCase } from "./cases/case.ts";
 import { COMMANDS } from "./cases/commands.ts";

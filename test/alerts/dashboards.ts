@@ -29,13 +29,13 @@ export interface Dashboard {
 
 const LABEL_VALUES = /^label_values\((.+), \w+\)$/;
 
-/** The values that replace Grafana's variables. */
+/** Values for Grafana's variables. */
 const VARIABLES: readonly (readonly [RegExp, string])[] = [
   [/\$__rate_interval/g, "1m"],
   [/\$\w+/g, ".*"],
 ];
 
-/** The dashboards in a folder, by the name of their file. */
+/** The dashboards in a folder, by file name. */
 export function readDashboards(folder: string): ReadonlyMap<string, Dashboard> {
   const files = readdirSync(folder).filter((name) => name.endsWith(".json"));
   return new Map(
@@ -43,7 +43,7 @@ export function readDashboards(folder: string): ReadonlyMap<string, Dashboard> {
   );
 }
 
-/** Every expression of a dashboard, including those of its variables. */
+/** Every expression of a dashboard, including the expressions of its variables. */
 export function expressionsOf({ panels, templating }: Dashboard): string[] {
   const asked = panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => (expr === undefined ? [] : [expr])));
   const choices = templating.list.flatMap(({ query }) => {

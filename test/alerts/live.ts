@@ -1,9 +1,9 @@
 /**
  * `npm run verify -- alerts-live`: a real Prometheus with the rules of deploy/observability scrapes
- * a whole running kapi. Without a fault no alert fires and the dashboards' queries have results.
- * Then the finance service is paused after a deposit was accepted, and the alerts for its outage
- * and for the waiting command fire. It continues, the deposit succeeds, and both alerts clear.
- * Takes about four minutes. Prometheus is taken from PATH, otherwise from Debian.
+ * a running kapi. Without a fault no alert fires, and the dashboards' queries have results. Then
+ * the finance service is paused and a deposit is accepted: the alerts for the outage and for the
+ * waiting command fire. Finance resumes, the deposit succeeds, and both alerts clear. The run takes
+ * about four minutes. Prometheus comes from PATH, otherwise from Debian.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,14 +24,14 @@ const OBSERVABILITY = path.resolve(import.meta.dirname, "../../deploy/observabil
 const HELD = "finance";
 /** The service with a separate port for metrics. */
 const APART = "gateway";
-/** The alerts that must fire while it is paused. */
+/** The alerts that must fire while the service is paused. */
 const RAISED = ["KapiServiceDown", "KapiCommandsWait"];
 /** Observation time without a fault: longer than the shortest `for`. */
 const WELL_MS = 75_000;
-/** A rule may be true for a moment, for example when an end offset moved during a read. */
+/** A rule may be true for a moment, for example if an end offset moved during a read. */
 const SETTLE_TIMEOUT_MS = 20_000;
 const UP_TIMEOUT_MS = 60_000;
-/** A command is late after a minute, and the alert's `for` is one more minute. */
+/** A command is late after one minute. The alert's `for` adds another minute. */
 const FIRES_TIMEOUT_MS = 240_000;
 const CLEARS_TIMEOUT_MS = 180_000;
 const LOOK_INTERVAL_MS = 1_000;
@@ -51,8 +51,7 @@ async function firing(prometheus: Prometheus): Promise<string[]> {
 }
 
 /**
- * Runs the queries of the dashboards; throws for a query that Prometheus rejects, or if most have
- * no result.
+ * Runs the queries of the dashboards. Throws if Prometheus rejects one, or if most have no result.
  */
 async function askDashboards(prometheus: Prometheus): Promise<void> {
   const empty: string[] = [];
@@ -136,7 +135,7 @@ try {
   const stack = await startTestStack({
     env: {
       all: { METRICS: "on", KAFKA_SESSION_TIMEOUT_MS: "6000" },
-      // For an HTTP port that is reachable from outside.
+      // As in an installation whose HTTP port is reachable from outside.
       [APART]: { METRICS_PORT: String(metricsPort) },
     },
   });

@@ -1,11 +1,11 @@
 /**
- * Phases of the series of a case, in promtool's notation: healthy for 70 minutes, faulty for half
- * an hour, then healthy again. Long enough for the longest `for` and the longest range of any rule.
+ * The series of a case, in promtool's notation: healthy for 70 minutes, faulty for half an hour,
+ * then healthy again. The phases are longer than the longest `for` and range of any rule.
  */
 
 /** Interval of samples and of rule evaluations. */
 export const INTERVAL_SECONDS = 30;
-/** More than an hour, which is as far back as any rule looks. */
+/** More than an hour, the longest range of any rule. */
 const WELL_SAMPLES = 140;
 const ILL_SAMPLES = 61;
 const AFTER_SAMPLES = 160;
@@ -16,7 +16,7 @@ export const QUIET_AT = "69m";
 export const TOO_EARLY = "70m30s";
 /** During the fault. */
 export const FIRES_AT = "99m";
-/** More than an hour after the fault, longer than any rule looks back. */
+/** More than an hour after the fault, longer than the range of any rule. */
 export const CLEARS_AT = "178m";
 
 /** A value that goes from `well` to `ill` and back. */
@@ -24,7 +24,7 @@ export function level(well: number, ill: number): string {
   return `${well}x${WELL_SAMPLES - 1} ${ill}x${ILL_SAMPLES - 1} ${well}x${AFTER_SAMPLES - 1}`;
 }
 
-/** A counter that rises by so many a second. */
+/** A counter that rises by `well` a second, and by `ill` a second during the fault. */
 export function rising(well: number, ill: number): string {
   const [slow, fast] = [well * INTERVAL_SECONDS, ill * INTERVAL_SECONDS];
   const begins = slow * WELL_SAMPLES;
@@ -32,10 +32,7 @@ export function rising(well: number, ill: number): string {
   return `0+${slow}x${WELL_SAMPLES - 1} ${begins}+${fast}x${ILL_SAMPLES - 1} ${ends}+${slow}x${AFTER_SAMPLES - 1}`;
 }
 
-/**
- * A series that starts with the fault, like a counter without an earlier value, and stays at
- * `value`.
- */
+/** A series without values before the fault, like a new counter. It then stays at `value`. */
 export function appearing(value: number): string {
   return `_x${WELL_SAMPLES} ${value}x${ILL_SAMPLES + AFTER_SAMPLES - 1}`;
 }

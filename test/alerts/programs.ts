@@ -7,8 +7,8 @@ const ROOT = path.resolve(import.meta.dirname, "../..");
 const TOOLS = path.join(ROOT, ".local/tools/prometheus");
 
 /**
- * The path of a program of Prometheus: from PATH, otherwise Debian's, unpacked below `.local`; null
- * if both are unavailable.
+ * The path of a Prometheus program. It comes from PATH, otherwise from Debian's package, which is
+ * unpacked below `.local`. Null if both are unavailable.
  */
 export async function prometheusProgram(name: "prometheus" | "promtool"): Promise<string | null> {
   const installed = findCommand(name);

@@ -7,12 +7,10 @@ import { eventually } from "@kapi/testkit";
 const READY_TIMEOUT_MS = 60_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 const STOP_DEADLINE_MS = 10_000;
-/**
- * Interval of scrapes and rule evaluations: short, so that a test sees the time of a change.
- */
+/** Interval of scrapes and rule evaluations. It is short, so that tests see changes soon. */
 const INTERVAL = "2s";
 
-/** An alert that Prometheus has, pending or firing. */
+/** A pending or firing alert of Prometheus. */
 export interface ActiveAlert {
   readonly state: "pending" | "firing";
   readonly labels: Readonly<Record<string, string>>;
@@ -21,15 +19,12 @@ export interface ActiveAlert {
 /** A Prometheus for one test. */
 export interface Prometheus {
   alerts(): Promise<readonly ActiveAlert[]>;
-  /** Number of series of the expression now; throws if Prometheus rejects it. */
+  /** Current number of series of the expression; throws if Prometheus rejects it. */
   query(expression: string): Promise<number>;
   stop(): Promise<void>;
 }
 
-/**
- * Starts `program` in `folder` with these rules; `targets` are the processes' base addresses by
- * their job.
- */
+/** Starts `program` in `folder` with these rules. `targets` are base addresses by job. */
 export async function startPrometheus(options: {
   readonly program: string;
   readonly folder: string;

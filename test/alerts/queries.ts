@@ -6,26 +6,20 @@ export interface Selector {
   readonly matchers: string;
 }
 
-/**
- * The metrics of the expression, and the names without a selector, which match metrics of every
- * program.
- */
+/** The metrics of an expression. `bare` names have no selector, so they match every program. */
 export interface Query {
   readonly selectors: readonly Selector[];
   readonly bare: readonly string[];
 }
 
 const SELECTOR = /([a-zA-Z_:][a-zA-Z0-9_:]*)\{([^}]*)\}/g;
-/**
- * A list of labels, a range or a subquery, an offset, a text, a number with its unit: no metric is
- * in any of them.
- */
+/** Parts without metrics: label lists, ranges, subqueries, offsets, texts, numbers with units. */
 const NO_METRICS =
   /\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)|\[[^\]]*\]|\boffset\s+\w+|"[^"]*"|\b\d[\w.]*/g;
 const NAME = /[a-zA-Z_:][a-zA-Z0-9_:]*(?!\s*\()\b/g;
 const KEYWORDS: ReadonlySet<string> = new Set(["and", "or", "unless", "bool", "offset"]);
 
-/** Reads an expression; Grafana's variables in it are no names. */
+/** Reads an expression. Grafana's variables are not names. */
 export function readQuery(expression: string): Query {
   const selectors = Array.from(expression.matchAll(SELECTOR), ([, metric = "", matchers = ""]) => ({
     metric,

@@ -1,4 +1,4 @@
-/** Reads the alert rules of deploy/observability, which are written in one plain form. */
+/** Reads the alert rules of deploy/observability, which all have the same layout. */
 
 /** One alert rule. */
 export interface AlertRule {
@@ -13,7 +13,7 @@ export interface AlertRule {
 const RULE = / {6}- alert: (\S+)\n([^]*?)(?=\n {6}- alert: |\n {2}- name: |$)/g;
 const EXPRESSION = /^ {8}expr: \|\n((?: {10}.*\n)+)/m;
 
-/** The alerts of a file of rules. One that lacks a part has an empty text there. */
+/** The alerts of a rules file. A missing part of an alert is an empty text. */
 export function readRules(text: string): AlertRule[] {
   return Array.from(text.matchAll(RULE), ([, alert = "", body = ""]) => {
     const field = (pattern: RegExp): string => (pattern.exec(body)?.[1] ?? "").trim();
@@ -28,7 +28,7 @@ export function readRules(text: string): AlertRule[] {
   });
 }
 
-/** How many alerts a file has, however they are written: what {@link readRules} must have found. */
+/** Number of alerts in any layout. {@link readRules} must find the same number. */
 export function countAlerts(text: string): number {
   return [...text.matchAll(/\balert:/g)].length;
 }

@@ -1,9 +1,9 @@
 /**
  * `npm run verify -- alerts`: tests every alert of deploy/observability with series of a fault. The
- * alert is silent before and at the start of the fault, fires during it, and clears after it.
- * promtool also parses the rules, every query of the dashboards, and the scrape configuration of
- * Docker Compose. promtool is taken from PATH, otherwise from Debian's package prometheus; without
- * it one line says that nothing was tested.
+ * alert must be silent before and at the start of the fault, fire during the fault, and clear
+ * afterwards. promtool also checks the rules, every query of the dashboards, and the scrape
+ * configuration of Docker Compose. promtool comes from PATH, otherwise from Debian's package
+ * prometheus. Without promtool the run prints that nothing was tested, and exits with 1.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -34,7 +34,7 @@ function runPromtool(promtool: string, args: readonly string[]): { ok: boolean; 
   return { ok: status === 0, output: `${stdout}${stderr}` };
 }
 
-/** A file of promtool's for one case; JSON is YAML. */
+/** The promtool test file of one case. JSON is valid YAML. */
 function testFile({ alert, series, labels, severity, summary }: AlertCase): string {
   const runbook = `docs/operate.md#${alert.toLowerCase()}`;
   const firing = { exp_labels: { severity, ...labels }, exp_annotations: { summary, runbook_url: runbook } };
@@ -56,7 +56,7 @@ function testFile({ alert, series, labels, severity, summary }: AlertCase): stri
   });
 }
 
-/** Every query of the dashboards as a rule, which promtool can read. */
+/** Every query of the dashboards as a recording rule, because promtool reads only rules. */
 function queriesFile(): { text: string; queries: number } {
   const queries = [...readDashboards(DASHBOARDS).values()].flatMap(expressionsOf);
   const rules = queries.map((query, index) => ({
@@ -76,7 +76,7 @@ if (promtool === null) {
 const folder = mkdtempSync(path.join(tmpdir(), "kapi-alerts-"));
 try {
   const rules = runPromtool(promtool, ["check", "rules", RULES]);
-  report("the rules are what Prometheus takes", rules.ok, rules.output);
+  report("Prometheus accepts the rules", rules.ok, rules.output);
   for (const [index, one] of CASES.entries()) {
     const file = path.join(folder, `${index}.yaml`);
     writeFileSync(file, testFile(one));
@@ -87,10 +87,10 @@ try {
   const file = path.join(folder, "queries.yaml");
   writeFileSync(file, text);
   const asked = runPromtool(promtool, ["check", "rules", file]);
-  // Nothing looked at is no success.
-  report(`the ${queries} queries of the dashboards can be read`, asked.ok && queries > 0, asked.output);
+  // Without queries the check fails.
+  report(`promtool accepts the ${queries} queries of the dashboards`, asked.ok && queries > 0, asked.output);
   const scrapes = runPromtool(promtool, ["check", "config", SCRAPES]);
-  report("the configuration that Docker Compose gives Prometheus can be read", scrapes.ok, scrapes.output);
+  report("promtool accepts the Prometheus configuration of Docker Compose", scrapes.ok, scrapes.output);
 } finally {
   rmSync(folder, { recursive: true });
 }

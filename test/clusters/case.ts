@@ -3,7 +3,7 @@ import type { OperationLog } from "./operation-log.ts";
 import type { Waits } from "./waits.ts";
 import type { ClusterHarness } from "./cluster-harness.ts";
 
-/** What the checks work on. */
+/** The input of the checks. */
 export interface Case {
   readonly harness: ClusterHarness;
   readonly operationLog: OperationLog;

@@ -2,9 +2,7 @@ import type { Account } from "./operation-log.ts";
 import type { Case, TransactionView } from "./case.ts";
 import type { Organization } from "./cluster-harness.ts";
 
-/**
- * A delivery that fails twice is retried only after minutes. The receiver rejects none.
- */
+/** The third attempt of a delivery comes only after minutes. The receiver rejects no delivery. */
 const DELIVERY_DEADLINE_MS = 90_000;
 const FEED_DEADLINE_MS = 60_000;
 const LIMIT = 1_000;
@@ -68,7 +66,7 @@ async function feedOf({ api }: Organization): Promise<EventView[]> {
   }
 }
 
-/** Every transaction is an event. */
+/** The number of transactions without an event in the feed, as a text; null if there are none. */
 function withoutEvent(
   events: readonly EventView[],
   own: readonly (readonly [Account, readonly TransactionView[]])[],

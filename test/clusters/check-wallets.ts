@@ -28,8 +28,8 @@ interface UsageView {
 }
 
 /**
- * Wallets add up, nothing stays reserved, and what was consumed is what the lines of usage say, one
- * for each command.
+ * The amounts of a wallet add up and nothing stays reserved. The sum of the usage lines equals the
+ * consumed credits, and each command has one line.
  */
 export async function checkWallets(
   one: Case,
@@ -50,7 +50,7 @@ async function different(
   commands: ReadonlyMap<string, { readonly status: string }>,
 ): Promise<string | null> {
   const { wallet } = await api.get<{ wallet: WalletView }>("/credits/balance");
-  // No other request runs meanwhile: the lines up to this time are those that the wallet contains.
+  // No other request runs now, so the wallet contains exactly the lines up to this time.
   const askedMs = Date.now() + LINES_SETTLE_MS / 2;
   await delay(LINES_SETTLE_MS);
   const lines = new Map<string, UsageView>();

@@ -46,7 +46,7 @@ export async function checkAll(one: Case): Promise<void> {
   await checkLive(one);
 }
 
-/** Commands by id. A command that is accepted is listed, and final in the end. */
+/** Reads the commands, by id. Every accepted command must be listed and become final. */
 async function checkCommands(one: Case): Promise<ReadonlyMap<string, CommandView>> {
   const { operationLog, violations, waits, harness } = one;
   const commands = new Map<string, CommandView>();
@@ -80,7 +80,7 @@ async function readCommands(organization: Organization | undefined, into: Map<st
   for await (const command of pagesOf<CommandView>(organization.api, path, "commands")) into.set(command.id, command);
 }
 
-/** Each successful creation made exactly one account, also if it was repeated. */
+/** Each successful creation created exactly one account, even if its request was repeated. */
 async function checkAccounts(one: Case, commands: ReadonlyMap<string, CommandView>): Promise<void> {
   const { operationLog, violations, waits, harness } = one;
   for (const [index, { api, serverId }] of harness.organizations.entries()) {
@@ -137,10 +137,7 @@ async function checkMoney(
   return transactions;
 }
 
-/**
- * The API shows the positions that are open at the trading server, and the deal of every result
- * that was booked.
- */
+/** The API shows the open positions of the trading server, and the deal of every booked result. */
 async function differentTrades(
   { api, client, serverId }: Organization,
   { number }: Account,
@@ -160,7 +157,7 @@ async function differentTrades(
   return without.length === 0 ? null : `${without.length} results without their deal, such as ${without[0]?.id}`;
 }
 
-/** Sequences run from 1 without a gap, and each row begins where the one before it ended. */
+/** Sequences run from 1 without a gap. Each row starts with the balance after the row before. */
 function brokenRow(rows: readonly TransactionView[]): string | null {
   for (const [index, row] of rows.entries()) {
     if (row.sequence !== index + 1) return `transaction ${index + 1} has sequence ${row.sequence}`;
@@ -186,8 +183,8 @@ function differentEffects(rows: readonly TransactionView[], done: readonly Opera
 }
 
 /**
- * Every client of the live stream ends at the same sequence of each account, with the balance that
- * the account has.
+ * All clients of the live stream have the same last sequence of each account. The last sample has
+ * the balance of the account.
  */
 async function checkLive({ harness, violations, waits }: Case): Promise<void> {
   for (const checker of harness.checkers) checker.cutting = false;

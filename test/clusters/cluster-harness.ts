@@ -18,18 +18,18 @@ import type { Settings } from "./settings.ts";
 const CREDITS = 100_000_000;
 const INITIAL_BALANCE = 1_000_000;
 export const INITIAL_BALANCE_MINOR = INITIAL_BALANCE * 100;
-/** Accounts of each organization that trade by themselves, the first ones, and how often. */
+/** Number of accounts of each organization that trade automatically. */
 const TRADING_EACH = 1;
 const TRADE_EVERY_TICKS = 5;
 const KNOWN_TIMEOUT_MS = 60_000;
-/** Where the endpoints of organizations begin; the organization follows. */
+/** Path prefix of the webhook endpoints; the index of the organization follows. */
 const HOOKS = "/hook/";
-/** Clients of the live stream for each organization. */
+/** Number of live clients of each organization. */
 const CHECKERS_EACH = 2;
-/** How often a client cuts its own socket, on average. */
+/** Average time between two cuts of a client's own socket. */
 const MEAN_CUT_MS = 30_000;
 
-/** A client of the live stream, of the accounts of one organization. */
+/** A live client that subscribes to the accounts of one organization. */
 export class OrganizationChecker extends Checker {
   readonly organization: number;
   readonly #balances = new Map<string, number>();
@@ -45,7 +45,7 @@ export class OrganizationChecker extends Checker {
     this.organization = organization;
   }
 
-  /** The balance in the last sample of an account that it processed. */
+  /** The balance in the last processed sample of the account. */
   balanceMinor(accountNumber: string): number | null {
     return this.#balances.get(accountNumber) ?? null;
   }
@@ -59,8 +59,8 @@ export interface Organization extends ReadyOrganization {
 }
 
 /**
- * The test objects of the oracle: organizations over many wallet shards, accounts, a webhook
- * receiver and live sockets.
+ * The test objects of the oracle: organizations in many wallet shards, accounts, a webhook receiver
+ * and live sockets.
  */
 export interface ClusterHarness {
   readonly organizations: readonly Organization[];
@@ -72,7 +72,7 @@ export interface ClusterHarness {
   stop(): Promise<void>;
 }
 
-/** Opens the harness; `recovery` gets live samples and deliveries as they arrive. */
+/** Opens the harness. It reports live samples and deliveries to `recovery`. */
 export async function openClusterHarness(
   stack: TestStack,
   settings: Settings,
@@ -97,7 +97,7 @@ export async function openClusterHarness(
     new TradingControl(assertDefined(organizations[organization], "the organization of an account").client.demo);
   await Promise.all(trading.map((account) => controlOf(account).autoTrade(account.number, TRADE_EVERY_TICKS)));
   const checkers = organizations.flatMap(({ serverId, managementKey }, organization) => {
-    // Numbers of accounts are those of their server.
+    // Account numbers are unique only within one server, so each organization has its own ledger.
     const ledger = new SampleLedger(violations);
     return Array.from({ length: CHECKERS_EACH }, (_, at) => {
       const own = accounts.filter((account) => account.organization === organization);

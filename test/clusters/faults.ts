@@ -6,10 +6,10 @@ import type { RandomSource } from "../live/random-source.ts";
 
 /** Longer than a consumer's session (10 s) and a broker's timeout (9 s). */
 const BEYOND_SESSION_S = [12, 25] as const;
-/** A fault that a client waits through. */
+/** Short enough that a client waits until the fault ends. */
 const SHORT_S = [3, 10] as const;
 const READY_TIMEOUT_MS = 120_000;
-/** Longer than a group keeps a silent member, and than any delay of a retry. */
+/** Longer than a group keeps a silent member, and longer than any retry delay. */
 const MINUTES_AWAY_MS = 180_000;
 /** Time for a cluster manager to detect a lost node and to act. */
 const MANAGER_MS = 3_000;
@@ -169,7 +169,7 @@ function postgres(): Kind[] {
 
 function processFaults(name: string): Kind[] {
   return [
-    // A new process takes its place by itself, as an orchestrator would see to.
+    // The stack starts a new process automatically, as an orchestrator does.
     [
       `${name}: killed`,
       async ({ stack }) => {
@@ -244,7 +244,7 @@ async function seconds({ random }: Scene, [least, most]: readonly [number, numbe
   await delay(random.whole(least, most) * 1_000);
 }
 
-/** Reverts everything that a fault may have left, so that the run continues on a healthy system. */
+/** Reverts all possible remains of a fault, so that the run continues on a healthy system. */
 export async function healAll({ clusters, stack }: Pick<Scene, "clusters" | "stack">): Promise<void> {
   const { kafka, redis, postgres } = clusters;
   for (const process of stack.processes.values()) process.kill("SIGCONT");

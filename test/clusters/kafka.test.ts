@@ -19,15 +19,15 @@ import type { Admin } from "kafkajs";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 
 const TOPIC = TOPICS.commandsFinance;
-/** Each of its partitions is on one broker alone: without that broker it has no leader. */
+/** Each partition has one replica. A partition has no leader while its broker is stopped. */
 const UNREPLICATED = TOPICS.commandsExport;
 const GROUP = "group";
 const PARTITIONS = 6;
 const MEMBERS = 2;
 const SEND_INTERVAL_MS = 50;
-/** A broker that is gone is fenced after 9 s; then its partitions and groups have others. */
+/** A stopped broker is fenced after 9 s. Its partitions and groups then move to other brokers. */
 const RECOVERY_MS = 40_000;
-/** A broker that hangs is asked over another connection after 2 s; nobody else waits for it. */
+/** After 2 s without a reply, the client uses another connection to the broker. */
 const PRODUCE_TIMEOUT_MS = 4_000;
 
 const logger = createLogger({ service: "kafka-cluster-test", level: "error" });
@@ -101,7 +101,7 @@ function send(partition: number, topic: TopicContract = TOPIC): Promise<string> 
   return producer.value.send(topic, { key: `${partition}`, value, partition }).then(() => value);
 }
 
-/** Messages to every partition while `work` runs, and until each partition has taken one more. */
+/** Sends to every partition while `work` runs, and then until each partition accepts a message. */
 async function sendDuring(work: () => Promise<void>): Promise<string[]> {
   const acknowledged: string[] = [];
   const over = new AbortController();
@@ -139,7 +139,7 @@ async function expectAllHandled(acknowledged: readonly string[]): Promise<void> 
   for (const { value } of members) expect(value.check()).toBeNull();
 }
 
-/** A group that has no offsets yet joins and reads at this moment. */
+/** A new group without offsets can join and read now. */
 async function expectAllHandledByNewcomer(acknowledged: readonly string[]): Promise<void> {
   const seen = new Set<string>();
   const newcomer = await startConsumer(kafka, {
@@ -158,10 +158,7 @@ async function expectAllHandledByNewcomer(acknowledged: readonly string[]): Prom
   await newcomer.stop();
 }
 
-/**
- * What the group's coordinator says of it, not what its members believe: who they are, and what
- * they committed.
- */
+/** Asks the coordinator, not the members, for the members of the group and committed offsets. */
 async function expectAllCommitted(): Promise<void> {
   await eventually(
     async () => {
@@ -193,7 +190,7 @@ async function coordinator(): Promise<KafkaCluster["nodes"][number]> {
   );
 }
 
-it("a broker whose connections freeze holds up the partitions it leads and no other", { timeout: 90_000 }, async () => {
+it("a broker with frozen connections delays only the partitions that it leads", { timeout: 90_000 }, async () => {
   await Promise.all(Array.from({ length: PARTITIONS }, (_, partition) => send(partition)));
   const led = await leaders(TOPIC.name);
   const frozen = assertDefined(cluster.nodes[0], "a broker");
@@ -212,19 +209,19 @@ it("a broker whose connections freeze holds up the partitions it leads and no ot
   expect({ passed: passed.length, isStuck }).toEqual({ passed: others.length * 5, isStuck: true });
   expect((await Promise.all(stuck)).every((outcome) => outcome instanceof ProduceError)).toBe(true);
   await frozen.proxy.pass();
-  // Connections that are frozen for ever are given up; the next ones work.
+  // The client closes connections that stay frozen, and opens new ones.
   await expectAllHandled([...passed, ...(await sendDuring(() => Promise.resolve()))]);
 });
 
 it(
-  "the coordinator leaves for good: the group and its partitions go on with others, beside a partition that has no leader",
+  "the group and its partitions move to other brokers if the coordinator stops while a partition has no leader",
   { timeout: 120_000 },
   async () => {
     const gone = await coordinator();
     const leaderless = cluster.nodes.indexOf(gone);
     await Promise.all(cluster.nodes.map((_, partition) => send(partition, UNREPLICATED)));
     const over = new AbortController();
-    // Something waits for the leaderless partition all the time.
+    // A send to the leaderless partition is pending all the time.
     const waiting = (async () => {
       while (!over.signal.aborted) await send(leaderless, UNREPLICATED).catch(() => delay(SEND_INTERVAL_MS));
     })();
@@ -248,18 +245,22 @@ it(
   },
 );
 
-it("a coordinator that hangs longer than the session does not leave members behind", { timeout: 120_000 }, async () => {
-  const hung = await coordinator();
-  const acknowledged = await sendDuring(async () => {
-    await hung.pause();
-    await eventually(async () => expect((await coordinator()).id).not.toBe(hung.id), { timeoutMs: RECOVERY_MS });
-  });
-  await expectAllHandled(acknowledged);
-  hung.resume();
-  await expectAllHandled(await sendDuring(() => cluster.settled()));
-});
+it(
+  "all members continue after their coordinator hangs for longer than the session timeout",
+  { timeout: 120_000 },
+  async () => {
+    const hung = await coordinator();
+    const acknowledged = await sendDuring(async () => {
+      await hung.pause();
+      await eventually(async () => expect((await coordinator()).id).not.toBe(hung.id), { timeoutMs: RECOVERY_MS });
+    });
+    await expectAllHandled(acknowledged);
+    hung.resume();
+    await expectAllHandled(await sendDuring(() => cluster.settled()));
+  },
+);
 
-it("all brokers restart: everybody waits for them and goes on", { timeout: 120_000 }, async () => {
+it("producers, consumers and readers continue after all brokers restart", { timeout: 120_000 }, async () => {
   const acknowledged = await sendDuring(async () => {
     await Promise.all(cluster.nodes.map((node) => node.kill()));
     await Promise.all(cluster.nodes.map((node) => node.start()));

@@ -1,6 +1,6 @@
 /**
- * The nodes of the clusters fail as they say. That a Redis node is replaced under a new id is among
- * the faults of `npm run scenario -- clusters`.
+ * Tests the faults of the cluster nodes themselves. `npm run scenario -- clusters` also replaces a
+ * Redis node under a new id.
  */
 import { Kafka, logLevel, type Producer } from "kafkajs";
 import { Client } from "pg";
@@ -11,7 +11,7 @@ import { eventually, startTestClusters } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const RECOVERY_MS = 60_000;
-/** A controller that is silent for 3 s loses the lead. */
+/** A controller without a heartbeat for 3 s loses the leadership. */
 const LEAD_MOVES_MS = 6_000;
 const TOPIC = "nodes";
 
@@ -49,7 +49,7 @@ describe("clusters", () => {
     }
 
     it(
-      "a broker that is killed leaves every partition writable, and gets in sync when it is back",
+      "every partition stays writable while a broker is killed, and the broker gets in sync after its restart",
       async () => {
         await send();
         await clusters.kafka.nodes[0]?.kill();
@@ -61,11 +61,11 @@ describe("clusters", () => {
     );
 
     it(
-      "a broker is replaced under a new id, whichever controller leads by then",
+      "a broker can be replaced under a new id after every change of the leading controller",
       async () => {
         const [first, second, third] = clusters.kafka.nodes;
         await third?.replace();
-        // The lead moves, and no connection between brokers ends.
+        // The leadership moves, but no connection between brokers closes.
         for (const node of [first, second, third]) {
           await node?.pause();
           await delay(LEAD_MOVES_MS);
@@ -84,7 +84,7 @@ describe("clusters", () => {
 
   describe("Redis Cluster", () => {
     it(
-      "a master that is paused loses its slots to its replica, and gets them back by failback",
+      "the replica of a paused master takes over its slots, and the master gets them back by failback",
       async () => {
         const { redis } = clusters;
         const master = await redis.masterOf(0);
@@ -112,7 +112,7 @@ describe("clusters", () => {
 
   describe("PostgreSQL", () => {
     it(
-      "no acknowledged commit is lost by failover and failback, and the address stays",
+      "failover and failback lose no acknowledged commit and keep the address",
       async () => {
         const { postgres } = clusters;
         const query = (text: string): Promise<unknown[]> => rowsOf(postgres.url, text);
@@ -133,7 +133,7 @@ describe("clusters", () => {
       2 * RECOVERY_MS,
     );
 
-    it("a commit waits for the standby while it is held, until the primary continues alone", async () => {
+    it("a commit waits for the paused standby until the primary detaches it", async () => {
       const { postgres } = clusters;
       await postgres.standby.pause();
       let isDone = false;

@@ -1,7 +1,7 @@
-/** The operation log of the oracle: every operation with its key, every try with its answer. */
+/** The operation log of the oracle: every operation with its key, and every try with its answer. */
 import type { Reply } from "./public-api.ts";
 
-/** Answers are due within 5 s (this machine may be slow by a moment). */
+/** Answers are due within 5 s; 0.5 s is tolerance for a slow machine. */
 export const DUE_MS = 5_500;
 
 export type OperationKind = "deposit" | "withdrawal" | "rename" | "creation";
@@ -9,11 +9,11 @@ export type OperationKind = "deposit" | "withdrawal" | "rename" | "creation";
 export interface Account {
   readonly organization: number;
   readonly number: string;
-  /** It trades by itself at the trading server, so its balance also moves without a command. */
+  /** The trading server trades on it automatically: its balance also changes without a command. */
   readonly trades: boolean;
 }
 
-/** One mutation, sent until it is answered. */
+/** One mutation. It is sent again until it gets an answer. */
 export interface Operation {
   readonly kind: OperationKind;
   readonly organization: number;
@@ -23,7 +23,7 @@ export interface Operation {
   readonly path: string;
   readonly method: string;
   readonly body: object;
-  /** What it adds to the account's balance; less than 0 for a withdrawal. */
+  /** Change of the account's balance in minor units; less than 0 for a withdrawal. */
   amountMinor: number;
   readonly firstSentMs: number;
   readonly tries: Pick<Reply, "requestId" | "status" | "code" | "tookMs">[];
@@ -34,16 +34,13 @@ export interface Operation {
 export class OperationLog {
   readonly operations: Operation[] = [];
   readonly counts = { reads: 0, duplicates: 0, notSent: 0, late: 0, slowestMs: 0 };
-  /** Answers by status and code, of all requests. */
+  /** Number of answers to all requests, by status and code. */
   readonly answers = new Map<string, number>();
-  /**
-   * Of the operations that are followed, by kind: the longest from acceptance to the final state,
-   * in milliseconds.
-   */
+  /** Longest time from acceptance to the final state of the watched operations, by kind. */
   readonly slowestFinalMs = new Map<OperationKind, number>();
-  /** Reads that were answered 5xx, which must cost nothing: their request ids. */
+  /** Request ids of the reads that got a 5xx answer. These reads must cost nothing. */
   readonly failedReads = new Set<string>();
-  /** The request id of one read that was served. */
+  /** Request id of one successful read. */
   servedRead: string | null = null;
 
   readonly #acceptedOf = new Map<number, Operation[]>();
@@ -57,7 +54,7 @@ export class OperationLog {
     return this.#acceptedOf.get(organization) ?? [];
   }
 
-  /** `operation` was answered with the command `commandId`. */
+  /** Records that the answer to `operation` named the command `commandId`. */
   wasAccepted(operation: Operation, commandId: string): void {
     operation.commandId = commandId;
     operation.acceptedMs = Date.now();
@@ -66,7 +63,7 @@ export class OperationLog {
     this.#acceptedOf.set(operation.organization, accepted);
   }
 
-  /** `operation` is final now. */
+  /** Records that the command of `operation` is final now. */
   completed({ kind, acceptedMs }: Operation): void {
     const tookMs = Date.now() - (acceptedMs ?? Date.now());
     this.slowestFinalMs.set(kind, Math.max(this.slowestFinalMs.get(kind) ?? 0, tookMs));

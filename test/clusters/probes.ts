@@ -4,11 +4,11 @@ import type { Violations } from "../live/violations.ts";
 
 const PROBE_INTERVAL_MS = 5_000;
 const PROBE_TIMEOUT_MS = 2_000;
-/** As in the chart: three failed probes, ten seconds apart. */
+/** As in the Helm chart: three failed probes at intervals of ten seconds. */
 const KILLED_AFTER_MS = 20_000;
 const NO_ANSWER = "it does not answer";
 
-/** Liveness probes as an orchestrator sends them. A process that it would kill is a violation. */
+/** Sends liveness probes as an orchestrator does. A process that it would kill is a violation. */
 export class LivenessProbes {
   readonly #stack: TestStack;
   readonly #violations: Violations;
@@ -29,7 +29,7 @@ export class LivenessProbes {
     await Promise.all(
       Array.from(this.#stack.processes.values(), async ({ name, url }) => {
         const problem = await problemAt(`${url}/livez`);
-        // A process that does not answer is paused or starting.
+        // A process without an answer is paused or starting, so it does not count.
         if (problem === null || problem === NO_ANSWER) {
           this.#dyingSinceMs.delete(name);
           return;
@@ -44,7 +44,7 @@ export class LivenessProbes {
   }
 }
 
-/** null if every process is ready; otherwise the processes that are not, with the reasons. */
+/** The processes that are not ready, with the reasons; null if every process is ready. */
 export async function unready(stack: TestStack): Promise<string | null> {
   const all = Array.from(stack.processes.values(), async ({ name, url }) => {
     const problem = await problemAt(`${url}/readyz`);
@@ -54,7 +54,7 @@ export async function unready(stack: TestStack): Promise<string | null> {
   return problems.length === 0 ? null : problems.join("; ");
 }
 
-/** null if the probe is answered 200; otherwise the answer. */
+/** The text of the answer; null if the status is 2xx. */
 async function problemAt(url: string): Promise<string | null> {
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });

@@ -1,12 +1,7 @@
-/**
- * The public API as an organization's backend sees it: every request has an id of its own and a
- * deadline.
- */
+/** A client of the public API. Every request has its own id and a deadline. */
 import { randomUUID } from "node:crypto";
 
-/**
- * Answers are due within 5 s; what takes longer than this is given up, as a careful client does.
- */
+/** The client gives up after this time. Answers are due within 5 s. */
 const REQUEST_TIMEOUT_MS = 15_000;
 
 export interface Request {
@@ -15,14 +10,14 @@ export interface Request {
   readonly path: string;
   readonly body?: object;
   readonly key?: string;
-  /** Added to the deadline: what the request asks the server to wait. */
+  /** The wait time that the request asks for; the client adds it to the deadline. */
   readonly waitMs?: number;
 }
 
-/** What came of one try. */
+/** The outcome of one try. */
 export interface Reply {
   readonly requestId: string;
-  /** Null where no answer came. */
+  /** Null without an answer. */
   readonly status: number | null;
   readonly code: string;
   readonly retryAfterMs: number | null;
@@ -39,7 +34,7 @@ export class PublicApi {
     this.#managementKey = managementKey;
   }
 
-  /** Never throws: no answer is a reply too. */
+  /** Never throws: a missing answer gives a reply with the status null. */
   async call({ method, path, body, key, waitMs = 0 }: Request): Promise<Reply> {
     const requestId = randomUUID();
     const headers: Record<string, string> = {
@@ -72,7 +67,7 @@ export class PublicApi {
     }
   }
 
-  /** The body of a GET that is answered 200; throws for any other answer. */
+  /** Returns the body of a 200 answer to a GET; throws for any other answer. */
   async get<T>(path: string): Promise<T> {
     const { status, code, body } = await this.call({ method: "GET", path });
     if (status !== 200) throw new Error(`GET ${path} was answered ${status ?? "nothing"} ${code}`);

@@ -2,35 +2,32 @@ import { type Account, DUE_MS, type Operation } from "./operation-log.ts";
 
 const MAX_EXAMPLES = 3;
 
-/**
- * How kapi came through one fault, as its clients saw it. Times are in milliseconds from the
- * beginning of the fault.
- */
+/** The recovery from one fault, as clients saw it. Times count from the start of the fault. */
 export interface FaultRecord {
   readonly name: string;
   readonly lastedMs: number;
   /**
-   * Until every account had an operation accepted that was sent after the fault began; null: not
-   * within the deadline.
+   * Time until every account had an accepted operation that was sent after the fault began; null if
+   * the deadline passed before.
    */
   readonly acceptedMs: number | null;
-  /** Until every account had such an operation carried out. */
+  /** Time until every account had such an operation completed. */
   readonly completedMs: number | null;
-  /** Until every account had a live sample that was measured after the fault began. */
+  /** Time until every account had a live sample that was measured after the fault began. */
   readonly liveMs: number | null;
-  /** Until every organization was delivered an event that happened after the fault began. */
+  /** Time until every organization received an event that happened after the fault began. */
   readonly deliveredMs: number | null;
-  /** The longest that an operation of this time took to be accepted, with all its tries. */
+  /** Longest time from the first try to the acceptance of an operation. */
   readonly slowestAcceptMs: number;
-  /** Operations of this time that needed more than one try. */
+  /** Number of operations that needed more than one try. */
   readonly retried: number;
-  /** Answers to operations of this time that took longer than they may. */
+  /** Number of answers that took longer than allowed. */
   readonly late: number;
 }
 
 /**
- * Watches what comes, live and by webhook too, while a fault lasts, and until everybody is served
- * again.
+ * Watches answers, live samples and deliveries from the start of a fault until every account and
+ * organization is served again.
  */
 export class Recovery {
   readonly records: FaultRecord[] = [];
@@ -44,7 +41,7 @@ export class Recovery {
   #lastedMs = 0;
   #operations: Operation[] = [];
 
-  /** Who is to be served. */
+  /** Sets the accounts that kapi must serve again after each fault. */
   expect(accounts: readonly Account[]): void {
     this.#accounts = accounts;
   }
@@ -58,7 +55,7 @@ export class Recovery {
     this.#delivered.begin(this.#accounts.map(({ organization }) => organization));
   }
 
-  /** The fault has been taken back. */
+  /** The fault was reverted. */
   healed(): void {
     this.#lastedMs = Date.now() - this.#beganMs;
   }
@@ -75,17 +72,17 @@ export class Recovery {
     if (operation.account !== null && this.#counts(operation.firstSentMs)) this.#completed.saw(operation.account);
   }
 
-  /** A live sample of `account` came that was measured at `measuredMs`. */
+  /** A client received a live sample of `account`, which was measured at `measuredMs`. */
   sampled(account: Account, measuredMs: number): void {
     if (this.#counts(measuredMs)) this.#live.saw(account);
   }
 
-  /** An event of `organization` was delivered that happened at `happenedMs`. */
+  /** `organization` received an event, which happened at `happenedMs`. */
   delivered(organization: number, happenedMs: number): void {
     if (this.#counts(happenedMs)) this.#delivered.saw(organization);
   }
 
-  /** Null once everybody is served; else who waits for what. */
+  /** The accounts and organizations that are not served yet; null if all are served. */
   missing(): string | null {
     const waiting = [
       [this.#accepted, "an accepted operation"],
@@ -127,10 +124,10 @@ export class Recovery {
   }
 }
 
-/** Who has not been served yet. */
+/** The accounts or organizations that are not served yet. */
 class Awaited<T> {
   readonly left = new Set<T>();
-  /** When the last of them was served. */
+  /** Time at which the last one was served. */
   servedAtMs: number | null = null;
 
   begin(all: Iterable<T>): void {

@@ -1,7 +1,7 @@
 import type { OperationLog } from "./operation-log.ts";
 import type { FaultRecord } from "./recovery.ts";
 
-/** What a run has been through, as lines to print. */
+/** The report of a run, as lines to print. */
 export function reportLines(
   operationLog: OperationLog,
   faults: readonly FaultRecord[],

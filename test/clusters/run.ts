@@ -1,8 +1,8 @@
 /**
- * `npm run scenario -- clusters`: kapi on clusters whose nodes fail, and an external oracle with
- * its own operation log. A seeded script of faults runs against every node of every server and
- * every process of kapi under load. Afterwards the operation log is compared with the API and the
- * trading server. Each difference is a violation, and makes the exit code 1.
+ * `npm run scenario -- clusters`: runs kapi on clusters whose nodes fail, and an external oracle
+ * with its own operation log. A seeded script injects faults into every node of every server and
+ * every process of kapi, under load. Then the run compares the operation log with the API and the
+ * trading server. Each difference is a violation. A run with violations exits with 1.
  */
 import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -35,18 +35,15 @@ const RECOVERY_DEADLINE_MS = 120_000;
 const HEAL_DEADLINE_MS = 300_000;
 /** Time limit for unanswered operations after the load has ended. */
 const LAST_TRIES_MS = 120_000;
-/**
- * Start, last recovery, checks and stop; a run that takes longer than its minutes and this is
- * ended.
- */
+/** Time limit for start, last recovery, checks and stop, in addition to the run's minutes. */
 const BESIDES_MS = 25 * 60_000;
 const STOP_DEADLINE_MS = 90_000;
 const COMPLAINTS = 5;
 const LOOK_EVERY_MS = 5_000;
 const STANDSTILL_MS = 500;
 /**
- * Where the logs of a run with violations are kept; the next such run with the same seed takes
- * their place.
+ * Folder for the logs of runs with violations. A later run with the same seed and violations
+ * replaces them.
  */
 const KEPT_LOGS_ROOT = path.resolve(import.meta.dirname, "../../.local/clusters");
 
@@ -61,15 +58,12 @@ function say(text: string): void {
 const waits = new Waits(say);
 const violations = new Violations((text) => say(`VIOLATION  ${text}`));
 const operationLog = new OperationLog();
-/** Of each process: how many of its endings have been looked at. */
+/** Number of checked endings of each process. */
 const endings = new Map<{ readonly name: string }, number>();
-/** What is to be stopped when the run ends, the last first. */
+/** Called in reverse order when the run ends. */
 const stops: (() => Promise<void>)[] = [];
 
-/**
- * A standstill of the oracle itself is printed: it must not be mistaken for what kapi or a server
- * takes.
- */
+/** Prints every standstill of the oracle, so that nobody takes it for a delay of kapi. */
 const standstills = monitorEventLoopDelay({ resolution: 100 });
 standstills.enable();
 setInterval(() => {
@@ -79,8 +73,7 @@ setInterval(() => {
 }, LOOK_EVERY_MS).unref();
 
 /**
- * The last resort against a run that hangs: says what it waits for. What it leaves is ended by the
- * next run.
+ * Ends a run that hangs, and prints its open waits. The next run ends the processes that it leaves.
  */
 setTimeout(
   () => {
@@ -99,7 +92,7 @@ async function disturb(scene: Scene, recovery: Recovery): Promise<void> {
   let turn: Fault[] = [];
   const unseen = new Set(chosen.map(({ name }) => name));
   while (Date.now() < endMs) {
-    // Each kind once, in an order that the seed gives, then again.
+    // Every fault runs once, in an order from the seed, before one runs again.
     if (turn.length === 0) turn = shuffled(chosen, scene.random);
     const fault = turn.pop();
     if (fault === undefined) continue;
@@ -111,7 +104,7 @@ async function disturb(scene: Scene, recovery: Recovery): Promise<void> {
   );
 }
 
-/** Faults kill with SIGKILL; whatever else ended a process was its own doing. */
+/** Reports every ending without SIGKILL: faults kill with SIGKILL, so the process failed itself. */
 function findEndings({ stack }: Scene, meanwhile: string): void {
   for (const one of stack.processes.values()) {
     const known = endings.get(one) ?? 0;
@@ -177,7 +170,7 @@ async function trial(harness: ClusterHarness, scene: Scene, recovery: Recovery, 
   }
 }
 
-/** Copies the logs of every server and process out of the run's folder, which is removed. */
+/** Copies all logs out of the run's folder before the folder is removed. */
 function keepLogs(from: string): void {
   const kept = path.join(KEPT_LOGS_ROOT, String(settings.seed));
   rmSync(kept, { recursive: true, force: true });
@@ -203,13 +196,13 @@ say(JSON.stringify(settings));
 await sweepDeadRuns();
 const stateDir = path.join(TEST_STATE_ROOT, String(process.pid));
 process.env[STATE_VARIABLE] = stateDir;
-// By its record other runs of tests see that this one lives.
+// The record shows to other test runs that this run is alive.
 const record = await StateRecord.open(stateDir);
 stops.push(
   () => removeRun(stateDir),
   () => record.close(),
 );
-// The oracle stands for other machines, which have nothing to do with how busy this one is.
+// The oracle simulates other machines, so load on this machine must not delay it.
 raisePriority();
 try {
   const clusters = await startTestClusters();
@@ -231,7 +224,7 @@ try {
 } catch (error) {
   const reason = `the run failed: ${error instanceof Error ? error.stack : String(error)}`;
   violations.add(reason);
-  // Behind many violations it would not be printed.
+  // After many violations, `violations` no longer prints it.
   say(reason);
 }
 if (violations.count > 0) keepLogs(stateDir);

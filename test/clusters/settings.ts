@@ -1,10 +1,10 @@
 const WRONGS = ["amount", "charge", "command", "delivery", "ending", "live"] as const;
 type Wrong = (typeof WRONGS)[number];
 
-/** What a run is made of; every value can be set by the environment. */
+/** The settings of a run. An environment variable can set each of them. */
 export interface Settings {
   readonly minutes: number;
-  /** Fixes the choices of operations and faults. */
+  /** Determines the random choices of operations and faults. */
   readonly seed: number;
   /** Operations a second. */
   readonly rate: number;
@@ -12,16 +12,13 @@ export interface Settings {
   readonly accountsEach: number;
   /** Services that run as two processes. */
   readonly twice: readonly string[];
-  /** Only faults whose name holds one of these texts; all where it is empty. */
+  /** Only faults whose name contains one of these texts; all faults if it is empty. */
   readonly faults: readonly string[];
-  /** A wrong expectation on purpose, which must make the run red. */
+  /** An intended error; the run must then exit with 1. */
   readonly wrong: "" | Wrong;
 }
 
-/**
- * CLUSTERS_MINUTES (30), CLUSTERS_SEED, CLUSTERS_RATE (100) and so on, as the README of this folder
- * says.
- */
+/** Reads the CLUSTERS_ variables, which the README of this folder describes. */
 export function settingsOf(env: Readonly<Record<string, string | undefined>>): Settings {
   const list = (name: string, fallback: string): string[] =>
     (env[name] ?? fallback).split(",").filter((entry) => entry !== "");

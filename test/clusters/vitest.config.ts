@@ -2,10 +2,7 @@ import path from "node:path";
 
 import { defineConfig } from "vitest/config";
 
-/**
- * What `npm run scenario -- nodes` runs: whether clusters and their faults are what they say. No
- * part of `npm test`.
- */
+/** Configuration of `npm run scenario -- nodes`. `npm test` does not run these tests. */
 export default defineConfig({
   test: {
     root: path.resolve(import.meta.dirname, "../.."),

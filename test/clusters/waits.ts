@@ -3,7 +3,7 @@ import { delay } from "@kapi/kernel";
 const POLL_MS = 500;
 const TELL_EVERY_MS = 20_000;
 
-/** Every wait of a run: each has a deadline, and what is waited for can be printed at any time. */
+/** The waits of a run. Each has a deadline, and the open waits can be printed at any time. */
 export class Waits {
   readonly #say: (text: string) => void;
   readonly #current = new Set<string>();
@@ -12,14 +12,14 @@ export class Waits {
     this.#say = say;
   }
 
-  /** What is waited for now. */
+  /** Names of the open waits. */
   get current(): readonly string[] {
     return [...this.#current];
   }
 
   /**
-   * Repeats `check` until it returns null, which is what was waited for; else it says what is
-   * missing. Returns what was missing at the deadline, or null.
+   * Repeats `check` until it returns null. Any other result says what is missing. Returns null, or
+   * the last result at the deadline.
    */
   async until(
     what: string,
@@ -45,7 +45,7 @@ export class Waits {
     }
   }
 
-  /** Waits for `work`; throws after `deadlineMs` where it has not ended. */
+  /** Waits for `work`; throws if it takes longer than `deadlineMs`. */
   async within<T>(what: string, deadlineMs: number, work: Promise<T>): Promise<T> {
     this.#current.add(what);
     let timer: NodeJS.Timeout | undefined;

@@ -11,22 +11,17 @@ import type { Recovery } from "./recovery.ts";
 import type { Organization } from "./cluster-harness.ts";
 
 const TURN_MS = 20;
-/**
- * Maximum number of operations under way at once; where kapi cannot keep up, one more is not sent.
- */
+/** Maximum number of operations in flight; more are counted as not sent. */
 const MAX_UNDER_WAY = 1_000;
 const FIRST_PAUSE_MS = 500;
-/**
- * Between two tries of one operation: each pause is longer than the one before, up to this, and
- * none like another's.
- */
+/** Upper limit of the pause between two tries. Pauses grow with each try and have random jitter. */
 const MAX_PAUSE_MS = 5_000;
 const PAUSE_GROWTH = 1.5;
 const MAX_AMOUNT_MINOR = 10_000;
-/** Seconds that a look at a command lasts at most. */
+/** Longest wait of one read of a command, in seconds. */
 const WAIT_S = 10;
 const FINAL = new Set(["succeeded", "failed", "expired"]);
-/** Shares of all requests, in percent. */
+/** Cumulative shares of all requests, in percent. */
 const SHARES: readonly (readonly [number, OperationKind | "duplicate" | "read"])[] = [
   [42, "deposit"],
   [80, "withdrawal"],
@@ -45,10 +40,7 @@ export interface WorkloadOptions {
   readonly random: RandomSource;
 }
 
-/**
- * Backends that move money without a pause; each operation is sent with its key until it is
- * answered.
- */
+/** Sends operations all the time, and repeats each with its key until it is accepted. */
 export class Workload {
   readonly #options: WorkloadOptions;
   readonly #underWay = new Set<Promise<void>>();
@@ -69,10 +61,7 @@ export class Workload {
     this.#running = this.#send(rate);
   }
 
-  /**
-   * Sends nothing new, and returns when every operation is answered, or given up after
-   * `deadlineMs`.
-   */
+  /** Sends no new operations. Returns when all are answered, or given up after `deadlineMs`. */
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping = true;
     this.#giveUpMs = Date.now() + deadlineMs;
@@ -185,7 +174,7 @@ export class Workload {
     this.#begin(() => this.#watch(operation).finally(() => this.#watched.delete(account)));
   }
 
-  /** Follows one operation of each account at a time to its end. */
+  /** Watches an operation until it is final. Only one per account is watched at a time. */
   async #watch(operation: Operation): Promise<void> {
     const { organizations, operationLog, violations, recovery } = this.#options;
     while (!this.#stopping) {
@@ -207,7 +196,7 @@ export class Workload {
     }
   }
 
-  /** Sends an accepted operation again: the same command must be named. */
+  /** Sends an accepted operation again. The answer must name the same command. */
   async #repeat(organization: number): Promise<void> {
     const { organizations, operationLog, random, violations } = this.#options;
     const earlier = operationLog.ofOrganization(organization);
@@ -239,7 +228,7 @@ export class Workload {
   }
 }
 
-/** No shorter than the answer asks for, up to {@link MAX_PAUSE_MS}. */
+/** Grows from the answer's Retry-After up to {@link MAX_PAUSE_MS}; jitter is added. */
 function pauseMs({ retryAfterMs }: Reply, tries: number): number {
   const firstMs = retryAfterMs ?? FIRST_PAUSE_MS;
   return Math.min(firstMs * PAUSE_GROWTH ** (tries - 1), MAX_PAUSE_MS) * (1 + Math.random() / 2);

@@ -5,8 +5,8 @@ import type { Settings } from "./settings.ts";
 import type { ClusterHarness } from "./cluster-harness.ts";
 
 /**
- * Puts one wrong expectation into the operation log, or does one thing that must not happen, by
- * which it is seen that the checks look: the run must be red.
+ * Puts one wrong expectation into the operation log, or causes one forbidden effect. The run must
+ * then report a violation, which shows that the checks work.
  */
 export async function goWrong(
   kind: Settings["wrong"],

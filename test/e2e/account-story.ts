@@ -1,4 +1,4 @@
-/** What the event feed tells of an account, beside what its trading server did. */
+/** Compares the events of an account in the feed with the events of its trading server. */
 import { TOPICS, TradingEvent } from "@kapi/contracts";
 import type { TestStack } from "@kapi/local/test-stack";
 import { expect } from "vitest";
@@ -22,9 +22,9 @@ interface EventView {
 }
 
 /**
- * The feed tells what happened on a deleted account in the order of its trading server: first its
- * creation, last its deletion, each transaction behind its deal, and every deal that an event
- * names. Throws while something is missing.
+ * Checks the events of a deleted account in the feed. They are in the order of the trading server:
+ * the creation is first, the deletion last, and each transaction follows its deal. The feed has
+ * every deal that an event names. Throws while an event is missing.
  */
 export async function expectStory(stack: TestStack, client: OutsideClient, account: string): Promise<void> {
   const announced = (await feedOf(client)).filter(({ data }) => data.accountNumber === account);
@@ -60,7 +60,7 @@ async function historyOf(stack: TestStack, key: string): Promise<TradingEvent[]>
   return [...bySequence.values()].toSorted((a, b) => a.sequence - b.sequence);
 }
 
-/** Whether an event of the feed tells of this one of the trading server. */
+/** Whether the feed event announces this trading event. */
 function isOf({ type, data }: EventView, event: TradingEvent): boolean {
   if (type === "transaction.recorded") {
     if ("deal" in event) return event.deal.id === data.dealId;

@@ -6,29 +6,29 @@ import { Agent, get, type IncomingMessage } from "node:http";
 
 import { type OutsideClient, pause } from "./outside-client.ts";
 
-/** How often a slow reader takes some bytes, and how many. */
+/** A slow reader reads some bytes at this interval. */
 const TRICKLE_INTERVAL_MS = 500;
 const TRICKLE_BYTES = 10;
-/** Requests that a working organization has under way. */
+/** Number of concurrent requests of an organization that works normally. */
 const IN_FLIGHT = 4;
 
 /** The measurements of an organization. */
 export interface Seen {
   readonly answers: number;
-  /** Statuses other than 200, and what was thrown. */
+  /** Statuses other than 200, and thrown errors. */
   readonly errors: readonly string[];
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
 
-/** Prints what was measured. */
+/** Prints measurements. */
 export function print(what: string, measured: Readonly<Record<string, unknown>>): void {
   process.stdout.write(`  ${what}: ${JSON.stringify(measured)}\n`);
 }
 
 /**
- * Sends requests of an organization for `durationMs`, `width` concurrently; `work` sends one
- * request and returns its status.
+ * Sends requests of an organization for `durationMs`, `width` at a time. `work` sends one request
+ * and returns its status.
  */
 export async function seenBy(durationMs: number, work: () => Promise<number>, width = IN_FLIGHT): Promise<Seen> {
   const endMs = performance.now() + durationMs;
@@ -48,17 +48,14 @@ export async function seenBy(durationMs: number, work: () => Promise<number>, wi
   return { answers: times.length, errors, p50Ms: quantile(0.5), p99Ms: quantile(0.99) };
 }
 
-/** Requests that are under way; `leave` closes their connections. */
+/** Requests in flight; `leave` closes their connections. */
 export interface Crowd {
-  /** How often each status was answered so far. */
+  /** Number of answers so far, by status. */
   readonly statuses: ReadonlyMap<number, number>;
   leave(): Promise<void>;
 }
 
-/**
- * Sends `count` GET requests, each over a connection of its own, and reads what is answered a few
- * bytes at a time.
- */
+/** Sends `count` GET requests, each over its own connection, and reads the answers slowly. */
 export async function crowd(client: OutsideClient, path: string, count: number): Promise<Crowd> {
   const statuses = new Map<number, number>();
   const responses: IncomingMessage[] = [];

@@ -1,4 +1,4 @@
-/** A person who is signed in to the console, without a browser. */
+/** A client of the console that is signed in, without a browser. */
 import { ConsoleSession, CSRF_HEADER } from "@kapi/contracts";
 import type { Demo } from "@kapi/local";
 
@@ -32,7 +32,7 @@ export class ConsoleVisitor {
     return visitor;
   }
 
-  /** What shows whose session it is: the cookie's value and the token of its changes. */
+  /** The secrets of the session: the cookie's value and the CSRF token. */
   get proofs(): readonly string[] {
     return Object.values(this.#headers).map((value) => value.slice(value.indexOf("=") + 1));
   }

@@ -1,6 +1,6 @@
 /**
- * Deletion of an account, immediate or queued, as its organization sees it: no read ever returns it
- * again, also after late events and failures.
+ * Immediate and queued deletion of an account. After a deletion no read returns the account again,
+ * even after late events and failures.
  */
 import { randomUUID } from "node:crypto";
 
@@ -17,15 +17,12 @@ import { type AccountView, type Answer, type LiveClient, OutsideClient } from ".
 import { type RunningSystem, startSystem } from "./system.ts";
 import { TradingControl } from "./trading-control.ts";
 
-/** Of the topics of a test. */
+/** Number of partitions of the test topics. */
 const PARTITIONS = 4;
 const MINUTE_MS = 60_000;
-/**
- * What the interface allows an answer to take while a dependency is down, and some time for this
- * machine.
- */
+/** The interface's time limit for an answer without a dependency, plus tolerance. */
 const ERROR_DEADLINE_MS = 6_000;
-/** In the order in which a deletion passes them; the account service dies there. */
+/** Fault points at which the account service is killed, in the order of a deletion. */
 const STEPS = ["marked", "settled", "trading-server", "booked", "history", "finance", "metrics", "finished"];
 const UNAVAILABLE = { error: "Internal server error" };
 
@@ -63,17 +60,14 @@ async function publish(messages: readonly { topic: keyof typeof TOPICS; key: str
 
 const keyOf = (account: string): string => `${client.demo.serverId}/${account}`;
 
-/**
- * An account with everything: transactions, a closed and an open position, a sample, a stored
- * snapshot.
- */
+/** Opens an account with transactions, a closed and an open position, a sample and a snapshot. */
 async function fullAccount(): Promise<{ account: string; positionId: string }> {
   const account = await client.openAccount(10_000);
   const deposit = await client.deposit(account, { amount: 12.5, requestId: "deposit" });
   await control.close(account, await control.buy(account, "EURUSD", 0.1));
   const positionId = await control.buy(account, "EURUSD", 0.2);
   await client.succeeded(deposit.body.command.id);
-  // The first minute of the account is stored as soon as something is measured in a later one.
+  // A valuation of a later minute makes metrics store the snapshot of the first minute.
   const { serverId } = client.demo;
   const later = valuation({ serverId, accountNumber: account, measuredAt: toIso(Date.now() + MINUTE_MS) });
   await publish([{ topic: "tradingValuations", key: keyOf(account), value: JSON.stringify(later) }]);
@@ -81,7 +75,7 @@ async function fullAccount(): Promise<{ account: string; positionId: string }> {
     expect((await snapshotsOf(account)).body.snapshots.length).toBeGreaterThan(0);
     const booked = await totals(account);
     expect(booked).toMatchObject({ orders: 3, positions: 2, deals: 3 });
-    // The initial balance, the deposit, and the commission of each deal at least.
+    // At least the initial balance, the deposit, and the commissions of three deals.
     expect(booked["transactions"]).toBeGreaterThanOrEqual(5);
   });
   return { account, positionId };
@@ -95,7 +89,7 @@ async function totals(account: string): Promise<Record<string, number>> {
   );
 }
 
-/** A socket that watches an account and has had its first sample. */
+/** Subscribes a socket to the account, and waits for its first sample. */
 async function watching(account: string): Promise<LiveClient> {
   const live = await client.live();
   await live.next();
@@ -104,10 +98,7 @@ async function watching(account: string): Promise<LiveClient> {
   return live;
 }
 
-/**
- * The socket gets the notice that the account is deleted, behind samples perhaps, and nothing of it
- * afterwards.
- */
+/** The socket gets the deletion notice, possibly after samples, and then no more samples. */
 async function expectDeletionNotice(live: LiveClient, account: string): Promise<void> {
   let message = await live.next();
   while (message.type === "account.metrics") message = await live.next();
@@ -117,7 +108,7 @@ async function expectDeletionNotice(live: LiveClient, account: string): Promise<
   live.close();
 }
 
-/** Nobody finds anything of the account, and nothing can be done to it. */
+/** No read returns the account, and every command for it fails. */
 async function expectGone(account: string): Promise<void> {
   const reads = ["", "/orders", "/positions", "/positions?status=open&limit=1", "/deals", "/transactions"];
   const answers = reads.map((read) => client.call("GET", pathOf(account) + read));
@@ -145,7 +136,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** 500 in the form for an unavailable dependency, in time, and free of charge. */
+/** Expects the 500 for an unavailable dependency, in time and free of charge. */
 async function expectUnavailable<T>(ask: () => Promise<Answer<T>>): Promise<void> {
   const beganMs = Date.now();
   const { status, headers, body } = await ask();
@@ -169,7 +160,7 @@ describe("the immediate deletion", () => {
     expect([never.status, never.headers.get("x-error-code")]).toEqual([400, "ACCOUNT_NOT_FOUND"]);
   });
 
-  it("is final when every message of the account is repeated, and its number is never reused", async () => {
+  it("stays complete after every message of the account is repeated, and its number is never reused", async () => {
     const { account } = await fullAccount();
     await deleteNow(account);
     const key = keyOf(account);
@@ -181,8 +172,8 @@ describe("the immediate deletion", () => {
       late.push(...its.map(({ value }) => ({ topic, key, value: value.toString() })));
     }
     await publish(late);
-    // An event of another account on the same partitions, sent after that, shows that all of it was
-    // read.
+    // The later event of another account on the same partitions shows that the repeated messages
+    // were read.
     const numbers = [account];
     do numbers.push(await client.openAccount(100));
     while (partitionOfKey(keyOf(String(numbers.at(-1))), PARTITIONS) !== partitionOfKey(key, PARTITIONS));
@@ -202,8 +193,8 @@ describe("the immediate deletion", () => {
     const service = system.stack.process("account");
     for (const step of STEPS) {
       await service.stop();
-      // It is ready once the broker has given up the killed one; a deletion does not wait for that,
-      // so it dies before.
+      // The service is ready only after the session of the killed process has timed out. The
+      // deletion does not wait for that, so the service is killed before it is ready.
       const started = service.start({ FAULT_POINT: `account.deletion-${step}` }).catch(() => undefined);
       await eventually(() => answers(service.url));
       await expectUnavailable(() => deleteNow(account));
@@ -230,7 +221,7 @@ describe("the immediate deletion", () => {
 });
 
 describe("the queued deletion", () => {
-  it("fails for an account with an open position; without one it removes all data, as the immediate one", async () => {
+  it("fails for an account with an open position; otherwise it removes all data, as the immediate deletion does", async () => {
     const { account, positionId } = await fullAccount();
     const live = await watching(account);
     const queued = (): Promise<Answer<{ command: { id: string } }>> =>
@@ -255,7 +246,7 @@ describe("the queued deletion", () => {
 });
 
 describe("while the metrics service is unavailable", () => {
-  it("the list of accounts, which needs their last values, returns 500", async () => {
+  it("the list of accounts returns 500, because it needs their last values", async () => {
     await client.openAccount(100);
     const metrics = system.stack.process("metrics");
     metrics.kill("SIGSTOP");

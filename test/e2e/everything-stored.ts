@@ -1,7 +1,6 @@
 /**
- * Everything that a running kapi has written down anywhere, as bytes to search: the records of all
- * topics, all keys of Redis, all rows of all tables, and the files of its processes and servers,
- * logs among them.
+ * Reads everything that a running kapi has stored, as bytes to search: the records of all topics,
+ * all keys of Redis, all rows of all tables, and the files and logs of its processes and servers.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -19,7 +18,7 @@ export interface Stored {
   readonly bytes: Buffer;
 }
 
-/** By the kind of place. */
+/** Everything stored, by kind of store. */
 export interface EverythingStored {
   readonly topics: readonly Stored[];
   readonly redis: readonly Stored[];
@@ -29,7 +28,7 @@ export interface EverythingStored {
 
 const SCAN_COUNT = "1000";
 
-/** How all of a key of each type is read. */
+/** The command that reads a whole key of each type. */
 const REDIS_READS: Readonly<Record<string, (key: Buffer) => [string, ...(string | Buffer)[]]>> = {
   string: (key) => ["GET", key],
   hash: (key) => ["HGETALL", key],
@@ -39,7 +38,7 @@ const REDIS_READS: Readonly<Record<string, (key: Buffer) => [string, ...(string 
   stream: (key) => ["XRANGE", key, "-", "+"],
 };
 
-/** Reads all of it, as it is now. Throws for a type of Redis key that it cannot read. */
+/** Reads the current content of all stores. Throws for an unknown type of Redis key. */
 export async function readEverything(stack: TestStack): Promise<EverythingStored> {
   const { stateDir, postgresUrl, redisUrl } = stack.environment;
   const [topics, redis, postgres] = await Promise.all([
@@ -50,7 +49,7 @@ export async function readEverything(stack: TestStack): Promise<EverythingStored
   return { topics, redis, postgres, files: [stateDir, `${stateDir}-stack`].flatMap(readFiles) };
 }
 
-/** The value, key and headers of every record of a topic, from its beginning to its present end. */
+/** Every record of a topic, from its beginning to its current end. */
 export async function readTopic(stack: TestStack, topic: (typeof TOPICS)[keyof typeof TOPICS]): Promise<Message[]> {
   const { kafkaBrokers, topicPrefix } = stack.environment;
   const logger = createLogger({ service: "everything-stored", level: "error" });
@@ -94,7 +93,7 @@ async function readRedis(url: string): Promise<Stored[]> {
       const [next, keys] = (await redis.callBuffer("SCAN", cursor, "COUNT", SCAN_COUNT)) as [Buffer, Buffer[]];
       for (const key of keys) {
         const type = await redis.type(key);
-        // Gone meanwhile.
+        // The key expired or was deleted after the scan.
         if (type === "none") continue;
         const read = REDIS_READS[type];
         if (read === undefined) throw new TypeError(`cannot read a Redis key of type ${type}`);
@@ -114,7 +113,7 @@ function flat(reply: unknown): Buffer[] {
   return Buffer.isBuffer(reply) ? [reply] : [];
 }
 
-/** Every row as text; bytes in it are written in hexadecimal digits. */
+/** Every row as text. PostgreSQL writes bytes in hexadecimal digits. */
 async function readPostgres(url: string): Promise<Stored[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -142,8 +141,9 @@ function readFiles(folder: string): Stored[] {
 }
 
 /**
- * The forms in which a text may lie in bytes: as it is, as part of an address, in hex, or as base64
- * or base64url at any place of a longer text. The text has nothing that JSON or PostgreSQL escape.
+ * The encodings of a text to search for: plain, percent-encoded, hexadecimal, and base64 or
+ * base64url at any offset in a longer text. JSON and PostgreSQL must not escape any character of
+ * the text.
  */
 function formsOf(text: string): Buffer[] {
   const bytes = Buffer.from(text);
@@ -158,8 +158,8 @@ function formsOf(text: string): Buffer[] {
 }
 
 /**
- * Those characters of the base64 of a longer text that depend on nothing but `bytes`, which
- * `before` bytes precede.
+ * The base64 characters that depend only on `bytes`, if `before` bytes precede them in a longer
+ * text.
  */
 function insideBase64(bytes: Buffer, before: number): string {
   const encoded = Buffer.concat([Buffer.alloc(before), bytes])
@@ -170,7 +170,7 @@ function insideBase64(bytes: Buffer, before: number): string {
   return encoded.slice(mixedWithBefore, encoded.length - mixedWithAfter);
 }
 
-/** Where any of `texts` lies in any form. */
+/** The places that contain one of `texts` in any encoding. */
 export function placesOf(texts: readonly string[], stored: readonly Stored[]): string[] {
   const forms = texts.flatMap(formsOf);
   return stored.filter(({ bytes }) => forms.some((form) => bytes.includes(form))).map(({ where }) => where);

@@ -1,4 +1,4 @@
-/** The receiver of `docs/webhooks.md`, run as it stands, as a process of its own. */
+/** Runs the unchanged receiver of `docs/webhooks.md` as a separate process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -27,7 +27,7 @@ export class ExampleReceiver {
     this.#environment = { ...process.env, ...environment };
   }
 
-  /** Adds an endpoint for it, by `add`; its journal is in `folder`. */
+  /** Registers an endpoint for the receiver with `add`. The journal is in `folder`. */
   static async prepare(
     folder: string,
     { baseUrl, managementKey }: Demo,
@@ -41,7 +41,7 @@ export class ExampleReceiver {
     return new ExampleReceiver(url, endpoint.id, journal, { ...environment, PORT: String(port), JOURNAL: journal });
   }
 
-  /** Starts it, and waits until it listens and has read the feed to its end. */
+  /** Starts the receiver. Waits until it listens and has read the feed to its end. */
   async start(): Promise<void> {
     const child = spawn(process.execPath, [PROGRAM], { env: this.#environment, stdio: ["ignore", "ignore", "pipe"] });
     this.#child = child;
@@ -50,7 +50,7 @@ export class ExampleReceiver {
     await eventually(() => printed.includes("listening") && existsSync(this.#journal));
   }
 
-  /** Ends it without a chance to put anything in order. */
+  /** Kills the receiver with SIGKILL, so that it cannot clean up. */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = null;
@@ -60,7 +60,7 @@ export class ExampleReceiver {
     await ended;
   }
 
-  /** The kinds of what it has processed of an account, in order. */
+  /** The kinds of the processed events of an account, in order. */
   typesOf(accountNumber: string): string[] {
     const lines = readFileSync(this.#journal, "utf8").split("\n").slice(0, -1);
     const events = lines.map((line) => (JSON.parse(line) as { event?: ReceivedEvent }).event);

@@ -1,7 +1,7 @@
 /**
- * Kafka, Redis and PostgreSQL as operators have them outside: encrypted, with certificates of an
- * authority of their own, and entered with a password. Everything of kapi gets in with the right
- * ones, and says in one line why it does not with wrong ones.
+ * Kafka, Redis and PostgreSQL as external services: with TLS, a private certificate authority and
+ * passwords. Every program of kapi connects with correct settings. With wrong settings it prints
+ * the reason in one line.
  */
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
@@ -22,7 +22,7 @@ import { OutsideClient } from "./outside-client.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const TOPIC_PREFIX = "outside.";
-/** A whole kapi and a cluster are started within one test. */
+/** One test starts a whole kapi and a Redis Cluster. */
 const STACK_TIMEOUT_MS = 180_000;
 const logger = createLogger({ service: "test", level: "silent" });
 const schema = z.object({ ...connectionFields.kafka, ...connectionFields.redis, ...connectionFields.postgres });
@@ -41,17 +41,17 @@ beforeAll(async () => {
 });
 afterAll(() => servers.stop());
 
-/** The configuration that reaches everything, with these variables otherwise. */
+/** The configuration that reaches all servers, with `changes` applied. */
 function config(changes: Changes = {}): z.output<typeof schema> {
   return loadConfig(schema, { ...servers.env, KAFKA_TOPIC_PREFIX: TOPIC_PREFIX, ...changes });
 }
 
-/** The same with the certificates of the servers signed by somebody else than is trusted. */
+/** A change that trusts an authority which did not sign the certificates of the servers. */
 function trusting(variable: string): Changes {
   return { [variable]: servers.stranger.certificateFile };
 }
 
-/** What a program of kapi, started with that configuration, exits with and prints. */
+/** Runs a program of kapi with that configuration. Returns its exit code and output. */
 function run(program: string, args: readonly string[], changes: Changes = {}): Promise<Ended> {
   const child = spawn(process.execPath, ["src/main.ts", ...args], {
     cwd: path.join(ROOT, program),
@@ -64,8 +64,8 @@ function run(program: string, args: readonly string[], changes: Changes = {}): P
 }
 
 /**
- * Migrates every schema as its owner, who gives a role of the service the rows; of each service the
- * address of that role.
+ * Migrates every schema as its owner, which grants the rows to the role of the service. Returns the
+ * address with the role, by service.
  */
 async function serviceRoles(owner: URL): Promise<Record<string, Record<string, string>>> {
   const services = readdirSync(path.join(ROOT, "services")).filter((name) => name !== "gateway");
@@ -96,7 +96,7 @@ async function serviceRoles(owner: URL): Promise<Record<string, Record<string, s
 }
 
 describe("Kafka", () => {
-  /** Creates the topics, which exist after the first time, and publishes a message. */
+  /** Publishes a message. Returns its offset. */
   async function publish(changes: Changes = {}): Promise<bigint> {
     const kafka = createKafka({ ...kafkaOptions(config(changes)), clientId: "test", logger });
     const { value: producer, stop } = await startProducer(kafka);
@@ -117,14 +117,11 @@ describe("Kafka", () => {
     await createTopics(kafka, { partitions: 1, replicationFactor: 1, minInsyncReplicas: 1 });
   });
 
-  it.each(["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])(
-    "is entered over TLS by a user whose password is proven by %s",
-    async (mechanism) => {
-      expect(await publish({ KAFKA_SASL_MECHANISM: mechanism })).toBeGreaterThanOrEqual(0n);
-    },
-  );
+  it.each(["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])("accepts a user over TLS with %s", async (mechanism) => {
+    expect(await publish({ KAFKA_SASL_MECHANISM: mechanism })).toBeGreaterThanOrEqual(0n);
+  });
 
-  it("is entered with a certificate of one's own where it asks for one", async () => {
+  it("accepts a client certificate if the listener requires one", async () => {
     const certificate = {
       KAFKA_BROKERS: servers.kafka.certificateBrokers,
       KAFKA_SASL_MECHANISM: undefined,
@@ -136,7 +133,7 @@ describe("Kafka", () => {
     expect(await publish(certificate)).toBeGreaterThanOrEqual(0n);
   });
 
-  it("is not entered with a wrong password, nor believed with a certificate of a stranger or for another name", async () => {
+  it("is not used with a wrong password, an untrusted certificate or another host name", async () => {
     const [, port = ""] = servers.kafka.brokers.split(":");
     const refused = await Promise.allSettled([
       publish({ KAFKA_SASL_PASSWORD: "wrong" }),
@@ -168,11 +165,11 @@ describe("PostgreSQL", () => {
     return row?.ssl;
   }
 
-  it("is entered over TLS", async () => {
+  it("is used over TLS", async () => {
     expect(await connect()).toBe(true);
   });
 
-  it("is not entered with a wrong password, nor believed with a certificate of a stranger or for another name", async () => {
+  it("is not used with a wrong password, an untrusted certificate or another host name", async () => {
     const wrongPassword = new URL(servers.postgresUrl);
     wrongPassword.password = "wrong";
     const otherName = servers.postgresUrl.replace("@localhost", "@127.0.0.1");
@@ -207,11 +204,11 @@ describe("Redis", () => {
     return problem;
   }
 
-  it("is entered over TLS", async () => {
+  it("is used over TLS", async () => {
     expect(await connect()).toBeNull();
   });
 
-  it("is not entered with a wrong password, nor believed with a certificate of a stranger or for another name", async () => {
+  it("is not used with a wrong password, an untrusted certificate or another host name", async () => {
     const refused = await Promise.allSettled([
       connect({ REDIS_URL: servers.redisUrl.replace(servers.password, "wrong") }),
       connect(trusting("REDIS_TLS_CA_FILE")),
@@ -227,7 +224,7 @@ describe("Redis", () => {
 });
 
 describe("kapi on such servers", () => {
-  it("creates topics and schemas by its jobs, which say in one line what is wrong", async () => {
+  it("creates topics and schemas with its jobs; a job that fails prints the reason in one line", async () => {
     const topics = { KAFKA_PARTITIONS: "1", KAFKA_REPLICATION_FACTOR: "1", KAFKA_MIN_INSYNC_REPLICAS: "1" };
     const [created, refused, migrated, notMigrated] = await Promise.all([
       run("deploy/kafka", [], { ...topics, KAFKA_TOPIC_PREFIX: "job." }),
@@ -244,7 +241,7 @@ describe("kapi on such servers", () => {
   });
 
   it(
-    "carries a deposit through and settles its credits, by services that know no other way in and have their own rows alone, on a Redis Cluster",
+    "executes a deposit and settles its credits on a Redis Cluster, with services that can only reach their own rows",
     { timeout: STACK_TIMEOUT_MS },
     async () => {
       const url = new URL(servers.postgresUrl);

@@ -1,7 +1,7 @@
 /**
- * The whole first path, driven from outside: the six points that a new user tries after
- * `npm start`. It is run on the seeded market and on recorded quotes; the market under it makes no
- * difference to what is promised.
+ * The first path: the tasks that a new user tries after `npm start`, from an external client. The
+ * tests run on the seeded market and on recorded quotes, because the guarantees must not depend on
+ * the market.
  */
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
@@ -10,7 +10,7 @@ import { type LedgerView, readLedger } from "./ledger-view.ts";
 import { type Demo, type ErrorAnswer, type LiveMessage, OutsideClient, pause } from "./outside-client.ts";
 import { TradingControl } from "./trading-control.ts";
 
-/** What the path needs of the system under test. */
+/** The system under test. */
 export interface FirstPathTarget {
   readonly demo: () => Demo;
   readonly postgresUrl: () => string;
@@ -26,7 +26,7 @@ interface WalletAnswer {
 
 const EQUITY_DEADLINE_MS = 30_000;
 
-/** Registers the tests of the first path against `target`. */
+/** Registers the tests of the first path for `target`. */
 export function describeFirstPath(target: FirstPathTarget): void {
   accountTests(target);
   moneyTests(target);
@@ -35,7 +35,7 @@ export function describeFirstPath(target: FirstPathTarget): void {
 }
 
 function accountTests(target: FirstPathTarget): void {
-  it("an account is created once: 202 with both passwords, and the same request again is 200 without them", async () => {
+  it("an account is created once: 202 with both passwords; the repeated request gets 200 without them", async () => {
     const client = new OutsideClient(target.demo());
     const key = randomUUID();
     const body = { accountName: "First path", initialBalance: 2500.5, leverage: 100, requestId: "first-path" };
@@ -69,7 +69,7 @@ function accountTests(target: FirstPathTarget): void {
     expect(list.body.accounts[0]?.accountNumber).toBe(accountNumber);
   });
 
-  it("the configuration of the server is read", async () => {
+  it("a read returns the configuration of the server", async () => {
     const client = new OutsideClient(target.demo());
     const { status, body } = await client.call<{ server: object }>("GET", client.server("/configuration"));
     expect(status).toBe(200);
@@ -115,7 +115,7 @@ function moneyTests(target: FirstPathTarget): void {
     expect((await client.account(account)).balance).toBe(50.15);
   });
 
-  it("a position moves the account's equity with the market, and its result reaches the ledger", async () => {
+  it("a position changes the account's equity with the market, and its result reaches the ledger", async () => {
     const client = new OutsideClient(target.demo());
     const control = new TradingControl(client.demo);
     const account = await client.openAccount(10_000);
@@ -139,7 +139,7 @@ function moneyTests(target: FirstPathTarget): void {
     expect(ledger.map((row) => row.sequence)).toEqual(ledger.map((_, index) => index + 1));
   });
 
-  it("an account that trades by itself keeps ledger and trading server equal", async () => {
+  it("ledger and trading server stay equal for an account that trades automatically", async () => {
     const client = new OutsideClient(target.demo());
     const control = new TradingControl(client.demo);
     const account = await client.openAccount(50_000);
@@ -149,7 +149,7 @@ function moneyTests(target: FirstPathTarget): void {
       const before = await control.account(account);
       const ledger = await readLedger(target.postgresUrl(), client.demo.serverId, account);
       const after = await control.account(account);
-      // Only a moment in which nothing was booked on either side can be compared.
+      // The balances are comparable only if neither side booked anything between the two reads.
       if (before.sequence === after.sequence && sumOf(ledger) === before.balanceMinor && ledger.length > 5) break;
       if (Date.now() > deadline) throw new Error(`ledger ${sumOf(ledger)}, trading server ${before.balanceMinor}`);
       await pause(50);
@@ -158,7 +158,7 @@ function moneyTests(target: FirstPathTarget): void {
 }
 
 function liveTests(target: FirstPathTarget): void {
-  it("live samples are consecutive as the market moves, and a reconnect gets exactly what it missed", async () => {
+  it("live samples are consecutive as the market moves, and a reconnect gets exactly the missed samples", async () => {
     const client = new OutsideClient(target.demo());
     const { serverId } = client.demo;
     const accountNumber = await client.openAccount(10_000);
@@ -174,7 +174,7 @@ function liveTests(target: FirstPathTarget): void {
     first.send({ type: "subscribe", serverId, accountNumber });
     const seen = await first.samples(5);
     expectConsecutive(seen);
-    // The first is the latest stored sample, which may be from before the order.
+    // The first sample is the latest stored one, which may be older than the order.
     expect(seen.at(-1)).toMatchObject({ serverId, accountNumber, openPositionCount: 1 });
     first.close();
 
@@ -196,7 +196,7 @@ function liveTests(target: FirstPathTarget): void {
 }
 
 function creditTests(target: FirstPathTarget): void {
-  it("every call lowers the wallet by its price, and the wallet always adds up", async () => {
+  it("every call lowers the available credits by its price, and the wallet always adds up", async () => {
     const client = new OutsideClient(target.demo());
     const wallet = async (): Promise<WalletAnswer["wallet"] & { lifetimePurchased: number }> => {
       const answer = await client.call<{ wallet: WalletAnswer["wallet"] & { lifetimePurchased: number } }>(
@@ -222,7 +222,7 @@ function creditTests(target: FirstPathTarget): void {
     expect((await wallet()).availableCredits).toBe(before.availableCredits - 12);
   });
 
-  it("mistakes are answered in the interface's form, in its order of precedence", async () => {
+  it("wrong requests get the errors of the interface, in its order of precedence", async () => {
     const client = new OutsideClient(target.demo());
     const accounts = client.server("/accounts");
     const expectError = (answer: { status: number; body: ErrorAnswer }, status: number, error: string): void => {

@@ -1,6 +1,6 @@
 /**
- * Redis forgets an idempotency key after an hour; its wallets stay. A request that is repeated
- * after that, for any operation and gateway, has no second effect and is answered as a duplicate.
+ * Redis forgets an idempotency key after an hour; wallets stay. A request that is repeated later
+ * has no second effect and is answered as a duplicate, for every operation and gateway.
  */
 import { randomUUID } from "node:crypto";
 
@@ -13,7 +13,7 @@ import type { Answer, EnvelopeView, OutsideClient } from "./outside-client.ts";
 import { startTwoGateways, type TwoGateways } from "./system.ts";
 import { TradingControl } from "./trading-control.ts";
 
-/** All that Redis knows of a key or of the request under it; not the wallets. */
+/** The Redis keys of an idempotency key and its request, without the wallets. */
 const FORGOTTEN = ["*:claim:*", "*:charge:*", "*:settled:*"];
 const READ_PRICE = 1;
 const MUTATION_PRICE = 5;
@@ -56,7 +56,7 @@ function request(method: string, path: string, body: object = {}): Request {
   return { method, path, body: { requestId: "forgotten", ...body }, key: randomUUID() };
 }
 
-/** One of each operation that takes a key, but for the bulk. */
+/** One request of each operation with an idempotency key, except bulk creation. */
 function oneOfEach(account: string): Request[] {
   const at = `/accounts/${account}`;
   return [
@@ -73,7 +73,7 @@ function oneOfEach(account: string): Request[] {
   ];
 }
 
-/** What a second effect would change. */
+/** The state that a second effect would change. */
 async function stateOf(account: string): Promise<unknown> {
   const read = async <T>(path: string): Promise<T> => (await second.call<T>("GET", second.server(path))).body;
   const { accounts } = await read<{ accounts: readonly { accountNumber: string; version: number }[] }>("/accounts");
@@ -87,8 +87,8 @@ async function stateOf(account: string): Promise<unknown> {
   };
 }
 
-describe("a request whose key Redis has forgotten", () => {
-  it("and whose command is done, is answered as a repeat by any gateway, and does nothing", async () => {
+describe("a repeated request after Redis forgot its key", () => {
+  it("gets a duplicate from any gateway after its command is final, and has no effect", async () => {
     const account = await first.openAccount(1_000);
     const requests = oneOfEach(account);
     const answers: Answer<EnvelopeView>[] = [];
@@ -133,7 +133,7 @@ describe("a request whose key Redis has forgotten", () => {
     expect(await stateOf(account)).toEqual(before);
   });
 
-  it("and whose command still waits, is answered as a repeat too, and is done once", async () => {
+  it("gets a duplicate while its command still waits, and the command is executed once", async () => {
     const account = await first.openAccount(1_000);
     const control = new TradingControl(first.demo);
     await control.inject({ kind: "unreachable", operation: "deposit", accountNumber: account, count: null });
@@ -155,7 +155,7 @@ describe("a request whose key Redis has forgotten", () => {
     expect((await second.account(account)).balance).toBe(1_100);
   });
 
-  it("is refused for another request, and nothing is queued", async () => {
+  it("is rejected if it differs from the first request, and nothing is queued", async () => {
     const account = await first.openAccount(1_000);
     const deposit = request("POST", `/accounts/${account}/finance/deposits`, { amount: 100 });
     const accepted = await send(first, deposit);
@@ -170,7 +170,7 @@ describe("a request whose key Redis has forgotten", () => {
     expect(await stateOf(account)).toEqual(before);
   });
 
-  it("and whose command's details are no longer kept, is answered as a repeat, and its command is found", async () => {
+  it("gets a duplicate after the details of its command were dropped, and the command is still found", async () => {
     const account = await first.openAccount(1_000);
     const deposit = request("POST", `/accounts/${account}/finance/deposits`, { amount: 100 });
     const { id } = (await send(first, deposit)).body.command;
@@ -191,8 +191,8 @@ describe("a request whose key Redis has forgotten", () => {
 });
 
 /**
- * Drops the details of this month's commands, once this one is final. Nothing has read it then, so
- * nothing remembers it.
+ * Drops the details of this month's commands once this command is final. No process has read the
+ * command, so no process has it in memory.
  */
 async function dropDetailsOf(commandId: string): Promise<void> {
   const options = "-c search_path=command_status";

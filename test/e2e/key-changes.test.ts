@@ -1,6 +1,6 @@
 /**
- * A change of a key takes effect everywhere within two seconds (decisions, 12): at every gateway,
- * and on every open socket of every process of the live stream. How long it took is printed.
+ * A change of a key takes effect within two seconds (decisions, 12), at every gateway and on every
+ * open live socket of every process. The tests print the measured times.
  */
 import { createHash } from "node:crypto";
 
@@ -15,7 +15,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type LiveClient, OutsideClient, pause } from "./outside-client.ts";
 
 const DEADLINE_MS = 2_000;
-/** A key lives long enough for everything to come to know it. */
+/** Lifetime of an expiring key: long enough for every process to know the key. */
 const LIFE_MS = 6_000;
 const POLL_MS = 10;
 const KEY_REVOKED = 4401;
@@ -44,7 +44,7 @@ afterAll(async () => {
   await stack.stop();
 });
 
-/** A backend with that key, at each gateway and each process of the live stream. */
+/** A client with that key for each gateway and each process of the live stream. */
 function everywhere(managementKey: string): readonly [OutsideClient, OutsideClient] {
   const { tradingServerUrl } = stack;
   const at = (baseUrl: string, wsBase: string): OutsideClient =>
@@ -71,7 +71,7 @@ async function operator(method: string, path: string, body?: object): Promise<un
   return response.json();
 }
 
-/** A key with all scopes that every process knows, with sockets that are subscribed. */
+/** Creates a key with all scopes. Waits until every process knows it and its sockets subscribed. */
 async function usedKey(expiresAt: string | null = null): Promise<MadeKey> {
   const path = `/organizations/${organization.organizationId}/keys`;
   const { keyId, managementKey } = (await operator("POST", path, { scopes: SCOPES, expiresAt })) as MadeKey;
@@ -90,7 +90,7 @@ async function usedKey(expiresAt: string | null = null): Promise<MadeKey> {
   return { keyId, managementKey, expiresAt, clients, sockets };
 }
 
-/** The entry of the key as the directory has it, and a newer one with what is different. */
+/** Publishes a newer directory entry of the key with `change` applied. */
 async function changeKey(key: MadeKey, change: Partial<KeyEntry>): Promise<void> {
   const entry: KeyEntry = {
     kind: "key",
@@ -114,7 +114,7 @@ async function status(client: OutsideClient): Promise<number> {
   return (await client.call("GET", client.server("/configuration"))).status;
 }
 
-/** Milliseconds since `sinceMs` after which each gateway answers `wanted`. */
+/** Milliseconds from `sinceMs` until each gateway answers `wanted`. */
 function gatewaysAnswer(key: MadeKey, wanted: number, sinceMs: number): Promise<number[]> {
   return Promise.all(
     key.clients.map(async (client) => {
@@ -127,10 +127,7 @@ function gatewaysAnswer(key: MadeKey, wanted: number, sinceMs: number): Promise<
   );
 }
 
-/**
- * Milliseconds since `sinceMs` after which each socket was closed, with the code for a key that is
- * not in force.
- */
+/** Milliseconds from `sinceMs` until each socket was closed with the code of an invalid key. */
 function socketsClose(closings: readonly Promise<number>[], sinceMs: number): Promise<number[]> {
   return Promise.all(
     closings.map(async (closing) => {
@@ -140,10 +137,7 @@ function socketsClose(closings: readonly Promise<number>[], sinceMs: number): Pr
   );
 }
 
-/**
- * A timer counts monotonic time, while the end of a key is a time of day, which the system may be
- * correcting.
- */
+/** Tolerance: timers use the monotonic clock, while a key expires by the time of day. */
 const MAX_EARLY_MS = 50;
 
 function expectInTime(what: string, gateways: readonly number[], sockets: readonly number[]): void {

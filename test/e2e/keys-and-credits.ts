@@ -1,18 +1,18 @@
 /**
- * Access to the running system: what the gateway and the live stream accept and reject for keys and
- * credits of the organization service.
+ * The gateway and the live stream accept and reject requests by the keys and credits of the
+ * organization service.
  */
 import { createOrganization, type Stack } from "@kapi/local";
 import { expect, it } from "vitest";
 
 import { type Demo, type ErrorAnswer, OutsideClient, pause } from "./outside-client.ts";
 
-/** How long a change of a key may take to reach every gateway and live socket (decisions, 12). */
+/** Time limit for a key change to reach every gateway and live socket (decisions, 12). */
 const KEY_DEADLINE_MS = 2_000;
-/** Maximum time until the gateway knows a new key; the machine may be busy. */
+/** Time limit until the gateway knows a new key, with tolerance for a busy machine. */
 const NEW_KEY_DEADLINE_MS = 10_000;
 
-/** Registers the tests of keys and credits against a running stack and its demo. */
+/** Registers the tests of keys and credits for a running stack and its demo. */
 export function describeKeysAndCredits(target: { stack: () => Stack; demo: () => Demo }): void {
   it("a revoked key is 401 everywhere within two seconds, and its live socket is closed with 4401", async () => {
     const operator = new Operator(target.stack());

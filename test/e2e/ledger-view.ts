@@ -1,6 +1,6 @@
 import pg from "pg";
 
-/** A ledger row as the test reads it, by the table's own columns. */
+/** A row of the ledger table, as tests read it. */
 export interface LedgerView {
   readonly sequence: number;
   readonly type: string;
@@ -8,7 +8,7 @@ export interface LedgerView {
   readonly commandId: string | null;
 }
 
-/** The ledger of an account straight from PostgreSQL, in its sequence. */
+/** Reads the ledger of an account directly from PostgreSQL, in sequence order. */
 export async function readLedger(postgresUrl: string, serverId: string, accountNumber: string): Promise<LedgerView[]> {
   const client = new pg.Client({ connectionString: postgresUrl });
   await client.connect();

@@ -1,4 +1,4 @@
-/** `kapi listen`: events on the way to a program on the developer's own machine. */
+/** `kapi listen` forwards events to a program on the developer's machine. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,18 +13,18 @@ import { TradingControl } from "./trading-control.ts";
 import { verified, WebhookReceiver } from "./webhook-receiver.ts";
 
 const MAIN = path.resolve(import.meta.dirname, "../../deploy/cli/src/main.ts");
-/** A program that is not up is waited for some seconds. */
+/** Longer than `kapi listen` waits for a program that is not running. */
 const LONG_MS = 20_000;
 
-/** A command line that goes on until it is ended. */
+/** A running `kapi listen`. */
 interface Listening {
   readonly lines: () => string[];
   readonly errors: () => string;
-  /** Shown at its start. */
+  /** The signing secret that it prints at its start. */
   readonly secret: () => string;
-  /** The exit code, once it has ended. */
+  /** Resolves with the exit code. */
   readonly ended: Promise<number | null>;
-  /** Ctrl-C; gives the exit code. */
+  /** Sends SIGINT, as Ctrl-C does. Resolves with the exit code. */
   end(): Promise<number | null>;
 }
 
@@ -76,7 +76,7 @@ function run(options: readonly string[], env: Readonly<Record<string, string>> =
   };
 }
 
-/** Begins to listen for the receiver, and waits until it does. */
+/** Starts `kapi listen` for the receiver, and waits until it listens. */
 async function listen(...options: string[]): Promise<Listening> {
   const key = { KAPI_KEY: system.demo.managementKey };
   const listening = run(["--forward-to", receiver.url, "--api", system.demo.baseUrl, ...options], key);
@@ -84,14 +84,14 @@ async function listen(...options: string[]): Promise<Listening> {
   return listening;
 }
 
-/** Kinds of what came about an account, in order, with nothing twice. */
+/** Kinds of the received events of an account, in order. No event may arrive twice. */
 function typesOf(accountNumber: string): string[] {
   const about = receiver.received.filter(({ event }) => event.data.accountNumber === accountNumber);
   expect(new Set(about.map(({ headers }) => headers["webhook-id"])).size).toBe(about.length);
   return about.map(({ event }) => event.type);
 }
 
-it("forwards each event as it happens, signed with the secret that it shows, with a line for each", async () => {
+it("forwards each event immediately, signed with the printed secret, and prints a line for each", async () => {
   const before = await client.openAccount(10);
   const listening = await listen();
   const number = await client.openAccount(1_000);
@@ -107,7 +107,7 @@ it("forwards each event as it happens, signed with the secret that it shows, wit
   expect(await listening.end()).toBe(0);
 });
 
-it("goes on where it was after the API was unavailable, and with --after where another one ended: nothing missed, nothing twice", async () => {
+it("misses and repeats no event after the API was unavailable, or when --after continues an earlier run", async () => {
   const number = await client.openAccount(1_000);
   const listening = await listen("--json", "--kinds", "position.opened,position.closed");
   const position = await control.buy(number, "EURUSD", 0.1);
@@ -127,7 +127,7 @@ it("goes on where it was after the API was unavailable, and with --after where a
   await eventually(() => expect(typesOf(number)).toEqual([...expected, "position.closed"]));
 });
 
-it("waits for a program that is not up, some seconds; then it says so and goes on with the next event", async () => {
+it("retries for some seconds while the program is not running, then reports this and continues with the next event", async () => {
   const { port } = receiver;
   const listening = await listen("--kinds", "account.created,account.disabled");
   await receiver.stop();
@@ -145,7 +145,7 @@ it("waits for a program that is not up, some seconds; then it says so and goes o
   receiver = await WebhookReceiver.start();
 });
 
-it("finds the address and the key of the demo by itself, where a kapi runs from this checkout", async () => {
+it("uses the address and the key of the demo if a kapi of this checkout runs", async () => {
   const stateDir = `${system.stack.environment.stateDir}-stack`;
   writeFileSync(path.join(stateDir, "demo.json"), JSON.stringify(system.demo));
   const env = { KAPI_STATE_DIR: stateDir, KAPI_KEY: "" };
@@ -156,7 +156,7 @@ it("finds the address and the key of the demo by itself, where a kapi runs from 
   expect(listening.lines()[0]).toContain(`Events of ${system.demo.baseUrl} go to ${receiver.url}`);
 });
 
-it("says in words what keeps it from listening, and how it ended", async () => {
+it("prints why it cannot listen, and exits with the code of that error", async () => {
   const to = ["--forward-to", receiver.url];
   const api = ["--api", system.demo.baseUrl];
   const state = { KAPI_STATE_DIR: folder, KAPI_KEY: "" };

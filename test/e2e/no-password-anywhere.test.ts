@@ -1,7 +1,7 @@
 /**
- * No password is stored anywhere (decisions, 5.3), generated or supplied, while its command waits
- * or after it was applied, rejected or lost. The test searches everything that is stored and
- * logged, at the finest log level. Other credentials are stored where needed, but never logged.
+ * No generated or supplied password is stored anywhere (decisions, 5.3): not while its command
+ * waits, and not after it was applied, rejected or lost. The tests search all stored data, and all
+ * logs at the finest level. Other credentials are stored where needed, but never logged.
  */
 import { randomBytes } from "node:crypto";
 
@@ -18,13 +18,13 @@ import { TradingControl } from "./trading-control.ts";
 const TEST_TIMEOUT_MS = 120_000;
 /** Shorter than any password may be. */
 const TOO_SHORT = 7;
-/** Of the same characters as a generated password. */
+/** Has every kind of character of a generated password. */
 const GENERATED = "Qa7!#$%&*+-=?@_mKz4x";
 
 let system: TwoGateways;
 let client: OutsideClient;
 let control: TradingControl;
-/** All that a caller ever sent or was given. */
+/** All passwords that a caller sent or received. */
 const passwords: string[] = [];
 
 beforeAll(async () => {
@@ -38,8 +38,8 @@ afterAll(async () => {
 });
 
 /**
- * A password of the caller's own. The part that no encoding of text changes is unlike any other,
- * and is searched for.
+ * A supplied password. It starts with a unique text that JSON and PostgreSQL do not escape; the
+ * tests search for this text.
  */
 function supplied(): string {
   const mark = randomBytes(12).toString("hex");
@@ -52,7 +52,7 @@ function creation(password?: string): object {
   return password === undefined ? body : { ...body, password };
 }
 
-/** Sends a mutation, then again, and keeps the passwords of both answers. */
+/** Sends a mutation twice, and keeps the passwords of both answers. */
 async function asked(path: string, body: object, key: string): Promise<EnvelopeView> {
   const first = await client.send("POST", path, body, key);
   expect(first.status).toBe(202);
@@ -78,7 +78,7 @@ async function bulk(accounts: readonly object[]): Promise<readonly EnvelopeView[
   return answer.body.results;
 }
 
-/** Requests with a password that are all refused. */
+/** Sends requests with a password that are all rejected. */
 async function refused(account: string, usedKey: string): Promise<void> {
   const reset = `/accounts/${account}/password-reset`;
   const short = supplied().slice(0, TOO_SHORT);
@@ -111,7 +111,7 @@ function placesIn({ topics, redis, postgres, files }: EverythingStored): string[
   return placesOf(passwords, [...topics, ...redis, ...postgres, ...files]);
 }
 
-/** The search looks where it should: what may be written down is found in each kind of place. */
+/** Checks the search itself: it must find ids that may be stored, in each kind of store. */
 function expectSearched({ topics, redis, postgres, files }: EverythingStored, commandId: string): void {
   expect(placesOf([commandId], topics)).not.toEqual([]);
   expect(placesOf([commandId], redis)).not.toEqual([]);
@@ -128,11 +128,11 @@ function expectSearched({ topics, redis, postgres, files }: EverythingStored, co
 
 describe("a search for a text", () => {
   it.each([
-    ["as it is", (text: string) => Buffer.from(`before ${text} after`)],
+    ["in plain text", (text: string) => Buffer.from(`before ${text} after`)],
     ["in JSON", (text: string) => Buffer.from(JSON.stringify({ before: 1, text }))],
     ["in the base64 of a longer text", (text: string) => Buffer.from(Buffer.from(`b ${text} a`).toString("base64"))],
-    ["in base64url at another place", (text: string) => Buffer.from(Buffer.from(`be ${text}`).toString("base64url"))],
-    ["in base64 at a third place", (text: string) => Buffer.from(Buffer.from(`bef ${text}.`).toString("base64"))],
+    ["in base64url at another offset", (text: string) => Buffer.from(Buffer.from(`be ${text}`).toString("base64url"))],
+    ["in base64 at a third offset", (text: string) => Buffer.from(Buffer.from(`bef ${text}.`).toString("base64"))],
     ["in hexadecimal digits", (text: string) => Buffer.from(Buffer.from(`b${text}`).toString("hex"))],
     ["in an address", (text: string) => Buffer.from(`?password=${encodeURIComponent(text)}`)],
   ])("finds it %s", (_how, hide) => {
@@ -143,12 +143,12 @@ describe("a search for a text", () => {
 
 describe("a password", () => {
   it(
-    "generated or supplied, is in no topic, Redis key, table, log or other file",
+    "is in no topic, Redis key, table, log or other file, whether generated or supplied",
     { timeout: TEST_TIMEOUT_MS },
     async () => {
       const [one = "", two = "", three = ""] = await Promise.all([1, 2, 3].map(() => client.openAccount()));
-      // Until then the commands wait in the account service's inbox, after tries that got no
-      // answer.
+      // Until the faults are cleared, the commands wait in the account service's inbox, after tries
+      // without an answer.
       await control.inject({ kind: "unreachable", operation: "set_password", count: null });
       await control.inject({ kind: "unreachable", operation: "create", count: null });
       const reset = (number: string, kind: string, password?: string): Promise<EnvelopeView> =>
@@ -172,7 +172,7 @@ describe("a password", () => {
       expect(placesIn(waiting)).toEqual([]);
 
       await control.clearFaults();
-      // On its way to the trading server one answer is lost, and one change is refused.
+      // The trading server drops one answer and rejects one change.
       await control.inject({ kind: "drop_answer", operation: "set_password", accountNumber: one, count: 1 });
       await control.inject({ kind: "refuse", operation: "set_password", accountNumber: three, count: 1 });
       expect((await client.finished(toBeRefused.command.id)).status).toBe("failed");
@@ -189,14 +189,14 @@ describe("a password", () => {
       }
       const everything = await readEverything(system.stack);
       expectSearched(everything, toBeRefused.command.id);
-      // The hashes are there, so the table that could hold more was searched.
+      // The search included the table with the password hashes.
       expect(everything.postgres.filter(({ where }) => where === "table trading_server.accounts")).not.toEqual([]);
       expect(placesIn(everything)).toEqual([]);
     },
   );
 
   it(
-    "that was supplied is not even kept sealed, once it was applied or refused",
+    "that was supplied is not stored even sealed after it was applied or rejected",
     { timeout: TEST_TIMEOUT_MS },
     async () => {
       const messages = await readTopic(system.stack, TOPICS.commandsAccount);
@@ -213,13 +213,13 @@ describe("a password", () => {
   );
 });
 
-/** Something that lets nobody in, in the place of what does. */
+/** A random credential that is not valid. */
 function forged(): string {
   return randomBytes(32).toString("base64url");
 }
 
-describe("what lets somebody in", () => {
-  it("keys, sessions, tokens and secrets of webhooks, right or wrong, are in no log", async () => {
+describe("credentials", () => {
+  it("are in no log, valid or wrong: keys, sessions, tokens and webhook secrets", async () => {
     const { stack } = system;
     const demo = await stack.createDemo();
     const own = new OutsideClient(demo);

@@ -1,6 +1,6 @@
 /**
- * One deposit, followed through every process by one trace id, as a collector sees it; and what
- * each process measures, as Prometheus reads it.
+ * One trace id follows a deposit through every process, as a trace collector sees it. Every process
+ * serves its metrics to Prometheus.
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -18,15 +18,12 @@ import { type ReceivedSpan, startTraceReceiver, type TraceReceiver } from "./tra
 import { TradingControl } from "./trading-control.ts";
 import { WebhookReceiver } from "./webhook-receiver.ts";
 
-/** The caller's own span, the root of the trace. */
+/** The trace of the caller; the caller's span is its root. */
 const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
 const CALLER_SPAN = "b7ad6b7169203331";
 const DEPOSITS = "POST /api/v1/management/servers/:serverId/accounts/:accountNumber/finance/deposits";
 
-/**
- * Every span that a deposit must leave: service, kind and name, below the one that it must stand
- * under.
- */
+/** Every span of a deposit: service, kind and name. The depth gives the parent above it. */
 const EXPECTED: readonly (readonly [depth: number, service: string, kind: string, name: string])[] = [
   [0, "gateway", "server", DEPOSITS],
   [1, "gateway", "client", "POST"],
@@ -102,24 +99,22 @@ async function deposit(traceparent: string): Promise<string> {
 }
 
 describe("a deposit", () => {
-  it("is one trace from the caller's request to its last reader, with every span below its cause", async () => {
+  it("is one trace from the caller's request to the last reader, with every span below its cause", async () => {
     const commandId = await deposit(`00-${TRACE_ID}-${CALLER_SPAN}-01`);
     await client.succeeded(commandId);
     const ofTrace = (): ReceivedSpan[] => receiver.spans.filter(({ traceId }) => traceId === TRACE_ID);
     await eventually(() => {
       const paths = new Set(pathsOf(ofTrace()));
       expect(EXPECTED.map(pathOf).filter((one) => !paths.has(one))).toEqual([]);
-      // The ledger books it for whichever brings the event first: the trading server's answer, or
-      // the topic.
+      // The ledger books the event from its first source: the trading server's answer or the topic.
       expect([...paths].filter((one) => BOOKED.test(one))).not.toEqual([]);
     });
-    // Every parent is in the trace, or is the caller's.
+    // Every parent is in the trace, or is the caller's span.
     const known = new Set([CALLER_SPAN, ...ofTrace().map(({ spanId }) => spanId)]);
     expect(ofTrace().filter(({ parentId }) => !known.has(parentId))).toEqual([]);
     const attempt = ofTrace().find(({ name }) => name === "execute finance.deposit");
     expect(attempt?.attributes).toMatchObject({ "kapi.command.id": commandId, "kapi.command.attempt": "1" });
-    // The backend learns which span called it, so that its own work can be found under the same
-    // trace.
+    // The backend gets the id of the calling span, so that its own spans join the same trace.
     const delivery = ofTrace().find(({ name }) => name === "deliver webhook");
     const given = backend.ofType("transaction.recorded").map(({ headers }) => headers["traceparent"]);
     expect(given).toContain(`00-${TRACE_ID}-${delivery?.spanId}-01`);
@@ -150,7 +145,7 @@ function logged(service: string, traceId: string): Readonly<Record<string, unkno
 }
 
 describe("the log", () => {
-  it("has the trace id of a worker's attempt, and in every process also the caller's id of a request", async () => {
+  it("has the trace id of a worker's attempt, and the caller's request id in every process", async () => {
     const control = new TradingControl(system.demo);
     const traceId = "2".repeat(32);
     const requestId = `caller-${randomUUID()}`;
@@ -169,11 +164,9 @@ describe("the log", () => {
   });
 });
 
-/**
- * What every process tells, and what one of them must tell of the deposit; a value is a pattern, or
- * how many deposits there were.
- */
+/** Metrics of every process. */
 const EVERYWHERE = ["process_memory_usage", "process_uptime", "nodejs_eventloop_utilization"];
+/** Metrics of single services after the deposits. "deposits" is the number of deposits. */
 const MEASURED: readonly (readonly [service: string, series: string, value: RegExp | "deposits"])[] = [
   [
     "gateway",
@@ -223,8 +216,8 @@ const MEASURED: readonly (readonly [service: string, series: string, value: RegE
   ["webhooks", "webhooks_deliveries_open{}", /^0$/],
 ];
 
-describe("what a process measures", () => {
-  it("is read by Prometheus at /metrics of each", async () => {
+describe("the metrics of a process", () => {
+  it("are served at /metrics in the format of Prometheus", async () => {
     await client.succeeded(await deposit(`00-${"1".repeat(32)}-${CALLER_SPAN}-00`));
     const live = await client.live();
     live.send({ type: "subscribe", serverId: system.demo.serverId, accountNumber });
@@ -246,7 +239,7 @@ describe("what a process measures", () => {
   });
 });
 
-/** A record of finance.events that nobody can read. */
+/** Publishes an unreadable record to finance.events. */
 async function publishUnreadableEvent(traceparent: string): Promise<void> {
   const { kafkaBrokers, topicPrefix } = system.stack.environment;
   const logger = createLogger({ service: "one-trace", level: "error" });
@@ -262,7 +255,7 @@ async function scrape(service: string): Promise<string> {
   return answer.text();
 }
 
-/** The values of the lines with this name and, among others, these labels. */
+/** The values of the lines with this name and at least these labels. */
 function valuesOf(text: string, series: string): string[] {
   const [name = "", labels = ""] = series.replace("}", "").split("{");
   const wanted = labels === "" ? [] : labels.split(",");
@@ -273,7 +266,7 @@ function valuesOf(text: string, series: string): string[] {
     .map((line) => line.slice(line.lastIndexOf(" ") + 1));
 }
 
-/** The names from the root down to the span: what shows that every parent is right. */
+/** The names from the root down to each span, which show that every parent is right. */
 function pathsOf(spans: readonly ReceivedSpan[]): string[] {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
   const nameOf = (span: ReceivedSpan): string => {

@@ -1,11 +1,11 @@
 /**
- * An organization's backend, as anyone could write it from the interface alone: plain fetch and a
- * plain WebSocket.
+ * An organization's backend that uses only the public interface, with plain fetch and a plain
+ * WebSocket.
  */
 import { randomUUID } from "node:crypto";
 import WebSocket from "ws";
 
-/** What `npm start` leaves in `.local/demo.json`. */
+/** The content of `.local/demo.json`, which `npm start` writes. */
 export interface Demo {
   readonly baseUrl: string;
   readonly wsBase: string;
@@ -13,7 +13,7 @@ export interface Demo {
   readonly organizationId: string;
   readonly serverId: string;
   readonly tradingServerUrl: string;
-  /** What the trading server's control API wants to see, where it is not on a loopback address. */
+  /** Token of the trading server's control API. A loopback address needs no token. */
   readonly controlToken?: string;
 }
 
@@ -57,10 +57,10 @@ export interface AccountView {
   readonly openPositionCount: number;
 }
 
-/** Less than a test's own time, so that a test that waits in vain names the command. */
+/** Less than the time limit of a test, so that the error of a late command names the command. */
 const COMMAND_DEADLINE_MS = 45_000;
 const POLL_INTERVAL_MS = 20;
-/** How often a creation that is answered with Retry-After is retried. */
+/** Maximum number of retries of a creation after answers with Retry-After. */
 const RETRIES = 10;
 const FINAL = new Set(["succeeded", "failed", "expired"]);
 
@@ -97,7 +97,7 @@ export class OutsideClient {
     return { status: response.status, headers: response.headers, body: (await response.json()) as T };
   }
 
-  /** Path below the demo's own server. */
+  /** Path below the demo's server. */
   server(path: string): string {
     return `/servers/${this.demo.serverId}${path}`;
   }
@@ -114,7 +114,7 @@ export class OutsideClient {
     return this.call("POST", this.server(`/accounts/${accountNumber}/finance/withdrawals`), { body, idempotencyKey });
   }
 
-  /** Queues any mutation, or reads what an earlier one has queued. */
+  /** Sends any mutation. A repeated one returns the command of the first. */
   send(method: string, path: string, body: object, idempotencyKey: string): Promise<Answer<EnvelopeView>> {
     return this.call(method, this.server(path), { body, idempotencyKey });
   }
@@ -136,7 +136,7 @@ export class OutsideClient {
     }
   }
 
-  /** The command once it has succeeded; throws for any other end. The gateway does the waiting. */
+  /** Returns the command once it has succeeded; throws otherwise. The gateway does the waiting. */
   async succeeded(commandId: string): Promise<CommandView> {
     const deadline = Date.now() + COMMAND_DEADLINE_MS;
     for (;;) {
@@ -148,12 +148,12 @@ export class OutsideClient {
     }
   }
 
-  /** Creates an account, waits for it and gives its number. */
+  /** Creates an account and waits for it. Returns its number. */
   async openAccount(initialBalance = 1000, leverage = 100): Promise<string> {
     const body = { accountName: "Outside client", initialBalance, leverage, requestId: randomUUID() };
     const key = randomUUID();
     let created = await this.createAccount(body, key);
-    // A service may be busy, or not have heard yet of a server that was registered a moment ago.
+    // A service may be busy, or may not know a new server yet.
     for (let left = RETRIES; created.status === 500 && created.headers.has("retry-after") && left > 0; left -= 1) {
       await pause(Number(created.headers.get("retry-after")) * 1000);
       created = await this.createAccount(body, key);
@@ -183,7 +183,7 @@ export interface LiveMessage {
   readonly [field: string]: unknown;
 }
 
-/** One socket of the live stream; keeps every message and gives them out in order. */
+/** One socket of the live stream. It keeps every message and returns them in order. */
 export class LiveClient {
   readonly #socket: WebSocket;
   readonly #messages: string[] = [];
@@ -238,7 +238,7 @@ export class LiveClient {
   }
 }
 
-/** Waits between two polls of a state that the outside can only ask for. */
+/** Waits between two polls of the public interface. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms);

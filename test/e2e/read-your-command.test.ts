@@ -1,8 +1,7 @@
 /**
- * What a caller was answered is there for whoever asks next, through any gateway: a command right
- * after its 202, and the effect of a command as soon as it is `succeeded` (decisions, 3.7). All
- * mutations go through the first gateway, all reads through the second. And that another
- * organization cannot keep it from them.
+ * Reads through any gateway return a command immediately after its 202, and the effect of a command
+ * as soon as it is `succeeded` (decisions, 3.7). Mutations go through the first gateway, and reads
+ * through the second. Load of another organization does not prevent these reads.
  */
 import { randomUUID } from "node:crypto";
 import { eventually } from "@kapi/testkit";
@@ -15,35 +14,32 @@ import { type AccountView, type EnvelopeView, type OutsideClient, pause } from "
 import { startTwoGateways, type TwoGateways } from "./system.ts";
 import { TradingControl } from "./trading-control.ts";
 
-/**
- * READ_COMMANDS asks for more: a multiple of the accounts, so that each of them has equally many.
- */
+/** READ_COMMANDS must be a multiple of ACCOUNTS, so that every account has the same number. */
 const COMMANDS = Number(process.env["READ_COMMANDS"] ?? 2_000);
 const IN_FLIGHT = 64;
 const ACCOUNTS = 40;
 const INITIAL_BALANCE = 1_000;
 const DEPOSIT = 0.01;
 const RETRY_INTERVAL_MS = 100;
-/** More than the buffers of a connection hold, as a list. */
+/** The list of these accounts is larger than the buffers of a connection. */
 const MANY_ACCOUNTS = Number(process.env["MANY_ACCOUNTS"] ?? 24_000);
 const SLOW_READERS = 30;
 const SEARCHERS = 24;
 const WAITING_REQUESTS = 1_100;
-/** Shares of an organization in a gateway (docs/operate.md). */
+/** Shares of one organization in a gateway (docs/operate.md). */
 const STREAMS = 8;
 const WAITS = 100;
-/** How long the organization beside an attack works, before it and during it. */
+/** Duration of each measurement of the other organization, before and during an attack. */
 const WORK_MS = 4_000;
-/** What other programs of the machine may add to the slowest requests. */
+/** Delay that other programs of the machine may add to the slowest requests. */
 const NOISE_MS = 1_000;
-/** How often each effect is looked at; every time on another account. */
+/** Number of checks of each effect, each on another account. */
 const ROUNDS = ACCOUNTS;
 /**
- * Commands of one account that are in flight at once may be accepted in any order: its last one is
- * among so many.
+ * Concurrent commands of one account may be accepted in any order. The last one is among this many.
  */
 const LAST_ROUNDS = Math.ceil(IN_FLIGHT / ACCOUNTS) + 1;
-/** 10,000 take a minute on a machine that does nothing else. */
+/** 10,000 commands take a minute on an idle machine. */
 const COMMANDS_TIMEOUT_MS = 300_000;
 
 interface Page {
@@ -77,7 +73,7 @@ async function done(method: string, path: string, body: object = {}): Promise<Re
   return (await second.succeeded(command.id)).result ?? {};
 }
 
-/** Comes back as long as too many lists or searches of the organization are under way. */
+/** Retries while the organization has too many lists or searches in flight. */
 async function read<T>(path: string): Promise<T> {
   for (;;) {
     const { status, body } = await second.call<T>("GET", second.server(path));
@@ -87,14 +83,14 @@ async function read<T>(path: string): Promise<T> {
   }
 }
 
-/** Does `look` on every account, all at once. */
+/** Runs `look` for all accounts concurrently. */
 async function onEachAccount(look: (account: string, round: number) => Promise<void>): Promise<void> {
   await inFlight(ROUNDS, ROUNDS, (round) => look(accounts[round % ACCOUNTS] ?? "", round));
 }
 
 describe("a command", () => {
   it(
-    `is found by the GET right after its 202, through another gateway, ${COMMANDS} times of ${COMMANDS}`,
+    `is found by a GET through another gateway immediately after its 202, ${COMMANDS} times of ${COMMANDS}`,
     { timeout: COMMANDS_TIMEOUT_MS },
     async () => {
       const wrong: string[] = [];
@@ -110,8 +106,8 @@ describe("a command", () => {
       });
       expect(wrong).toEqual([]);
       expect(new Set(ids).size).toBe(COMMANDS);
-      // An account's commands of one kind are done in their order, so the last ones end last; each
-      // deposit was made once.
+      // An account's commands of one kind are executed in order, so the last ones are final last.
+      // The balances show that each deposit was executed once.
       await Promise.all(ids.slice(-ACCOUNTS * LAST_ROUNDS).map((id) => second.succeeded(id)));
       const balance = INITIAL_BALANCE + (COMMANDS / 2 / (ACCOUNTS / 2)) * DEPOSIT;
       const balances = await Promise.all(accounts.map(async (account) => (await second.account(account)).balance));
@@ -161,7 +157,7 @@ describe("as soon as its command is succeeded", () => {
     });
   });
 
-  it("a new account is the only one of its name in the list, and its initial balance is a transaction", async () => {
+  it("a new account is once in the list, and its initial balance is a transaction", async () => {
     await inFlight(ROUNDS, ROUNDS, async () => {
       const accountName = `New ${randomUUID()}`;
       const body = { accountName, initialBalance: 12.5, leverage: 100 };
@@ -175,7 +171,7 @@ describe("as soon as its command is succeeded", () => {
     });
   });
 
-  it("a state is in the details and in the list of that state: disabled, active again, archived", async () => {
+  it("a new status is in the details and in the list of that status: disabled, active, archived", async () => {
     const path = ["disable", "enable", "archive"] as const;
     const states = { disable: "disabled", enable: "active", archive: "archived" } as const;
     await onEachAccount(async (account) => {
@@ -193,7 +189,7 @@ describe("as soon as its command is succeeded", () => {
     });
   });
 
-  it("a deleted account is in no read any more", async () => {
+  it("no read returns a deleted account", async () => {
     const doomed = await inFlight(ROUNDS / 4, ROUNDS, () => first.openAccount());
     await inFlight(doomed.length, ROUNDS, async (index) => {
       const account = doomed[index] ?? "";
@@ -207,8 +203,8 @@ describe("as soon as its command is succeeded", () => {
   });
 });
 
-describe("as soon as the trading server has closed", () => {
-  it("the only position of an account, the account has no open one; while one is left, it has one", async () => {
+describe("as soon as the trading server has closed a position", () => {
+  it("reads return only the remaining open positions of the account", async () => {
     const control = new TradingControl(second.demo);
     const open = async (account: string): Promise<number> =>
       (await read<Page>(`/accounts/${account}/positions?status=open&limit=1`)).pagination.total;
@@ -238,7 +234,7 @@ describe("while another organization", () => {
     (await attacker.call<{ wallet: { lifetimeConsumed: number } }>("GET", "/credits/balance")).body.wallet
       .lifetimeConsumed;
 
-  it("has 30 slow readers of the list of all its accounts, pages are served; each list that began is charged", async () => {
+  it("has 30 slow readers of the list of all its accounts, pages are served; each started list is charged", async () => {
     const before = await consumed();
     const undisturbed = await seenBy(WORK_MS, work);
     const readers = await crowd(attacker, attacker.server("/accounts"), SLOW_READERS);
@@ -249,11 +245,11 @@ describe("while another organization", () => {
     expect(attacked.errors).toEqual([]);
     expect(attacked.p99Ms).toBeLessThan(2 * undisturbed.p99Ms + NOISE_MS);
     expect(answered).toEqual({ 200: STREAMS, 429: SLOW_READERS - STREAMS });
-    // And this look itself.
+    // The second read of the wallet is charged too.
     expect((await consumed()) - before).toBe(STREAMS + 1);
   });
 
-  it("searches all its accounts 24 times at once for nothing, pages are served", async () => {
+  it("runs 24 concurrent searches without results over all its accounts, pages are served", async () => {
     const undisturbed = await seenBy(WORK_MS, work);
     const path = attacker.server("/accounts?search=nobody%20has%20this&limit=20");
     const search = async (): Promise<number> => {
@@ -270,7 +266,7 @@ describe("while another organization", () => {
     expect(new Set(errors)).toEqual(new Set(["429"]));
   });
 
-  it("sends 1,100 requests that wait, waits are served; they end when their callers leave", async () => {
+  it("sends 1,100 waiting requests, waits are served; the waiting requests end when their callers disconnect", async () => {
     const account = await attacker.openAccount();
     await new TradingControl(attacker.demo).inject({ kind: "unreachable", count: null });
     const { command } = (await attacker.deposit(account, { amount: DEPOSIT, requestId: randomUUID() })).body;

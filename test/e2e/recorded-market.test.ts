@@ -1,6 +1,6 @@
 /**
- * The tests of first-path.ts on recorded quotes, which are replayed fast. QUOTES_FILE names a CSV
- * file of quotes. Without it the test writes a short file, so that it always runs.
+ * The tests of first-path.ts on a fast replay of recorded quotes. QUOTES_FILE names a CSV file of
+ * quotes. Without QUOTES_FILE the test writes a short file.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -9,26 +9,26 @@ const CREDITS = 1_000_000;
 const KNOWN_DEADLINE_MS = 20_000;
 
 /**
- * A short session: the work of a killed service is taken over after this time. Without quotes: they
- * belong to other tests.
+ * A short session timeout, after which another process takes over the work of a killed one. No
+ * recorded quotes, which only other tests need.
  */
 const FOR_TESTS = { KAFKA_SESSION_TIMEOUT_MS: "3000", QUOTES_FILE: "" };
 
 /**
- * A whole kapi for one test on the servers of the test run: every service as a process, and a demo
- * organization.
+ * A whole kapi for one test, on the servers of the test run: one process for each service, and a
+ * demo organization.
  */
 export interface RunningSystem {
   readonly stack: TestStack;
   readonly demo: Demo;
-  /** Stops the services and removes what they stored. */
+  /** Stops the services and removes their data. */
   stop(): Promise<void>;
 }
 
 /** A kapi with two gateways. */
 export interface TwoGateways {
   readonly stack: TestStack;
-  /** A new organization's backend, at the first gateway and at the second; both know its key. */
+  /** Clients of a new organization for the first and the second gateway. Both know its key. */
   newOrganization(): Promise<readonly [OutsideClient, OutsideClient]>;
   stop(): Promise<void>;
 }
@@ -78,7 +78,7 @@ async function untilServed(stack: TestStack, { demo }: OutsideClient): Promise<v
   });
 }
 
-/** Starts it. `env` holds extra environment variables by service. */
+/** Starts a whole kapi. `env` holds extra environment variables by service. */
 export async function startSystem(
   env: Readonly<Record<string, Readonly<Record<string, string>>>> = {},
 ): Promise<RunningSystem> {

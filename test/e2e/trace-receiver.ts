@@ -1,4 +1,4 @@
-/** A collector of a test's own: takes OTLP over HTTP as JSON and keeps every span. */
+/** A trace collector for tests: accepts OTLP over HTTP as JSON and keeps every span. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -29,7 +29,7 @@ const Export = z.object({
   ),
 });
 
-/** OTLP's numbers of the kinds of spans. */
+/** Kinds of spans, by their number in OTLP. */
 const KINDS = ["unspecified", "internal", "server", "client", "producer", "consumer"];
 
 export interface ReceivedSpan {
@@ -38,19 +38,19 @@ export interface ReceivedSpan {
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;
-  /** "" where it is the first of its trace. */
+  /** "" for the root span of a trace. */
   readonly parentId: string;
   readonly attributes: Readonly<Record<string, string>>;
 }
 
 export interface TraceReceiver {
-  /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
+  /** Value for OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly url: string;
   readonly spans: readonly ReceivedSpan[];
   stop(): Promise<void>;
 }
 
-/** Starts it on a free port. */
+/** Starts the collector on a free port. */
 export async function startTraceReceiver(): Promise<TraceReceiver> {
   const spans: ReceivedSpan[] = [];
   const server = createServer((request, response) => {

@@ -1,4 +1,4 @@
-/** The control API of the simulated trading server, as a trader would use it. */
+/** A client of the control API of the trading server simulator. */
 import type { Demo } from "./outside-client.ts";
 
 export interface Snapshot {
@@ -37,7 +37,7 @@ export class TradingControl {
     return JSON.parse(text) as T;
   }
 
-  /** A POST that may be refused for the account's state; null then. */
+  /** Sends a POST. Returns null if the state of the account does not allow it. */
   async #attempt<T>(path: string, body: object): Promise<T | null> {
     const response = await fetch(this.#base + path, {
       method: "POST",
@@ -55,7 +55,7 @@ export class TradingControl {
     return (await this.#call<{ account: Snapshot }>("GET", `/accounts/${accountNumber}`)).account;
   }
 
-  /** Opens a position at the market; gives its id. */
+  /** Opens a position at the market price. Returns its id. */
   async buy(accountNumber: string, symbol: string, volume: number): Promise<string> {
     const body = { symbol, side: "buy", orderType: "market", volume };
     const { positionId } = await this.#call<{ positionId: string }>("POST", `/accounts/${accountNumber}/orders`, body);
@@ -66,21 +66,18 @@ export class TradingControl {
     await this.#call("POST", `/accounts/${accountNumber}/positions/${positionId}/close`, {});
   }
 
-  /**
-   * Places an order; gives the position that it opened, or null where the trading server refused
-   * it.
-   */
+  /** Places an order. Returns the opened position, or null if the trading server rejected it. */
   async order(accountNumber: string, body: object): Promise<string | null> {
     const answer = await this.#attempt<{ positionId: string | null }>(`/accounts/${accountNumber}/orders`, body);
     return answer?.positionId ?? null;
   }
 
-  /** Closes `volume` lots of a position, or all of it, if it is still open. */
+  /** Closes `volume` lots of a position if it is still open, or the whole position for null. */
   async closeIfOpen(accountNumber: string, positionId: string, volume: number | null): Promise<void> {
     await this.#attempt(`/accounts/${accountNumber}/positions/${positionId}/close`, { volume });
   }
 
-  /** What a password opens: "trading", "investor", or null where it opens nothing. */
+  /** The access that a password gives: "trading", "investor", or null for a wrong password. */
   async login(accountNumber: string, password: string): Promise<string | null> {
     const response = await fetch(`${this.#base}/accounts/${accountNumber}/login`, {
       method: "POST",
@@ -103,7 +100,7 @@ export class TradingControl {
     await this.#call("POST", `/prices/${symbol}/move`, { points });
   }
 
-  /** Lets the account trade by itself, once in so many ticks of the market. */
+  /** Makes the account trade automatically, once every `everyTicks` ticks of the market. */
   async autoTrade(accountNumber: string, everyTicks = 1): Promise<void> {
     await this.#call("PUT", `/accounts/${accountNumber}/auto-trader`, { enabled: true, everyTicks });
   }
@@ -112,7 +109,7 @@ export class TradingControl {
     await this.#call("PUT", `/accounts/${accountNumber}/auto-trader`, { enabled: false });
   }
 
-  /** The ids of the positions that are open. */
+  /** The ids of the open positions. */
   async openPositions(accountNumber: string): Promise<string[]> {
     const { positions } = await this.#call<{ positions: { id: string }[] }>("GET", `/accounts/${accountNumber}`);
     return positions.map(({ id }) => id);

@@ -1,7 +1,4 @@
-/**
- * A program that receives webhooks, as anyone could write it: plain HTTP and the standardwebhooks
- * package.
- */
+/** A webhook receiver that uses only plain HTTP and the standardwebhooks package. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -22,14 +19,14 @@ export interface ReceivedEvent {
 export interface Received {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** As it came. */
+  /** The unchanged body. */
   readonly body: string;
   readonly event: ReceivedEvent;
-  /** When all of it was there, in milliseconds since 1970. */
+  /** When the whole body had arrived, in milliseconds since 1970. */
   readonly atMs: number;
 }
 
-/** Keeps what it is sent, and answers with `reply`. */
+/** Keeps every delivery, and answers with `reply`. */
 export class WebhookReceiver {
   readonly received: Received[] = [];
   reply: { status: number; body: string } = { status: 200, body: "thanks" };
@@ -39,19 +36,19 @@ export class WebhookReceiver {
   private constructor(onReceived: (received: Received) => void) {
     this.#onReceived = onReceived;
     this.#server = createServer((request, response) => {
-      // A delivery that was cut off is not counted; the sender sends it again.
+      // An incomplete delivery is not counted; the sender sends it again.
       this.#take(request, response).catch(() => response.destroy());
     });
   }
 
-  /** Listens at a port that is free; `onReceived` gets every delivery. */
+  /** Listens on a free port; `onReceived` gets every delivery. */
   static async start(onReceived: (received: Received) => void = () => undefined): Promise<WebhookReceiver> {
     const receiver = new WebhookReceiver(onReceived);
     await receiver.listen(0);
     return receiver;
   }
 
-  /** Listens, at first and after {@link stop}. */
+  /** Starts to listen. May be called again after {@link stop}. */
   async listen(port: number): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);
@@ -67,7 +64,7 @@ export class WebhookReceiver {
     return `http://127.0.0.1:${this.port}/hook`;
   }
 
-  /** What it was sent of a kind, in order of arrival. */
+  /** The deliveries of a kind, in order of arrival. */
   ofType(type: string): Received[] {
     return this.received.filter(({ event }) => event.type === type);
   }
@@ -90,7 +87,7 @@ export class WebhookReceiver {
   }
 }
 
-/** What the package makes of a delivery; throws where the signature is not that of the secret. */
+/** The event that the package verified; throws if the signature does not match the secret. */
 export function verified(secret: string, { body, headers }: Pick<Received, "body" | "headers">): unknown {
   return new Webhook(secret).verify(body, { ...headers });
 }

@@ -1,6 +1,6 @@
 /**
- * Webhooks end to end: a user registers an endpoint, an event happens on the trading server, and
- * the receiver gets it.
+ * Webhooks end to end: a user registers an endpoint, and the receiver gets events of the trading
+ * server.
  */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -60,7 +60,7 @@ function arrived(type: string, accountNumber: string): Promise<Received> {
   });
 }
 
-/** Everything in the feed, page by page. */
+/** All events of the feed. */
 async function feed(): Promise<Feed["events"]> {
   const events: Feed["events"][number][] = [];
   for (let after = ""; ;) {
@@ -72,7 +72,7 @@ async function feed(): Promise<Feed["events"]> {
   }
 }
 
-/** Sends a mutation that makes passwords; gives all of them, once it is carried out. */
+/** Sends a mutation that returns passwords. Returns them once its command has succeeded. */
 async function passwordsOf(path: string, body: object): Promise<string[]> {
   const { body: answer } = await client.call<EnvelopeView>("POST", client.server(path), {
     body: { requestId: "passwords", ...body },
@@ -83,7 +83,7 @@ async function passwordsOf(path: string, body: object): Promise<string[]> {
   return [credentials?.tradingPassword, credentials?.investorPassword, password].filter((one) => one !== undefined);
 }
 
-it("a closed position reaches the receiver within two seconds, signed, and later reads show at least that", async () => {
+it("a closed position reaches the receiver within two seconds, signed, and later reads include it", async () => {
   const number = await client.openAccount(10_000);
   await control.buy(number, "EURUSD", 0.1);
   const closes = await control.buy(number, "EURUSD", 0.2);
@@ -134,7 +134,7 @@ it("a delivery with one changed byte, another secret or another id does not veri
   expect(() => verified(secret, otherId)).toThrow(/signature/i);
 });
 
-it("all events of an account are numbered without a gap in order of time, and are equal in the feed and at the receiver", async () => {
+it("the events of an account are numbered without a gap in order of time, and the receiver gets all events of the feed", async () => {
   const number = await client.openAccount(5_000);
   const position = await control.buy(number, "EURUSD", 0.3);
   await control.closeIfOpen(number, position, 0.1);
@@ -164,7 +164,7 @@ it("all events of an account are numbered without a gap in order of time, and ar
   });
 });
 
-it("no password, given or generated, is in any delivery or in the feed", async () => {
+it("no supplied or generated password is in any delivery or in the feed", async () => {
   const given = "Given-Pass-4711-<ü>";
   const creation = { accountName: "Passwords", initialBalance: 1, leverage: 100 };
   const passwords = [given, ...(await passwordsOf("/accounts", { ...creation, password: given }))];
@@ -223,7 +223,7 @@ it("the receiver of the docs processes each event once, rejects a forgery, and c
   }
 });
 
-it("the deliveries are in the console with their attempts, and another organization's endpoint is not", async () => {
+it("the console shows deliveries with their attempts, but no endpoint of another organization", async () => {
   const { body } = await person.ask("GET", `/webhooks/${endpointId}/deliveries?status=succeeded&type=position.closed`);
   expect(body).toMatchObject({
     deliveries: [
@@ -245,7 +245,7 @@ it("the deliveries are in the console with their attempts, and another organizat
   }
 });
 
-it("who asked for it is in commands, usage and transactions, and who changed what in the audit log", async () => {
+it("commands, usage and transactions show who caused them, and the audit log shows all changes with their actor", async () => {
   const [, keyId = ""] = system.demo.managementKey.split(".");
   const key = { type: "key", id: keyId };
   const number = await client.openAccount(10_000);
@@ -262,7 +262,8 @@ it("who asked for it is in commands, usage and transactions, and who changed wha
     const events = (await feed()).filter(({ data }) => data.accountNumber === number);
     const booked = events.filter(({ type }) => type === "transaction.recorded").map(({ data }) => data);
     const creators = new Map(booked.map((data) => [data["type"], data["createdBy"]]));
-    // Opening the position cost a commission, which nobody asked for over the API; closing it did.
+    // The commission has no creator, because the position was opened without the API. The deletion
+    // with the key closed it.
     expect(creators.get("initial_balance")).toEqual(key);
     expect(creators.get("deposit")).toEqual(key);
     expect(creators.get("realized_pnl")).toEqual(key);

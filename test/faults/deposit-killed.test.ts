@@ -1,7 +1,6 @@
 /**
- * The finance service or the gateway is killed with SIGKILL at fault points of a deposit, and
- * restarted. At every point the deposit happens exactly once, and its command gets the true final
- * state.
+ * A deposit is executed exactly once, and its command gets the correct final state. The tests kill
+ * the finance service or the gateway at each fault point of a deposit, and restart it.
  */
 import { randomUUID } from "node:crypto";
 
@@ -35,8 +34,8 @@ afterAll(async () => {
   await system.stop();
 });
 
-describe("a deposit on its way when a process is killed", () => {
-  it.each(FINANCE_POINTS)("at %s, the worker's, happens exactly once", async (point) => {
+describe("a deposit when a process is killed", () => {
+  it.each(FINANCE_POINTS)("is executed exactly once if finance is killed at %s", async (point) => {
     const client = new OutsideClient(system.demo);
     const finance = system.stack.process("finance");
     const account = await client.openAccount(100);
@@ -59,7 +58,7 @@ describe("a deposit on its way when a process is killed", () => {
     expect((await client.account(account)).balance).toBe(112.34);
   });
 
-  it.each(GATEWAY_POINTS)("at %s, the gateway's, is accepted once by the retry", async (point) => {
+  it.each(GATEWAY_POINTS)("is accepted once by the retry if the gateway is killed at %s", async (point) => {
     const client = new OutsideClient(system.demo);
     const gateway = system.stack.process("gateway");
     const account = await client.openAccount(10);

@@ -1,6 +1,4 @@
-/**
- * Half-open connections are detected within 5 s, closed, and replaced.
- */
+/** Half-open connections are detected within 5 s, closed, and replaced. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -11,7 +9,7 @@ import { TcpProxy } from "@kapi/servers";
 import { createTestEnvironment, eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
-/** 5 s, and tolerance for a busy machine. */
+/** 5 s plus tolerance for a busy machine. */
 const FOUND_WITHIN_MS = 7_000;
 const CONNECTIONS = 3;
 const logger = createLogger({ service: "test", level: "silent" });
@@ -44,7 +42,7 @@ async function throughProxy(url: string): Promise<{ proxy: TcpProxy; url: string
   return front;
 }
 
-/** Ends with what `work` says, or fails when it is not found out in time. */
+/** Returns the result or error of `work`; fails if `work` takes too long. */
 async function foundOut(work: () => Promise<unknown>): Promise<unknown> {
   const startedMs = performance.now();
   const outcome = await work().catch((error: unknown) => error);
@@ -73,14 +71,14 @@ describe("PostgreSQL", () => {
     return { database, proxy };
   }
 
-  it("is reached over a new connection when one froze, and at most one statement waits for it", async () => {
+  it("is reached over a new connection after one froze, and at most one statement waits for the frozen one", async () => {
     const { database, proxy } = await open();
     proxy.freeze();
     expect(await foundOut(() => database.query(backend, []))).toSatisfy(isTransient);
     await foundOut(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
   });
 
-  it("is reported as unavailable without traffic when it is silent, and as available when it is back", async () => {
+  it("is reported as unavailable without traffic while it does not answer, and then as available again", async () => {
     const { database, proxy } = await open();
     expect(health.ready().ok).toBe(true);
     await proxy.blackhole();
@@ -92,7 +90,7 @@ describe("PostgreSQL", () => {
     await foundOut(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
   });
 
-  it("does not end the process when it resets the connection of the health check", async () => {
+  it("does not end the process by a reset of the health check's connection", async () => {
     const { database, proxy } = await open();
     await proxy.dropReplies();
     const asked = statement<{ asked: number }>(
@@ -108,7 +106,7 @@ describe("PostgreSQL", () => {
     await foundOut(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
   });
 
-  it("that became a standby is left: rejected statements succeed over new connections", async () => {
+  it("is reached over new connections after it became a standby and rejected statements", async () => {
     const { database } = await open();
     const readOnly = () => database.query(becomeReadOnly, []);
     await Promise.all(Array.from({ length: CONNECTIONS }, readOnly));
@@ -133,7 +131,7 @@ describe("another service", () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  it("is reached over new connections when some froze, and at most one call fails", async () => {
+  it("is reached over new connections after some froze, and at most one call fails", async () => {
     const { proxy, url } = await throughProxy(await serve());
     const client = await scope.start("client", () =>
       startInternalClient({ baseUrl: url, credentials: {}, timeoutMs: 2_000, connections: 4 }),

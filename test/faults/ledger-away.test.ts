@@ -1,6 +1,6 @@
 /**
- * While PostgreSQL is unavailable to the ledger, Redis serves and charges requests, and no charge
- * is lost. Above the limit of entries in Redis, requests are rejected instead of served for free.
+ * While the ledger cannot reach PostgreSQL, Redis charges requests and no charge is lost. Above the
+ * limit of waiting entries in Redis, requests are rejected, so that no request is free.
  */
 import { randomUUID } from "node:crypto";
 
@@ -16,7 +16,7 @@ import { CreditReconciliation } from "../properties/credit-reconciliation.ts";
 const AT_ONCE = 32;
 /** Maximum number of waiting entries of a wallet shard; small, so that a test can reach it. */
 const LIMIT = 1_500;
-/** Number of requests above it. */
+/** Number of requests above the limit. */
 const REFUSED = 200;
 const CREDITS = 100_000;
 const BOUGHT = 70;
@@ -74,7 +74,7 @@ async function buy(organizationId: string, credits: number, purchaseId: string):
 }
 
 it(
-  "without PostgreSQL requests are charged as before, no charge is lost, and above the limit they are rejected",
+  "without PostgreSQL requests are charged and no charge is lost; above the limit they are rejected",
   { timeout: TEST_TIMEOUT_MS },
   async () => {
     const { organizationId, managementKey } = await createOrganization(stack, { name: "Away", credits: CREDITS });

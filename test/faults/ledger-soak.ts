@@ -1,8 +1,8 @@
 /**
- * `npm run scenario -- ledger-soak`: ten minutes of requests without PostgreSQL. Redis charges
- * them, and when PostgreSQL is back every answered request is one usage line of its organization,
- * and there are no other lines. Differences are printed, and make the exit code 1.
- * `LEDGER_SOAK_MINUTES` (10) and `LEDGER_SOAK_RATE` (300 requests/s) set time and load.
+ * `npm run scenario -- ledger-soak`: sends requests for ten minutes without PostgreSQL. Redis
+ * charges the requests. When PostgreSQL is back, every charged request must have exactly one usage
+ * line, and there must be no other lines. Differences are printed, and the exit code is then 1.
+ * `LEDGER_SOAK_MINUTES` (10) and `LEDGER_SOAK_RATE` (300 requests/s) set duration and load.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
@@ -23,11 +23,11 @@ const CREDITS = 1_000_000;
 const AROUND_MS = 10_000;
 const TURN_MS = 50;
 const MAX_IN_FLIGHT = 128;
-/** Credits: of a read, and of a mutation that is refused. */
+/** Credits of a read, and of a rejected mutation. */
 const READ_PRICE = 1;
 /**
- * One of this many requests is a deposit: rejected because its account does not exist, and free if
- * that is unknown.
+ * One of this many requests is a deposit to a missing account. It is rejected, and free if the
+ * gateway cannot check the account.
  */
 const DEPOSIT_EVERY = 20;
 const PROGRESS_EVERY_MS = 60_000;
@@ -40,7 +40,7 @@ interface Organization {
   readonly organizationId: string;
   readonly managementKey: string;
   readonly serverId: string;
-  /** Ids of the requests that were charged, as their answers said. */
+  /** Ids of the requests whose answers reported a charge. */
   readonly charged: Set<string>;
 }
 
@@ -81,7 +81,7 @@ async function send({ managementKey, serverId, charged }: Organization, isDeposi
   if (credits > 0) charged.add(requestId);
 }
 
-/** Requests at the rate for a time; all are answered when it returns. */
+/** Sends requests at RATE for the duration, and waits for all answers. */
 async function load(organizations: readonly Organization[], durationMs: number): Promise<void> {
   const beganMs = performance.now();
   const running = new Set<Promise<void>>();

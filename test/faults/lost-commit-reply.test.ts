@@ -18,7 +18,7 @@ import { Receiver } from "../../services/webhooks/test/receiver.ts";
 import { Harness } from "../../services/webhooks/test/harness.ts";
 
 const SCHEMA = "lost_commit_reply";
-/** The lost reply is found out within 5 s, the row left behind is published after 5 more. */
+/** The lost reply is detected within 5 s, and the remaining row is published 5 s later. */
 const DELIVERED_WITHIN_MS = 30_000;
 /** The outbox row of an event: its transaction has committed. */
 const LEFT_BEHIND = statement<{ id: number }>("left_behind", "select id from outbox where messages like $1");
@@ -31,7 +31,7 @@ let harness: Harness;
 let receiver: Receiver;
 let proxy: TcpProxy;
 let store: CommandStore;
-/** Past the proxy. */
+/** Connects to PostgreSQL without the proxy. */
 let direct: Database;
 
 beforeAll(async () => {
@@ -71,7 +71,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-it("lets newer events overtake on the topic, but not in what a receiver gets", async () => {
+it("newer events overtake on the topic, but a receiver gets all events in order", async () => {
   const owner = { ...anyOwner(), organizationId: harness.organizationId };
   await harness.createEndpoint({ url: receiver.url });
   const eventAt = (sequence: number): FinanceEvent => {
@@ -89,10 +89,10 @@ it("lets newer events overtake on the topic, but not in what a receiver gets", a
   let passed = Promise.resolve();
   await store.transact(async (unit) => {
     tries += 1;
-    // As finance does: what an unanswered commit has done already is not done again.
+    // As in finance: a retry does nothing if the commit without a reply already took effect.
     if (tries > 1) return;
     unit.enqueue([messageOf(second)]);
-    // Replies are dropped after that of `begin`. The write and the commit do not wait for replies.
+    // Drops replies only after the reply to `begin`. The write and the commit need no replies.
     await unit.query(LEFT_BEHIND, [""]);
     await proxy.dropReplies();
     passed = eventually(async () =>

@@ -1,7 +1,6 @@
 /**
- * Faults of the trading server: it drops the response after applying, applies late, or is
- * unavailable. The deposit happens exactly once, and no command is final while it could still
- * apply.
+ * The trading server drops the response after applying, applies late, or is unavailable. A deposit
+ * is still applied exactly once, and no command is final while its change could still apply.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -38,7 +37,7 @@ async function depositUnder(fault: Omit<Fault, "accountNumber">): Promise<{ acco
 async function expectOnce(account: string, commandId: string): Promise<void> {
   const command = await client.finished(commandId);
   expect(command).toMatchObject({ status: "succeeded", result: { balanceAfter: 107.77 } });
-  // Long enough for anything that was still under way inside the trading server to apply after all.
+  // Long enough for a delayed change inside the trading server to apply.
   await pause(APPLY_LATE_MS + 500);
   expect((await control.account(account)).balanceMinor).toBe(10_000 + DEPOSIT_MINOR);
   const ledger = await readLedger(system.stack.servers.postgresUrl, system.demo.serverId, account);
@@ -49,13 +48,13 @@ async function expectOnce(account: string, commandId: string): Promise<void> {
   expect(await client.finished(commandId)).toEqual(command);
 }
 
-describe("a deposit on a trading server that", () => {
-  it("drops the answer after applying, happens exactly once", async () => {
+describe("a deposit on a trading server", () => {
+  it("is applied exactly once if the server drops the answer after applying", async () => {
     const { account, commandId } = await depositUnder({ kind: "drop_answer", operation: "deposit", count: 2 });
     await expectOnce(account, commandId);
   });
 
-  it("applies late, happens exactly once", async () => {
+  it("is applied exactly once if the server applies late", async () => {
     const { account, commandId } = await depositUnder({
       kind: "apply_late",
       operation: "deposit",
@@ -65,12 +64,12 @@ describe("a deposit on a trading server that", () => {
     await expectOnce(account, commandId);
   });
 
-  it("cannot be reached for a while, waits and then happens exactly once", async () => {
+  it("waits while the server is unreachable, and is then applied exactly once", async () => {
     const { account, commandId } = await depositUnder({ kind: "unreachable", operation: "deposit", count: 3 });
     await expectOnce(account, commandId);
   });
 
-  it("dies and comes back, happens exactly once, and nothing is final meanwhile", async () => {
+  it("is not final while the server is killed, and is applied exactly once after its restart", async () => {
     const trading = system.stack.process("trading-simulator");
     const account = await client.openAccount(100);
     trading.kill("SIGKILL");
@@ -86,7 +85,7 @@ describe("a deposit on a trading server that", () => {
     await expectOnce(account, body.command.id);
   });
 
-  it("refuses the deposit, ends failed once and moves nothing", async () => {
+  it("fails and moves no money if the server rejects it", async () => {
     const account = await client.openAccount(100);
     await control.inject({ kind: "refuse", operation: "deposit", accountNumber: account, count: 1 });
     const { body } = await client.deposit(account, { amount: 1, requestId: "refused" });

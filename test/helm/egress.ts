@@ -1,13 +1,13 @@
 /**
- * What rendered egress policies allow, and which pods they select; reads the layout of this chart,
- * not any YAML.
+ * Finds the allowed addresses and the selected pods of rendered egress policies. It reads only the
+ * layout of this chart, not any YAML.
  */
 
 const SEPARATOR = /^---$/m;
 const ANYWHERE = /cidr: "?(?:0\.0\.0\.0|::)\/0"?$/m;
 
 interface Hook {
-  /** Empty: an ordinary resource, which Helm applies after the hooks. */
+  /** Empty for an ordinary resource, which Helm applies after the hooks. */
   readonly events: string;
   readonly weight: number;
   readonly isReplaced: boolean;
@@ -27,8 +27,8 @@ interface Job {
 }
 
 /**
- * Jobs that no policy of `manifests` holds from their start on: one that is a hook itself, and
- * comes before the job.
+ * Jobs that start without a policy of `manifests`. A policy applies from the start of a job only if
+ * it is a hook before the job.
  */
 export function jobsWithoutPolicy(manifests: string): string[] {
   const policies = egressPolicies(manifests);
@@ -38,13 +38,13 @@ export function jobsWithoutPolicy(manifests: string): string[] {
         selects(policy, job) &&
         hook.events === job.hook.events &&
         hook.weight < job.hook.weight &&
-        // Otherwise the former release's policy would stay, with its rules.
+        // Without replacement the previous release's policy would stay with its rules.
         hook.isReplaced,
     );
   return jobsOf(manifests).flatMap((job) => (isHeld(job) ? [] : [job.name]));
 }
 
-/** Jobs of `manifests` that remaining policies of `earlier` would still select. */
+/** Jobs of `manifests` that policies of the `earlier` release would still select. */
 export function jobsHeldBy(earlier: string, manifests: string): string[] {
   const policies = egressPolicies(earlier);
   return jobsOf(manifests).flatMap((job) => (policies.some((policy) => selects(policy, job)) ? [job.name] : []));

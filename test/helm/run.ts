@@ -1,8 +1,9 @@
 /**
  * `npm run verify -- helm`: lints the chart strictly with several sets of values, renders it, and
- * validates each manifest with Kubernetes' schemas. Invalid values must be rejected by name. Needs
- * no cluster. Helm and kubectl-validate are taken from PATH, otherwise installed with Go into
- * `.local/tools`; without Go one line says that nothing was tested.
+ * validates each manifest with Kubernetes' schemas. Invalid values must be rejected with an error
+ * that names them. The run needs no cluster. Helm and kubectl-validate come from PATH, otherwise Go
+ * installs them into `.local/tools`. Without them the run prints that nothing was tested, and exits
+ * with 1.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -21,12 +22,12 @@ const DASHBOARDS = path.join(OBSERVABILITY, "dashboards");
 const ALERTS = readFileSync(path.join(OBSERVABILITY, "alerts/kapi.yaml"), "utf8").split("- alert: ").length - 1;
 const RUNBOOK = /runbook_url: https:\/\/docs\.example\.com\/kapi\/operate\.md#kapi[a-z]+$/gm;
 const TOOLS = path.join(ROOT, ".local/tools");
-/** The oldest version of Kubernetes that the chart asks for. */
+/** The oldest version of Kubernetes that the chart supports. */
 const KUBERNETES_VERSION = "1.30";
 const INSTALL_TIMEOUT_MS = 900_000;
 const RUN_TIMEOUT_MS = 60_000;
 const SEPARATOR = /^---$/m;
-/** Kinds of other projects, without schemas in Kubernetes. */
+/** Resources of other projects, for which Kubernetes has no schemas. */
 const FOREIGN_KINDS = /^apiVersion: (keda\.sh|monitoring\.coreos\.com)\//m;
 
 /** Invalid values, and the text that the error must contain. */
@@ -34,49 +35,49 @@ const REFUSED: readonly { readonly what: string; readonly set: readonly string[]
   { what: "no brokers", set: ["kafka.brokers="], named: /kafka\/brokers/ },
   { what: "a broker without a port", set: ["kafka.brokers=kafka"], named: /kafka\/brokers/ },
   { what: "no secret for PostgreSQL", set: ["postgres.existingSecret="], named: /postgres\/existingSecret/ },
-  { what: "an authority, but no encryption", set: ["kafka.tls.caSecret=ca"], named: /kafka\/tls\/caSecret/ },
+  { what: "a certificate authority without encryption", set: ["kafka.tls.caSecret=ca"], named: /kafka\/tls\/caSecret/ },
   {
-    what: "a certificate of one's own, but no encryption",
+    what: "a client certificate without encryption",
     set: ["kafka.tls.clientSecret=client"],
     named: /kafka\/tls\/clientSecret/,
   },
   { what: "a user without a password", set: ["kafka.sasl.mechanism=PLAIN"], named: /kafka\/sasl\/existingSecret/ },
   {
-    what: "a password proven in no way",
+    what: "a password without a SASL mechanism",
     set: ["kafka.sasl.existingSecret=user"],
     named: /kafka\/sasl\/existingSecret/,
   },
   {
-    what: "a way to prove a password that kapi does not have",
+    what: "a SASL mechanism that kapi does not support",
     set: ["kafka.sasl.mechanism=GSSAPI", "kafka.sasl.existingSecret=user"],
     named: /kafka\/sasl\/mechanism/,
   },
   { what: "no partitions", set: ["kafka.partitions=0"], named: /kafka\/partitions/ },
   {
-    what: "the simulator by its name of 0.1.0",
+    what: "the simulator under its name in 0.1.0",
     set: ["services.trading-server.enabled=true"],
     named: /services\/trading-server/,
   },
-  { what: "a value of a name that is not there", set: ["replicas=3"], named: /replicas/ },
+  { what: "an unknown value", set: ["replicas=3"], named: /replicas/ },
   {
-    what: "a service that is not there",
+    what: "an unknown service",
     set: ["services.gateway.program=gatway"],
     named: /services\/gateway\/program/,
   },
-  { what: "a share of traces above one", set: ["telemetry.tracesSampleRatio=2"], named: /tracesSampleRatio/ },
-  { what: "a place of the runbook that is no address", set: ["telemetry.alerts.runbookUrl=wiki"], named: /runbookUrl/ },
+  { what: "a sample ratio of traces above one", set: ["telemetry.tracesSampleRatio=2"], named: /tracesSampleRatio/ },
+  { what: "a runbook URL that is not an address", set: ["telemetry.alerts.runbookUrl=wiki"], named: /runbookUrl/ },
   {
-    what: "a console without the proxies before it",
+    what: "a console without its trusted proxies",
     set: ["services.console.env.CONSOLE_PORT=console"],
     named: /CONSOLE_TRUSTED_PROXIES/,
   },
   {
-    what: "a console that is still of the organization service",
+    what: "a console setting of the organization service",
     set: ["services.organization.env.CONSOLE_PORT=console"],
     named: /services\.console/,
   },
   {
-    what: "no name server that is reached",
+    what: "an egress policy without name servers",
     set: ["networkPolicies.egress.dns.to=null"],
     named: /networkPolicies\/egress/,
   },
@@ -95,37 +96,45 @@ const REFUSED: readonly { readonly what: string; readonly set: readonly string[]
     set: ["networkPolicies.egress.redis.ports={0}"],
     named: /networkPolicies\/egress\/redis\/ports/,
   },
-  { what: "scaling by something else", set: ["services.finance.scaling.by=moon"], named: /finance\/scaling\/by/ },
+  { what: "an unknown kind of scaling", set: ["services.finance.scaling.by=moon"], named: /finance\/scaling\/by/ },
 ];
 
 /**
- * Texts that the manifests of `external.yaml` must contain, and how often: a condition that is
- * never true renders nothing without an error.
+ * Texts of the manifests of `external.yaml`, and how often they must occur. Without this check, a
+ * condition in the chart that is never true would go unnoticed.
  */
 const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; readonly times: number }[] = [
   { what: "gateway and stream scale by processor time", pattern: /^kind: HorizontalPodAutoscaler$/gm, times: 2 },
   { what: "the workers scale by lag", pattern: /^kind: ScaledObject$/gm, times: 6 },
-  { what: "the lag is that of webhooks' own group", pattern: /consumerGroup: "live.webhooks.facts"/g, times: 2 },
-  { what: "every process serves its metrics apart", pattern: /name: metrics, containerPort: 9464/g, times: 10 },
-  { what: "each pod and each job has a policy of what it reaches", pattern: /policyTypes: \[Egress\]$/gm, times: 19 },
-  { what: "one policy reaches every address", pattern: /cidr: 0\.0\.0\.0\/0$/gm, times: 1 },
   {
-    what: "it is that of webhooks",
+    what: "webhooks scales by the lag of its own consumer group",
+    pattern: /consumerGroup: "live.webhooks.facts"/g,
+    times: 2,
+  },
+  {
+    what: "every process serves its metrics on a separate port",
+    pattern: /name: metrics, containerPort: 9464/g,
+    times: 10,
+  },
+  { what: "each pod and each job has an egress policy", pattern: /policyTypes: \[Egress\]$/gm, times: 19 },
+  { what: "one policy allows every address", pattern: /cidr: 0\.0\.0\.0\/0$/gm, times: 1 },
+  {
+    what: "the policy of webhooks allows every address",
     pattern: /name: kapi-webhooks-egress$(?:(?!^---$)[^])*cidr: 0\.0\.0\.0\/0$/gm,
     times: 1,
   },
-  { what: "six reach Redis", pattern: /- { port: 6379, protocol: TCP }$/gm, times: 6 },
+  { what: "six policies allow Redis", pattern: /- { port: 6379, protocol: TCP }$/gm, times: 6 },
   {
-    what: "PostgreSQL is reached at its own port, but by gateway and topics",
+    what: "all but gateway and topics reach PostgreSQL at its configured port",
     pattern: /- { port: 6432, /gm,
     times: 17,
   },
   {
-    what: "Kafka is reached at the brokers' port, but by the jobs of PostgreSQL",
+    what: "all but the jobs of PostgreSQL reach Kafka at the brokers' port",
     pattern: /- { port: 9096, /gm,
     times: 10,
   },
-  { what: "and at the further ports of the brokers", pattern: /- { port: 9194, /gm, times: 10 },
+  { what: "they also reach Kafka at the further ports of the brokers", pattern: /- { port: 9194, /gm, times: 10 },
   {
     what: "account and finance know the authority of trading servers",
     pattern: /TRADING_SERVER_TLS_CA_FILE, value: \/run\/kapi\/trading-server-ca\/ca\.crt }$/gm,
@@ -133,18 +142,26 @@ const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; read
   },
   { what: "account and finance reach trading servers", pattern: /cidr: 192\.0\.2\.0\/24$/gm, times: 2 },
   { what: "every process reaches the collector", pattern: /ports: \[{ port: 4318, protocol: TCP }\]$/gm, times: 10 },
-  { what: "a service reaches what is named for it", pattern: /cidr: 203\.0\.113\.200\/32$/gm, times: 1 },
-  { what: "services have PostgreSQL by their own roles", pattern: /"key":"url-[a-z-]+","path":"url"/g, times: 9 },
-  { what: "stream has the role of metrics", pattern: /"key":"url-metrics","path":"url"/g, times: 2 },
+  { what: "a service reaches its additional addresses", pattern: /cidr: 203\.0\.113\.200\/32$/gm, times: 1 },
+  { what: "services use PostgreSQL with their own roles", pattern: /"key":"url-[a-z-]+","path":"url"/g, times: 9 },
+  { what: "stream uses the role of metrics", pattern: /"key":"url-metrics","path":"url"/g, times: 2 },
   {
-    what: "those that migrate give a service's role its rows",
+    what: "migration jobs grant the rows to the role of the service",
     pattern: /POSTGRES_SERVICE_ROLE, value: "kapi_/g,
     times: 8,
   },
-  { what: "Prometheus gets the address", pattern: /^kind: ServiceMonitor$[^]*?port: metrics$/gm, times: 1 },
-  { what: "only they are open to it", pattern: /ports: \[\{ port: metrics, protocol: TCP \}\]/g, times: 1 },
+  {
+    what: "Prometheus gets the addresses of the processes",
+    pattern: /^kind: ServiceMonitor$[^]*?port: metrics$/gm,
+    times: 1,
+  },
+  {
+    what: "only the metrics port is open to Prometheus",
+    pattern: /ports: \[\{ port: metrics, protocol: TCP \}\]/g,
+    times: 1,
+  },
   { what: "the alerts are there", pattern: /^kind: PrometheusRule$/gm, times: 1 },
-  { what: "each alert leads to its runbook entry", pattern: RUNBOOK, times: ALERTS },
+  { what: "each alert links to its runbook entry", pattern: RUNBOOK, times: ALERTS },
   { what: "each dashboard is there", pattern: /^ {2}kapi-[a-z-]+\.json: \|$/gm, times: readdirSync(DASHBOARDS).length },
 ];
 
@@ -170,9 +187,7 @@ function run(
   return { ok: status === 0, output: `${stdout}${stderr}`, text: stdout };
 }
 
-/**
- * The path of a program: from PATH, or built from its module; null if both are unavailable.
- */
+/** The path of a program: from PATH, or built from its module. Null if both are unavailable. */
 function tool(name: string, module: string): string | null {
   if (run(name, ["--help"]).ok) return name;
   const installed = path.join(TOOLS, name);
@@ -196,12 +211,12 @@ function report(what: string, ok: boolean, output: string): void {
 
 function render(helm: string, values: string, ...set: readonly string[]): Outcome {
   const file = path.join(VALUES, values);
-  // An empty list can only be said in JSON.
+  // --set cannot express an empty list.
   const more = set.flatMap((value) => [value.endsWith("=[]") ? "--set-json" : "--set", value]);
   return run(helm, ["template", "kapi", CHART, "--kube-version", `${KUBERNETES_VERSION}.0`, "-f", file, ...more]);
 }
 
-/** Files that containers must read and that are not mounted. */
+/** Folders of files that containers read but do not mount. */
 function missingFiles(manifests: string): string[] {
   return manifests.split(SEPARATOR).flatMap((manifest) => {
     const named = [...manifest.matchAll(/value: (\/run\/kapi\/[^/]+)\//g)].map(([, folder = ""]) => folder);
@@ -212,9 +227,7 @@ function missingFiles(manifests: string): string[] {
   });
 }
 
-/**
- * Connection variables of the services that are missing in these manifests.
- */
+/** Connection variables of the services that are missing in these manifests. */
 function untoldVariables(manifests: string): string[] {
   const known = Object.values(connectionFields).flatMap((fields) => Object.keys(fields));
   return known.filter((name) => !new RegExp(`name: ${name}(_FILE)?,`).test(manifests));
@@ -223,10 +236,7 @@ function untoldVariables(manifests: string): string[] {
 /** The optional secret that the chart mounts by default. */
 const OPTIONAL_SECRET = "trading-server-token";
 
-/**
- * Containers with other secrets than their program in deploy/programs.json; a job has only those of
- * one server.
- */
+/** Containers whose secrets differ from deploy/programs.json. A job has none of these secrets. */
 function wrongSecrets(manifests: string, duringUpgrade = false): string[] {
   const programs = JSON.parse(readFileSync(path.join(ROOT, "deploy/programs.json"), "utf8")) as Readonly<
     Record<
@@ -260,7 +270,7 @@ function validate(validator: string, manifests: string): Outcome {
     const own = manifests.split(SEPARATOR).filter((text) => /^kind:/m.test(text) && !FOREIGN_KINDS.test(text));
     for (const [index, manifest] of own.entries()) writeFileSync(path.join(folder, `${index}.yaml`), manifest);
     const checked = run(validator, ["--version", KUBERNETES_VERSION, folder]);
-    // Nothing looked at is no success.
+    // Without manifests the check fails.
     return { ...checked, ok: checked.ok && own.length > 0 };
   } finally {
     rmSync(folder, { recursive: true });
@@ -281,21 +291,25 @@ for (const values of readdirSync(VALUES).toSorted()) {
   const missing = missingFiles(rendered.text);
   report(`${values}: every file that a container reads is mounted`, missing.length === 0, missing.join("\n"));
   const wrong = wrongSecrets(rendered.text);
-  report(`${values}: every program has its secrets, and no other`, rendered.ok && wrong.length === 0, wrong.join("\n"));
+  report(`${values}: every program has exactly its own secrets`, rendered.ok && wrong.length === 0, wrong.join("\n"));
   if (values === "external.yaml") {
     const untold = untoldVariables(rendered.text);
-    report(`${values}: tells every way to reach the servers that there is`, untold.length === 0, untold.join("\n"));
+    report(`${values}: sets every connection variable`, untold.length === 0, untold.join("\n"));
   }
   const validated = validate(validator, rendered.text);
-  report(`${values}: every manifest is what Kubernetes ${KUBERNETES_VERSION} takes`, validated.ok, validated.output);
+  report(`${values}: every manifest is valid for Kubernetes ${KUBERNETES_VERSION}`, validated.ok, validated.output);
 }
 const upgrading = render(helm, "plain.yaml", "secrets.acceptInternalToken=true");
 const wrongThen = wrongSecrets(upgrading.text, true);
-report("during an upgrade: also what 0.1.0 shares", upgrading.ok && wrongThen.length === 0, wrongThen.join("\n"));
+report(
+  "during an upgrade, every program also has the shared secret of 0.1.0",
+  upgrading.ok && wrongThen.length === 0,
+  wrongThen.join("\n"),
+);
 const external = render(helm, "external.yaml").text;
 const plain = render(helm, "plain.yaml").text;
 const toAnyAddress = policiesToAnyAddress(plain).join();
-report("plain.yaml: only webhooks reaches every address", toAnyAddress === "kapi-webhooks-egress", toAnyAddress);
+report("plain.yaml: only webhooks may reach every address", toAnyAddress === "kapi-webhooks-egress", toAnyAddress);
 for (const [values, manifests] of Object.entries({ "plain.yaml": plain, "external.yaml": external })) {
   const unheld = jobsWithoutPolicy(manifests);
   const { jobs } = counted(manifests);
@@ -307,16 +321,16 @@ for (const off of ["networkPolicies.egress.enabled=false", "networkPolicies.enab
   const { jobs, policies } = counted(manifests);
   const held = jobsHeldBy(plain, manifests);
   const right = jobs > 0 && policies === 0 && held.length === 0;
-  report(`${off}: no policy holds the jobs, also none that was left behind`, right, held.join("\n"));
+  report(`${off}: no policy selects the jobs, not even one of the previous release`, right, held.join("\n"));
 }
 const simulated = render(helm, "plain.yaml", "networkPolicies.egress.tradingServers.to=[]", SIMULATOR);
 report(
-  "where the simulated trading server runs, no other one has to be named",
+  "with the simulator, the values need no other trading server",
   simulated.ok && policiesToAnyAddress(simulated.text).join() === "kapi-webhooks-egress",
   simulated.output,
 );
 report(
-  "the simulator has its rows by the role of its schema",
+  "the simulator uses the role of its schema",
   simulated.text.includes('"key":"url-trading-server"') && simulated.text.includes('value: "kapi_trading_server"'),
   simulated.output,
 );
@@ -325,9 +339,9 @@ for (const { what, pattern, times } of EXPECTED) {
   report(`external.yaml: ${what}`, found === times, `found ${found} times, not ${times}`);
 }
 for (const { what, set, named } of REFUSED) {
-  // Not by lint, which does not fail where a template says so.
+  // `helm lint` would not fail at an error of a template.
   const { ok, output } = render(helm, "plain.yaml", ...set);
-  report(`${what} is refused, and named`, !ok && named.test(output), output);
+  report(`${what} is rejected by name`, !ok && named.test(output), output);
 }
 console.log(`${passes} passed, ${failures} failed`);
 process.exit(failures === 0 ? 0 : 1);

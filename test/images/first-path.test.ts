@@ -18,6 +18,6 @@ const demo = z
   })
   .parse(JSON.parse(target.demo));
 
-describe("the first path, in containers", () => {
+describe("the first path in containers", () => {
   describeFirstPath({ demo: () => demo, postgresUrl: () => target.postgresUrl });
 });

@@ -1,8 +1,9 @@
 /**
  * `npm run verify -- images`: builds every image, checks its content, starts the whole Compose
- * stack and runs the first path as an external client. Then stops the stack as an upgrade does, and
- * repeats this on the kept data. Needs a Docker engine with Compose and the base images; without an
- * engine one line says that nothing was tested. `KEEP_IMAGES_STACK=on` leaves the stack running.
+ * stack and runs the first path as an external client. Then it stops the programs as an upgrade
+ * does, and repeats the start and the first path on the kept data. It needs a Docker engine with
+ * Compose and the base images. Without an engine it prints that nothing was tested, and exits
+ * with 1. `KEEP_IMAGES_STACK=on` leaves the stack running.
  */
 import { spawnSync } from "node:child_process";
 import path from "node:path";
@@ -90,10 +91,10 @@ function lookAtImage(program: string): void {
   const resolve =
     "for (const name of ['vitest', 'typescript', 'oxlint', 'vite']) try { require.resolve(name); console.log(name) } catch {}";
   const found = run("docker", ["run", "--rm", "--network", "none", "--entrypoint", "node", image, "-e", resolve]);
-  report(`${image}: no tools of development`, { ...found, ok: found.ok && found.text === "" });
+  report(`${image}: has no development tools`, { ...found, ok: found.ok && found.text === "" });
 }
 
-/** Creates an organization that can be used, as docs/start.md says. */
+/** Creates an organization with a server and a key, as docs/start.md describes. */
 function createDemo(): object {
   const kapi = (...args: string[]): Record<string, string> => {
     const ran = compose(["run", "--rm", "-T", "cli", ...args, "--json"]);
@@ -128,7 +129,7 @@ function firstPath(demo: object): Outcome {
   return run(process.execPath, args, { env, timeoutMs: UP_TIMEOUT_MS });
 }
 
-/** Every program ends by itself at SIGTERM. */
+/** Stops the programs. Each must exit by itself after SIGTERM. */
 function stopPrograms(programs: readonly string[]): void {
   const stopped = compose(["stop", "-t", String(STOP_S), ...programs]);
   report("all programs are stopped", stopped);
@@ -152,10 +153,10 @@ try {
     for (const image of [...programs, "topics", "cli"]) lookAtImage(image);
     if (report("the stack is up and healthy", compose(["up", "-d", "--wait"], { timeoutMs: UP_TIMEOUT_MS }))) {
       const demo = createDemo();
-      report("the first path, as an outside client", firstPath(demo));
+      report("the first path succeeds for an external client", firstPath(demo));
       stopPrograms(programs);
       report("the stack is up again", compose(["up", "-d", "--wait"], { timeoutMs: UP_TIMEOUT_MS }));
-      report("the first path, with what was kept", firstPath(demo));
+      report("the first path succeeds on the kept data", firstPath(demo));
     }
   }
 } finally {

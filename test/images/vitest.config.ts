@@ -2,7 +2,7 @@ import path from "node:path";
 
 import { defineConfig } from "vitest/config";
 
-/** What `npm run verify -- images` runs against the containers; no part of `npm test`. */
+/** Configuration of the tests in `npm run verify -- images`. `npm test` does not run them. */
 export default defineConfig({
   test: {
     root: path.resolve(import.meta.dirname, "../.."),

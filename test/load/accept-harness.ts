@@ -1,7 +1,4 @@
-/**
- * A whole kapi for `npm run bench -- accept`, with accounts, and the calls that its phases are made
- * of.
- */
+/** A whole kapi with accounts for `npm run bench -- accept`, and the calls of its phases. */
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -10,20 +7,20 @@ import { type Demo, createDemo, type Stack, startStack } from "@kapi/local";
 import { printedReport, stopRecorded } from "@kapi/servers";
 import { type Dispatcher, Pool } from "undici";
 
-/** Calls under way at once. */
+/** Number of concurrent calls. */
 export const CONCURRENCY = 64;
 export const ACCOUNTS = 256;
-/** The limit of a balance is far above this plus all deposits of one cent. */
+/** This plus all deposits of one cent is far below the limit of a balance. */
 const INITIAL_BALANCE = 1_000;
 const CREDITS = 1_000_000_000;
 /**
- * A request that returns 500 is retried with the same key, as callers must: a disk that stalls for
- * a second does not end a bench.
+ * A request that returns 500 is retried with the same key, as callers must do. A disk that stalls
+ * for a second then does not end a benchmark.
  */
 const MAX_TRIES = 5;
 const RETRY_AFTER_MS = 1_000;
 
-/** Its own servers and services, and a caller. */
+/** Separate servers and services, and a caller. */
 export interface AcceptHarness {
   readonly stack: Stack;
   readonly demo: Demo;
@@ -33,10 +30,7 @@ export interface AcceptHarness {
   stop(): Promise<void>;
 }
 
-/**
- * Starts empty servers and all services with `environment`. First stops the processes of a killed
- * run.
- */
+/** Stops the processes of a killed run. Then starts empty servers and all services. */
 export async function startAcceptHarness(
   stateDir: string,
   environment: Readonly<Record<string, string>>,
@@ -80,7 +74,7 @@ async function get<T>(harness: AcceptHarness, path: string): Promise<T> {
 
 let repeats = 0;
 
-/** How many requests were answered 500 and sent again so far. */
+/** Number of requests so far that were sent again after a 500. */
 export function repeatsSoFar(): number {
   return repeats;
 }
@@ -95,8 +89,8 @@ async function send(pool: Pool, options: Dispatcher.DispatchOptions): Promise<{ 
 }
 
 /**
- * By `dispatch`, which costs a fifth less than `request`: the load generator takes its processor
- * time from what it measures.
+ * `dispatch` takes a fifth less processor time than `request`. The load generator and the measured
+ * processes share the processors.
  */
 function sendOnce(pool: Pool, options: Dispatcher.DispatchOptions): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
@@ -116,7 +110,7 @@ function sendOnce(pool: Pool, options: Dispatcher.DispatchOptions): Promise<{ st
   });
 }
 
-/** A deposit of one cent on any account; the id of its command. */
+/** Sends a deposit of one cent to a random account. Returns the id of its command. */
 export async function deposit(harness: AcceptHarness): Promise<string> {
   const account = harness.accounts[Math.floor(Math.random() * harness.accounts.length)] ?? "";
   const path = `/api/v1/management/servers/${harness.demo.serverId}/accounts/${account}/finance/deposits`;
@@ -128,7 +122,7 @@ export async function deposit(harness: AcceptHarness): Promise<string> {
   return command.id;
 }
 
-/** What the command is now. */
+/** The current status of the command. */
 export async function statusOf(harness: AcceptHarness, commandId: string): Promise<string> {
   return (await get<{ command: { status: string } }>(harness, `/commands/${commandId}`)).command.status;
 }

@@ -1,7 +1,7 @@
 /**
- * The baseline of `bench -- accept`: Fastify, one Redis function call and one batched acks-all
- * publish for each request, and nothing else: no validation, no look-up, no claim. Prints its
- * address as JSON when it listens.
+ * The baseline of `bench -- accept`. For each request it makes one Redis function call and one
+ * batched acks-all publish, with Fastify. It does no validation and no look-up, and writes no
+ * idempotency record. Prints its address as JSON when it listens.
  */
 import { TOPICS } from "@kapi/contracts";
 import { createKafka, startProducer, createTopics } from "@kapi/kafka";
@@ -17,9 +17,7 @@ redis.register_function('bare_take', function(keys, args)
   return 1
 end)`;
 
-/**
- * Prefix of topics that no service reads.
- */
+/** Prefix of topics that no service reads. */
 const TOPIC_PREFIX = "bare-loop.";
 /** As many as kapi's own topics have on one machine. */
 const PARTITIONS = 4;

@@ -1,9 +1,9 @@
 /**
- * `npm run bench -- accept`: how fast requests are accepted and done, beside a bare loop, BullMQ
- * and the bare path (the shape of kapi's design without what makes it safe), in one run. Starts
- * servers and services of its own; `BENCH_TELEMETRY=on` has them traced and measured,
- * `BENCH_TELEMETRY=compare` tells instead what that costs. Everything, this load generator too,
- * shares the machine: the ratios count.
+ * `npm run bench -- accept`: how fast requests are accepted and executed. One run also measures a
+ * bare loop, BullMQ and the bare path (the design of kapi without its safety). It starts separate
+ * servers and services. `BENCH_TELEMETRY=on` turns on traces and metrics.
+ * `BENCH_TELEMETRY=compare` measures their cost instead. The load generator and all processes share
+ * the machine, so only the ratios are meaningful.
  */
 import { randomUUID } from "node:crypto";
 import path from "node:path";
@@ -35,30 +35,28 @@ import { usageStreamOf } from "./usage-stream.ts";
 
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench");
 /**
- * Deposits before all phases, and before those of the bare path. Java compiles for most of a
- * minute: in the first 10 s a deposit costs the broker four times what it costs then.
+ * Warm-up of kapi and of the bare path. Java compiles for most of a minute: in the first 10 s a
+ * deposit takes four times as much processor time of the broker as later.
  */
 const FIRST_WARM_UP_MS = 45_000;
-/**
- * Of each phase, and before the first turn of each that takes turns: its processes compile their
- * hot code meanwhile.
- */
+/** Warm-up of each phase or competitor, in which its processes compile their hot code. */
 const WARM_UP_MS = 15_000;
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 15_000);
-/** A read's own code is not run by the phases before it. */
+/** Longer, because the phases before do not run the code of reads. */
 const READ_WARM_UP_MS = 2 * WARM_UP_MS;
 const STEADY_PER_SECOND = 50;
-/** Of each that takes turns with others. */
+/** Duration of one turn of a competitor. */
 const TURN_MS = MEASURE_MS / 2;
 const TURN_WARM_UP_MS = 1_000;
-/** How long the workers stand still: less than Kafka gives a consumer that is silent. */
+/** Time for which the workers are stopped. It is shorter than Kafka's session timeout. */
 const STILL_MS = 5_000;
 const STILL_WARM_UP_MS = 1_000;
-/** What a request for a deposit passes through before its 202. */
+/** The services that a deposit passes before its 202. */
 const ON_THE_WAY_TO_202 = new Set(["gateway", "command-status"]);
-/** Everything that the phases share. */
+
+/** The resources that all phases share. */
 interface Bench extends AcceptHarness {
-  /** Called for each final event that is read from Kafka. */
+  /** Gets each final event that is read from Kafka. */
   readonly finals: FinalCommands;
 }
 
@@ -84,7 +82,7 @@ async function readFinals(stack: Stack): Promise<{ finals: FinalCommands; stop: 
   return { finals, stop: reader.stop };
 }
 
-/** (d): one deposit every 20 ms; each is asked for until it is `succeeded`. */
+/** (d): one deposit every 20 ms. Each is polled until it is `succeeded`. */
 async function steady(bench: Bench): Promise<Figures> {
   const latenciesMs: number[] = [];
   const running: Promise<void>[] = [];
@@ -110,7 +108,7 @@ async function steady(bench: Bench): Promise<Figures> {
   return figuresOf(latenciesMs, MEASURE_MS);
 }
 
-/** What the calls of a phase cost each process: that is what bounds it. */
+/** Processor time of each process for the calls of a phase; it limits the rate. */
 class Costs {
   readonly #stack: Stack;
   readonly #usedMs = new Map<string, number>();
@@ -121,7 +119,7 @@ class Costs {
     this.#stack = stack;
   }
 
-  /** Counts the calls. */
+  /** Returns `call` with a counter of its calls. */
   of(call: () => Promise<unknown>): () => Promise<void> {
     return async () => {
       await call();
@@ -144,7 +142,7 @@ class Costs {
   }
 }
 
-/** Runs reads and prints what one cost each process, warm-up included. */
+/** Runs reads, and prints the processor time of each process per read, with warm-up. */
 async function reads(stack: Stack, call: () => Promise<unknown>): Promise<Figures> {
   const costs = new Costs(stack);
   costs.begin();
@@ -156,8 +154,8 @@ async function reads(stack: Stack, call: () => Promise<unknown>): Promise<Figure
 }
 
 /**
- * `kapi` and others in turns, after a warm-up of each; prints what a call of `kapi` cost each
- * process, warm-up included.
+ * Measures `kapi` and other competitors in turns, after a warm-up of each. Prints the processor
+ * time of each process per call of `kapi`, with warm-up.
  */
 async function inTurns<Name extends string>(
   stack: Stack,
@@ -190,8 +188,8 @@ function pidsOf(stack: Stack): Map<string, number> {
 }
 
 /**
- * (b) while the workers stand still: what the path to the 202 gives where they have processors of
- * their own. Then how fast they work off what was accepted meanwhile.
+ * (b) while the workers are stopped: the rate of the path to the 202 if workers had separate
+ * processors. Then the rate at which the workers execute the accepted commands.
  */
 async function withWorkersStill(bench: Bench): Promise<{ accepted: Figures; workedOffPerSecond: number }> {
   const workers = [...bench.stack.processes].filter(([name]) => !ON_THE_WAY_TO_202.has(name)).map(([, { pid }]) => pid);
@@ -212,7 +210,7 @@ async function withWorkersStill(bench: Bench): Promise<{ accepted: Figures; work
   return { accepted, workedOffPerSecond: (ends.length * 1000) / (performance.now() - resumedMs) };
 }
 
-/** The bare path, as long warmed as kapi. */
+/** Starts the bare path with the same warm-up as kapi. */
 async function startWarmBarePath(environment: Record<string, string>): Promise<BarePath> {
   const barePath = await startBarePath(environment);
   const warmUp = { concurrency: CONCURRENCY, warmUpMs: FIRST_WARM_UP_MS, measureMs: 0 };
@@ -221,8 +219,8 @@ async function startWarmBarePath(environment: Record<string, string>): Promise<B
 }
 
 /**
- * Deposits until their 202. A turn ends when the last deposit is done, so that none is worked on in
- * another's turn.
+ * Deposits until their 202. A turn ends when the last deposit is final, so that no work remains for
+ * the turn of another competitor.
  */
 function accepting(accept: () => Promise<string>, ended: (commandId: string) => Promise<void>): Competitor {
   let ends: Promise<void>[] = [];
@@ -235,7 +233,7 @@ function accepting(accept: () => Promise<string>, ended: (commandId: string) => 
   };
 }
 
-/** (b) beside (a) and the bare path. */
+/** (b) in turns with (a) and the bare path. */
 async function besideBareLoop(
   bench: Bench,
   environment: Record<string, string>,
@@ -257,7 +255,7 @@ async function besideBareLoop(
   return figures;
 }
 
-/** (g): accepted deposits with the usage stream, and without it. */
+/** (g): accepted deposits with and without the usage stream. */
 async function withAndWithoutStream(bench: Bench): Promise<{ on: Figures; off: Figures }> {
   const stream = usageStreamOf(bench.stack.servers.redisUrl);
   const competitor = (isOn: boolean): Competitor => ({ call: () => deposit(bench), before: () => stream.set(isOn) });
@@ -267,7 +265,7 @@ async function withAndWithoutStream(bench: Bench): Promise<{ on: Figures; off: F
   return { on: kapi, off };
 }
 
-/** (e) beside (f) and the bare path. */
+/** (e) in turns with (f) and the bare path. */
 async function besideBullmq(
   bench: Bench,
   environment: Record<string, string>,
@@ -302,7 +300,7 @@ async function besideBullmq(
   return figures;
 }
 
-/** A deposit, until it is succeeded. */
+/** Sends a deposit and waits until it has succeeded. */
 async function depositToItsEnd({ finals, ...harness }: Bench): Promise<void> {
   await finals.wait(await deposit(harness));
 }

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- history`: what pages of a long history and of a long list of accounts cost the
- * account service, beside the bare round trip, and what memory gateway and account service take to
- * list 100,000 accounts. Starts servers and services of its own.
+ * `npm run bench -- history`: the latency of pages of a long history and of a long list of accounts
+ * in the account service, compared with a bare round trip. It also measures the memory of gateway
+ * and account service during a list of 100,000 accounts. It starts separate servers and services.
  */
 import { rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -42,7 +42,7 @@ async function get<T>(pool: Pool, url: string, headers: Record<string, string>):
 const load = (call: () => Promise<unknown>): Promise<Figures> =>
   closedLoop({ concurrency: 1, warmUpMs: WARM_UP_MS, measureMs: MEASURE_MS, call });
 
-/** Part 1: pages of the account with 50,000 deals, one request at a time, in the owner. */
+/** Part 1: pages of the account with 50,000 deals, one request at a time, from the owner. */
 async function measurePages(stack: Stack, demo: Demo): Promise<void> {
   const bare = await startProcess<{ url: string }>("bare-select.ts", [], { POSTGRES_URL: stack.servers.postgresUrl });
   const barePool = new Pool(bare.hello.url, { connections: 1 });
@@ -70,10 +70,7 @@ async function measurePages(stack: Stack, demo: Demo): Promise<void> {
   console.log(results.join("\n"));
 }
 
-/**
- * Pages of the list of all accounts, the first and the last, with their live values; and what a
- * search costs.
- */
+/** Measures the first and last page of the list of accounts with live values, and a search. */
 async function measureAccountPages(stack: Stack, demo: Demo): Promise<void> {
   const owner = new Pool(stack.url("account"), { connections: 1 });
   const headers = { "x-service-token": stack.secrets.serviceTokens.gateway };
@@ -90,7 +87,7 @@ async function measureAccountPages(stack: Stack, demo: Demo): Promise<void> {
   await owner.close();
 }
 
-/** The plans of the pages, as the service's connections make them. */
+/** Writes the query plans of the pages, with the connection settings of the service. */
 async function explain(database: Database, serverId: string): Promise<void> {
   const parts: string[] = [`${DEALS} deals in the schema, ${DEALS_OF_ONE} on the account that is asked for.`];
   const asked = [
@@ -110,7 +107,7 @@ async function explain(database: Database, serverId: string): Promise<void> {
   writeFileSync(EXPLAIN_FILE, `${parts.join("\n\n")}\n`);
 }
 
-/** Part 2: the memory that listing every account takes, streamed through the gateway. */
+/** Part 2: memory during a list of all accounts, which the gateway streams. */
 async function measureList(stack: Stack, demo: Demo): Promise<void> {
   const api = new Pool(demo.baseUrl, { connections: LISTS_AT_ONCE });
   const headers = { authorization: `Management ${demo.managementKey}` };
@@ -139,7 +136,7 @@ async function measureList(stack: Stack, demo: Demo): Promise<void> {
   await api.close();
 }
 
-/** Reads the list as a stream, so that this process holds none of it either. */
+/** Reads the list as a stream, so that this process does not hold it in memory. */
 async function readList(api: Pool, url: string, headers: Record<string, string>): Promise<void> {
   const answer = await api.request({ method: "GET", path: url, headers });
   let accounts = 0;
@@ -152,7 +149,7 @@ async function readList(api: Pool, url: string, headers: Record<string, string>)
   if (answer.statusCode !== 200 || accounts < ACCOUNTS) throw new Error(`${answer.statusCode}, ${accounts} accounts`);
 }
 
-// Each run begins with nothing; what a killed run left behind is ended first.
+// Stops the processes of a killed run first. Each run starts with empty servers.
 await stopRecorded(STATE_DIR);
 rmSync(STATE_DIR, { recursive: true, force: true });
 const stack = await startStack({ stateDir: STATE_DIR, report: printedReport() });

@@ -1,9 +1,9 @@
 /**
- * `npm run bench -- ledger`: checks that the credit ledger keeps up. It writes usage entries to the
- * 64 streams at a fixed rate, and the organization service moves them into PostgreSQL. Starts
- * servers and services of its own. Printed every few seconds and in the end: entries recorded,
- * the age of the oldest waiting entry, and the processor time of every process.
- * BENCH_LEDGER_PER_SECOND (10,000) and BENCH_MEASURE_MS (60,000) ask for other loads.
+ * `npm run bench -- ledger`: measures whether the credit ledger keeps up. It writes usage entries
+ * to the 64 streams at a fixed rate, and the organization service moves them into PostgreSQL. It
+ * starts separate servers and services. It prints the recorded entries and the age of the oldest
+ * waiting entry, and at the end the processor time of every process. BENCH_LEDGER_PER_SECOND
+ * (10,000) and BENCH_MEASURE_MS (60,000) set the load.
  */
 import { rmSync } from "node:fs";
 import path from "node:path";
@@ -20,7 +20,7 @@ import { microsecondsEach, type ProcessorTimes, processorTimes } from "./process
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench-ledger");
 const PER_SECOND = Number(process.env["BENCH_LEDGER_PER_SECOND"] ?? 10_000);
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 60_000);
-/** As many organizations as it takes for each stream to have one. */
+/** Organizations are created until each stream has one. */
 const STREAMS = SHARD_COUNT;
 const CREDITS = 1_000_000_000;
 const TICK_MS = 20;
@@ -29,8 +29,8 @@ const REPORT_MS = 10_000;
 const DRAIN_TIMEOUT_MS = 120_000;
 
 /**
- * Charges as the admission function does, many in one call, so that the load generator costs next
- * to nothing. keys: wallet usage. args: organization, then charge ids.
+ * Charges as the admission function does, but many times in one call, so that the load generator
+ * needs little processor time. keys: wallet usage. args: organization, then charge ids.
  */
 const CHARGE = `#!lua name=kapi_bench
 redis.register_function('kapi_bench_charge', function(keys, args)
@@ -51,10 +51,10 @@ interface Bench {
   readonly streams: readonly string[];
 }
 
-/** What waits in the streams now. */
+/** The entries that wait in the streams. */
 interface Waiting {
   readonly entries: number;
-  /** Age of the oldest entry, in ms; 0 where there is none. */
+  /** Age of the oldest entry; 0 without entries. */
   readonly oldestMs: number;
 }
 
@@ -77,8 +77,8 @@ async function recorded({ database }: Bench): Promise<number> {
 }
 
 /**
- * Writes entries at the rate asked for until the time is over; returns how many. What a tick is
- * late, it makes up for.
+ * Writes entries at the wanted rate until the time is over. A late tick writes the missed entries.
+ * Returns the number of entries.
  */
 async function write({ redis, organizationIds }: Bench): Promise<number> {
   const beganMs = performance.now();

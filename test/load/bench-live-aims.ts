@@ -1,16 +1,16 @@
-/** What `bench -- live` aims at, gathered while its parts run and printed at the end. */
+/** The figures and aims of `bench -- live`, collected from its parts and printed at the end. */
 
-/** A figure, beside what it should be if something was aimed at. */
+/** A figure, with its aim if there is one. */
 export interface Aim {
   readonly what: string;
   readonly figure: string;
   readonly aim?: string;
   readonly isMet?: boolean;
-  /** What keeps the figure from being better. */
+  /** The process that limits the figure. */
   readonly bound?: string;
 }
 
-/** All figures as text, a line each. */
+/** All figures as text, one per line. */
 export function table(aims: readonly Aim[]): string {
   return aims.map(row).join("\n");
 }

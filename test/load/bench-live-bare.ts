@@ -1,7 +1,7 @@
 /**
- * The bare loops of `bench -- live`: Kafka → `ws`, with nothing between. `each`: one account a
- * socket, named in the path; the value goes to its socket as it is. `all`: every message goes to
- * every socket, its frame built once, one write each.
+ * The bare loops of `bench -- live`: Kafka → `ws`, without other work. `each`: one account per
+ * socket, named in the path; the unchanged value goes to the socket of its account. `all`: every
+ * message goes to every socket; its frame is built once and written once per socket.
  */
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -28,7 +28,7 @@ export interface BareSettings {
 
 /** Commands of a bare loop. */
 export type BareMethods = {
-  /** Listens and joins its group; answers with its port. */
+  /** Listens and joins the group. Returns the port. */
   start(settings: BareSettings): Promise<number>;
 };
 

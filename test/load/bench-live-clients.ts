@@ -1,35 +1,36 @@
-/** A process full of clients of `bench -- live`, which it opens, counts and brings back. */
+/** A process with many clients of `bench -- live`. It opens, counts and reconnects them. */
 import { setTimeout } from "node:timers/promises";
 
 import { BenchSocket, Seen, type SocketPlan } from "./bench-live-socket.ts";
 import { serve } from "./bench-live-workers.ts";
 
-/** Handshakes of this process at once while sockets are first opened. */
+/** Number of concurrent handshakes at the first opening of sockets. */
 const OPENED_AT_ONCE = 100;
 const RETRY_MS = 50;
 const COME_BACK_DEADLINE_MS = 120_000;
 
 export interface ClientOrder extends SocketPlan {
   readonly sockets: number;
-  /** From a socket's first account to that of the next; 0: all have the same accounts. */
+  /** Distance between the first accounts of two sockets; 0: all have the same accounts. */
   readonly accountStep: number;
 }
 
-/** What the clients of one process have seen; latencies as pairs of milliseconds and how many. */
+/** Figures of the clients of one process. Latencies are pairs of milliseconds and count. */
 export interface ClientFigures extends Omit<Seen, "mark" | "latencies"> {
   readonly latencies: readonly (readonly [number, number])[];
 }
 
-/** Commands of a process full of clients. */
+/** Commands of a client process. */
 export type ClientMethods = {
-  /** Opens sockets and subscribes; a bare loop's path ends with the first account of the socket. */
+  /** Opens and subscribes sockets. For a bare loop the path ends with the socket's account. */
   open(order: ClientOrder): Promise<void>;
   figures(_: null): ClientFigures;
-  /** Counts from here on. */
+  /** Sets the counters of deliveries to 0. */
   mark(_: null): void;
   /**
-   * Waits until every socket is closed, then opens all at once and subscribes from `back` sequences
-   * before the last one. Resolves when every handshake was accepted, with how often one was not.
+   * Waits until every socket is closed. Then opens all sockets at once and subscribes from `back`
+   * sequences before the last one. Resolves when every handshake was accepted. Returns the number
+   * of rejected handshakes.
    */
   comeBack(order: { readonly back: number }): Promise<number>;
   close(_: null): void;

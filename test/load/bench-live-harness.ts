@@ -1,7 +1,7 @@
 /**
- * What a part of `bench -- live` has for itself on the real servers: topics, a database and a
- * Redis, an organization with a key and a server, and metrics processes. In the place of the
- * account service stands one route that knows every account.
+ * The resources of one part of `bench -- live` on real servers: topics, a database and a Redis, an
+ * organization with a key and a server, and metrics processes. A stub route replaces the account
+ * service: every account exists.
  */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -32,7 +32,7 @@ const UNTIL_POLL_MS = 50;
 const DEFAULT_TIMEOUT_MS = 120_000;
 /** Account numbers have eight digits. */
 export const FIRST_ACCOUNT = 10_000_000;
-/** Processes full of clients: with one, counting would be what bounds the largest rates. */
+/** With only one client process, counting would limit the highest rates. */
 const CLIENT_PROCESSES = 2;
 
 /** A metrics process. */
@@ -84,8 +84,8 @@ export class LiveHarness {
   }
 
   /**
-   * Starts a metrics process and waits until it is ready; `livePort` is that of an earlier one that
-   * ended.
+   * Starts a metrics process and waits until it is ready. `livePort` is the port of an ended
+   * process that it replaces.
    */
   async metrics(env: Readonly<Record<string, string>> = {}, livePort?: number): Promise<MetricsProcess> {
     const [httpPort, port] = [await freePort(), livePort ?? (await freePort())];
@@ -122,7 +122,7 @@ export class LiveHarness {
     return { pid, port, readyMs: performance.now() - startedMs, stop };
   }
 
-  /** A process that publishes valuations of the accounts from {@link FIRST_ACCOUNT} on. */
+  /** Starts a process that publishes valuations of accounts from {@link FIRST_ACCOUNT} on. */
   async source(accounts: number): Promise<Worker<SourceMethods>> {
     const source = startWorker<SourceMethods>("bench-live-source.ts");
     await this.scope.start("source", () => ({ value: null, stop: () => source.stop() }));
@@ -132,20 +132,20 @@ export class LiveHarness {
     return source;
   }
 
-  /** Processes without clients yet. */
+  /** Starts client processes, still without sockets. */
   async clients(): Promise<Clients> {
     const workers = Array.from({ length: CLIENT_PROCESSES }, () => startWorker<ClientMethods>("bench-live-clients.ts"));
     for (const worker of workers) await this.scope.start("clients", () => ({ value: null, stop: () => worker.stop() }));
     return { workers, open: (order) => openIn(workers, order) };
   }
 
-  /** Where clients of a metrics process go and what they ask for. */
+  /** The address and subscription for clients of a metrics process. */
   live({ port }: { readonly port: number }): Pick<ClientOrder, "host" | "port" | "path" | "subscribe"> {
     const { serverId, authorization } = this;
     return { host: "127.0.0.1", port, path: LIVE_METRICS_PATH, subscribe: { serverId, authorization } };
   }
 
-  /** How many samples the log has. */
+  /** Number of samples in the log. */
   async samples(): Promise<number> {
     let count = 0n;
     for (const end of (await endOffsets(this.kafka, TOPICS.metricsSamples)).values()) count += end;
@@ -185,7 +185,7 @@ export class LiveHarness {
     await redis.stop();
   }
 
-  /** POST /internal/accounts/existing: yes to all. */
+  /** POST /internal/accounts/existing: every account exists. */
   async #standIn(): Promise<{ value: null; stop(): Promise<void> }> {
     const server = createServer((request, response) => {
       const chunks: Buffer[] = [];
@@ -206,7 +206,7 @@ export class LiveHarness {
   }
 }
 
-/** Waits until `what` is so; throws after `timeoutMs`. */
+/** Waits until `isSo` returns true; throws after `timeoutMs`. */
 export async function until(
   what: string,
   isSo: () => boolean | Promise<boolean>,
@@ -220,7 +220,7 @@ export async function until(
   }
 }
 
-/** Each process gets an equal share of the sockets; what does not divide goes to the first one. */
+/** Each process gets an equal share of the sockets. The first one also gets the remainder. */
 async function openIn(workers: readonly Worker<ClientMethods>[], order: ClientOrder): Promise<void> {
   const each = Math.floor(order.sockets / workers.length);
   let from = 0;

@@ -1,7 +1,4 @@
-/**
- * Memory of another Node process that was started with `--inspect`: read after its garbage was
- * collected.
- */
+/** Reads the memory of a Node process with `--inspect`, after garbage collection. */
 import { once } from "node:events";
 import { setTimeout } from "node:timers/promises";
 
@@ -9,20 +6,18 @@ import { WebSocket } from "ws";
 
 import { residentBytes } from "./resident-memory.ts";
 
-/** Garbage collection in steps, each of which lets the next one free more. */
+/** Number of garbage collections; each lets the next one free more. */
 const COLLECTIONS = 4;
 const SETTLE_MS = 500;
 
-/**
- * Bytes a process holds: all of it, its JavaScript heap in use, and buffers outside of that heap.
- */
+/** Bytes of a process: resident memory, used JavaScript heap, and buffers outside the heap. */
 export interface Memory {
   readonly resident: number;
   readonly heap: number;
   readonly external: number;
 }
 
-/** Collects the garbage of the process behind `port` and reads what it then holds. */
+/** Collects the garbage of the process behind `port`, then reads its memory. */
 export async function settledMemory(port: number, pid: number): Promise<Memory> {
   const inspector = await Inspector.open(port);
   try {

@@ -1,6 +1,6 @@
 /**
- * Parts `sockets` and `restart` of `bench -- live`: what sockets and windows weigh, and how soon
- * all is there again.
+ * Parts `sockets` and `restart` of `bench -- live`: memory of sockets and windows, and the time
+ * until a restarted process serves all of them again.
  */
 import { freePort } from "@kapi/servers";
 
@@ -11,28 +11,23 @@ import { type Clients, FIRST_ACCOUNT, LiveHarness, type MetricsProcess, until } 
 
 const SOCKETS = 5_000;
 const AIM_SOCKET_BYTES = 20_000;
-/**
- * Sockets that come and go first, so that the code that serves them is not part of their weight.
- */
+/** Sockets opened and closed first, so that compiled code does not count as memory of sockets. */
 const PRACTICE_SOCKETS = 500;
 const PRIME_PER_SECOND = 5_000;
 const SAMPLES_BEFORE_RESTART = 10;
-/** So many samples were not yet processed by a client that comes back. */
+/** Number of samples that a client has not processed when it reconnects. */
 const BEHIND = 5;
 const ACCOUNTS = Number(process.env["BENCH_ACCOUNTS"] ?? 100_000);
 const FILL_PER_SECOND = 12_000;
 const SAMPLES_EACH = 20;
 const AIM_READY_MS = 15_000;
 const FILL_TIMEOUT_MS = 1_800_000;
-/** All samples of all accounts fit. */
+/** Large enough for all samples of all accounts. */
 const WINDOW_BUDGET_MIB = "4096";
 const UNCOALESCED = { COALESCE_MS: "0", LOG_LEVEL: "warn" };
 const KB = 1_000;
 
-/**
- * Memory of an idle subscribed socket in a process that does nothing else; then that process
- * restarts.
- */
+/** Measures the memory of an idle subscribed socket, then the restart of its process. */
 export async function sockets(): Promise<Aim[]> {
   const harness = await LiveHarness.start();
   try {
@@ -61,10 +56,7 @@ export async function sockets(): Promise<Aim[]> {
   }
 }
 
-/**
- * The stream process restarts; then every client comes back at once, with the last sequence it has
- * processed.
- */
+/** Restarts the stream process. Then every client reconnects at once with `afterSequence`. */
 async function comeBack(harness: LiveHarness, clients: Clients, metrics: MetricsProcess): Promise<Aim> {
   await metrics.stop();
   const again = await harness.metrics({ ...UNCOALESCED, ROLES: "stream" }, metrics.port);
@@ -94,9 +86,7 @@ async function openAll(harness: LiveHarness, clients: Clients, metrics: MetricsP
   await until("a sample for every socket", async () => (await figuresOf(clients.workers)).started === count);
 }
 
-/**
- * Memory of account windows, and the time until a process with very many accounts is ready again.
- */
+/** Measures the memory of account windows, and the time until a restarted process is ready. */
 export async function restart(): Promise<Aim[]> {
   const harness = await LiveHarness.start();
   try {

@@ -1,5 +1,5 @@
 /**
- * Parts `sequence` and `fanout` of `bench -- live`: rates of valuations, through a bare loop and
+ * Parts `sequence` and `fanout` of `bench -- live`: rates of valuations through a bare loop and
  * through metrics processes.
  */
 import type { Aim } from "./bench-live-aims.ts";
@@ -17,23 +17,23 @@ import {
 import { type Clients, FIRST_ACCOUNT, LiveHarness, until } from "./bench-live-harness.ts";
 import { startWorker } from "./bench-live-workers.ts";
 
-/** Accounts with a socket each. */
+/** Number of accounts, each with one socket. */
 const ACCOUNTS = 1_000;
 const AIM_RATIO = 0.6;
 const AIM_SEQUENCED = 30_000;
 const FOLLOWERS = 100;
 const AIM_DELIVERIES = 300_000;
-/** Valuations per second with which the searches begin. */
+/** Valuations per second at the start of a search. */
 const FIRST_RATE = 6_000;
 const FIRST_RATE_OF_ONE = 400;
 const PRIME_PER_SECOND = 2_000;
-/** Coalescing off, and what else belongs to a measurement of single samples. */
+/** Turns coalescing off, to measure single samples. */
 const UNCOALESCED = { COALESCE_MS: "0", LOG_LEVEL: "warn" };
 
 interface Route {
   readonly accounts: number;
   readonly sockets: number;
-  /** Whether every socket gets every account, or each its own share. */
+  /** True: every socket gets every account. False: each socket gets its own share. */
   readonly shared: boolean;
 }
 
@@ -42,7 +42,7 @@ interface Found {
   readonly most: Trial;
 }
 
-/** (a) and (b): one account a socket. */
+/** (a) and (b): one account per socket. */
 export async function sequence(): Promise<Aim[]> {
   const route: Route = { accounts: ACCOUNTS, sockets: ACCOUNTS, shared: false };
   const bare = await throughBareLoop("each", route, FIRST_RATE, "(a) bare loop, one account a socket");
@@ -64,10 +64,7 @@ export async function sequence(): Promise<Aim[]> {
   return aims;
 }
 
-/**
- * (c): the same accounts on one, a hundred and a thousand sockets. (d): one account to a hundred
- * sockets.
- */
+/** (c): 1,000 accounts on 1, 100 and 1,000 sockets. (d): one account on 100 sockets. */
 export async function fanOut(): Promise<Aim[]> {
   const aims: Aim[] = [];
   for (const sockets of [1, 100, ACCOUNTS]) {
@@ -106,7 +103,7 @@ async function throughBareLoop(mode: "each" | "all", route: Route, startAt: numb
   }
 }
 
-/** Through one metrics process for each entry of `roles`; the clients are at the last one. */
+/** Starts one metrics process for each entry of `roles`; clients connect to the last one. */
 async function throughMetrics(route: Route, startAt: number, label: string, roles: readonly string[]): Promise<Found> {
   const harness = await LiveHarness.start();
   try {

@@ -1,7 +1,7 @@
 /**
- * A client of `bench -- live`: a WebSocket by hand on a raw TCP socket, because the clients are not
- * what is measured. It counts frames, checks that no sequence is missing or repeated, and takes the
- * time from `measuredAt`, all on the bytes.
+ * A client of `bench -- live`: a minimal WebSocket on a raw TCP socket, so that clients need little
+ * processor time. It counts frames, checks that no sequence is missing or repeated, and computes
+ * latencies from `measuredAt`. It reads the bytes without parsing JSON.
  */
 import { randomBytes } from "node:crypto";
 import net from "node:net";
@@ -30,38 +30,38 @@ const AFTER_SEQUENCE = ',"measuredAt":"'.length;
 const RAW_ACCOUNT_AT = `{"serverId":"${ANY_ID}","accountNumber":"`.length;
 const RAW_TIME_AT = RAW_ACCOUNT_AT + ACCOUNT_DIGITS + '","measuredAt":"'.length;
 const TIME_OF_DAY = "2026-01-01T".length;
-/** Where the frames of the server begin to differ: after `{"type":"account.metrics`. */
+/** Position of the first byte that differs between frames: after `{"type":"account.metrics`. */
 const KIND_AT = SAMPLE.length - 1;
 const QUOTE = 34;
 const DOT = 46;
 
-/** Latencies above it count as it. */
+/** Higher latencies count as this value. */
 export const MAX_LATENCY_MS = 20_000;
 
-/** Where a socket leads and what it asks for there. */
+/** The address and subscription of a socket. */
 export interface SocketPlan {
   readonly host: string;
   readonly port: number;
   readonly path: string;
-  /** Null for a bare loop, which sends raw valuations of what the path names. */
+  /** Null for a bare loop, which sends raw valuations of the account in the path. */
   readonly subscribe: { readonly serverId: string; readonly authorization: string } | null;
-  /** Its accounts: so many from this number on. */
+  /** The first of `accounts` consecutive account numbers. */
   readonly firstAccount: number;
   readonly accounts: number;
 }
 
-/** What the sockets of a process have seen. */
+/** Counters of all sockets of a process. */
 export class Seen {
   /** Samples since the last `mark`. */
   deliveries = 0;
   total = 0;
-  /** Sequences that did not follow, without a notice: must stay 0. */
+  /** Gaps or repeats in sequences without a notice; must stay 0. */
   gaps = 0;
-  /** Samples that notices announced as gone. */
+  /** Samples that notices announced as no longer available. */
   announced = 0;
   /** Subscriptions with at least one sample. */
   started = 0;
-  /** Replays that were announced and are complete. */
+  /** Complete replays. */
   replayed = 0;
   closed = 0;
   errors = 0;
@@ -74,7 +74,7 @@ export class Seen {
 }
 
 const shared = Buffer.allocUnsafe(READ_BYTES);
-/** One read shares the time. */
+/** Read once for all frames of one chunk. */
 let nowOfDayMs = 0;
 
 export class BenchSocket {
@@ -82,7 +82,7 @@ export class BenchSocket {
   readonly #seen: Seen;
   /** Last sequence of each account, -1 before its first frame. */
   readonly #last: Int32Array;
-  /** Samples of a replay that are still to come, by account. */
+  /** Remaining samples of a replay, by account. */
   readonly #replaying: Int32Array;
   #socket: net.Socket | null = null;
   #upgraded: ((open: boolean) => void) | null = null;
@@ -99,7 +99,7 @@ export class BenchSocket {
     return this.#socket !== null && this.#upgraded === null;
   }
 
-  /** Connects; resolves with whether the handshake was accepted. */
+  /** Connects. Resolves with true if the handshake was accepted. */
   open(): Promise<boolean> {
     const { host, port, path, subscribe } = this.#plan;
     this.#rest = NOTHING;
@@ -128,9 +128,7 @@ export class BenchSocket {
     });
   }
 
-  /**
-   * Subscribes to all accounts; with `back`, from so many sequences before the last one of each.
-   */
+  /** Subscribes to all accounts, with `back` from that many sequences before the last one. */
   subscribe(back: number | null): void {
     const { subscribe, firstAccount, accounts } = this.#plan;
     if (subscribe === null) return;
@@ -183,7 +181,7 @@ export class BenchSocket {
     this.#rest = at < bytes.length ? Buffer.from(bytes.subarray(at)) : NOTHING;
   }
 
-  /** Takes the whole frames from `at` on; returns where the first one begins that is not whole. */
+  /** Processes complete frames. Returns the start of the first incomplete frame. */
   #frames(bytes: Buffer, begin: number): number {
     let at = begin;
     while (at + 4 <= bytes.length || (at + 2 <= bytes.length && (bytes[at + 1] ?? 0) < LENGTH_IN_16_BITS)) {

@@ -1,7 +1,7 @@
 /**
- * The trading server of `bench -- live`: publishes valuations at a given rate, one account after
- * the other, with kafkajs itself and the acknowledgement of all replicas. Every valuation has
- * another equity than the one before it, so that none is dropped as unchanged.
+ * The trading server of `bench -- live`. It publishes valuations of all accounts in turn at a given
+ * rate, with plain kafkajs and the acknowledgement of all replicas. The equity of an account
+ * changes with each valuation, so that no valuation is dropped as unchanged.
  */
 import net from "node:net";
 import { setTimeout } from "node:timers/promises";
@@ -11,7 +11,7 @@ import { Kafka, logLevel, type Message, type Producer } from "kafkajs";
 
 import { serve } from "./bench-live-workers.ts";
 
-/** Least time between two requests: what is due meanwhile goes together. */
+/** Minimum time between two requests. Valuations that become due meanwhile form one batch. */
 const INTERVAL_MS = 5;
 const MAX_BATCH = 2_000;
 const ACKS_ALL = -1;
@@ -30,12 +30,9 @@ export interface SourceSettings {
 /** Commands of the source. */
 export type SourceMethods = {
   connect(settings: SourceSettings): Promise<void>;
-  /**
-   * Publishes for `durationMs` at `perSecond`, or as fast as it goes below that; tells how many it
-   * were.
-   */
+  /** Publishes for `durationMs` at most at `perSecond`. Returns the number of valuations. */
   run(order: { readonly perSecond: number; readonly durationMs: number }): Promise<number>;
-  /** Publishes `times` valuations of every account, at most `perSecond`. */
+  /** Publishes `times` valuations of every account, at most at `perSecond`. */
   each(order: { readonly times: number; readonly perSecond: number }): Promise<number>;
 };
 

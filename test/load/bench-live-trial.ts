@@ -1,5 +1,5 @@
 /**
- * One rate of valuations, held for a while: what reached the clients, how late, and what it cost
+ * Measures one rate of valuations for some seconds: deliveries, latencies, and processor time of
  * each process.
  */
 import { setTimeout } from "node:timers/promises";
@@ -11,37 +11,31 @@ import { until } from "./bench-live-harness.ts";
 import type { Worker } from "./bench-live-workers.ts";
 import { type ProcessorTimes, processorTimes } from "./processor-time.ts";
 
-/** Every process compiles its hot code meanwhile. */
+/** Time in which every process compiles its hot code. */
 const FIRST_WARM_UP_MS = 10_000;
 const WARM_UP_MS = 2_000;
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 6_000);
 const DRAIN_TIMEOUT_MS = 180_000;
 export const AIM_P99_MS = 50;
-/**
- * Deliveries that may be missing at the end of a measurement because they are under way, as a
- * share.
- */
+/** Share of deliveries that may still be in flight at the end of a measurement. */
 const UNDER_WAY = 0.02;
-/** How much more the next rate asks for, while rates are held. */
+/** Factor between a sustained rate and the next tried rate. */
 const STEP = 1.5;
 const HALVINGS = 3;
-/** What `maximum` offers of the highest rate that was held. */
+/** Factor between the highest sustained rate and the rate that `maximum` offers. */
 const OVERLOAD = 1.6;
-/**
- * What else a shared machine does only ever delays: a rate is held if one of so many tries holds
- * it.
- */
+/** Other load on the machine can only delay, so one good try of this many is enough. */
 const TRIES = 4;
-/** A process that uses so much of a processor is what bounds the rate. */
+/** A process above this share of one processor limits the rate. */
 const BUSY = 0.85;
 
-/** What is measured: a source, clients that have seen every account, and the processes between. */
+/** The measured system: a source, clients of every account, and the processes between them. */
 export interface Setup {
   readonly source: Worker<SourceMethods>;
   readonly clients: readonly Worker<ClientMethods>[];
-  /** Deliveries of one valuation. */
+  /** Number of deliveries per valuation. */
   readonly fanOut: number;
-  /** What is measured, by name; the servers are found by themselves. */
+  /** The measured processes by name, without the servers, which are found automatically. */
   readonly pids: ReadonlyMap<string, number>;
 }
 
@@ -58,10 +52,7 @@ export interface Trial {
   readonly costs: ReadonlyMap<string, number>;
 }
 
-/**
- * Sum of what the processes full of clients have seen. Throws where a sequence was missing or
- * repeated.
- */
+/** Sums the figures of all client processes. Throws if a sequence was missing or repeated. */
 export async function figuresOf(clients: readonly Worker<ClientMethods>[]): Promise<ClientFigures> {
   const all = await Promise.all(clients.map((worker) => worker.call("figures", null)));
   const sum = (field: Exclude<keyof ClientFigures, "latencies">): number =>
@@ -81,15 +72,15 @@ export async function figuresOf(clients: readonly Worker<ClientMethods>[]): Prom
 }
 
 /**
- * Holds one rate. Afterwards every valuation has been delivered, or a notice has announced that it
- * is gone.
+ * Measures one rate. Returns after every valuation was delivered, or announced as no longer
+ * available.
  */
 export async function trial(setup: Setup, offered: number, warmUpMs = WARM_UP_MS): Promise<Trial> {
   const { source, clients, fanOut } = setup;
   const pids = new Map([...setup.pids, ["source", source.pid] as const, ...clientPids(clients)]);
   const before = await figuresOf(clients);
   const sending = source.call("run", { perSecond: offered, durationMs: warmUpMs + MEASURE_MS });
-  // Its failure is thrown where its answer is awaited.
+  // An error is thrown later, by the await of `sending`.
   sending.catch(() => undefined);
   await setTimeout(warmUpMs);
   await Promise.all(clients.map((worker) => worker.call("mark", null)));
@@ -115,8 +106,8 @@ export async function trial(setup: Setup, offered: number, warmUpMs = WARM_UP_MS
 }
 
 /**
- * The highest rate that is held: all delivered in time, half of it within p50 and all but a
- * hundredth within 50 ms. A rate that was missed is tried again, some times. Prints every trial.
+ * Finds the highest sustained rate: clients get all samples without notices, and 99 % of them
+ * within 50 ms. A rate that fails is tried again. Prints every trial.
  */
 export async function highestRate(setup: Setup, startAt: number, label: string): Promise<Trial> {
   await trial(setup, startAt, FIRST_WARM_UP_MS);
@@ -147,7 +138,7 @@ export async function highestRate(setup: Setup, startAt: number, label: string):
   return best;
 }
 
-/** What is delivered when more is offered than can be. */
+/** Measures the deliveries under overload. */
 export async function maximum(setup: Setup, best: Trial, label: string): Promise<Trial> {
   const result = await trial(setup, Math.round(best.offered * OVERLOAD));
   console.log(`  most   ${line(label, result)}`);
@@ -163,12 +154,12 @@ export function line(label: string, result: Trial): string {
   return `${label.padEnd(42)} ${result.offered}/s offered ${rate}/s   ${late}${announced}   ${shares.join("  ")}`;
 }
 
-/** Seconds of processor time for a million deliveries, by process. */
+/** Seconds of processor time per million deliveries, by process. */
 export function perMillion({ costs, deliveries }: Trial): string {
   return [...costs].map(([name, s]) => `${name} ${((s * 1_000_000) / deliveries).toFixed(2)}`).join("  ");
 }
 
-/** The processes that used most of a processor. */
+/** The processes that used most of one processor. */
 export function bound({ costs, seconds }: Trial): string {
   const shares = [...costs].map(([name, s]) => ({ name, share: s / seconds })).filter(({ share }) => share > 0);
   const busy = shares.filter(({ share }) => share >= BUSY);

@@ -1,6 +1,6 @@
 /**
- * Processes of `bench -- live` that carry out commands: started with `startWorker`, they call
- * `serve` with what they can.
+ * Processes of `bench -- live` that execute commands. `startWorker` starts such a process, which
+ * calls `serve` with its methods.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import path from "node:path";
@@ -22,7 +22,7 @@ interface Answer {
 /** A process that answers calls of the methods `M`. */
 export interface Worker<M extends Methods> {
   readonly pid: number;
-  /** Calls a method there; rejects as it does, or when the process has ended. */
+  /** Calls a method of the process. Rejects with its error, or if the process has ended. */
   call<K extends keyof M & string>(method: K, argument: Parameters<M[K]>[0]): Promise<Awaited<ReturnType<M[K]>>>;
   stop(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export function startWorker<M extends Methods>(script: string, args: readonly st
   };
 }
 
-/** Answers the calls of the process that started this one, and ends with it. */
+/** Answers calls of the parent process. Exits when the parent exits. */
 export function serve(methods: Methods): void {
   const answer = (message: Answer): void => void process.send?.(message);
   process.on("message", (call: Call) => {

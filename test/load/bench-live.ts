@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- live`: how fast valuations become samples on live sockets, and what that costs
- * in processor time and memory, beside two bare loops, in one run. Starts servers and processes of
- * its own; a stub route replaces the account service: every account
- * exists. Everything, source and clients too, shares the machine: the ratios count.
+ * `npm run bench -- live`: how fast valuations become samples on live sockets, with the processor
+ * time and memory, compared with two bare loops in one run. It starts separate servers and
+ * processes. A stub route replaces the account service: every account exists. Source, clients and
+ * kapi share the machine, so only the ratios are meaningful.
  * `npm run bench -- live sequence fanout` runs only these parts.
  */
 import { rmSync } from "node:fs";
@@ -22,16 +22,16 @@ const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !(name in PARTS));
 if (unknown.length > 0) throw new Error(`no part ${unknown.join(", ")}; there are ${Object.keys(PARTS).join(", ")}`);
 
-// The processes that a part has started end with this one.
+// process.exit also ends the processes of the parts.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
-// Not where tests look for what dead runs have left.
+// A separate folder: tests remove dead runs from their own state folder.
 process.env[STATE_VARIABLE] = path.join(STATE_DIR, "parts");
-// Each run begins with nothing; what a killed run left behind is ended first.
+// Stops the processes of a killed run first. Each run starts with empty servers.
 await stopRecorded(path.join(STATE_DIR, "servers"));
 rmSync(STATE_DIR, { recursive: true, force: true });
 const servers = await startServers({ stateDir: STATE_DIR, report: printedReport() });
 try {
-  // Where the parts, each with topics and a database of its own, find the servers.
+  // Addresses of the servers for the parts. Each part has its own topics and database.
   process.env["KAFKA_BROKERS"] = servers.kafkaBrokers;
   process.env["POSTGRES_URL"] = servers.postgresUrl;
   process.env["REDIS_URL"] = servers.redisUrl;

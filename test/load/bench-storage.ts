@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- storage`: what deposits leave behind, in bytes per command: each table with its
- * indexes, each topic, each kind of Redis key. It starts native servers and services of its own.
+ * `npm run bench -- storage`: measures the stored bytes per deposit, for each table with its
+ * indexes, each topic, and each kind of Redis key. It starts separate native servers and services.
  * `docs/reference/bounds.md` quotes its figures.
  */
 import { readdirSync, statSync } from "node:fs";
@@ -15,7 +15,7 @@ import { deposit, startAcceptHarness, statusOf, type AcceptHarness } from "./acc
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench-storage");
 const DEPOSITS = Number(process.env["BENCH_DEPOSITS"] ?? 20_000);
 const CONCURRENT_DEPOSITS = 64;
-/** The first commands fill pages that later ones share; they are not counted. */
+/** Not counted: the first commands fill database pages that later commands share. */
 const WARM_UP_DEPOSITS = 2_000;
 const FINAL_POLL_MS = 100;
 const FINAL_DEADLINE_MS = 60_000;
@@ -28,7 +28,7 @@ const SCAN_COUNT = 1_000;
 
 type Sizes = ReadonlyMap<string, number>;
 
-/** Makes deposits and waits until each command is final, at every reader. */
+/** Sends deposits and waits until the last command is final and every reader has written it. */
 async function makeDeposits(harness: AcceptHarness, count: number): Promise<void> {
   let left = count;
   let last = "";
@@ -79,7 +79,7 @@ function topicSizes(): Sizes {
   return sizes;
 }
 
-/** Bytes of memory of each kind of key. */
+/** Bytes of memory, by kind of key. */
 async function keySizes(url: string): Promise<Sizes> {
   const redis = new Redis(url);
   const sizes = new Map<string, number>();

@@ -1,9 +1,8 @@
 /**
- * `npm run bench -- webhooks`: deliveries from the topic to the receiver, with 1 and with 100
- * endpoints: how many a second, how soon, and what one endpoint of 100 that hangs changes for the
- * others. That is asked in turns, the same endpoint answering and hanging, so that what changes
- * slowly (the machine, the database's size) meets both alike. Starts servers and the service of its
- * own.
+ * `npm run bench -- webhooks`: rate and latency of deliveries from the topic to the receiver, with
+ * 1 and with 100 endpoints. It also measures the effect of one hanging endpoint on 99 others. That
+ * endpoint answers and hangs in turns, so that slow changes (of the machine, of the size of the
+ * database) affect both cases equally. It starts separate servers and a webhooks service.
  */
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
@@ -29,7 +28,7 @@ const SECOND_MS = 1_000;
 const ENDPOINTS_PER_ORGANIZATION = 20;
 const ORGANIZATIONS = 5;
 const ACCOUNTS_PER_ORGANIZATION = 200;
-/** Deliveries of a burst, and a second of the steady load. */
+/** Deliveries of a burst, and deliveries a second of the steady load. */
 const BURST_DELIVERIES = Number(process.env["BENCH_DELIVERIES"] ?? 40_000);
 const STEADY_DELIVERIES = Number(process.env["BENCH_STEADY"] ?? 1_000);
 const PUBLISHED_TOGETHER = 5_000;
@@ -38,8 +37,8 @@ const AIM_RATIO = 1.5;
 const WAIT_MS = 120_000;
 const NAME_CHARACTERS = 10;
 /**
- * Whether one endpoint hangs in each turn. Two such turns follow each other, so that the second one
- * sees attempts end at their timeout (15 s) and what follows from that.
+ * Whether the endpoint hangs, for each turn. Hanging turns come in pairs, so that attempts reach
+ * their timeout (15 s) in the second turn.
  */
 const TURNS = (process.env["BENCH_TURNS"] ?? "deeddeed").split("").map((turn) => turn === "e");
 const WORK_DONE = statement<{ transactions: number; rows_read: number }>(
@@ -53,12 +52,12 @@ interface Arrival {
   readonly tookMs: number;
 }
 
-/** Organizations that all have equally many endpoints. */
+/** Organizations with the same number of endpoints each. */
 interface Audience {
   readonly organizationIds: readonly string[];
-  /** Endpoints of each. */
+  /** Endpoints of each organization. */
   readonly endpoints: number;
-  /** Whether one of the first organization's can hang. */
+  /** Whether one endpoint of the first organization can hang. */
   readonly oneCanHang: boolean;
 }
 
@@ -74,7 +73,7 @@ class Bench {
   readonly #producer: Producer;
   readonly #receiverUrl: string;
   readonly #database: Database;
-  /** How many events of each organization were published. */
+  /** Number of published events of each organization. */
   readonly #published = new Map<string, number>();
 
   constructor(stack: Stack, producer: Producer, receiverUrl: string, database: Database) {
@@ -85,8 +84,8 @@ class Bench {
   }
 
   /**
-   * Makes organizations with endpoints; of the first one an endpoint can be made to hang, and is
-   * never measured.
+   * Creates organizations with endpoints. One endpoint of the first organization can hang; its
+   * deliveries are never measured.
    */
   async audience(organizations: number, endpoints: number, oneCanHang = false): Promise<Audience> {
     const organizationIds = Array.from({ length: organizations }, () => randomUUID());
@@ -99,7 +98,7 @@ class Bench {
     return { organizationIds, endpoints, oneCanHang };
   }
 
-  /** Makes the endpoint hang, or answer again, including the delayed deliveries. */
+  /** Makes the endpoint hang, or answer again. It then also answers delayed deliveries. */
   async hang(hangs: boolean): Promise<void> {
     await fetch(`${this.#receiverUrl}/${hangs ? "hang" : "answer"}`);
   }
@@ -114,8 +113,8 @@ class Bench {
   }
 
   /**
-   * Publishes the next event of an organization: a closed position, then the transaction of its
-   * deal on the other topic, and so on. An event that arrives too early waits for the one before.
+   * Publishes the next event of an organization: in turn a closed position, and the transaction of
+   * its deal on the other topic. An event that arrives too early waits for the event before it.
    */
   async #publish(organizationId: string): Promise<void> {
     const published = this.#published.get(organizationId) ?? 0;
@@ -134,7 +133,7 @@ class Bench {
     await this.#producer.send(topic, { key: `${serverId}/${accountNumber}`, value: JSON.stringify(event) });
   }
 
-  /** Everything at once: how fast it arrives. */
+  /** Publishes all events at once. Returns the rate of the deliveries. */
   async burst(label: string, audience: Audience): Promise<number> {
     const organizations = audience.organizationIds.length;
     const events = Math.round(BURST_DELIVERIES / audience.endpoints);
@@ -157,7 +156,7 @@ class Bench {
     return figures.perSecond;
   }
 
-  /** A steady load: what arrived, however late, of that which happened in the measured time. */
+  /** Publishes a steady load. Returns all deliveries of events from the measured time. */
   async steady(label: string, audience: Audience): Promise<Arrival[]> {
     const organizations = audience.organizationIds.length;
     const perTick = (STEADY_DELIVERIES / audience.endpoints) * (TICK_MS / SECOND_MS);
@@ -174,7 +173,7 @@ class Bench {
       await delay(TICK_MS);
     }
     await Promise.all(sends);
-    // All of it, so that nothing of this load falls into the next one's time.
+    // Waits for all deliveries, so that none falls into the time of the next load.
     const canHang = audience.oneCanHang ? Math.ceil(events / organizations) : 0;
     const arrivals = await this.#arrived(events * audience.endpoints - canHang);
     const measured = arrivals.filter(({ atMs, tookMs }) => atMs - tookMs >= beganMs + WARM_UP_MS);
@@ -273,10 +272,7 @@ function transactionOf(envelope: Envelope, sequence: number): FinanceEvent {
   return { ...envelope, type: "transaction.recorded", transaction };
 }
 
-/**
- * Turns in which an endpoint answers and turns in which it hangs, and what of 99 others' p99
- * differs.
- */
+/** Compares the p99 of 99 endpoints while another one answers and while it hangs. */
 async function besideHanging(bench: Bench): Promise<void> {
   const audience = await bench.audience(ORGANIZATIONS, ENDPOINTS_PER_ORGANIZATION, true);
   const answering: Arrival[] = [];
@@ -305,9 +301,7 @@ function figuresOfAll(arrivals: readonly Arrival[], overMs: number): Figures {
   );
 }
 
-/**
- * The median of the seconds' own p99, in milliseconds: what a stall of the machine hardly moves.
- */
+/** The median of the p99 of all seconds, in milliseconds. One stall hardly changes it. */
 function p99OfUsualSecond(arrivals: readonly Arrival[]): number {
   const seconds = Map.groupBy(arrivals, ({ atMs, tookMs }) => Math.floor((atMs - tookMs) / SECOND_MS));
   const p99s = [...seconds.values()].map((second) => figuresOfAll(second, SECOND_MS).p99Ms);
@@ -348,7 +342,7 @@ try {
 } finally {
   await receiver.stop();
   for (const service of stack.processes.values()) await service.stop();
-  // Servers that were there before keep nothing of it.
+  // Servers that were already running must keep no data of the benchmark.
   await deleteTopics(stack.servers.kafkaBrokers, topicPrefix);
   await dropDatabase(stack.servers.postgresUrl, name);
   await stack.stop();

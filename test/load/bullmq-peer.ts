@@ -1,8 +1,8 @@
 /**
- * The peer of `bench -- accept`: BullMQ doing the ledger work of a deposit behind the same Fastify
- * route, in two processes as kapi's gateway and worker are two. `node bullmq-peer.ts route` prints
- * its address as JSON; `node bullmq-peer.ts worker` writes one double-entry deposit a job, in one
- * transaction, into PostgreSQL.
+ * The competitor of `bench -- accept`: BullMQ does the ledger work of a deposit behind a Fastify
+ * route, in two processes, as gateway and worker in kapi. `node bullmq-peer.ts route` prints its
+ * address as JSON. `node bullmq-peer.ts worker` writes one double-entry deposit per job to
+ * PostgreSQL, in one transaction.
  */
 import { Queue, Worker } from "bullmq";
 import { fastify } from "fastify";

@@ -1,8 +1,8 @@
 /**
- * `BENCH_TELEMETRY=compare npm run bench -- accept`: what telemetry costs. Three whole systems
- * stand side by side, without it, with what is advised for production, and with every request
- * traced; they take turns so short that whatever else the machine does meets all of them alike.
- * Compared is the processor time that a call costs all services together.
+ * `BENCH_TELEMETRY=compare npm run bench -- accept`: the processor time of telemetry. Three whole
+ * systems run at the same time: without telemetry, with the settings for production, and with every
+ * request traced. They are measured in short turns, so that other load on the machine affects all
+ * equally. The result is the processor time of all services together per call.
  */
 import path from "node:path";
 
@@ -14,13 +14,11 @@ import { benchTelemetry, SAMPLED_SHARE } from "./telemetry.ts";
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench");
 const EVERYTHING = "1";
 const SHARES = [null, SAMPLED_SHARE, EVERYTHING];
-/** Every process compiles its hot code meanwhile. */
+/** Time in which every process compiles its hot code. */
 const WARM_UP_MS = 10_000;
 const TURN_MS = 1_500;
 const TURNS = 12;
-/**
- * Longer than deposits need to be done, in milliseconds: their work is part of what is compared.
- */
+/** Longer than deposits need to become final, because their whole work is compared. */
 const SETTLE_MS = 1_000;
 const READ_COMMANDS = 100;
 
@@ -31,16 +29,13 @@ interface Side {
   stop(): Promise<void>;
 }
 
-/** What one side has cost so far. */
+/** Calls and processor time of one side so far. */
 interface Cost {
   calls: number;
   readonly ms: Map<string, number>;
 }
 
-/**
- * Prints, for deposits and for reads of a command, what a call costs with telemetry, in parts of
- * what it costs without.
- */
+/** Prints the processor time per deposit and per read of a command, relative to no telemetry. */
 export async function compareTelemetry(): Promise<void> {
   const sides: Side[] = [];
   try {
@@ -99,7 +94,7 @@ async function compare(label: string, sides: readonly Side[], call: (side: Side)
   }
 }
 
-/** Calls for `measureMs`, and until what they asked for is done; how many there were. */
+/** Sends calls for `measureMs`, and waits for their work. Returns the number of calls. */
 async function turn(side: Side, measureMs: number, call: (side: Side) => Promise<unknown>): Promise<number> {
   let calls = 0;
   await closedLoop({

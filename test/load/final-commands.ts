@@ -1,10 +1,10 @@
-/** Who waits for the end of which command. */
+/** The callers that wait for the final events of commands. */
 export class FinalCommands {
   readonly #waiting = new Map<string, () => void>();
-  /** Ends that were read before anybody asked. */
+  /** Commands whose final event was read before anybody waited. */
   readonly #early = new Set<string>();
 
-  /** Its final event was read. */
+  /** Records that the final event of the command was read. */
   ended(commandId: string): void {
     const resolve = this.#waiting.get(commandId);
     if (resolve === undefined) this.#early.add(commandId);
@@ -12,7 +12,7 @@ export class FinalCommands {
     this.#waiting.delete(commandId);
   }
 
-  /** Resolves when the command has ended; to be called once for each. */
+  /** Resolves when the command is final. Call once per command. */
   wait(commandId: string): Promise<void> {
     if (this.#early.delete(commandId)) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.set(commandId, resolve));

@@ -1,16 +1,13 @@
-/**
- * Fills the schema of the account service with accounts and history in bulk, row for row as the
- * service writes them.
- */
+/** Fills the schema of the account service with the rows that the service would write. */
 import { Client } from "pg";
 
 /** Accounts of the server. */
 export const ACCOUNTS = 100_000;
-/** Deals in the schema; as many orders, and half as many positions. */
+/** Deals in the schema. There are as many orders, and half as many positions. */
 export const DEALS = 1_000_000;
-/** Deals of one account among them: every twentieth, as if all accounts traded at the same time. */
+/** Deals of the busy account: every twentieth row, as if all accounts traded at one time. */
 export const DEALS_OF_ONE = 50_000;
-/** Accounts that have the other deals, in equal parts. */
+/** Number of accounts that share the other deals equally. */
 const TRADING_ACCOUNTS = 9_500;
 const ONE_IN = DEALS / DEALS_OF_ONE;
 /** Rows of one statement. */
@@ -20,7 +17,7 @@ const FIRST_NUMBER = 20_000_000;
 /** The account that has {@link DEALS_OF_ONE} deals. */
 export const BUSY_ACCOUNT = String(FIRST_NUMBER);
 
-// $1 server, $2 organization, $3 how many, $4 first number.
+// $1 server, $2 organization, $3 number of accounts, $4 first account number.
 const INSERT_ACCOUNTS = `insert into accounts (id, organization_id, server_id, account_number, account_name, status,
     currency, leverage, initial_balance_minor, created_at, updated_at, activated_at)
   select gen_random_uuid(), $2, $1, ($4 + i)::text, 'Bench ' || i, 'active', 'USD', 100, 1000000, at, at, at
@@ -28,9 +25,8 @@ const INSERT_ACCOUNTS = `insert into accounts (id, organization_id, server_id, a
 
 const INSERT_COUNTS = "insert into account_counts (server_id, status, accounts) values ($1, 'active', $2)";
 
-// $1 server, $2 and $3 the events of this statement, $4 first number, $5 one in so many is the busy
-// account's, $6 the other accounts. Gives each row's account, and its number among those of the
-// account.
+// $1 server, $2 and $3 first and last event, $4 first account number, $5 every $5th event is one of
+// the busy account, $6 number of other accounts. `n` numbers the rows of each account.
 const ROWS = `with rows as (
     select $1::uuid as server_id, timestamptz '2026-02-01' + i * interval '1 second' as at, gen_random_uuid()::text as id,
       case when i % $5::int = 0 then $4::bigint else $4::bigint + 1 + other % $6::int end::text as account_number,
@@ -64,13 +60,13 @@ export async function connectToAccounts(postgresUrl: string): Promise<Client> {
   return client;
 }
 
-/** Adds `count` accounts to the server, which must be there. */
+/** Adds `count` accounts to an existing server. */
 export async function fillAccounts(client: Client, server: FilledServer, count: number): Promise<void> {
   await client.query(INSERT_ACCOUNTS, [server.serverId, server.organizationId, count, FIRST_NUMBER]);
   await client.query(INSERT_COUNTS, [server.serverId, count]);
 }
 
-/** Fills the schema; the server must be there. */
+/** Fills the schema for an existing server. */
 export async function fillHistory(postgresUrl: string, server: FilledServer): Promise<void> {
   const client = await connectToAccounts(postgresUrl);
   try {

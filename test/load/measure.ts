@@ -1,4 +1,4 @@
-/** Closed-loop load and its figures. */
+/** Closed-loop load, and its rate and latencies. */
 
 /** Figures of one measured phase. */
 export interface Figures {
@@ -8,19 +8,19 @@ export interface Figures {
   readonly count: number;
 }
 
-/** How a phase is driven. */
+/** The load of a phase. */
 export interface LoadOptions {
-  /** Calls under way at once. */
+  /** Number of concurrent calls. */
   readonly concurrency: number;
   readonly warmUpMs: number;
   readonly measureMs: number;
-  /** One call; rejects where the answer was not the expected one, which ends the phase. */
+  /** One call. It rejects for an unexpected answer, which ends the phase. */
   readonly call: () => Promise<unknown>;
 }
 
 /**
- * Runs calls one after the other in each of `concurrency` loops; counts those that end after the
- * warm-up.
+ * Runs `concurrency` loops of calls. Counts calls that begin after the warm-up and end within the
+ * measured time.
  */
 export async function closedLoop(options: LoadOptions): Promise<Figures> {
   const startedMs = performance.now();
@@ -40,7 +40,7 @@ export async function closedLoop(options: LoadOptions): Promise<Figures> {
   return figuresOf(latenciesMs, options.measureMs);
 }
 
-/** Percentiles and rate of latencies that were gathered over `overMs`. */
+/** Percentiles and rate of the latencies of calls within `overMs`. */
 export function figuresOf(latenciesMs: number[], overMs: number): Figures {
   const sorted = latenciesMs.toSorted((a, b) => a - b);
   const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;

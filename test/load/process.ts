@@ -2,15 +2,15 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import path from "node:path";
 
-/** A child process that said hello in one line of JSON. */
+/** A child process that has printed its first line, as JSON. */
 export interface ChildProcess<T> {
   readonly hello: T;
   stop(): Promise<void>;
 }
 
 /**
- * Starts a script of this folder under the same Node and waits for its first line. It ends with
- * this process at the latest.
+ * Starts a script of this folder under the same Node, and waits for its first line. The script is
+ * killed when this process exits.
  */
 export async function startProcess<T>(
   script: string,
@@ -21,7 +21,7 @@ export async function startProcess<T>(
     env: { ...process.env, ...environment },
     stdio: ["ignore", "pipe", "inherit"],
   });
-  // A bench that fails leaves nothing running.
+  // A failed benchmark must leave no process behind.
   const kill = (): boolean => child.kill("SIGKILL");
   process.once("exit", kill);
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve())).finally(() =>

@@ -1,18 +1,12 @@
-/**
- * Processor time by process, from Linux's /proc: what a request costs, whatever else the machine is
- * doing.
- */
+/** Processor time by process, from Linux's /proc. Other load on the machine hardly changes it. */
 import { readdirSync, readFileSync } from "node:fs";
 
 const MS_PER_TICK = 10;
 
-/** Milliseconds of processor time that processes have used so far, by name. */
+/** Milliseconds of used processor time, by name of the process. */
 export type ProcessorTimes = ReadonlyMap<string, number>;
 
-/**
- * Times of the named processes, and of the servers found beside them (all of their processes
- * together).
- */
+/** Times of the named processes, and sums for each kind of server on the machine. */
 export function processorTimes(pids: ReadonlyMap<string, number>): ProcessorTimes {
   const names = new Map([...pids].map(([name, pid]) => [pid, name]));
   const times = new Map<string, number>();
@@ -26,7 +20,7 @@ export function processorTimes(pids: ReadonlyMap<string, number>): ProcessorTime
   return times;
 }
 
-/** What was used between two readings, per unit of work, in microseconds; the largest first. */
+/** Processor time per unit of work between two readings, in microseconds; the largest first. */
 export function microsecondsEach(before: ProcessorTimes, after: ProcessorTimes, count: number): string {
   return [...after]
     .map(([name, timeMs]) => ({ name, us: ((timeMs - (before.get(name) ?? 0)) * 1000) / count }))
@@ -35,7 +29,7 @@ export function microsecondsEach(before: ProcessorTimes, after: ProcessorTimes, 
     .join("  ");
 }
 
-/** As the kernel names the programs of Kafka, PostgreSQL and Redis. */
+/** Kernel names of the programs of Kafka, PostgreSQL and Redis. */
 const SERVERS = ["java", "postgres", "redis-server"];
 
 function statOf(pid: number): { command: string; timeMs: number } | null {
@@ -43,14 +37,14 @@ function statOf(pid: number): { command: string; timeMs: number } | null {
   try {
     text = readFileSync(`/proc/${pid}/stat`, "utf8");
   } catch {
-    // The process has ended since the folder was listed.
+    // The process ended after the list of /proc was read.
     return null;
   }
   const end = text.lastIndexOf(")");
   const fields = text.slice(end + 2).split(" ");
-  // Fields 14 to 17 of proc(5): user and system time in clock ticks, its own and that of its
-  // children that have ended: PostgreSQL's backends come and go with the connections of pools, and
-  // Redis rewrites its log in a child.
+  // Fields 14 to 17 of proc(5): user and system time in clock ticks, of the process and of its
+  // ended children. PostgreSQL's backends end with their connections, and Redis rewrites its log in
+  // a child.
   const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
   return { command: text.slice(text.indexOf("(") + 1, end), timeMs: ticks * MS_PER_TICK };
 }

@@ -4,14 +4,14 @@ import { readFileSync } from "node:fs";
 const KIB = 1024;
 const SAMPLE_INTERVAL_MS = 10;
 
-/** Bytes that a process holds in memory now. */
+/** Current resident memory of a process, in bytes. */
 export function residentBytes(pid: number): number {
   const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   if (kib === undefined) throw new Error(`process ${pid} tells no resident memory`);
   return Number(kib) * KIB;
 }
 
-/** Runs `work` and returns the most that each process held meanwhile, in bytes, by name. */
+/** Runs `work`. Returns the peak memory of each process meanwhile, in bytes, by name. */
 export async function peaksDuring(
   pids: ReadonlyMap<string, number>,
   work: () => Promise<void>,

@@ -1,23 +1,18 @@
-/** Telemetry for a bench: all metrics, and a share of all traces. */
+/** Telemetry for a benchmark: all metrics, and a share of all traces. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What is advised for production (libs/runtime/README.md): one request of a hundred. */
+/** The advice for production (libs/runtime/README.md): one request of a hundred. */
 export const SAMPLED_SHARE = "0.01";
 
-/**
- * The environment of the services, and the end of what takes their spans; nothing where telemetry
- * is off.
- */
+/** The environment of the services, empty without telemetry; `stop` ends the collector. */
 export interface BenchTelemetry {
   readonly environment: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
 
-/**
- * Starts a collector that keeps nothing, to trace `share` of all requests; null: telemetry is off.
- */
+/** Starts a collector that drops all spans, for the `share` of requests. Null: no telemetry. */
 export async function benchTelemetry(share: string | null): Promise<BenchTelemetry> {
   if (share === null) return { environment: {}, stop: () => Promise.resolve() };
   const collector = createServer((request, response) => {

@@ -1,34 +1,34 @@
 /**
  * Measures competitors in turns. Slow changes of a machine (neighbours, caches, clock) then affect
- * all equally, so that their ratio is meaningful even if each figure is not.
+ * all equally, so that the ratios are meaningful even if single figures are not.
  */
 import { closedLoop, type Figures } from "./measure.ts";
 
 /** One of the competitors. */
 export interface Competitor {
-  /** One call; rejects where the answer was not the expected one. */
+  /** One call. It rejects for an unexpected answer. */
   readonly call: () => Promise<unknown>;
-  /** Before each of its turns. */
+  /** Called before each of its turns. */
   readonly before?: () => unknown;
   /** Called after each of its turns, so that remaining work does not affect the next one. */
   readonly after?: () => unknown;
 }
 
-/** How turns are driven. */
+/** The load of a turn. */
 export interface TurnOptions {
   readonly concurrency: number;
-  /** Of each competitor, before its first turn. */
+  /** Warm-up of each competitor before its first turn. */
   readonly warmUpMs: number;
   readonly turnWarmUpMs: number;
   readonly turnMs: number;
 }
 
-/** Turns of each. */
+/** Number of turns of each competitor. */
 const TURNS = 4;
 
 /**
- * Measures `competitors` in turns, in their order and back, so that none has the earlier half;
- * gives the means of the turns of each.
+ * Measures `competitors` in turns. Every second round is in reverse order, so that no competitor is
+ * always earlier. Returns the means of the turns of each.
  */
 export async function takeTurns<Name extends string>(
   competitors: Readonly<Record<Name, Competitor>>,

@@ -1,6 +1,6 @@
 /**
- * Measures the cost of the usage stream: replaces the function library in the bench's Redis by one
- * without the line that writes an entry, and restores it later. The services do not notice.
+ * Turns the usage stream off to measure its cost. It replaces the function library in Redis with
+ * one that writes no entries, and restores the library later. Services do not notice the change.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -12,8 +12,7 @@ const WRITES_ENTRY = /^ *redis\.call\('XADD', usage.*$/m;
 
 export interface UsageStream {
   /**
-   * Switches the writing of entries from the next call on. Charges without an entry never reach the
-   * ledger.
+   * Turns entries on or off, from the next call on. The ledger never gets charges without an entry.
    */
   set(isOn: boolean): Promise<void>;
   close(): void;

@@ -1,7 +1,8 @@
 /**
- * Receives webhooks in a process of its own and answers 200 at once, on `/can-hang` not between
- * `GET /hang` and `GET /answer`. `GET /take` gives what came since the last one, but on
- * `/can-hang`: when each delivery came and how long after its event, in milliseconds since 1970.
+ * Receives webhooks in a separate process and answers 200 immediately. After `GET /hang` it does
+ * not answer deliveries to `/can-hang`, until `GET /answer`. `GET /take` returns the deliveries to
+ * other paths since the last `GET /take`: the time of each in milliseconds since 1970, and the
+ * milliseconds since its event.
  */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,7 +14,7 @@ let arrivals: { atMs: number; tookMs: number }[] = [];
 let hangs = false;
 const held: ServerResponse[] = [];
 
-/** Answers a setting that came over `GET`. */
+/** Answers the `GET` requests that control this receiver. */
 function answerSetting(path: string | undefined, response: ServerResponse): void {
   if (path === "/take") {
     response.end(JSON.stringify(arrivals));

@@ -7,14 +7,14 @@ const HOST = "127.0.0.1";
 /** Interval of the readiness checks, in milliseconds. */
 const LOOK_INTERVAL_MS = 50;
 /**
- * A process that does not answer within this time keeps its state: only a response or a failed
- * connection changes it.
+ * A process without an answer within this time keeps its state. Only a response or a failed
+ * connection changes the state.
  */
 const LOOK_TIMEOUT_MS = 2_000;
 
 /** One process behind a balancer. */
 export interface Backend {
-  /** Where its connections go. */
+  /** Port of its connections. */
   readonly port: number;
   /** Base address of its probes. */
   readonly probes: string;
@@ -22,7 +22,7 @@ export interface Backend {
 
 /**
  * A TCP balancer for a service with several processes. A new connection goes to the next ready
- * process; an existing one stays there until that process closes it.
+ * process, and stays there until that process closes it.
  */
 export class Balancer {
   readonly #server: Server;
@@ -39,7 +39,7 @@ export class Balancer {
     this.#server = createServer({ noDelay: true }, (socket) => this.#connect(socket));
   }
 
-  /** Listens on a free port, before or after its processes do. */
+  /** Listens on a free port. The processes may start later. */
   static async start(backends: readonly Backend[]): Promise<Balancer> {
     const balancer = new Balancer(backends);
     balancer.#server.listen(0, HOST);
@@ -48,7 +48,7 @@ export class Balancer {
     return balancer;
   }
 
-  /** Host and port. */
+  /** Host and port of the balancer. */
   get authority(): string {
     return `${HOST}:${(this.#server.address() as AddressInfo).port}`;
   }
@@ -99,7 +99,7 @@ export class Balancer {
   }
 }
 
-/** Null where the process did not answer in time. */
+/** Null if the process did not answer in time. */
 async function readiness({ probes }: Backend): Promise<boolean | null> {
   try {
     const answer = await fetch(`${probes}/readyz`, { signal: AbortSignal.timeout(LOOK_TIMEOUT_MS) });

@@ -1,7 +1,8 @@
 /**
- * All balancers of a cluster, as a process of its own: what goes through them must not wait for
- * what a test does with it. Its argument names each one's processes; its first message tells their
- * addresses; asked for anything, it tells at which of them no process was ready at some moment.
+ * Runs all balancers of a cluster in a separate process, so that the work of a test does not delay
+ * their traffic. The argument has the processes of each balancer. The first message to the parent
+ * has the addresses. Each message from the parent gets the balancers that were without a ready
+ * process at some time.
  */
 import { Balancer, type Backend } from "./balancer.ts";
 

@@ -9,10 +9,7 @@ import { eventually } from "@kapi/testkit";
 
 import type { Backend } from "./balancer.ts";
 
-/**
- * All but the trading server, which keeps its market in memory and is one process, as a trading
- * platform is one.
- */
+/** Services with two processes: all but the trading server, which keeps its market in memory. */
 const TWICE = [
   "account",
   "command-status",
@@ -25,9 +22,9 @@ const TWICE = [
   "webhooks",
 ] as const;
 export const TRADING_SERVER = "trading-simulator";
-/** After the name of a service: its second process. */
+/** Suffix of the name of a service's second process. */
 const SECOND = "-2";
-/** Far more than the balancers need to notice, and far less than in production. */
+/** Far longer than the balancers need to notice a stop, and far shorter than in production. */
 const STOP_DELAY_MS = 500;
 const CREDITS = 10_000_000;
 const KNOWN_TIMEOUT_MS = 30_000;
@@ -35,18 +32,18 @@ const KNOWN_TIMEOUT_MS = 30_000;
 /** A kapi in which every service runs as two processes behind one address. */
 export interface Cluster {
   readonly stack: TestStack;
-  /** An organization whose addresses are those of the balancers. */
+  /** An organization with the addresses of the balancers. */
   readonly demo: Demo;
   /** The first process of every service. */
   readonly first: readonly string[];
-  /** The second one, of those that have one. */
+  /** The second processes. */
   readonly second: readonly string[];
-  /** Of the services with two processes, those of which at some moment none was ready. */
+  /** Services with two processes that at some time had no ready process. */
   alone(): Promise<readonly string[]>;
   stop(): Promise<void>;
 }
 
-/** Starts it. Services know each other by the addresses of the balancers. */
+/** Starts a cluster. Services call each other through the balancers. */
 export async function startCluster(): Promise<Cluster> {
   const ports = await choosePorts();
   const portOf = (name: string): number => ports[name] ?? 0;
@@ -78,13 +75,13 @@ export async function startCluster(): Promise<Cluster> {
 }
 
 interface Balancers {
-  /** Host and port of each. */
+  /** Host and port of each balancer. */
   readonly authorities: Readonly<Record<string, string>>;
   alone(): Promise<readonly string[]>;
   stop(): void;
 }
 
-/** They end with this process, however that ends. */
+/** Starts the balancers. They exit whenever this process exits. */
 async function startBalancers(plan: Readonly<Record<string, readonly Backend[]>>): Promise<Balancers> {
   const child = fork(path.join(import.meta.dirname, "balancers.ts"), [JSON.stringify(plan)], { execArgv: [] });
   const [authorities] = (await once(child, "message")) as [Balancers["authorities"]];
@@ -99,7 +96,7 @@ async function startBalancers(plan: Readonly<Record<string, readonly Backend[]>>
   };
 }
 
-/** Every process has its port before the first one starts, because the balancers need it. */
+/** Chooses all ports before the first process starts, because the balancers need them. */
 async function choosePorts(): Promise<Readonly<Record<string, number>>> {
   const ports: Record<string, number> = {};
   for (const name of [...TWICE, "live"]) {
@@ -112,7 +109,7 @@ async function choosePorts(): Promise<Readonly<Record<string, number>>> {
   return ports;
 }
 
-/** A new key reaches each gateway by itself. */
+/** Waits for every gateway, because a new key reaches each gateway separately. */
 async function untilKnown(managementKey: string, ports: readonly number[]): Promise<void> {
   for (const port of ports) {
     const url = `http://127.0.0.1:${port}/api/v1/management/credits/balance`;

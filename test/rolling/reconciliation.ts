@@ -10,9 +10,9 @@ import type { Moved } from "./traffic.ts";
 
 const SETTLE_TIMEOUT_MS = 60_000;
 const LOOK_INTERVAL_MS = 500;
-/** Lines of a difference. */
+/** Maximum number of printed lines of a difference. */
 const MAX_LINES = 3;
-/** Accounts whose money is wrong; the others are not looked at then. */
+/** After this many accounts with wrong balances the check stops. */
 const MAX_WRONG = 3;
 const OPEN = ["queued", "leased"];
 const NOT_DONE = ["failed", "expired"];
@@ -24,9 +24,7 @@ interface WalletView {
   readonly lifetimeConsumed: number;
 }
 
-/**
- * Waits until every command is final; reports failed ones, and a number other than `count`.
- */
+/** Waits until every command is final. All `count` commands must have succeeded. */
 export async function checkCommands(client: OutsideClient, count: number, violations: Violations): Promise<void> {
   const total = async (status: string): Promise<number> => {
     const path = client.server(`/commands?status=${status}&limit=1`);

@@ -4,15 +4,13 @@ import type { Violations } from "../live/violations.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Rejection } from "./traffic.ts";
 
-/**
- * On an overloaded machine an answer is too late; no process has rejected the request.
- */
+/** Causes of an overloaded machine: an answer was late, and no process rejected the request. */
 const TOO_LATE = /no answer within \d+ ms|Command timed out|not acknowledged within/;
 const GATEWAYS = ["gateway", "gateway-2"];
 
 /**
- * Looks up why requests were answered with Retry-After, in what the gateways have logged. Any other
- * reason than that an answer came too late is a violation. Returns how many were too late.
+ * Finds the causes of answers with Retry-After in the logs of the gateways. Every cause except a
+ * late answer is a violation. Returns the number of late answers.
  */
 export function explainRejections(
   { stack }: Cluster,

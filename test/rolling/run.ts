@@ -1,8 +1,8 @@
 /**
- * `npm run scenario -- rolling`: a whole kapi, every service as two processes behind one address,
- * under 200 mutations a second and 200 live sockets, while all processes are restarted one after
- * another. Violations are printed, and make the exit code 1.
- * `ROLLING_SEED` fixes the choices, `ROLLING_MUTATIONS` and `ROLLING_SOCKETS` the load.
+ * `npm run scenario -- rolling`: restarts all processes of a kapi one after another, under 200
+ * mutations a second and 200 live sockets. Every service has two processes behind one address.
+ * Violations are printed, and the exit code is then 1. `ROLLING_SEED` determines the random
+ * choices, `ROLLING_MUTATIONS` and `ROLLING_SOCKETS` the load.
  */
 import startServers from "../../libs/testkit/src/global-setup.ts";
 import { runScenario } from "./scenario.ts";

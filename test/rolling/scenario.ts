@@ -14,14 +14,14 @@ import { explainRejections } from "./rejections.ts";
 import { type Cluster, startCluster, TRADING_SERVER } from "./cluster.ts";
 import { Traffic } from "./traffic.ts";
 
-/** Accounts that each socket follows. */
+/** Number of accounts to which each socket subscribes. */
 const ACCOUNTS_PER_SOCKET = 2;
 const SUBSCRIBED_TIMEOUT_MS = 60_000;
 const SETTLE_TIMEOUT_MS = 60_000;
-/** What an orchestrator gives a process after SIGTERM. */
+/** Time that an orchestrator gives a process after SIGTERM. */
 const GRACE_MS = 30_000;
 const RESTART = 1012;
-/** Lines of each process's log. */
+/** Maximum number of printed lines of each process's log. */
 const COMPLAINTS = 10;
 
 export interface ScenarioSettings {
@@ -34,7 +34,7 @@ export interface ScenarioSettings {
   readonly tell: (text: string) => void;
 }
 
-/** How one process was restarted. */
+/** The restart of one process. */
 export interface Restart {
   readonly name: string;
   readonly stopMs: number;
@@ -43,13 +43,13 @@ export interface Restart {
 
 export interface ScenarioReport {
   readonly violations: readonly string[];
-  /** Where there are any: the last that each process complained of. */
+  /** The last warnings of each process; empty without violations. */
   readonly complaints: readonly string[];
   readonly restarts: readonly Restart[];
   readonly traffic: Traffic["counts"];
-  /** Requests that were served at the second try because something was too slow at the first. */
+  /** Number of requests that succeeded at the second try, because the first answer was late. */
   readonly late: number;
-  /** Of all sockets together. */
+  /** Sums over all sockets. */
   readonly live: {
     readonly connections: number;
     readonly closed: number;
@@ -59,9 +59,9 @@ export interface ScenarioReport {
 }
 
 /**
- * Restarts the processes one after another, as a rolling update does, while an organization's
- * backend sends requests and follows the stream. Unexpected responses, and differences between its
- * counts and the API, are violations.
+ * Restarts the processes one after another, as a rolling update does. Meanwhile an organization's
+ * backend sends requests and receives live samples. Unexpected responses, and differences between
+ * the backend's counts and the API, are violations.
  */
 export async function runScenario(settings: ScenarioSettings): Promise<ScenarioReport> {
   const cluster = await startCluster();
@@ -140,10 +140,7 @@ async function restart({ stack }: Cluster, name: string, violations: Violations)
   return { name, stopMs: Math.round(endedMs - beganMs), startMs: Math.round(performance.now() - endedMs) };
 }
 
-/**
- * Whatever was open was closed with 1012, and nobody got a notice of a sample that is not there any
- * more.
- */
+/** Every connection must have been closed with 1012, and no client may have missed samples. */
 function checkSockets(checkers: readonly Checker[], violations: Violations): void {
   for (const { name, counts } of checkers) {
     const restarts = counts.closes.get(RESTART) ?? 0;

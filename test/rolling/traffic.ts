@@ -4,14 +4,11 @@ import { type Answer, type EnvelopeView, type OutsideClient, pause } from "../e2
 import type { RandomSource } from "../live/random-source.ts";
 import type { Violations } from "../live/violations.ts";
 
-/** How often what is due is sent, in milliseconds. */
+/** Interval at which due requests are sent, in milliseconds. */
 const TURN_MS = 10;
-/**
- * Maximum number of requests under way at once; where the machine cannot keep up, one more is not
- * sent.
- */
+/** Maximum number of requests in flight; more are counted as not sent. */
 const MAX_UNDER_WAY = 2_000;
-/** The end of a path that is never answered from what is stored alone (decisions, 4.11). */
+/** End of a path whose answer always needs the trading server (decisions, 4.11). */
 const ASKS_SERVER = "positions?status=open&limit=1";
 /** One of this many mutations is an export of history, which costs more than moving money. */
 const EXPORT_EVERY = 200;
@@ -25,7 +22,7 @@ const MAX_TRIES = 20;
 const MUST_WAIT = "the trading server is unavailable";
 const IDS = /[0-9a-f]{8}-[0-9a-f-]{27}|\d{8}/g;
 
-/** Money that was accepted to be moved. */
+/** An accepted deposit or withdrawal. */
 export interface Moved {
   readonly commandId: string;
   readonly accountNumber: string;
@@ -40,13 +37,12 @@ export interface Rejection {
 }
 
 /**
- * An organization's backend that does not wait for one answer before it sends the next request:
- * deposits, withdrawals, now and then an export, and every kind of read. What loses its connection
- * is sent once more, with the same key, and so is a request that is answered with Retry-After;
- * whatever is not served then is a violation.
+ * An organization's backend that sends deposits, withdrawals, some exports, and every kind of read,
+ * without waiting for earlier answers. A request is sent again with the same key after a lost
+ * connection or an answer with Retry-After. A second failure is a violation.
  */
 export class Traffic {
-  /** `slowestMs`: of the mutations, with both tries. */
+  /** `slowestMs` is the longest time of a mutation, with both tries. */
   readonly counts = {
     mutations: 0,
     exports: 0,
@@ -60,10 +56,7 @@ export class Traffic {
   readonly moved: Moved[] = [];
   /** Requests that were answered with Retry-After. */
   readonly rejections: Rejection[] = [];
-  /**
-   * Whether the trading server is unavailable. Requests that need it are then answered with
-   * Retry-After.
-   */
+  /** While true, requests that need the trading server may get answers with Retry-After. */
   isServerUnavailable = false;
   readonly #client: OutsideClient;
   readonly #accounts: readonly string[];
@@ -90,7 +83,7 @@ export class Traffic {
     this.#running = this.#send(perSecond);
   }
 
-  /** Sends nothing new, and waits for what is under way. */
+  /** Sends no new requests, and waits for requests in flight. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await this.#running;
@@ -165,9 +158,9 @@ export class Traffic {
   }
 
   /**
-   * The answer of success: that of the first try, of the second after a lost connection, or of the
-   * second after an answer with Retry-After. What is not served then is a failure, and is tried on
-   * all the same: the reconciliation counts what was done.
+   * Returns the successful answer. The first try may fail by a lost connection or an answer with
+   * Retry-After. A second failure is a violation, but the tries continue, because the
+   * reconciliation counts accepted requests.
    */
   async #served<T>(what: string, send: () => Promise<Answer<T>>): Promise<Answer<T> | null> {
     const problems: string[] = [];
@@ -182,7 +175,7 @@ export class Traffic {
     return null;
   }
 
-  /** One try: its answer, or why there is none. Waits as long as Retry-After says. */
+  /** Sends once. Returns the answer or the problem, after the time of Retry-After. */
   async #try<T>(
     what: string,
     send: () => Promise<Answer<T>>,
@@ -210,14 +203,14 @@ export class Traffic {
     return [null, mustWait ? MUST_WAIT : text];
   }
 
-  /** What is alike but for ids and numbers of accounts is printed once. */
+  /** Counts a failure. Failures that differ only in ids and account numbers are printed once. */
   #fail(text: string): void {
     const kind = text.replaceAll(IDS, "…");
     this.#failures.set(kind, (this.#failures.get(kind) ?? 0) + 1);
   }
 }
 
-/** Whether it is a connection that failed; not an answer that did not come. */
+/** Whether the connection failed. A timeout is not a lost connection. */
 function isLost(error: unknown): boolean {
   return error instanceof TypeError;
 }

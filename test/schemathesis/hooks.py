@@ -1,6 +1,6 @@
-"""What no document can say of a valid request: keys are used once, and some values depend on the server's state.
+"""Adapts valid requests to rules that no schema contains: a key is used once, and some values depend on server state.
 
-Only valid requests are changed, and only within their schema; wrong ones go out as Schemathesis makes them.
+The hooks change only valid requests, and only within their schema. Schemathesis sends invalid requests unchanged.
 """
 
 import json
@@ -25,7 +25,7 @@ def request(method, path):
 
 
 def make_room_for_an_endpoint():
-    """Deletes the oldest endpoints, so that the organization may have one more."""
+    """Deletes the oldest endpoints, so that the organization can create one more."""
     endpoints = request("GET", WEBHOOKS)["endpoints"]
     for endpoint in endpoints[: max(0, len(endpoints) - MAX_ENDPOINTS + 1)]:
         request("DELETE", WEBHOOKS + "/" + endpoint["id"])
@@ -41,7 +41,7 @@ def before_call(context, case, kwargs):
     if case.method.upper() == "DELETE" or path.endswith("/delete"):
         case.path_parameters["accountNumber"] = os.environ["SPARE_ACCOUNT"]
     if case.query and "after" in case.query:
-        # Cursors are opaque: only those that the feed has given are valid.
+        # Cursors are opaque: apart from "now", only cursors from the feed are valid.
         case.query["after"] = "now"
     if case.method.upper() == "POST" and path == WEBHOOKS:
         make_room_for_an_endpoint()
@@ -49,7 +49,7 @@ def before_call(context, case, kwargs):
     if not isinstance(body, dict):
         return
     if path.startswith(WEBHOOKS):
-        # Which addresses are allowed depends on settings. A disabled endpoint refuses tests.
+        # Settings decide which addresses are allowed. A disabled endpoint rejects test events.
         if "url" in body:
             body["url"] = "https://backend.example.com/kapi"
         if "status" in body:

@@ -1,7 +1,7 @@
 /**
- * `npm run verify -- schemathesis`: a stack of its own, and Schemathesis with all its checks
- * against its `/openapi.json`. Schemathesis comes from PyPI into a folder of the checkout. Nothing
- * but 127.0.0.1 is called. Ends with Schemathesis's code.
+ * `npm run verify -- schemathesis`: starts a stack and runs all checks of Schemathesis against its
+ * `/openapi.json`. Schemathesis is installed from PyPI into a folder of the checkout. It calls only
+ * 127.0.0.1. The run exits with the exit code of Schemathesis.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -17,13 +17,10 @@ const LOCAL = path.resolve(import.meta.dirname, "../../.local");
 const STATE_DIR = path.join(LOCAL, "schemathesis");
 const VENV = path.join(LOCAL, "schemathesis-venv");
 const SCHEMATHESIS = path.join(VENV, "bin", "schemathesis");
-/**
- * Examples for each operation and phase. More finds more:
- * `SCHEMATHESIS_EXAMPLES=500 npm run verify -- schemathesis`.
- */
+/** Examples for each operation and phase. More examples find more errors. */
 const EXAMPLES = process.env["SCHEMATHESIS_EXAMPLES"] ?? "50";
 const SEED = process.env["SCHEMATHESIS_SEED"] ?? "1";
-/** Longer than a command can be waited for, in seconds. */
+/** Longer than the longest `wait` for a command, in seconds. */
 const TIMEOUT_S = "40";
 const CREDITS = 100_000_000;
 const NAME_CHARACTERS = 10;
@@ -49,7 +46,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Puts Schemathesis into its folder, unless it is there. */
+/** Installs Schemathesis into its folder, unless it is installed. */
 async function install(): Promise<void> {
   if (existsSync(SCHEMATHESIS)) return;
   mkdirSync(LOCAL, { recursive: true });
@@ -60,7 +57,7 @@ async function install(): Promise<void> {
   if ((await run(path.join(VENV, "bin", "python"), pip)) !== 0) throw new LocalError("pip could not get Schemathesis.");
 }
 
-/** `spare` is the account that deletions are sent to, so that the other one stays. */
+/** Deletions are sent to the account `spare`, so that `accountNumber` stays. */
 async function examine(demo: Demo, accountNumber: string, spare: string): Promise<number> {
   const config = path.join(STATE_DIR, "schemathesis.toml");
   writeFileSync(config, configuration(demo, accountNumber));
@@ -77,9 +74,7 @@ async function examine(demo: Demo, accountNumber: string, spare: string): Promis
   return run(SCHEMATHESIS, args, { ...hooks, PYTHONDONTWRITEBYTECODE: "1" });
 }
 
-/**
- * The key, and a server and an account that exist; what else no document can say is in `hooks.py`.
- */
+/** Gives Schemathesis the key and an existing server and account; `hooks.py` adapts the rest. */
 function configuration({ managementKey, serverId }: Demo, accountNumber: string): string {
   return `
 headers = { Authorization = "Management ${managementKey}" }
@@ -88,8 +83,8 @@ headers = { Authorization = "Management ${managementKey}" }
 "path.serverId" = "${serverId}"
 "path.accountNumber" = "${accountNumber}"
 
-# A link replaces the wrong endpoint id of a request by that of a real endpoint. Schemathesis still
-# expects the request to be refused.
+# A link replaces the wrong endpoint id of a request with the id of a real endpoint. Schemathesis
+# still expects that the request is rejected.
 [[operations]]
 include-operation-id = "deleteWebhook"
 checks.negative_data_rejection.enabled = false
@@ -129,7 +124,7 @@ async function forget(stack: Stack): Promise<void> {
 function run(command: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<number> {
   const { PATH = "", HOME = "" } = process.env;
   return new Promise((resolve, reject) => {
-    // What the programs leave beside them stays out of the checkout.
+    // The working directory keeps files of these programs out of the checkout.
     const child: ChildProcess = spawn(command, args, { cwd: LOCAL, stdio: "inherit", env: { PATH, HOME, ...more } });
     child.once("error", reject);
     child.once("exit", (code) => resolve(code ?? 1));

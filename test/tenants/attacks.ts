@@ -1,4 +1,4 @@
-/** What one organization can do to the others through the API alone, one attack at a time. */
+/** Attacks of one organization on others, which use only the API. */
 import { randomUUID } from "node:crypto";
 
 import { crowd } from "../e2e/attacks.ts";
@@ -12,16 +12,14 @@ const WAITING_REQUESTS = 1_100;
 const ENDPOINTS = 20;
 const DEPOSITORS = 4;
 const READERS_OF_EACH_KIND = 64;
-/** Longer than every deadline for an answer of a trading server. */
+/** Longer than every time limit for an answer of a trading server. */
 const HANG_MS = 20_000;
-/**
- * Before a request that was refused is sent again; callers who do not wait only cost themselves.
- */
+/** Pause before a rejected request is sent again. */
 const PAUSE_MS = 100;
 
-/** An attack under way. */
+/** A running attack. */
 export interface UnderWay {
-  /** How often each status was answered, or 0 for none. */
+  /** Number of answers by status; status 0 counts requests without an answer. */
   readonly statuses: ReadonlyMap<number, number>;
   stop(): Promise<void>;
 }
@@ -32,7 +30,7 @@ export interface Attack {
 }
 
 /**
- * All of them. `account` belongs to the attacker; the name server of webhooks is silent while
+ * All attacks. `account` belongs to the attacker. The name server of webhooks does not answer while
  * `silence` is on.
  */
 export function attacks(account: string, silence: { isOn: boolean }): Attack[] {
@@ -111,7 +109,7 @@ async function save(attacker: OutsideClient, name: number): Promise<void> {
   if (status !== 201) throw new Error(`the endpoint ${url} was answered ${status}`);
 }
 
-/** Has `width` callers send requests without end: the paths in turn, or what `send` sends. */
+/** Starts `width` callers. They GET the paths in turn, or call `send`, until the stop. */
 async function flood(
   attacker: OutsideClient,
   width: number,

@@ -1,8 +1,8 @@
 /**
- * `npm run scenario -- tenants`: a whole kapi, and an organization that attacks the others through
- * the API. Prints the effect of each attack on another organization: errors and durations, without
- * and under attack. The exit code is 1 if that organization got an error. `TENANTS_SECONDS` is the
- * duration of each measurement, `TENANTS_ACCOUNTS` the number of the attacker's accounts.
+ * `npm run scenario -- tenants`: runs a whole kapi in which one organization attacks another one
+ * through the API. Prints errors and durations of the other organization, without and under each
+ * attack. Exits with 1 if the other organization got an error. `TENANTS_SECONDS` is the duration of
+ * each measurement, `TENANTS_ACCOUNTS` the number of the attacker's accounts.
  */
 import { randomUUID } from "node:crypto";
 
@@ -22,14 +22,14 @@ const SECONDS = Number(process.env["TENANTS_SECONDS"] ?? 10);
 const ACCOUNTS = Number(process.env["TENANTS_ACCOUNTS"] ?? 300_000);
 const CREDITS = 100_000_000;
 const KNOWN_TIMEOUT_MS = 30_000;
-/** An attack reaches its strength in this time, and its traces are gone after it. */
+/** Time until an attack has its full effect, and until the effect has ended after the attack. */
 const SETTLE_MS = 3_000;
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** The organization that works normally: what it does, and how long a webhook of its takes. */
+/** The organization that works normally. It sends requests, and waits for its webhooks. */
 class Victim {
   readonly #client: OutsideClient;
   readonly #account: string;
@@ -42,10 +42,7 @@ class Victim {
     this.#receiver = receiver;
   }
 
-  /**
-   * Reads and deposits in turn; a deposit is over once it has succeeded. Gives the status, 200
-   * where all is well.
-   */
+  /** Sends one read or deposit, in turn. Returns its status: 200 for a deposit that succeeded. */
   readonly work = async (): Promise<number> => {
     this.#turn += 1;
     const account = `/accounts/${this.#account}`;
@@ -60,7 +57,7 @@ class Victim {
     return (await this.#client.call("GET", this.#client.server(path))).status;
   };
 
-  /** A deposit until its webhook has come. */
+  /** Sends a deposit and waits for its webhook. */
   readonly webhook = async (): Promise<number> => {
     const { status, transactionId } = await this.#deposit();
     if (status !== 200) return status;

@@ -1,6 +1,6 @@
 /**
- * `docs/reference/bounds.md` lists exactly what the code stores: topics, tables, Redis keys, and
- * the limits of what processes hold in memory. Each has a size, and the retention of the code.
+ * `docs/reference/bounds.md` lists exactly the topics, tables and Redis keys of the code, and the
+ * limits of data in memory. Each row has a size, and the same retention as the code.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -19,7 +19,7 @@ const WORKERS = new Set(["account", "finance", "export"]);
 const BRIDGES = new Set(["trading-simulator"]);
 const CREATED = /^\s*create table (?:if not exists )?(\w+)/gim;
 const DROPPED = /^\s*drop table (?:if exists )?(\w+)/gim;
-/** The kind of a key: after the shard, or the first two words of the console's. */
+/** The kind of a key: the word after the shard, or the first two words of a console key. */
 const KEY_NAMES = [/\(shard\)\}:([a-z]+)/g, /`\{?(console:session|sign-in\}?:[a-z]+)/g];
 const REDIS_KEYS = [
   "libs/admission/src/redis/keys.ts",
@@ -27,16 +27,16 @@ const REDIS_KEYS = [
   "services/console/src/outbound/redis/sign-in-attempts.ts",
 ];
 const LIMIT = /^`(?<text>(?<name>[A-Z_]+) = [^`]+)` in `(?<file>[^`]+)`$/;
-/** A limit that is a setting of a process. */
+/** A limit that is a setting. */
 const SETTING = /^`(?<name>[A-Z_]+)`$/;
-/** What grows with accounts or organizations, without a limit: the member that holds it. */
+/** No limit, because the data grows with accounts or organizations: the member that holds it. */
 const WITHOUT_LIMIT = /^none: `(?<name>#?\w+)` in `(?<file>[^`]+)`$/;
 
 const COMMAND_MONTHS = "services/command-status/src/config.ts DEFAULT_KEPT_MONTHS";
 const CREDIT_MONTHS = "services/organization/src/config.ts DEFAULT_KEPT_MONTHS";
 const WEBHOOK_DAYS = "services/webhooks/src/operations/keep-days.ts KEPT_DAYS";
 const PURCHASE_TTL = "libs/admission/src/redis/wallet-functions.ts PURCHASED_TTL_MS";
-/** The constants behind the numbers of a row's "kept", in the order of the page. */
+/** The constants for the numbers in the column "kept" of a row, in the order of the page. */
 const NUMBERS: Readonly<Record<string, readonly string[]>> = {
   "command_status.commands_by_month": [COMMAND_MONTHS],
   "metrics.account_metric_snapshots": ["services/metrics/src/operations/store-snapshots.ts KEPT_DAYS"],
@@ -66,7 +66,7 @@ const NUMBERS: Readonly<Record<string, readonly string[]>> = {
   "sign-in:known": ["services/console/src/outbound/redis/sign-in-attempts.ts KNOWN_NETWORK_MS"],
 };
 const NUMBER = /(?<count>\d[\d,]*)(?: (?<unit>second|minute|hour|day|month)s?\b)?/g;
-/** A size, which the last cell of a row begins with. */
+/** A size, at the start of the last cell of a row. */
 const BYTES = /^~?(\d[\d,]*)/;
 const UNITS_MS = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 
@@ -91,7 +91,7 @@ function namesBelow(heading: string): string[] {
   return rowsBelow(heading).map(([name = ""]) => name.replaceAll("`", ""));
 }
 
-/** The tables that the migrations of a folder leave. */
+/** The tables that exist after the migrations of a folder. */
 function tablesOf(folder: string): string[] {
   const tables = new Set<string>();
   for (const file of readdirSync(path.join(ROOT, folder, "migrations")).toSorted()) {
@@ -136,7 +136,7 @@ function numbersIn(cell: string): string[] {
   );
 }
 
-/** The value of a constant that is named as `<file> <name>`. Its unit is the end of the name. */
+/** The value of the constant `<file> <name>`. The end of its name gives the unit. */
 async function valueOf(place: string): Promise<string> {
   const [file = "", name = ""] = place.split(" ");
   const value = file.endsWith(".lua")
@@ -147,7 +147,7 @@ async function valueOf(place: string): Promise<string> {
   return quantityOf(value, /_(?<unit>DAY|MONTH)S$/.exec(name)?.groups?.["unit"]?.toLowerCase() ?? "");
 }
 
-/** What a cell names as `a` + 2 × `b`, summed up by the last number of each row. */
+/** The sum of a cell such as `a` + 2 × `b`, from the sizes of the rows `a` and `b`. */
 function sumOf(cell: string): number {
   const rows = ["Topics", "Tables", "Redis keys"].flatMap((heading) => rowsBelow(heading));
   const bytes = new Map(
@@ -169,7 +169,7 @@ describe("the page of bounds", () => {
     for (const topic of topics) expect(said[topic.name], topic.name).toMatch(new RegExp(`^${keptFor(topic)}\\b`));
   });
 
-  it("has every table that the migrations leave", () => {
+  it("has every table that the migrations create and do not drop", () => {
     expect(tablesOfServices().length).toBeGreaterThan(30);
     expect(namesBelow("Tables").toSorted()).toEqual(tablesOfServices().toSorted());
   });
@@ -183,7 +183,7 @@ describe("the page of bounds", () => {
     expect(namesBelow("Redis keys").toSorted()).toEqual([...new Set(kinds)].toSorted());
   });
 
-  it("says what bounds each, and the limits are those of the code", () => {
+  it("has a limit in every row, and the limits are equal to the code", () => {
     for (const heading of ["Topics", "Tables", "Redis keys", "Memory"]) {
       expect(rowsBelow(heading).length, heading).toBeGreaterThan(5);
       for (const row of rowsBelow(heading))
@@ -203,7 +203,7 @@ describe("the page of bounds", () => {
     }
   });
 
-  it("has every limit of the code that bounds something stored or held", () => {
+  it("has every limit of the code on stored data or data in memory", () => {
     const { bounds, needless } = limitsOfCode(ROOT);
     const limits = rowsBelow("Memory").map(
       ([, limit = ""]) => LIMIT.exec(limit)?.groups ?? SETTING.exec(limit)?.groups,
@@ -221,14 +221,14 @@ describe("the page of bounds", () => {
     expect(needless).toEqual([]);
   });
 
-  it("has the retentions and counts of the code", async () => {
+  it("has the same retentions and counts as the code", async () => {
     for (const [name = "", , kept = ""] of [...rowsBelow("Tables"), ...rowsBelow("Redis keys")]) {
       const places = NUMBERS[name.replaceAll("`", "")] ?? [];
       expect(numbersIn(kept), name).toEqual(await Promise.all(places.map(valueOf)));
     }
   });
 
-  it("has the size of each, and of what a command, an account and a sample leave", () => {
+  it("has the size of each row, and the sums per command, account and sample", () => {
     for (const heading of ["Topics", "Tables", "Redis keys", "Memory"])
       for (const row of rowsBelow(heading)) expect(row.at(-1), row.join(" ")).toMatch(BYTES);
     const sums = rowsBelow("Per command, account and sample");

@@ -1,35 +1,35 @@
 /**
- * The limits on stored or held data in the code, found by their names. A new limit needs a row in
- * `docs/reference/bounds.md`, or an exception here with its reason.
+ * The limits of the code on stored data and data in memory, found by their names. A new limit needs
+ * a row in `docs/reference/bounds.md`, or an exception here with its reason.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 
 const FOLDERS = ["services", "libs"];
-/** Constants of limits, by their names. */
+/** The names of constants that are limits. */
 const LIMIT = /^(?:export )?const ((?:\w+_)?(?:MAX|KEPT|TTL)(?:_\w+)?|\w+_(?:LIMIT|BUDGET)(?:_\w+)?)(?:: [^=]+)? =/gm;
-/** The same among the settings of a process. */
+/** The names of settings that are limits. */
 const SETTING = /^\s+((?:\w+_)?(?:MAX|KEPT|TTL|LIMIT|BUDGET)(?:_\w+)?|\w+_PER_ORGANIZATION): configFields\b/gm;
 
-/** Code that holds nothing in production, or only says what one request or record looks like. */
+/** Code that does not run in production, or only describes single requests and records. */
 const WITHOUT_BOUNDS = /^libs\/(?:testkit|servers|contracts)\//;
 
 /** Limits of other things, by name. Names with `TTL` or `KEPT` are never exceptions. */
 const KINDS: readonly RegExp[] = [
-  // How long something waits or may be old, in time.
+  // Times of waiting, and ages.
   /_(?:MS|S|SECONDS|MINUTES)$/,
-  // The size of one call or batch: what waits behind it has a limit of its own.
+  // The size of one call or batch. Data that waits for it has a separate limit.
   /BATCH|_PER_\w*(?:CALL|CHECK|INSERT|LOAD|LOOK|STATEMENT|TRY)$|_EACH$/,
-  // Calls at once.
+  // Concurrent calls.
   /_(?:TOGETHER|AT_ONCE)$|^MAX_(?:CONCURRENT|PARALLEL)/,
-  // Tries before something is given up.
+  // Tries before the code gives up.
   /_(?:TRIES|RESENDS|ATTEMPTS|ERRORS|FAILURES|REDIRECTIONS|PINGS)$/,
   // The length of one text.
   /^MAX_\w+_(?:CHARACTERS|LENGTH)$/,
 ];
 const RETENTION = /(?:^|_)(?:TTL|KEPT)(?:_|$)/;
 
-/** Further limits that bound nothing stored or held, as `<file> <name>`. */
+/** Further limits that are not on stored data or data in memory, as `<file> <name>`. */
 const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
   "the size of one request, answer or call": [
     "libs/admission/src/admission.ts MAX_RECORDS",
@@ -92,11 +92,11 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** What the code limits, each as `<file> <name>`. */
+/** The limits of the code, each as `<file> <name>`. */
 export interface CodeLimits {
-  /** Those that bound something stored or held: each belongs on the page. */
+  /** Limits on stored data and data in memory: each needs a row on the page. */
   readonly bounds: readonly string[];
-  /** Exceptions that name nothing in the code. */
+  /** Exceptions without a constant or setting in the code. */
   readonly needless: readonly string[];
 }
 
@@ -117,7 +117,7 @@ export function limitsOfCode(root: string): CodeLimits {
   };
 }
 
-/** The TypeScript files that run in production, below `folder`. */
+/** The TypeScript files below `folder` that run in production. */
 function sourcesIn(root: string, folder: string): string[] {
   return readdirSync(path.join(root, folder)).flatMap((member) =>
     readdirSync(path.join(root, folder, member, "src"), { recursive: true, encoding: "utf8" })

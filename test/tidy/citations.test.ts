@@ -1,6 +1,6 @@
 /**
- * Whoever clones the repository can look everything up: each citation in code, tests and documents
- * leads to a section that exists, and each relative link to a file and an anchor.
+ * Each citation in code, tests and documents names an existing section. Each relative link names an
+ * existing file and anchor.
  */
 import path from "node:path";
 
@@ -12,7 +12,7 @@ const ROOT = path.resolve(import.meta.dirname, "../..");
 const FIXTURE = path.join(import.meta.dirname, "fixtures/citations");
 
 describe("citations", () => {
-  it("of this repository lead to sections that exist", () => {
+  it("of this repository name existing sections", () => {
     expect(citationFaults(ROOT)).toEqual([]);
   });
 
@@ -24,38 +24,38 @@ describe("citations", () => {
     expect(Array.from(files).some((file) => file.endsWith(".sql"))).toBe(true);
   });
 
-  it("that lead nowhere are named", () => {
+  it("of missing sections are reported", () => {
     expect(citationFaults(FIXTURE)).toEqual([
-      "docs/decisions/02-other.md: its title does not begin with 2.",
-      "docs/guide.md: decisions 7: there is no such section",
-      "docs/guide.md: decisions 1.2: there is no such section",
-      "src/broken.ts: decisions 1.3: there is no such section",
-      "src/broken.ts: decisions 1.4: there is no such section",
-      'src/broken.ts: interface "Prices": there is no such section',
-      "src/broken.ts: interface 3: there is no such section",
-      "src/broken.ts: architecture 9.1: there is no such section",
-      "src/broken.ts: design 1: there is no such section",
-      "src/broken.ts: decision 1.1: there is no such section",
-      "src/broken.ts: decisions 1.1: a comma and a space belong behind the word",
+      "docs/decisions/02-other.md: the title must begin with 2.",
+      "docs/guide.md: decisions 7: no such section",
+      "docs/guide.md: decisions 1.2: no such section",
+      "src/broken.ts: decisions 1.3: no such section",
+      "src/broken.ts: decisions 1.4: no such section",
+      'src/broken.ts: interface "Prices": no such section',
+      "src/broken.ts: interface 3: no such section",
+      "src/broken.ts: architecture 9.1: no such section",
+      "src/broken.ts: design 1: no such section",
+      "src/broken.ts: decision 1.1: no such section",
+      "src/broken.ts: decisions 1.1: write a comma and a space after the word",
     ]);
   });
 });
 
 describe("relative links", () => {
-  it("of this repository lead to files and anchors that exist", () => {
+  it("of this repository name existing files and anchors", () => {
     expect(linkFaults(ROOT)).toEqual([]);
   });
 
-  it("that lead nowhere are named", () => {
+  it("to missing files and anchors are reported", () => {
     expect(linkFaults(FIXTURE)).toEqual([
-      "docs/guide.md: missing.md leads nowhere",
-      "docs/guide.md: decisions/01-shop.md#13-refunds leads nowhere",
-      "docs/guide.md: #nothing leads nowhere",
-      "docs/guide.md: ../src/sound.ts#L1 leads nowhere",
+      "docs/guide.md: missing.md: no such file or anchor",
+      "docs/guide.md: decisions/01-shop.md#13-refunds: no such file or anchor",
+      "docs/guide.md: #nothing: no such file or anchor",
+      "docs/guide.md: ../src/sound.ts#L1: no such file or anchor",
     ]);
   });
 
-  it("find headings by the names that GitHub gives them", () => {
+  it("find headings by the anchors of GitHub", () => {
     const text =
       "# A `code` & more\n\n## 4.1 Record\n\n## Record\n\n## Record\n\n```\n# none\n```\n\n## [Link](x.md), end.\n";
     expect([...anchorsOf(text)]).toEqual(["a-code--more", "41-record", "record", "record-1", "link-end"]);

@@ -3,24 +3,24 @@ import path from "node:path";
 
 import { filesBelow } from "./files.ts";
 
-/** Files that may cite: code, statements, scripts, settings and documents. */
+/** Files that may contain citations: code, SQL, scripts, settings and documents. */
 const CITING = /\.(?:ts|tsx|js|mjs|sql|lua|md|sh|ya?ml)$/;
 
 const DECISIONS = "docs/decisions";
 /** `07-credits.md`: the record of section 7. */
 const RECORD = /^(?<number>\d\d)-[a-z0-9-]+\.md$/;
-/** Pages that are cited by number or heading, by the word of the citation. */
+/** Pages whose sections are cited by number or heading, by the word of the citation. */
 const PAGES: Readonly<Record<string, string>> = {
   architecture: "docs/architecture.md",
   interface: "docs/reference/interface.md",
 };
 
-/** A line's end within a comment, in any of the languages. */
+/** A line end within a comment of any language. */
 const LINE_END = /\r?\n[ \t]*(?:\*|\/\/|--|#|>)?[ \t]*/g;
 const PLACE = String.raw`(?:\d+(?:\.\d+)*|"[^"]+")`;
 /**
- * `(decisions, 7.1)`, `(interface, "Limits")`, `(decisions, 1.1 and 7.1)`. Also what looks like one
- * and is not: another word, or no comma.
+ * `(decisions, 7.1)`, `(interface, "Limits")`, `(decisions, 1.1 and 7.1)`. It also matches wrong
+ * citations: with another word, or without the comma.
  */
 const CITATION = new RegExp(
   String.raw`(?<open>\()?\b(?<page>decisions?|design|architecture|interface)(?<comma>[,:]? ?)(?<places>${PLACE}(?:(?:, | and )${PLACE})*)`,
@@ -32,40 +32,38 @@ const HEADING = /^(?<marks>#{1,6}) +(?<text>.+?) *$/gm;
 const LINK = /\[(?:[^[\]]|\[[^\]]*\])*\]\((?<target>[^()\s]+)(?:\s+"[^"]*")?\)/g;
 const OTHER_SITE = /^[a-z][a-z0-9+.-]*:/i;
 
-/** A citation as it is written: `decisions`, `, ` and `1.1 and 7.1`. */
+/** The parts of a citation: `decisions`, `, ` and `1.1 and 7.1`. */
 export interface Citation {
   readonly file: string;
   readonly page: string;
-  /** Between the word and the places. Anything else than `, ` is a mistake. */
+  /** The text between the word and the places. It must be `, `. */
   readonly comma: string;
   readonly places: string;
 }
 
 /**
- * Citations below `root` that lead to no section of `docs/decisions`, `docs/architecture.md` or
- * `docs/reference/interface.md`; and records whose title has another number than their file.
+ * Citations below `root` without a section in `docs/decisions`, `docs/architecture.md` or
+ * `docs/reference/interface.md`, and records with different numbers in title and file name.
  */
 export function citationFaults(root: string): string[] {
   const records = recordsOf(root);
   const pages = new Map(Object.entries(PAGES).map(([word, file]) => [word, readIfThere(path.join(root, file))]));
   const faults = Array.from(records.values()).flatMap(({ file, text, number }) =>
-    headingsOf(text)[0]?.startsWith(`${number}. `) === true
-      ? []
-      : [`${file}: its title does not begin with ${number}.`],
+    headingsOf(text)[0]?.startsWith(`${number}. `) === true ? [] : [`${file}: the title must begin with ${number}.`],
   );
   for (const { file, page, comma, places } of citationsBelow(root)) {
     if (comma !== ", ") {
-      faults.push(`${file}: ${page} ${places}: a comma and a space belong behind the word`);
+      faults.push(`${file}: ${page} ${places}: write a comma and a space after the word`);
       continue;
     }
     for (const place of missingPlaces(page, places, records, pages)) {
-      faults.push(`${file}: ${page} ${place}: there is no such section`);
+      faults.push(`${file}: ${page} ${place}: no such section`);
     }
   }
   return faults;
 }
 
-/** Every citation below `root`, also those that are not well formed. */
+/** Every citation below `root`, including malformed ones. */
 export function citationsBelow(root: string): Citation[] {
   const files = filesBelow(root).filter((file) => CITING.test(file));
   return files.flatMap((file) => {
@@ -76,18 +74,18 @@ export function citationsBelow(root: string): Citation[] {
   });
 }
 
-/** Relative links in Markdown below `root` whose file or anchor is not there. */
+/** Relative links in Markdown below `root` whose file or anchor is missing. */
 export function linkFaults(root: string): string[] {
   const documents = filesBelow(root).filter((file) => file.endsWith(".md"));
   return documents.flatMap((file) => {
     const text = readFileSync(path.join(root, file), "utf8").replaceAll(FENCED, "").replaceAll(INLINE_CODE, "code");
     return Array.from(text.matchAll(LINK), ({ groups }) => groups?.["target"] ?? "")
       .filter((target) => !OTHER_SITE.test(target) && !leadsSomewhere(root, file, target))
-      .map((target) => `${file}: ${target} leads nowhere`);
+      .map((target) => `${file}: ${target}: no such file or anchor`);
   });
 }
 
-/** The names that GitHub gives the headings of a document. */
+/** The anchors that GitHub gives the headings of a document. */
 export function anchorsOf(text: string): Set<string> {
   const seen = new Map<string, number>();
   const anchors = headingsOf(text).map((heading) => {
@@ -101,13 +99,13 @@ export function anchorsOf(text: string): Set<string> {
 }
 
 interface DecisionRecord {
-  /** Of the section, without leading zeros. */
+  /** Number of the section, without leading zeros. */
   readonly number: string;
   readonly file: string;
   readonly text: string;
 }
 
-/** By number. */
+/** The decision records, by number. */
 function recordsOf(root: string): ReadonlyMap<string, DecisionRecord> {
   const folder = path.join(root, DECISIONS);
   const names = existsSync(folder) ? readdirSync(folder).toSorted() : [];
@@ -122,7 +120,7 @@ function recordsOf(root: string): ReadonlyMap<string, DecisionRecord> {
   );
 }
 
-/** Those of the places of one citation that are not there. */
+/** The places of one citation that are missing. */
 function missingPlaces(
   page: string,
   places: string,
@@ -135,7 +133,7 @@ function missingPlaces(
       heading = place.slice(1, -1);
       return !headingsOf(pages.get(page) ?? "").includes(heading);
     }
-    // A number behind a heading is an item of the list there.
+    // A number after a heading is an item of a list in that section.
     if (heading !== null) return !hasItem(pages.get(page) ?? "", heading, place);
     if (page !== "decisions") return !hasNumber(pages.get(page) ?? "", place);
     const [section = ""] = place.split(".");

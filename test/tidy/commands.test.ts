@@ -1,7 +1,4 @@
-/**
- * The sub-commands of `npm run bench`, `scenario` and `verify`: each is a file, and each is listed
- * and documented.
- */
+/** Each sub-command of `npm run bench`, `scenario` and `verify` has a file and a documentation. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -49,7 +46,7 @@ describe.each(groups)("npm run %s", (group, { commands }) => {
     for (const name of names) expect(out).toMatch(new RegExp(`^ {2}${name} {2,}\\S`, "m"));
   });
 
-  it("ends with 2 for an unknown sub-command, and lists the known ones", () => {
+  it("exits with 2 for an unknown sub-command, and lists the known ones", () => {
     const { status, out, err } = run([group, "nope"]);
     expect({ status, out }).toEqual({ status: USAGE_EXIT_CODE, out: "" });
     expect(err).toContain('Unknown sub-command "nope"');

@@ -1,10 +1,10 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 
-/** Folders that hold nothing of the repository's own, or what is wrong on purpose. */
+/** Folders without files of the repository, and the fixtures with intended faults. */
 const LEFT_OUT = new Set(["node_modules", "dist", "coverage", "test/tidy/fixtures"]);
 
-/** Paths, from `root`, of the files that belong to the repository. Hidden folders are left out. */
+/** The files of the repository, as paths from `root`. Hidden folders are left out. */
 export function filesBelow(root: string, folder = ""): string[] {
   return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const name = path.posix.join(folder, entry.name);

@@ -1,6 +1,6 @@
 /**
- * Every gate of `npm run check` is red where it must be: each is run on a fixture that breaks it. A
- * gate that looked at nothing would pass everything, so what it looked at is checked too.
+ * Every tool of `npm run check` fails on a fixture that breaks its rules. The tests also check the
+ * files that a tool reads, because a tool that reads no files never fails.
  */
 import { execFile } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
@@ -10,9 +10,9 @@ import { describe, expect, it, vi } from "vitest";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
-/** Time limit of one tool, also on a busy machine, in milliseconds. */
+/** Time limit of one tool, long enough for a busy machine. */
 const TOOL_TIMEOUT_MS = 180_000;
-/** A test runs one tool, and reports its output also if the tool reaches the limit. */
+/** Longer than the limit of a tool, so that the test can report the output of a late tool. */
 vi.setConfig({ testTimeout: TOOL_TIMEOUT_MS + 10_000 });
 const FIXTURES = path.join(import.meta.dirname, "fixtures");
 
@@ -21,7 +21,7 @@ interface Result {
   readonly output: string;
 }
 
-/** Does not block: the worker of vitest has to answer while the tool runs. */
+/** Must not block, because the worker of vitest must answer while the tool runs. */
 function run(tool: string, args: readonly string[], cwd: string): Promise<Result> {
   const bin = path.join(ROOT, "node_modules", ".bin", tool);
   const options = { cwd, timeout: TOOL_TIMEOUT_MS, maxBuffer: MAX_OUTPUT_BYTES };
@@ -63,7 +63,7 @@ describe("the gates of npm run check", () => {
     }
   });
 
-  it("the linter refuses a promise nobody waits for, an any and a loose comparison", async () => {
+  it("the linter rejects a promise without await, an any and a loose comparison", async () => {
     const { status, output } = await run(
       "oxlint",
       ["--type-aware", "-c", path.join(ROOT, ".oxlintrc.json"), path.join(FIXTURES, "lint")],
@@ -75,8 +75,8 @@ describe("the gates of npm run check", () => {
     expect(status).not.toBe(0);
   });
 
-  it("the formatter refuses crooked code", async () => {
-    // The configuration leaves the fixtures alone, so a copy outside them is checked.
+  it("the formatter rejects unformatted code", async () => {
+    // The configuration ignores the fixtures, so the test checks a copy in another folder.
     const folder = mkdtempSync(path.join(tmpdir(), "kapi-format-"));
     copyFileSync(path.join(FIXTURES, "format", "crooked.ts"), path.join(folder, "crooked.ts"));
     const { status, output } = await run(
@@ -89,7 +89,7 @@ describe("the gates of npm run check", () => {
     expect(status).not.toBe(0);
   });
 
-  it("the type checker refuses an unchecked index", async () => {
+  it("the type checker rejects an unchecked index", async () => {
     const { status, output } = await run("tsc", ["-p", path.join(FIXTURES, "types")], ROOT);
     expect(output).toContain("TS2322");
     expect(status).not.toBe(0);
@@ -101,7 +101,7 @@ describe("the gates of npm run check", () => {
     expect(status).toBe(0);
   });
 
-  it("the search for unused code finds a file, an export and a dependency that nothing uses", async () => {
+  it("the search for unused code finds an unused file, export and dependency", async () => {
     const { status, output } = await run("knip", ["--no-progress"], path.join(FIXTURES, "unused"));
     expect(output).toContain("orphan.ts");
     expect(output).toContain("unusedExport");

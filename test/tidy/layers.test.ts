@@ -8,13 +8,13 @@ describe("the layers of a service", () => {
     expect(layerFaults(path.resolve(import.meta.dirname, "../../services"))).toEqual([]);
   });
 
-  it("a service with a layer of its own making is named", () => {
+  it("a service with other folders is reported", () => {
     expect(layerFaults(path.join(import.meta.dirname, "fixtures/layers"))).toEqual([
       "crooked: README.md is missing",
       "crooked: src/config.ts is missing",
       "crooked: src/service.ts is missing",
-      "crooked: src/helpers is no layer",
-      "crooked: src/inbound/tcp is no layer",
+      "crooked: src/helpers is not a layer",
+      "crooked: src/inbound/tcp is not a layer",
     ]);
   });
 });

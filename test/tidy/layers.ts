@@ -1,13 +1,13 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 
-/** The layers that a service may have under `src`; a layer may be absent, never renamed. */
+/** The layers that a service may have in `src`. A layer may be missing, but has a fixed name. */
 const LAYERS = new Set(["domain", "operations", "inbound", "outbound"]);
 const FRONT_DOORS = ["main.ts", "config.ts", "service.ts"];
 const INBOUND = new Set(["http", "kafka", "ws"]);
 const OUTBOUND = new Set(["postgres", "redis", "http", "kafka"]);
 
-/** What is wrong with the layers of the services below `services`, a folder; one sentence each. */
+/** The faults in the layers of all services in the folder `services`, one sentence each. */
 export function layerFaults(services: string): string[] {
   return foldersOf(services).flatMap((name) => serviceFaults(path.join(services, name), name));
 }
@@ -21,7 +21,7 @@ function serviceFaults(service: string, name: string): string[] {
   }
   const foreign = (folder: string, allowed: ReadonlySet<string>): void => {
     for (const layer of foldersOf(path.join(source, folder))) {
-      if (!allowed.has(layer)) faults.push(`${name}: src/${path.join(folder, layer)} is no layer`);
+      if (!allowed.has(layer)) faults.push(`${name}: src/${path.join(folder, layer)} is not a layer`);
     }
   };
   foreign("", LAYERS);

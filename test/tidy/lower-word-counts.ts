@@ -1,7 +1,4 @@
-/**
- * `npm run word-counts`: writes today's counts into `words.json`, where none has
- * grown.
- */
+/** `npm run word-counts`: writes the current counts into `words.json`. No count may grow. */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 

@@ -1,6 +1,6 @@
 /**
- * docs/reference/metrics.md lists every metric of the code, and nothing else: it is made of the
- * calls that make the metrics. `npm run metrics-reference` writes it anew.
+ * docs/reference/metrics.md lists exactly the metrics of the code. The page is generated from the
+ * calls that create metrics. `npm run metrics-reference` writes the page again.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const HOMES = ["libs", "services"];
-/** Where the functions are declared, whose own words are no metrics. */
+/** The file that declares the functions. Its texts are not metrics. */
 const DECLARED_IN = path.join("libs", "runtime", "src", "metrics.ts");
 const CALL = /\b(counter|gauge|histogram|observed)\(\s*(?=["'`])/g;
 const LITERALS =
@@ -26,7 +26,7 @@ interface Metric {
   readonly kind: string;
   readonly unit: string;
   readonly description: string;
-  /** The library or service that tells it. */
+  /** The library or service that has the metric. */
   readonly home: string;
 }
 
@@ -55,7 +55,7 @@ function metricsOf(file: string): { metrics: Metric[]; calls: number } {
   return { metrics, calls: [...text.matchAll(CALL)].length };
 }
 
-/** Its name as Prometheus reads it. */
+/** The name of the metric in Prometheus. */
 function prometheusName({ name, kind }: Metric): string {
   const plain = name.replaceAll(/[^a-zA-Z0-9_]/g, "_");
   if (kind === "histogram") return `${plain}_bucket, _sum, _count`;
@@ -89,12 +89,12 @@ describe("the reference of metrics", () => {
   const found = files.map(metricsOf);
   const metrics = found.flatMap((one) => one.metrics).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
-  it("sees every metric: each is made with literals, in a form that can be read", () => {
+  it("finds every metric, because each is created with literals", () => {
     expect(metrics.length).toBeGreaterThan(10);
     for (const [index, { metrics: read, calls }] of found.entries()) expect(read.length, files[index]).toBe(calls);
   });
 
-  it("is the page that is checked in: `npm run metrics-reference` writes it anew", async () => {
+  it("is equal to the committed page (`npm run metrics-reference` writes it)", async () => {
     await expect(page(metrics)).toMatchFileSnapshot("../../docs/reference/metrics.md");
   });
 

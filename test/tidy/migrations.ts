@@ -6,15 +6,15 @@ import path from "node:path";
 const HOMES = ["libs", "services"];
 const NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
 const NO_TRANSACTION = "-- no transaction";
-/** Above a statement: the release since which no process does what the statement forbids. */
+/** Comment above a statement: the release since which no process needs the dropped object. */
 const CONTRACT = /^-- contract: (\d+\.\d+\.\d+) \S.{9,}$/m;
-/** Above a statement: why the table is small, or nobody's yet, so that holding it hurts nobody. */
+/** Comment above a statement: why a lock of the table is harmless: it is small or not used yet. */
 const LOCKS = /^-- locks: \S.{9,}$/m;
 
-/** A rule that a statement can break, and how it may do so all the same. */
+/** A rule for statements, with the comment that allows an exception. */
 interface Rule {
   readonly exemption: "contract" | "locks";
-  /** Of a statement as {@link Statement} has it. */
+  /** Whether the text of a {@link Statement} breaks the rule. */
   readonly breaks: (statement: string) => boolean;
   readonly why: string;
 }
@@ -22,26 +22,30 @@ interface Rule {
 const NOT_NULL_WITHOUT_DEFAULT = /\badd (?:column )?(?:if not exists )?(?!constraint\b)[^,]*\bnot null\b[^,]*/g;
 
 /**
- * What breaks processes of the release before, which go on while the migration runs and after it.
+ * Statements that break processes of the previous release, which run during and after a migration.
  */
 const RULES: readonly Rule[] = [
   {
     exemption: "contract",
     breaks: (text) => /\bdrop (?!not null)/.test(text),
-    why: "drops what running processes may use (of an index: what their statements find their rows by)",
+    why: "drops an object that running processes may use",
   },
-  { exemption: "contract", breaks: (text) => /\brename\b/.test(text), why: "renames what running processes use" },
+  {
+    exemption: "contract",
+    breaks: (text) => /\brename\b/.test(text),
+    why: "renames an object that running processes may use",
+  },
   {
     exemption: "contract",
     breaks: (text) => /\balter (?:column )?\w+ (?:set data )?type\b/.test(text),
-    why: "changes the type of a column, and writes the whole table anew",
+    why: "changes the type of a column, which rewrites the whole table",
   },
   {
     exemption: "contract",
     breaks: (text) =>
       /\bset not null\b/.test(text) ||
       [...text.matchAll(NOT_NULL_WITHOUT_DEFAULT)].some(([column]) => !/\bdefault\b|\bgenerated\b/.test(column)),
-    why: "makes a column not null that running processes leave out",
+    why: "requires a value in a column that running processes do not write",
   },
   {
     exemption: "contract",
@@ -49,7 +53,7 @@ const RULES: readonly Rule[] = [
       /\badd (?:constraint \w+ )?(?:check|unique|primary key|foreign key|exclude)\b/.test(text) ||
       /^create unique index\b/.test(text) ||
       /\badd (?:column )?[^,]*\b(?:check|unique|primary key|references)\b/.test(text),
-    why: "adds a constraint that running processes do not know of",
+    why: "adds a constraint that running processes may violate",
   },
   {
     exemption: "contract",
@@ -59,7 +63,7 @@ const RULES: readonly Rule[] = [
   {
     exemption: "locks",
     breaks: (text) => /^create (?:unique )?index (?!concurrently if not exists\b)/.test(text),
-    why: "builds an index while nobody may write: `create index concurrently if not exists`, in a file of its own whose first line is `-- no transaction`",
+    why: "blocks writes while it builds an index: use `create index concurrently if not exists`, in a separate file whose first line is `-- no transaction`",
   },
   {
     exemption: "locks",
@@ -67,30 +71,27 @@ const RULES: readonly Rule[] = [
       /\badd (?:column )?[^,]*(?:\bgenerated\b|\b(?:big|small)?serial\b|\bdefault (?:gen_random_uuid|uuidv7|random|clock_timestamp|nextval))/.test(
         text,
       ),
-    why: "adds a column whose values are made row by row, and writes the whole table anew",
+    why: "adds a column with a computed value in each row, which rewrites the whole table",
   },
   {
     exemption: "locks",
     breaks: (text) => /^update\b/.test(text),
-    why: "changes rows in one transaction: the new release fills them in, a piece at a time",
+    why: "changes rows in one transaction: let the new release change them in small batches",
   },
   {
     exemption: "locks",
     breaks: (text) => /^(?:lock|cluster|reindex|vacuum|do)\b|\b(?:attach|detach) partition\b/.test(text),
-    why: "holds a table for as long as it takes, or hides what it does",
+    why: "locks a table for an unknown time, or hides statements from this check",
   },
 ];
 
-/**
- * What is wrong with the migrations below `root`, one sentence each, and how many files were looked
- * at.
- */
+/** The faults of the migrations below `root`, one sentence each, and the number of files. */
 export function migrationFaults(
   root: string,
   options: {
-    /** Files that were there before these rules, by path, with the SHA-256 of their bytes. */
+    /** Files that are older than these rules: the SHA-256 of their bytes, by path. */
     readonly baseline: Readonly<Record<string, string>>;
-    /** Versions that have been released. */
+    /** Released versions. */
     readonly released: ReadonlySet<string>;
   },
 ): { readonly faults: string[]; readonly files: number } {
@@ -98,9 +99,9 @@ export function migrationFaults(
   const files = folders.flatMap((folder) => filesOf(root, folder));
   const faults = folders.flatMap((folder) => nameFaults(folder, filesOf(root, folder)));
   for (const [file, checksum] of Object.entries(options.baseline)) {
-    if (!files.includes(file)) faults.push(`${file}: was applied already, and is missing`);
+    if (!files.includes(file)) faults.push(`${file}: is a released migration, but is missing`);
     else if (checksumOf(path.join(root, file)) !== checksum)
-      faults.push(`${file}: was applied already, and has changed`);
+      faults.push(`${file}: is a released migration, but has changed`);
   }
   for (const file of files.filter((one) => !(one in options.baseline))) {
     const text = readFileSync(path.join(root, file), "utf8");
@@ -130,7 +131,7 @@ function nameFaults(folder: string, files: readonly string[]): string[] {
   const unnamed = files.filter((_, index) => numbers[index] === undefined);
   const twice = new Set(numbers.filter((number, index) => number !== undefined && numbers.indexOf(number) !== index));
   return [
-    ...unnamed.map((file) => `${file}: migrations are named 0001_what_it_does.sql`),
+    ...unnamed.map((file) => `${file}: name migrations like 0001_create_orders.sql`),
     ...[...twice].map((number) => `${folder}: two migrations have the number ${number}`),
   ];
 }
@@ -144,18 +145,18 @@ function fileFaults(text: string, released: ReadonlySet<string>): string[] {
       return !(exemption === "locks" ? LOCKS.test(comment) : released.has(CONTRACT.exec(comment)?.[1] ?? ""));
     });
     return broken.map(
-      ({ why, exemption }) => `"${sql.slice(0, 60)}" ${why} (or say why not in a comment \`-- ${exemption}: …\`)`,
+      ({ why, exemption }) => `"${sql.slice(0, 60)}" ${why} (or give the reason in a comment \`-- ${exemption}: …\`)`,
     );
   });
   const alone = text.startsWith(NO_TRANSACTION);
-  if (alone && statements.length !== 1) faults.push("without a transaction a file has one statement");
+  if (alone && statements.length !== 1) faults.push("a file without a transaction must have exactly one statement");
   if (!alone && statements.some(({ sql }) => /^create (?:unique )?index concurrently\b/.test(sql))) {
-    faults.push("an index that is built concurrently has a file of its own, whose first line is `-- no transaction`");
+    faults.push("`create index concurrently` needs a separate file whose first line is `-- no transaction`");
   }
   return faults;
 }
 
-/** Whether a statement concerns only a table that its own file makes: no process uses that yet. */
+/** Whether the file of a statement creates its table. No process uses a new table yet. */
 function isAboutOwn(sql: string, own: ReadonlySet<string>): boolean {
   const table =
     /^(?:alter table (?:only )?(?:if exists )?|update (?:only )?|delete from (?:only )?|lock table )(\w+)/.exec(
@@ -164,22 +165,20 @@ function isAboutOwn(sql: string, own: ReadonlySet<string>): boolean {
   return table !== undefined && own.has(table);
 }
 
-/** Lists in brackets are left empty: a comma in them ends nothing. */
+/** Empties all brackets, because a comma in brackets does not end a clause. */
 function withoutBrackets(text: string): string {
   const emptied = text.replaceAll(/\([^()]*\)/g, "[]");
   return emptied === text ? text : withoutBrackets(emptied);
 }
 
 interface Statement {
-  /** Without comments, quoted text and what is in brackets, in lower case, its spaces single. */
+  /** Lower case, with single spaces, without comments, quoted text and content of brackets. */
   readonly sql: string;
-  /** The comments before it and in it. */
+  /** The comments before and in the statement. */
   readonly comment: string;
 }
 
-/**
- * The statements of a file. What is quoted is blanked, so that no word or semicolon in it counts.
- */
+/** The statements of a file, without quoted text: its words and semicolons do not count. */
 function statementsOf(text: string): Statement[] {
   const blank = text.replaceAll(/--[^\n]*|\/\*[\s\S]*?\*\/|\$(\w*)\$[\s\S]*?\$\1\$|'(?:[^']|'')*'/g, (found) =>
     found.startsWith("--") || found.startsWith("/*") ? found.replaceAll(";", ",") : "''",

@@ -1,6 +1,6 @@
 /**
- * Names of functions and constants (decisions, 18): one name for each kind, so that a name says
- * what a function returns and where it belongs.
+ * Names of functions and constants (decisions, 18). Each kind of function has one form of name, so
+ * that the name says what the function returns.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -17,7 +17,7 @@ import {
 import { filesBelow } from "./files.ts";
 
 const SOURCE = /\/src\/.*\.ts$/;
-/** Hooks and parsers of every server; it has no routes of a service. */
+/** Has hooks and parsers of all servers, but no routes of a service. */
 const HTTP_LIBRARY = /^libs\/http\//;
 const STARTS = /^start[A-Z]/;
 const FACTORY_VERBS = /^(make|new)[A-Z]/;
@@ -50,7 +50,7 @@ function functionFaults(file: string, declared: FunctionDeclaration): string[] {
   const name = declared.identifier.value;
   const returned = declared.returnType?.typeAnnotation;
   const first = declared.params[0]?.pat;
-  // The types of swc leave the annotation of a parameter out.
+  // The types of swc lack the annotation of a parameter.
   const { typeAnnotation } = (first ?? {}) as { readonly typeAnnotation?: TsTypeAnnotation };
   const firstType = nameOf(typeAnnotation?.typeAnnotation);
   const faults: string[] = [];
@@ -61,7 +61,7 @@ function functionFaults(file: string, declared: FunctionDeclaration): string[] {
   return faults;
 }
 
-/** A statement of PostgreSQL is prepared once, at the start of the process. */
+/** Statements are constants, so that each is prepared once. */
 function constantFaults({ declarations }: VariableDeclaration): string[] {
   return declarations.flatMap(({ id, init }) => {
     if (id.type !== "Identifier" || init?.type !== "CallExpression") return [];

@@ -1,6 +1,6 @@
 /**
- * Alerts, dashboards, runbook and the alerts' cases fit together, and to what the code measures.
- * Whether an alert fires is for promtool to say: `npm run verify -- alerts`.
+ * Alerts, dashboards, runbook and alert cases agree with each other and with the metrics of the
+ * code. `npm run verify -- alerts` tests whether an alert fires.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -30,18 +30,18 @@ function here(): Observability {
 }
 
 describe("alerts and dashboards", () => {
-  it("ask for metrics that exist, and every alert has its runbook entry and its case", () => {
+  it("use existing metrics, and every alert has a runbook entry and a case", () => {
     expect(observabilityFaults(here())).toEqual([]);
   });
 
-  it("are seen, all of them", () => {
+  it("are all read by this check", () => {
     const { rules, dashboards, reference } = here();
     expect(readRules(rules).length).toBeGreaterThan(30);
     expect(dashboards.size).toBe(5);
     expect(knownSeries(reference).size).toBeGreaterThan(30);
   });
 
-  it("are fed in Docker Compose by every program", () => {
+  it("get the metrics of every program in Docker Compose", () => {
     const services = read(ROOT, "docker-compose.yml").matchAll(/^ {2}([a-z-]+):\n {4}<<: \*program$/gm);
     const programs = Array.from(services, ([, name = ""]) => name);
     const targets = read(ROOT, "deploy/observability/compose/prometheus.yaml").matchAll(/^ +- ([a-z-]+):9464$/gm);
@@ -49,7 +49,7 @@ describe("alerts and dashboards", () => {
     expect(Array.from(targets, ([, name = ""]) => name).toSorted()).toEqual(programs.toSorted());
   });
 
-  it("are refused where they do not fit: each fault of fixtures/observability is reported", () => {
+  it("are reported for each fault in fixtures/observability", () => {
     const faulty = {
       rules: read(FIXTURES, "alerts.yaml"),
       dashboards: readDashboards(FIXTURES),
@@ -58,23 +58,23 @@ describe("alerts and dashboards", () => {
       cases: [{ alert: "KapiWell" }, { alert: "KapiForgotten" }],
     };
     expect(observabilityFaults(faulty)).toEqual([
-      "1 alert(s) are not written in the form that can be read",
-      "KapiAmiss does not say for how long",
-      "KapiAmiss has no severity of ours",
+      "1 alert(s) do not have the layout that this check reads",
+      "KapiAmiss has no duration (for)",
+      "KapiAmiss has neither the severity critical nor warning",
       "KapiAmiss has no summary",
-      "KapiAmiss does not lead to its runbook entry",
-      "KapiAmiss asks for made_up_total, which docs/reference/metrics.md does not have",
-      "KapiAmiss asks for known_seconds_count of every program, not only of kapi",
-      "KapiAmiss asks for known of every program, not only of kapi",
+      "KapiAmiss does not link to its runbook entry",
+      "KapiAmiss uses made_up_total, which is not in docs/reference/metrics.md",
+      "KapiAmiss uses known_seconds_count without the label application",
+      "KapiAmiss uses known without the label application",
       "KapiAmiss has no entry in docs/operate.md",
-      "docs/operate.md tells of KapiGone, no alert",
+      "docs/operate.md has an entry for KapiGone, which is not an alert",
       'the entry of KapiGone lacks "**Do not**"',
       "KapiAmiss has no case in test/alerts",
-      "test/alerts has a case of KapiForgotten, no alert",
+      "test/alerts has a case for KapiForgotten, which is not an alert",
       "two dashboards have the uid same",
-      "first.json: two panels have one id",
-      "first.json asks for made_up_total, which docs/reference/metrics.md does not have",
-      "second.json asks for nothing",
+      "first.json: two panels have the same id",
+      "first.json uses made_up_total, which is not in docs/reference/metrics.md",
+      "second.json has no query",
     ]);
   });
 });

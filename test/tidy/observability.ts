@@ -3,7 +3,7 @@ import { type Dashboard, expressionsOf } from "../alerts/dashboards.ts";
 import { readQuery } from "../alerts/queries.ts";
 import { type AlertRule, countAlerts, readRules } from "../alerts/rules.ts";
 
-/** What is compared: texts as they are in their files, and what was read of them. */
+/** The compared files, as text or parsed. */
 export interface Observability {
   /** deploy/observability/alerts/kapi.yaml. */
   readonly rules: string;
@@ -15,25 +15,22 @@ export interface Observability {
   readonly cases: readonly Pick<AlertCase, "alert">[];
 }
 
-/** What a runbook entry tells, each with its first words. */
+/** The parts of a runbook entry, by their first words. */
 const PARTS = ["- **Customers", "- **Diagnose:**", "- **Do:**", "- **Do not**"];
 const SEVERITIES: ReadonlySet<string> = new Set(["critical", "warning"]);
-/** Made by Prometheus itself: whether a target answered. */
+/** Created by Prometheus itself: whether a target answered. */
 const OF_PROMETHEUS = "up";
 const OURS = 'application="kapi"';
 const REFERENCE_ROW = /^\| `[^`]*` +\| `([a-z][a-z0-9_, ]*)` +\|/gm;
 const ENTRY = /^### (Kapi\w+)\n([^]*?)(?=^##|(?![^]))/gm;
 
-/**
- * What is wrong with alerts, dashboards and runbook, a sentence each; none where everything fits
- * together.
- */
+/** The faults of alerts, dashboards, runbook and cases, one sentence each. */
 export function observabilityFaults(given: Observability): string[] {
   const rules = readRules(given.rules);
   const known = knownSeries(given.reference);
   const unread = countAlerts(given.rules) - rules.length;
   return [
-    ...(unread === 0 ? [] : [`${unread} alert(s) are not written in the form that can be read`]),
+    ...(unread === 0 ? [] : [`${unread} alert(s) do not have the layout that this check reads`]),
     ...rules.flatMap(ruleFaults),
     ...rules.flatMap(({ alert, expr }) => queryFaults(alert, expr, known)),
     ...runbookFaults(rules, given.runbook),
@@ -42,9 +39,7 @@ export function observabilityFaults(given: Observability): string[] {
   ];
 }
 
-/**
- * The names of all series, as Prometheus has them: those of the page that is made from the code.
- */
+/** The Prometheus names of all series, from the generated page. */
 export function knownSeries(reference: string): ReadonlySet<string> {
   const names = Array.from(reference.matchAll(REFERENCE_ROW), ([, cell = ""]) => cell.split(", "));
   // A histogram is written `name_bucket, _sum, _count`.
@@ -57,10 +52,10 @@ export function knownSeries(reference: string): ReadonlySet<string> {
 function ruleFaults({ alert, expr, for: pending, severity, summary, runbook }: AlertRule): string[] {
   const faults: string[] = [];
   if (expr === "") faults.push(`${alert} has no expression`);
-  if (pending === "") faults.push(`${alert} does not say for how long`);
-  if (!SEVERITIES.has(severity)) faults.push(`${alert} has no severity of ours`);
+  if (pending === "") faults.push(`${alert} has no duration (for)`);
+  if (!SEVERITIES.has(severity)) faults.push(`${alert} has neither the severity critical nor warning`);
   if (summary === "") faults.push(`${alert} has no summary`);
-  if (runbook !== `docs/operate.md#${alert.toLowerCase()}`) faults.push(`${alert} does not lead to its runbook entry`);
+  if (runbook !== `docs/operate.md#${alert.toLowerCase()}`) faults.push(`${alert} does not link to its runbook entry`);
   return faults;
 }
 
@@ -69,9 +64,9 @@ function queryFaults(place: string, expression: string, known: ReadonlySet<strin
   const unknown = selectors.filter(({ metric }) => !known.has(metric)).map(({ metric }) => metric);
   const others = selectors.filter(({ matchers }) => !matchers.includes(OURS)).map(({ metric }) => metric);
   return [
-    ...(selectors.length === 0 ? [`${place} asks for no metric`] : []),
-    ...unknown.map((metric) => `${place} asks for ${metric}, which docs/reference/metrics.md does not have`),
-    ...[...others, ...bare].map((metric) => `${place} asks for ${metric} of every program, not only of kapi`),
+    ...(selectors.length === 0 ? [`${place} uses no metric`] : []),
+    ...unknown.map((metric) => `${place} uses ${metric}, which is not in docs/reference/metrics.md`),
+    ...[...others, ...bare].map((metric) => `${place} uses ${metric} without the label application`),
   ];
 }
 
@@ -82,7 +77,7 @@ function runbookFaults(rules: readonly AlertRule[], runbook: string): string[] {
     ...[...alerts].filter((alert) => !entries.has(alert)).map((alert) => `${alert} has no entry in docs/operate.md`),
     ...[...entries.keys()]
       .filter((name) => !alerts.has(name))
-      .map((name) => `docs/operate.md tells of ${name}, no alert`),
+      .map((name) => `docs/operate.md has an entry for ${name}, which is not an alert`),
     ...[...entries].flatMap(([name, text]) =>
       PARTS.filter((part) => !text.includes(part)).map((part) => `the entry of ${name} lacks "${part.slice(2)}"`),
     ),
@@ -93,7 +88,9 @@ function caseFaults(rules: readonly AlertRule[], cases: Observability["cases"]):
   const [alerts, tested] = [new Set(rules.map(({ alert }) => alert)), new Set(cases.map(({ alert }) => alert))];
   return [
     ...[...alerts].filter((alert) => !tested.has(alert)).map((alert) => `${alert} has no case in test/alerts`),
-    ...[...tested].filter((alert) => !alerts.has(alert)).map((alert) => `test/alerts has a case of ${alert}, no alert`),
+    ...[...tested]
+      .filter((alert) => !alerts.has(alert))
+      .map((alert) => `test/alerts has a case for ${alert}, which is not an alert`),
   ];
 }
 
@@ -104,8 +101,8 @@ function dashboardFaults(dashboards: Observability["dashboards"], known: Readonl
   for (const [file, dashboard] of dashboards) {
     const ids = dashboard.panels.map(({ id }) => id);
     const queries = expressionsOf(dashboard);
-    if (new Set(ids).size !== ids.length) faults.push(`${file}: two panels have one id`);
-    if (queries.length === 0) faults.push(`${file} asks for nothing`);
+    if (new Set(ids).size !== ids.length) faults.push(`${file}: two panels have the same id`);
+    if (queries.length === 0) faults.push(`${file} has no query`);
     faults.push(...queries.flatMap((query) => queryFaults(file, query, known)));
   }
   return faults;

@@ -1,4 +1,4 @@
-/** Paths in documents exist, and no code names a file outside the checkout: only a variable may. */
+/** Paths in documents exist. Code names no file outside the checkout; only variables may. */
 import path from "node:path";
 
 import { describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ describe("paths", () => {
     expect(namedPathFaults(ROOT)).toEqual([]);
   });
 
-  it("in documents that do not exist are named", () => {
+  it("in documents are reported if they do not exist", () => {
     expect(namedPathFaults(FIXTURE)).toEqual(["README.md: libs/one/src/missing.ts does not exist"]);
   });
 
@@ -21,7 +21,7 @@ describe("paths", () => {
     expect(outsideFaults(ROOT)).toEqual([]);
   });
 
-  it("in code that leave the checkout are named", () => {
+  it("in code are reported if they leave the checkout", () => {
     expect(outsideFaults(FIXTURE)).toEqual([
       "libs/one/src/reads.mjs: ../../../../beside/data.csv is outside the checkout",
       "libs/one/src/reads.mjs: ../beside/data.csv is outside the checkout",

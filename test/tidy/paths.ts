@@ -6,18 +6,18 @@ import { filesBelow } from "./files.ts";
 const CODE = /\.(?:ts|tsx|js|mjs|sh)$/;
 /** A path in a document: `libs/kernel/src/money.ts`, or `src/config.ts` beside a README. */
 const NAMED = /`(?<named>(?:libs|services|deploy|docs|test|src)\/[^`\s]*)`/g;
-/** Of a path with one of these only a part is a name. */
+/** Characters of patterns, which are not checked. */
 const PATTERN = /[<>*{}$…]/;
-/** A text that leads upwards: `"../../migrations"`. */
+/** A relative path upwards: `"../../migrations"`. */
 const UPWARDS = /["'`](?<up>(?:\.\.\/)+[^"'`\s]*|(?:\.\.\/)*\.\.)["'`]/g;
-/** The same from the root of the checkout, which then lies outside. */
+/** A relative path upwards from the root of the checkout, which is always outside. */
 const FROM_ROOT = /\bROOT,\s*["'`](?<up>\.\.[^"'`]*)["'`]/g;
-/** A folder of somebody's own on one machine. */
+/** A personal folder of one machine. */
 const OF_ONE_MACHINE = /["'`](?<place>\/(?:home|root|mnt|Users)\/[^"'`\s]*)["'`]/g;
 
 /**
- * Paths in backticks in Markdown below `root` that lead neither from there nor from the document's
- * folder to anything.
+ * Paths in backticks in Markdown below `root` that exist neither from `root` nor from the folder of
+ * the document.
  */
 export function namedPathFaults(root: string): string[] {
   return matchesBelow(root, /\.md$/, NAMED)
@@ -28,7 +28,7 @@ export function namedPathFaults(root: string): string[] {
     .map(([file, named]) => `${file}: ${named} does not exist`);
 }
 
-/** Texts in code below `root` that are the path of something outside of it. */
+/** Texts in code below `root` that are paths outside `root`. */
 export function outsideFaults(root: string): string[] {
   const upwards = matchesBelow(root, CODE, UPWARDS).filter(([file, up]) => {
     return path.posix.join(path.posix.dirname(file), up).startsWith("..");
@@ -37,9 +37,7 @@ export function outsideFaults(root: string): string[] {
   return outside.map(([file, place]) => `${file}: ${place} is outside the checkout`).toSorted();
 }
 
-/**
- * What `pattern` names in the files of one kind: pairs of the file, and the text of its only group.
- */
+/** The matches of `pattern` in files of one kind: pairs of the file and the text of the group. */
 function matchesBelow(root: string, kind: RegExp, pattern: RegExp): (readonly [string, string])[] {
   return filesBelow(root)
     .filter((file) => kind.test(file))

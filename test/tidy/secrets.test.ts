@@ -1,7 +1,7 @@
 /**
- * Each program is given the secrets that its settings read, and no other: by deploy/programs.json,
- * from which the chart (`npm run verify -- helm` looks at what it renders) and `npm start` make its
- * environment, in Docker Compose, and in the docs.
+ * Each program gets exactly the secrets that its settings read: in deploy/programs.json, in Docker
+ * Compose, and in the docs. The chart and `npm start` create environments from
+ * deploy/programs.json. `npm run verify -- helm` tests the rendered chart.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -31,7 +31,7 @@ import { documentedSecrets, readPrograms, type Uses, usesInCompose, usesOf, vari
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const read = (file: string): string => readFileSync(path.join(ROOT, file), "utf8");
 const PROGRAMS = readPrograms(read("deploy/programs.json"));
-/** The job `topics` is not here: its settings are in its main program. */
+/** All programs but the job `topics`, which has its settings in its main program. */
 const SETTINGS = new Map<string, z.ZodObject>([
   ["gateway", gateway],
   ["account", account],
@@ -49,10 +49,7 @@ const SERVICES = readdirSync(path.join(ROOT, "services"));
 const secretsOf = (uses: Uses): string[] => [...uses.secrets, ...uses.optionalSecrets].map(variableOf).toSorted();
 const ofUpgrade = (uses: Uses): string[] => uses.upgradeSecrets.map(variableOf);
 const SECRET_VARIABLES = new Set([...PROGRAMS.values()].flatMap((uses) => secretsOf(uses).concat(ofUpgrade(uses))));
-/**
- * How variables are called that hold a secret; those of Kafka, Redis and PostgreSQL go with the
- * server.
- */
+/** Names of variables with secrets. OF_A_SERVER are those of Kafka, Redis and PostgreSQL. */
 const SECRET_NAME = /(?:TOKENS?|KEYS?|SECRETS?|PASSWORDS?|DIGESTS?)$/;
 const OF_A_SERVER = /^(?:KAFKA|REDIS|POSTGRES)_/;
 
@@ -72,14 +69,14 @@ describe.each([...SETTINGS])("%s", (program, schema) => {
   const variables = Object.keys(schema.shape);
   const expected = { servers: uses.servers, secrets: secretsOf(uses), calls: uses.calls.toSorted() };
 
-  it("gets the secrets, servers and services that its settings read, and of no other", () => {
+  it("gets exactly the secrets, servers and services that its settings read", () => {
     const secrets = [...secretsOf(uses), ...ofUpgrade(uses)].toSorted();
     expect(usesOf(variables, SECRET_VARIABLES, SERVICES)).toEqual({ ...expected, secrets });
     const unknown = variables.filter((name) => SECRET_NAME.test(name) && !OF_A_SERVER.test(name));
     expect(unknown.filter((name) => !SECRET_VARIABLES.has(name))).toEqual([]);
   });
 
-  it("has them in Docker Compose, from a volume of its own", () => {
+  it("has them in Docker Compose, from its own volume", () => {
     const inCompose = usesInCompose(read("docker-compose.yml"), program);
     expect(usesOf(inCompose.variables, SECRET_VARIABLES, SERVICES)).toEqual(expected);
     expect(inCompose.volumes).toEqual([`${program}-secrets:/run/secrets:ro`]);
@@ -103,7 +100,7 @@ describe.each([...SETTINGS])("%s", (program, schema) => {
   });
 });
 
-it("the operator's token is the operator's, and each service that calls another one has a token of its own", () => {
+it("only the operator has the operator's token, and each service that calls another service has its own token", () => {
   const having = (secret: string): string[] =>
     [...PROGRAMS].filter(([, uses]) => uses.secrets.includes(secret)).map(([program]) => program);
   expect(having("operator-token")).toEqual(["cli"]);
@@ -113,11 +110,11 @@ it("the operator's token is the operator's, and each service that calls another 
   expect(having("service-token-digests").toSorted()).toEqual(Object.keys(INTERNAL_CALLS).toSorted());
 });
 
-it("services call those that the table of internal operations lets them call", () => {
+it("services call exactly the owners that the table of internal operations allows", () => {
   for (const [owner, operations] of Object.entries<Readonly<Record<string, readonly string[]>>>(INTERNAL_CALLS)) {
     const callers = new Set(Object.values(operations).flat());
     const calling = [...PROGRAMS].filter(([, { calls }]) => calls.includes(owner)).map(([program]) => program);
-    // The load of a metrics process is looked at by whoever is beside it.
+    // The operator may call a route of metrics, but the command line does not call it.
     const expected = owner === "metrics" ? ["cli", ...calling] : calling;
     expect([...callers].map((caller) => (caller === "operator" ? "cli" : caller)).toSorted()).toEqual(
       expected.toSorted(),
@@ -125,14 +122,14 @@ it("services call those that the table of internal operations lets them call", (
   }
 });
 
-it("password keys are where passwords are derived or opened, and nowhere else", () => {
+it("only programs that derive or open passwords have password keys", () => {
   for (const secret of ["password-derivation-keys", "password-sealing-keys"]) {
     const having = [...PROGRAMS].filter(([, uses]) => uses.secrets.includes(secret)).map(([program]) => program);
     expect(having.toSorted()).toEqual(["account", "gateway"]);
   }
 });
 
-it("trading servers are reached by the programs that have a token for them, and the world by webhooks alone", () => {
+it("only account and finance reach trading servers, and only webhooks reaches any address", () => {
   const reaching = [...PROGRAMS].filter(([, { outside }]) => outside.length > 0);
   expect(Object.fromEntries(reaching.map(([program, { outside }]) => [program, outside]))).toEqual({
     account: ["trading-servers"],
@@ -142,17 +139,17 @@ it("trading servers are reached by the programs that have a token for them, and 
 });
 
 describe("the chart", () => {
-  it("has the table, and asks for each of the secrets", () => {
+  it("has the same table, and documents each secret", () => {
     expect(read("deploy/helm/kapi/programs.json")).toBe(read("deploy/programs.json"));
     const [, asked = ""] = /^secrets:\n((?: .*\n)+)/m.exec(read("deploy/helm/kapi/values.yaml")) ?? [];
-    // The command line is not in the chart.
+    // The chart does not include the command line.
     const inChart = [...PROGRAMS].filter(([program]) => program !== "cli").flatMap(([, { secrets }]) => secrets);
     for (const secret of new Set(inChart)) expect(asked).toContain(secret);
   });
 });
 
 describe("make-secrets.mjs", () => {
-  it("gives each program its secrets, keeps what is there, and takes back what a program no longer uses", () => {
+  it("gives each program its secrets, keeps existing secrets, and removes secrets that a program no longer uses", () => {
     const folder = mkdtempSync(path.join(tmpdir(), "kapi-secrets-"));
     try {
       const [all, own, table] = ["all", "own", "table.json"].map((name) => path.join(folder, name)) as [

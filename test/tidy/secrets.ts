@@ -1,25 +1,25 @@
 /**
- * What each program gets of secrets, servers and other services: by its settings, Docker Compose
- * and the docs.
+ * The secrets, servers and other services of each program, from its settings, Docker Compose and
+ * the docs.
  */
 import { z } from "zod";
 
 /**
- * What a program uses, as deploy/programs.json has it: the chart, `npm start` and Docker Compose
- * give it that alone.
+ * A program in deploy/programs.json. The chart, `npm start` and Docker Compose give the program
+ * only these.
  */
 const Uses = z.strictObject({
   servers: z.array(z.enum(["kafka", "postgres", "redis"])),
-  /** Its PostgreSQL schema, where that is not named after the program. */
+  /** The PostgreSQL schema, if its name differs from the program. */
   schema: z.string().optional(),
-  /** Named as the keys of the chart's secret; the variable FINGERPRINT_KEY for fingerprint-key. */
+  /** Keys of the chart's secret. The variable of fingerprint-key is FINGERPRINT_KEY. */
   secrets: z.array(z.string()),
-  /** Only while processes of the release before run beside these. */
+  /** Secrets that the program needs only while processes of the previous release run. */
   upgradeSecrets: z.array(z.string()).default([]),
-  /** Given where somebody has them. */
+  /** Secrets that an operator may leave out. */
   optionalSecrets: z.array(z.string()).default([]),
   calls: z.array(z.string()),
-  /** What it reaches beside them; no other program does. */
+  /** Addresses outside kapi that the program reaches. */
   outside: z.array(z.enum(["trading-servers", "world"])).default([]),
 });
 export type Uses = z.output<typeof Uses>;
@@ -36,8 +36,8 @@ export function variableOf(name: string): string {
 }
 
 /**
- * What the variables that a program reads say of what it uses. `secretVariables` are all that hold
- * a secret.
+ * The servers, secrets and services of a program, by the variables that it reads. `secretVariables`
+ * are all variables with secrets.
  */
 export function usesOf(
   variables: readonly string[],
@@ -53,7 +53,7 @@ export function usesOf(
   };
 }
 
-/** The same of a program in Docker Compose; `volumes` are the volumes that it has. */
+/** The variables and volumes of a program in Docker Compose. */
 export function usesInCompose(compose: string, program: string): { readonly variables: string[]; volumes: string[] } {
   const [, block = ""] = new RegExp(`^ {2}${program}:\\n((?: {4}.*\\n)+)`, "m").exec(compose) ?? [];
   const [, environment = ""] = /^ {4}environment:\n((?: {6}.*\n)+)/m.exec(block) ?? [];
@@ -73,8 +73,7 @@ function blockOf(compose: string, title: string): string {
 }
 
 /**
- * The rows of the table of docs/operate.md under _Secrets of each program_: program, and the
- * secrets' variables.
+ * The variables of secrets by program, from the table _Secrets of each program_ in docs/operate.md.
  */
 export function documentedSecrets(docs: string): ReadonlyMap<string, string[]> {
   const [, section = ""] = docs.split(/^## Secrets of each program$/m);

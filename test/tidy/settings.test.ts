@@ -1,6 +1,6 @@
 /**
- * docs/reference/settings.md lists every setting of every service, and nothing else: it is made of
- * the schemas. `npm run settings-reference` writes it anew.
+ * docs/reference/settings.md lists exactly the settings of all services. The page is generated from
+ * the schemas. `npm run settings-reference` writes the page again.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -27,23 +27,23 @@ describe("the reference of settings", async () => {
   const sections = await sectionsOf(ROOT);
   const names = new Set(sections.flatMap(({ settings }) => settings.map(({ name }) => name)));
 
-  it("is the page that is checked in: `npm run settings-reference` writes it anew", async () => {
+  it("is equal to the committed page (`npm run settings-reference` writes it)", async () => {
     await expect(settingsPage(ROOT, sections)).toMatchFileSnapshot("../../docs/reference/settings.md");
   });
 
-  it("says what each setting means", () => {
+  it("has a meaning for each setting", () => {
     const faults = sections.flatMap(({ title, faults: found }) => found.map((fault) => `${title}: ${fault}`));
     expect(faults).toEqual([]);
   });
 
-  it("has every service, and the variables that no schema has", () => {
+  it("has every service, and the variables without a schema", () => {
     const titles = sections.map(({ title }) => title);
     expect(servicesBelow(ROOT).length).toBeGreaterThan(5);
     expect(titles).toEqual(expect.arrayContaining(servicesBelow(ROOT)));
     expect(outsideVariables(ROOT, names)).toEqual(Object.keys(OUTSIDE_SCHEMAS).toSorted());
   });
 
-  it("has every schema that is read: rebuild-history reads a part of the account service's", () => {
+  it("has every schema that code reads (rebuild-history reads a part of the account service's schema)", () => {
     expect(schemaReaders(ROOT)).toEqual(["libs/runtime/src/main.ts", "services/account/src/rebuild-history.ts"]);
   });
 });
@@ -64,7 +64,7 @@ describe("a setting", () => {
     expect(settings.find(({ name }) => name === "LINE_COMMENTED")).toMatchObject({ fallback: undefined });
   });
 
-  it("is refused without a comment that says what it means, or with one that only code understands", () => {
+  it("is reported without a comment with its meaning, and with a comment or message unfit for the page", () => {
     expect(faults).toEqual([
       "UNCOMMENTED: has no comment that says what it means",
       "LINE_COMMENTED: has no comment that says what it means",

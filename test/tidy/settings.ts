@@ -15,12 +15,12 @@ import { filesBelow } from "./files.ts";
 
 const RUNTIME = "libs/runtime/src";
 const DECISIONS = "docs/decisions";
-/** Libraries that run on a developer's machine only. */
+/** Libraries that run only on a developer's machine. */
 const MACHINE_ONLY = /^libs\/(servers|testkit)\//;
 
 /**
- * Variables that the code reads without a schema, and what each means. `outsideVariables` finds
- * them, so that none is missing here.
+ * Variables that the code reads without a schema, with their meanings. A test compares them with
+ * `outsideVariables`.
  */
 export const OUTSIDE_SCHEMAS: Readonly<Record<string, string>> = {
   FAULT_POINT: "For tests: the name of the point at which the process kills itself.",
@@ -36,7 +36,7 @@ export const OUTSIDE_SCHEMAS: Readonly<Record<string, string>> = {
   OTEL_TRACES_SAMPLER_ARG: "The recorded share for `traceidratio`, from 0 to 1; by default 1.",
 };
 
-/** The groups of fields that services share, in the order of the document. */
+/** The groups of fields that services share, in the order of the page. */
 const GROUPS = {
   Kafka: connectionFields.kafka,
   PostgreSQL: connectionFields.postgres,
@@ -45,33 +45,33 @@ const GROUPS = {
 } as const;
 
 /**
- * Values that most fields refuse: no number, address or key; a number that is low; a long text. The
- * error says what is allowed.
+ * Values that most fields reject: a text that is no number, address or key; a low number; a long
+ * text. The error messages give the allowed values.
  */
 const REFUSED_VALUES = ["\0", "1", "\0".repeat(10_000)];
 
 /** One row of a table. */
 export interface Setting {
   readonly name: string;
-  /** As it is written in the environment; null: required; undefined: none. */
+  /** The default, as text in the environment; null: required; undefined: no default. */
   readonly fallback: string | null | undefined;
   readonly allowed: string;
   readonly meaning: string;
 }
 
-/** The settings of one schema, and what is wrong with them. */
+/** The settings of one schema, and their faults. */
 export interface SettingsOf {
   readonly settings: readonly Setting[];
   readonly faults: readonly string[];
 }
 
-/** A section of the document. */
+/** A section of the page. */
 interface Section extends SettingsOf {
   readonly title: string;
   readonly introduction: string;
 }
 
-/** The fields of a schema whose comments are in `text`. */
+/** The settings of a schema, with the comments in `text`. */
 export function settingsOf(
   shape: Readonly<Record<string, z.ZodType>>,
   text: string,
@@ -90,13 +90,13 @@ export function settingsOf(
   return { settings, faults };
 }
 
-/** Meanings of variables that use a field of `configFields`, by the field and the variable. */
+/** Meanings of variables that use a field of `configFields`, by field and variable. */
 type SharedComments = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 const COMMENT = String.raw`/\*\*((?:(?!\*/)[\s\S])*)\*/\s*`;
 const NAMED = /^((?:[A-Z][A-Z0-9_]+(?:, | and )?)+): (.+)$/;
 
-/** The comment above a field, or that of its field of `configFields` for this variable. */
+/** The comment above a field, or the comment for this variable in `configFields`. */
 function commentOf(name: string, text: string, shared: SharedComments): string | null {
   const found = new RegExp(String.raw`(?:${COMMENT})?^[ \t]+${name}:(.*)$`, "m").exec(text);
   const [, comment, value = ""] = found ?? [];
@@ -123,7 +123,7 @@ function plainText(comment: string): string {
     .trim();
 }
 
-/** What the field answers to values that it refuses. */
+/** The allowed values of a field, from its error messages. */
 function allowedValues(
   name: string,
   field: z.ZodType,
@@ -139,7 +139,7 @@ function allowedValues(
   };
 }
 
-/** The value that the variable has if it is not set, as it would be written in the environment. */
+/** The default of the variable, as text in the environment. */
 function fallbackOf(name: string, field: z.ZodType): string | null | undefined {
   try {
     const value = loadConfig(z.object({ [name]: field }), {})[name];
@@ -161,14 +161,14 @@ function problemsOf(name: string, field: z.ZodType, value: string): string[] {
   }
 }
 
-/** The programs in `services`. */
+/** The services with a program. */
 export function servicesBelow(root: string): string[] {
   return readdirSync(path.join(root, "services"))
     .filter((name) => existsSync(path.join(root, "services", name, "src", "main.ts")))
     .toSorted();
 }
 
-/** The sections of the document, first those that several services share. */
+/** The sections of the page. The shared sections are first. */
 export async function sectionsOf(root: string): Promise<Section[]> {
   const read = (file: string): string => readFileSync(path.join(root, file), "utf8");
   const shared = sharedComments(read(`${RUNTIME}/config-fields.ts`));
@@ -203,7 +203,7 @@ export async function sectionsOf(root: string): Promise<Section[]> {
   ];
 }
 
-/** The settings that only this service has; the introduction names its groups. */
+/** The settings that only this service has. The introduction links to its groups. */
 function serviceSection(
   service: string,
   shape: Readonly<Record<string, z.ZodType>>,
@@ -227,7 +227,7 @@ function isWithin(fields: Shape, shape: Shape): boolean {
   return Object.entries(fields).every(([name, field]) => shape[name] === field);
 }
 
-/** The fields of a shape that are not the very fields of a group. */
+/** The fields of a shape that are not identical to fields of the group. */
 function without(shape: Shape, group: Shape): Shape {
   return Object.fromEntries(Object.entries(shape).filter(([name, field]) => group[name] !== field));
 }
@@ -246,7 +246,7 @@ export function outsideVariables(root: string, inSchemas: ReadonlySet<string>): 
   return [...new Set(names)].filter((name) => !inSchemas.has(name)).toSorted();
 }
 
-/** Files that read an environment by a schema. */
+/** Files that read an environment with a schema. */
 export function schemaReaders(root: string): string[] {
   return filesBelow(root).filter(
     (file) =>
@@ -255,7 +255,7 @@ export function schemaReaders(root: string): string[] {
   );
 }
 
-/** The document. */
+/** The text of the page. */
 export function settingsPage(root: string, sections: readonly Section[]): string {
   const tables = sections.map(({ title, introduction, settings }) =>
     [`## ${title}`, introduction, table(root, settings)].filter((part) => part !== "").join("\n\n"),
@@ -300,7 +300,7 @@ function line(cells: readonly string[]): string {
   return `| ${cells.join(" | ")} |`;
 }
 
-/** A path of this checkout begins with `…`: its folder differs between machines. */
+/** Paths of the checkout begin with `…`, because its folder differs between machines. */
 function shownFallback(root: string, fallback: string | null | undefined): string {
   if (fallback === null) return "required";
   if (fallback === undefined) return "none";
@@ -312,7 +312,7 @@ function sentence(text: string): string {
   return first.toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 }
 
-/** Text outside code, as a cell of a table shows it. */
+/** Escapes text outside code for a cell of a table. */
 function inTable(text: string): string {
   const parts = text.split(/(`[^`]*`)/);
   return parts
@@ -321,7 +321,7 @@ function inTable(text: string): string {
     .replaceAll("|", String.raw`\|`);
 }
 
-/** `(decisions, 5.2)` with a link to the heading. */
+/** Links citations such as `(decisions, 5.2)` to their heading. */
 function linked(root: string, text: string): string {
   return text.replaceAll(/\(decisions, (\d+)(\.\d+)?\)/g, (_, section: string, part: string | undefined) => {
     const records = readdirSync(path.join(root, DECISIONS));

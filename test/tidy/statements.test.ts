@@ -9,11 +9,11 @@ const FIXTURE = path.join(import.meta.dirname, "fixtures/statements");
 const FILE = "services/shop/src/statements.ts";
 
 describe("the statements", () => {
-  it("of this repository name the columns of their results, so that a migration may add one beside running processes", () => {
+  it("of this repository name the columns of their results, so that a migration may add columns", () => {
     expect(statementFaults(ROOT)).toEqual([]);
   });
 
-  it("that have all columns of a table are named", () => {
+  it("are reported if they select all columns of a table", () => {
     expect(statementFaults(FIXTURE)).toEqual(
       ["returning *", "select * from orders", "o.*", "s.*", "orders.*"].map((fault) => `${FILE}: ${fault}`),
     );

@@ -1,6 +1,6 @@
 /**
- * What others wrote comes in by names that say exactly what: packages by the lock file, images by a
- * digest or a reason.
+ * Foreign code has exact versions: packages by the lock file, and images by a digest, or a comment
+ * with the reason for a tag.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -31,7 +31,7 @@ function lockedPackages(): [place: string, locked: Locked][] {
   return Object.entries(packages);
 }
 
-/** Whether npm installs it where images are built: Linux with glibc, on x64 or arm64. */
+/** Whether npm installs the package in an image: Linux with glibc, on x64 or arm64. */
 function isForImages({ os, cpu, libc }: Locked): boolean {
   const isOneOf = (wanted: readonly string[], given: readonly string[] | undefined): boolean =>
     given === undefined || given.some((one) => wanted.includes(one));
@@ -39,7 +39,7 @@ function isForImages({ os, cpu, libc }: Locked): boolean {
 }
 
 describe("packages", () => {
-  it("are installed from the lock file alone", () => {
+  it("are installed only from the lock file", () => {
     const files = execFileSync(
       "git",
       ["ls-files", "--", "deploy", "libs", "services", "test", "*.mjs", "*.yml", ".ci"],
@@ -55,7 +55,7 @@ describe("packages", () => {
     expect(scripts.filter((file) => UNLOCKED_INSTALL.test(read(file)))).toEqual([]);
   });
 
-  it("are all in it, also those of other machines, without which `npm ci` refuses it", () => {
+  it("are all in the lock file, even those of other platforms, which `npm ci` requires", () => {
     const packages = lockedPackages();
     const places = new Set(packages.map(([place]) => place));
     const missing = packages.flatMap(([place, { optionalDependencies = {} }]) =>
@@ -66,8 +66,8 @@ describe("packages", () => {
     expect(missing).toEqual([]);
   });
 
-  // The registry that the lock file was written from has no other machines' packages, so no hashes.
-  it("are checked against a hash where images are built", () => {
+  // The registry behind the lock file lacks packages of other platforms, so they have no hashes.
+  it("have a hash if an image installs them", () => {
     const installed = lockedPackages().filter(
       ([place, locked]) => place.includes("node_modules/") && locked.link !== true && isForImages(locked),
     );
@@ -76,9 +76,9 @@ describe("packages", () => {
   });
 });
 
-describe("images of others", () => {
+describe("foreign images", () => {
   it.each(["deploy/docker/Dockerfile", "docker-compose.yml"])(
-    "in %s have a digest, or the file says why not",
+    "in %s have a digest, or the file gives the reason",
     (file) => {
       const text = read(file);
       const images = [...text.matchAll(IMAGE)];

@@ -1,7 +1,6 @@
 /**
- * The project writes the field's words, comments of at most 100 columns and prose of at most 120.
- * Where `words.json` still counts places, their number may only fall:
- * `npm run word-counts` writes the lower counts.
+ * The project uses the words of the field. Comments have at most 100 columns, prose at most 120.
+ * The counts in `words.json` may only fall. `npm run word-counts` writes lower counts.
  */
 import path from "node:path";
 import { describe, expect, it } from "vitest";
@@ -24,11 +23,11 @@ describe("the words of this repository", () => {
   const rules = readRules(ROOT);
   const places = placesBelow(ROOT, rules);
 
-  it("are the field's", () => {
+  it("are the words of the field", () => {
     expect(wordFaults(places, rules)).toEqual([]);
   });
 
-  it("are looked for in code, tests, documents, SQL, the console and the chart", () => {
+  it("are searched in code, tests, documents, SQL, the console and the chart", () => {
     const everywhere = placesBelow(ROOT, { letter: { write: "", pattern: "^(?=.*[a-z])", left: {} } });
     const files = new Set(everywhere.map(({ file }) => file));
     for (const end of [".ts", ".tsx", ".test.ts", ".md", ".yaml", ".mjs", ".sql"])
@@ -55,19 +54,19 @@ describe("a banned word", () => {
     expect(found("amend, mendel, recommend, commendable, MENDEL")).toEqual([]);
   });
 
-  it("with a capital is only this spelling", () => {
+  it("with a capital matches only this spelling", () => {
     expect(found("class SocketFanOut {} // fan-out, fanout, fanOut")).toEqual(["1 FanOut"]);
   });
 
-  it("with a star is the end of identifiers", () => {
+  it("with a star matches the end of identifiers", () => {
     expect(found("class AccountBook {}\nBook a flight; Booking; AccountBooking")).toEqual(["1 AccountBook"]);
   });
 
-  it("of several words is found in either case", () => {
+  it("of several words is found in lower and upper case", () => {
     expect(found("Is told what it is. A fist told")).toEqual(["1 Is told"]);
   });
 
-  it("is reported with its place and what to write", () => {
+  it("is reported with its place and the word to write", () => {
     const places = placesIn("docs/a.md", "one\nto mend", checksOf(RULES));
     expect(wordFaults(places, RULES)).toEqual(['docs/a.md:2 "mend": write "repair"']);
   });
@@ -109,7 +108,7 @@ describe("places that are left", () => {
   const inDocs = placesIn("docs/a.md", "mend", checksOf(rules));
   const twoInDocs = placesIn("docs/a.md", "mend\nmend", checksOf(rules));
 
-  it("may be as many as are counted, in each area", () => {
+  it("may be as many as the count of their area", () => {
     expect(wordFaults(inDocs, rules)).toEqual([]);
     expect(wordFaults(twoInDocs, rules)).toEqual([
       'docs has 2 of "mend", and may have 1; all of them, old and new:',
@@ -125,7 +124,7 @@ describe("places that are left", () => {
     expect(listed).toHaveLength(50);
   });
 
-  it("can be counted anew where they are fewer, or the same in other areas", () => {
+  it("can be counted again if their number did not grow, even if they moved to other areas", () => {
     expect(lowered(inDocs, rules)["mend"]?.left).toEqual({ docs: 1 });
     expect(lowered([...twoInDocs, ...inDocs], rules)["mend"]?.left).toEqual({ docs: 3 });
     expect(() => lowered([...twoInDocs, ...twoInDocs], rules)).toThrow('"mend" has 4 places, and had 3');

@@ -1,7 +1,7 @@
 /**
- * Words that the project does not use, and the width of comments and prose. `words.json` is the
- * data: each rule, what to write instead, and how many places are left in each area. A count may
- * only fall.
+ * Words that the project does not use, and the width of comments and prose. `words.json` has each
+ * rule, the replacement, and the number of places that are left in each area. A count may only
+ * fall.
  */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -10,22 +10,22 @@ import { z } from "zod";
 import { filesBelow } from "./files.ts";
 
 const Rule = z.strictObject({
-  /** What to write instead. */
+  /** The replacement. */
   write: z.string().min(1),
-  /** A regular expression instead of the words that the rule is named by. */
+  /** A regular expression that replaces the words in the name of the rule. */
   pattern: z.string().optional(),
-  /** Only files whose path matches. */
+  /** A regular expression for the paths of the checked files. */
   files: z.string().optional(),
-  /** Only prose: neither code blocks nor tables of a document. */
+  /** Checks only prose: neither code blocks nor tables of a document. */
   prose: z.boolean().optional(),
-  /** How many places each area still has; no area but these may have one. */
+  /** Number of places that each area still has. Other areas must have none. */
   left: z.record(z.string(), z.int().min(1)),
 });
 export type Rule = z.infer<typeof Rule>;
 /**
- * Rules by name. A name is words with `|` between them: `mend` also matches `Mend`, `mendAll` and
- * `MEND_MS`, but not `amend`; `FanOut` matches only this spelling, also within an identifier;
- * `*Book` matches every identifier that ends so.
+ * Rules by name. A name has one or more words, separated by `|`. `mend` also matches `Mend`,
+ * `mendAll` and `MEND_MS`, but not `amend`. `FanOut` matches only this spelling, also within an
+ * identifier. `*Book` matches every identifier that ends with `Book`.
  */
 export const Rules = z.record(z.string(), Rule);
 export type Rules = Readonly<Record<string, Rule>>;
@@ -39,7 +39,7 @@ export interface Place {
 }
 
 const TEXT = /(\.(ts|tsx|mjs|md|sql|json|ya?ml|tpl|py|css|html|sh)|Dockerfile)$/;
-/** Generated files, history, and the contract with users, whose words are given. */
+/** Generated files, history, and the contract with users, whose words are fixed. */
 const EXEMPT =
   /^(package-lock\.json|CHANGELOG\.md|patches\/.*|docs\/reference\/(interface\.md|.*\.json)|test\/tidy\/words.*)$/;
 const RULES_FILE = "test/tidy/words.json";
@@ -60,7 +60,7 @@ export function placesBelow(root: string, rules: Rules): Place[] {
     .flatMap((file) => placesIn(file, readFileSync(path.join(root, file), "utf8"), checks));
 }
 
-/** A rule as it is looked for. */
+/** A compiled rule. */
 interface Check {
   readonly rule: string;
   readonly expression: RegExp;
@@ -89,7 +89,7 @@ export function placesIn(file: string, text: string, checks: readonly Check[]): 
     );
 }
 
-/** Counts from 0, which is the path. */
+/** The number of a line, from 0. Line 0 is the path. */
 function lineOf(content: string, index: number): number {
   return content.slice(0, index).split("\n").length - 1;
 }
@@ -101,7 +101,7 @@ function isProse(content: string, line: number): boolean {
   return line > 0 && fences % 2 === 0 && before.at(-1)?.startsWith("|") !== true;
 }
 
-/** The expression for the words that a rule is named by. */
+/** The regular expression for the words in the name of a rule. */
 function patternOf(name: string): string {
   return name.split("|").map(wordPattern).join("|");
 }
@@ -129,7 +129,7 @@ export function areaOf(file: string): string {
   return top === "docs" || rest.length === 0 ? top : `${top}/${second}`;
 }
 
-/** How many places each rule has in each area. */
+/** Number of places by rule and area. */
 export function countsOf(places: readonly Place[]): Map<string, Map<string, number>> {
   const counts = new Map<string, Map<string, number>>();
   for (const { rule, file } of places) {
@@ -140,10 +140,10 @@ export function countsOf(places: readonly Place[]): Map<string, Map<string, numb
   return counts;
 }
 
-/** Maximum number of places that are listed of an area that may have some. */
+/** Maximum number of listed places of an area with a count. */
 const MAX_LISTED_PLACES = 50;
 
-/** What is wrong: the places of every area that has more of a rule than it had. */
+/** The places of every area that has more places of a rule than its count. */
 export function wordFaults(places: readonly Place[], rules: Rules): string[] {
   return [...countsOf(places)].flatMap(([rule, areas]) =>
     [...areas].flatMap(([area, count]) => {
@@ -161,8 +161,8 @@ export function wordFaults(places: readonly Place[], rules: Rules): string[] {
 }
 
 /**
- * The rules with today's counts. Places may move between areas.
- * @throws Error for a rule that has more places than it had.
+ * The rules with the current counts. Places may move between areas.
+ * @throws Error for a rule with more places than before.
  */
 export function lowered(places: readonly Place[], rules: Rules): Rules {
   const counts = countsOf(places);

@@ -3,7 +3,7 @@ import { type AlertCase, kapi } from "./case.ts";
 
 const DEPOSIT = "depositAccountFunds";
 
-/** Requests of an operation, by status: so many a second. */
+/** A series of `perSecond` requests of the operation with the status. */
 function requests(status: string, perSecond: string): Readonly<Record<string, string>> {
   const labels = { job: "gateway", kapi_operation: DEPOSIT, http_response_status_code: status };
   return { [kapi("http_server_request_duration_count", labels)]: perSecond };

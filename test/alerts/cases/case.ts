@@ -15,9 +15,9 @@ export interface AlertCase {
   readonly summary: string;
 }
 
-/** The labels of a process of finance. */
+/** The labels of a finance process. */
 export const FIRST = { job: "finance", instance: "10.0.0.1:9464" };
-/** Those of another one. */
+/** The labels of another finance process. */
 export const SECOND = { job: "finance", instance: "10.0.0.2:9464" };
 
 /** A series of kapi. */

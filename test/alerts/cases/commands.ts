@@ -73,7 +73,7 @@ export const COMMANDS: readonly AlertCase[] = [
   },
   {
     alert: "KapiDeletionUnannounced",
-    when: "the first deletion ever goes on without the account's last events",
+    when: "the first deletion without the account's last events",
     series: { [kapi("account_deletions_unannounced_total", { ...FIRST, job: "account" })]: appearing(1) },
     labels: {},
     severity: "warning",

@@ -28,7 +28,7 @@ export const KAFKA: readonly AlertCase[] = [
   },
   {
     alert: "KapiDirectoryLag",
-    when: "a gateway does not read on",
+    when: "a gateway does not read the newest records",
     series: {
       [kapi("kafka_reader_lag", { job: "gateway", topic: "organization.directory", partition: "0" })]: level(0, 4),
     },
@@ -38,7 +38,7 @@ export const KAFKA: readonly AlertCase[] = [
   },
   {
     alert: "KapiProduceFails",
-    when: "messages get lost on their way again and again",
+    when: "messages to Kafka are lost repeatedly",
     series: {
       [kapi("kafka_produce_failures_total", { topic: "commands.finance", outcome: "unknown" })]: rising(0, 0.1),
     },
@@ -48,7 +48,7 @@ export const KAFKA: readonly AlertCase[] = [
   },
   {
     alert: "KapiDeadLetters",
-    when: "messages are put aside, with none before",
+    when: "the first messages go to the dead letters",
     series: {
       [kapi("kafka_dead_letters_total", { group: "webhooks.facts", topic: "account.events" })]: rising(0, 0.01),
     },

@@ -1,9 +1,7 @@
 import { level, rising } from "../phases.ts";
 import { type AlertCase, kapi } from "./case.ts";
 
-/**
- * Two processes of metrics with two partitions each, of which one is not ready to write any more.
- */
+/** Two metrics processes with two partitions each. During the fault one writes no partition. */
 const SEQUENCERS: Readonly<Record<string, string>> = {
   [kapi("metrics_partitions_written", { instance: "a" })]: level(2, 2),
   [kapi("metrics_partitions_written", { instance: "b" })]: level(2, 0),
@@ -15,7 +13,7 @@ const SEQUENCERS: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Live metrics that are late, or reach nobody. */
+/** Live metrics that are late or not delivered. */
 export const LIVE: readonly AlertCase[] = [
   {
     alert: "KapiValuationsLate",
@@ -32,7 +30,7 @@ export const LIVE: readonly AlertCase[] = [
   },
   {
     alert: "KapiPartitionsUnwritten",
-    when: "of four partitions two have no writer",
+    when: "two of four partitions have no writer",
     series: SEQUENCERS,
     labels: {},
     severity: "critical",
@@ -53,7 +51,7 @@ export const LIVE: readonly AlertCase[] = [
   },
   {
     alert: "KapiSamplesRefused",
-    when: "five samples a second do not count",
+    when: "five samples a second are rejected",
     series: { [kapi("metrics_samples_refused_total", { instance: "a" })]: rising(0.1, 5) },
     labels: {},
     severity: "warning",
@@ -61,7 +59,7 @@ export const LIVE: readonly AlertCase[] = [
   },
   {
     alert: "KapiReplaysTruncated",
-    when: "a subscriber a second has missed samples",
+    when: "one subscriber a second misses samples",
     series: { [kapi("metrics_replays_truncated_total", { instance: "a" })]: rising(0.01, 1) },
     labels: {},
     severity: "warning",

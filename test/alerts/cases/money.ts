@@ -1,11 +1,11 @@
 import { appearing, level, rising } from "../phases.ts";
 import { type AlertCase, FIRST, kapi } from "./case.ts";
 
-/** Differences of money and credits between two places, and usage that waits. */
+/** Balances or credits that differ between two stores, and usage that waits. */
 export const MONEY: readonly AlertCase[] = [
   {
     alert: "KapiLedgerDiscrepancy",
-    when: "one event is found wrong, the first ever of its process",
+    when: "a process finds its first wrong event",
     series: { [kapi("finance_discrepancies_total", FIRST)]: appearing(1) },
     labels: {},
     severity: "critical",
@@ -13,7 +13,7 @@ export const MONEY: readonly AlertCase[] = [
   },
   {
     alert: "KapiLedgerDiscrepancy",
-    when: "more are found by a process that found some before",
+    when: "a process finds more wrong events",
     series: { [kapi("finance_discrepancies_total", FIRST)]: rising(0, 0.01) },
     labels: {},
     severity: "critical",
@@ -21,7 +21,7 @@ export const MONEY: readonly AlertCase[] = [
   },
   {
     alert: "KapiReconciliationDiffers",
-    when: "a pass finds an account that differs",
+    when: "a reconciliation finds an account that differs",
     series: {
       [kapi("finance_reconciliation_accounts", { ...FIRST, finding: "differs" })]: level(0, 1),
       [kapi("finance_reconciliation_accounts", { ...FIRST, finding: "unreachable" })]: level(5, 5),
@@ -32,7 +32,7 @@ export const MONEY: readonly AlertCase[] = [
   },
   {
     alert: "KapiCreditDrift",
-    when: "a wallet is off",
+    when: "a wallet differs from the ledger",
     series: { [kapi("organization_wallets_in_drift")]: level(0, 1) },
     labels: {},
     severity: "critical",
@@ -40,7 +40,7 @@ export const MONEY: readonly AlertCase[] = [
   },
   {
     alert: "KapiTagsClosed",
-    when: "three tags stay closed",
+    when: "three wallet shards stay unsynced",
     series: { [kapi("organization_tags_closed")]: level(0, 3) },
     labels: {},
     severity: "critical",
@@ -56,7 +56,7 @@ export const MONEY: readonly AlertCase[] = [
   },
   {
     alert: "KapiUsageStreamFills",
-    when: "a tag has 400,000 entries",
+    when: "the usage stream of a wallet shard has 400,000 entries",
     series: { [kapi("organization_usage_fullest_backlog")]: level(100, 400_000) },
     labels: {},
     severity: "critical",
@@ -64,7 +64,7 @@ export const MONEY: readonly AlertCase[] = [
   },
   {
     alert: "KapiAuditLate",
-    when: "nothing was fetched from one service for ten minutes",
+    when: "no audit entries of one service were fetched for ten minutes",
     series: {
       [kapi("organization_audit_age", { ...FIRST, source: "webhooks" })]: level(1, 600),
       [kapi("organization_audit_age", { ...FIRST, source: "account" })]: level(1, 1),

@@ -21,7 +21,7 @@ export const PROCESSES: readonly AlertCase[] = [
   },
   {
     alert: "KapiServiceDown",
-    when: "a service vanishes, with all that would be asked",
+    when: "all targets of a service vanish from Prometheus",
     series: { [kapi("up", FIRST)]: missing(1), [kapi("up", { job: "gateway" })]: level(1, 1) },
     labels: { job: "finance" },
     severity: "critical",
@@ -45,7 +45,7 @@ export const PROCESSES: readonly AlertCase[] = [
   },
   {
     alert: "KapiEventLoopBusy",
-    when: "the one thread of a process is at work all the time",
+    when: "the event loop of a process is busy all the time",
     series: { [kapi("nodejs_eventloop_utilization", FIRST)]: level(0.4, 0.99) },
     labels: { application: "kapi", ...FIRST },
     severity: "warning",
@@ -53,7 +53,7 @@ export const PROCESSES: readonly AlertCase[] = [
   },
   {
     alert: "KapiDatabasePoolExhausted",
-    when: "there are always callers without a connection",
+    when: "callers wait for a connection all the time",
     series: { [kapi("postgres_pool_waiting", { ...FIRST, pool: "finance" })]: level(0, 3) },
     labels: { application: "kapi", ...FIRST, pool: "finance" },
     severity: "warning",

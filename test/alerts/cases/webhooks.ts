@@ -5,7 +5,7 @@ import { type AlertCase, kapi } from "./case.ts";
 export const WEBHOOKS: readonly AlertCase[] = [
   {
     alert: "KapiWebhooksLate",
-    when: "the oldest has been due for 90 s",
+    when: "the oldest delivery is 90 s overdue",
     series: { [kapi("webhooks_deliveries_overdue")]: level(0, 90) },
     labels: {},
     severity: "warning",
@@ -13,7 +13,7 @@ export const WEBHOOKS: readonly AlertCase[] = [
   },
   {
     alert: "KapiWebhookBacklog",
-    when: "60,000 are open",
+    when: "60,000 deliveries are open",
     series: { [kapi("webhooks_deliveries_open")]: level(40_000, 60_000) },
     labels: {},
     severity: "warning",

@@ -1,4 +1,4 @@
-/** How far the events of each account are taken in. */
+/** Stores the last event sequence of each account. */
 import { TOPICS } from "@kapi/contracts";
 
 import { bareProcess, parsed, SERVER_ID } from "./bare-process.ts";

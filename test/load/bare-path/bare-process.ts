@@ -7,7 +7,7 @@ import { startConsumer, createKafka, startProducer, type Message, type Producer 
 import { createLogger } from "@kapi/runtime";
 import pg from "pg";
 
-/** Prefix of its own topics, which kapi's services do not read. */
+/** Prefix of the topics, which kapi's services do not read. */
 export const TOPIC_PREFIX = "bare-path.";
 /** As many as kapi's own topics have on one machine. */
 export const PARTITIONS = 4;
@@ -17,20 +17,20 @@ export const SERVER_ID = "01900000-0000-7000-8000-000000000002";
 export const SEPARATOR = "\x1f";
 const POOL_SIZE = 8;
 
-/** Ends the process: a failed bare path measures nothing. */
+/** Ends the process, because the measurements of a failed bare path are useless. */
 export function fatal(error: unknown): never {
   console.error(error);
   process.exit(1);
 }
 
-/** The cluster that `environment` names, and the topics of the bare path there. */
+/** Connects to the topics of the bare path in the cluster that `environment` names. */
 export function bareKafka(clientId: string, environment: Readonly<Record<string, string | undefined>> = process.env) {
   const logger = createLogger({ service: "bare-path", level: "error" });
   const brokers = (environment["KAFKA_BROKERS"] ?? "").split(",");
   return { kafka: createKafka({ brokers, clientId, topicPrefix: TOPIC_PREFIX, logger }), logger };
 }
 
-/** Publishes without waiting for the acknowledgement; one that does not come ends the process. */
+/** Publishes without waiting for the acknowledgement. A failed publish ends the process. */
 export type Publish = (topic: TopicContract, key: string, value: string, headers?: Record<string, string>) => void;
 
 /** One process of the bare path, connected to Kafka and PostgreSQL. */
@@ -39,7 +39,7 @@ export interface BareProcess extends ReturnType<typeof bareKafka> {
   readonly publish: Publish;
   /** Runs a named statement. */
   readonly query: <Row extends object>(name: string, text: string, values: readonly unknown[]) => Promise<Row[]>;
-  /** Reads a topic; `busyIntervalMs` is that of kapi's consumer of it. */
+  /** Reads a topic, with the `busyIntervalMs` of kapi's consumer of the topic. */
   readonly consume: (
     topic: TopicContract,
     busyIntervalMs: number,
@@ -49,7 +49,7 @@ export interface BareProcess extends ReturnType<typeof bareKafka> {
   readonly hello: (details: Record<string, unknown>) => void;
 }
 
-/** `name` as kapi's service is called; `minIntervalMs` between the requests of its producer. */
+/** `name` is the name of kapi's service; `minIntervalMs` is between requests of the producer. */
 export async function bareProcess(name: string, minIntervalMs?: number): Promise<BareProcess> {
   const { kafka, logger } = bareKafka(name);
   const pool = new pg.Pool({ connectionString: process.env["POSTGRES_URL"] ?? "", max: POOL_SIZE });
@@ -80,7 +80,7 @@ export async function bareProcess(name: string, minIntervalMs?: number): Promise
   };
 }
 
-/** The value of each message, parsed and not looked at. */
+/** The parsed value of each message, without validation. */
 export function parsed<T>(messages: readonly Message[]): T[] {
   return messages.map(({ value }) => JSON.parse(value.toString("utf8")) as T);
 }

@@ -1,4 +1,4 @@
-/** Writes a command together with its end; tells which ids it knows. */
+/** Writes a command together with its final event, and answers which ids are known. */
 import { TOPICS } from "@kapi/contracts";
 import { fastify } from "fastify";
 
@@ -29,7 +29,7 @@ async function write(pairs: readonly (readonly [BareCommand, BareEnd])[]): Promi
   ]);
 }
 
-/** Takes what `other` has for the same command; what has nothing there yet waits in `mine`. */
+/** Pairs each item with its match in `other`. An item without a match waits in `mine`. */
 function joined<A, B>(
   items: readonly A[],
   idOf: (item: A) => string,

@@ -1,6 +1,4 @@
-/**
- * Kafka → inbox → trading server → ledger and inbox in one statement → Kafka; one batch at a time.
- */
+/** Kafka → inbox → trading server → ledger and inbox in one statement → Kafka, by batches. */
 import { TOPICS } from "@kapi/contracts";
 import { Pool } from "undici";
 
@@ -107,7 +105,7 @@ await consume(TOPICS.commandsFinance, COMMANDS_BUSY_INTERVAL_MS, async (messages
   waiting.push(...commands);
   if (!running) run().catch(fatal);
 });
-// The topic's copies: what was booked from the answer is not booked again.
+// The events were already booked from the answers, so they are only parsed here.
 await consume(
   TOPICS.tradingEvents,
   EVENTS_BUSY_INTERVAL_MS,

@@ -1,7 +1,4 @@
-/**
- * HTTP → is the id known → one Redis call for all that come together → Kafka → marked answered
- * → 202.
- */
+/** HTTP → look-up of the id → one Redis call per batch → Kafka → record completed → 202. */
 import { randomUUID } from "node:crypto";
 
 import { TOPICS } from "@kapi/contracts";
@@ -30,7 +27,7 @@ redis.register_function('bare_answered', function(keys, args)
   for i = 1, #args do redis.call('HSET', '{bare-path}:claim:' .. args[i], 'state', 'answered') end
   return 1
 end)`;
-/** As many as kapi admits in one call. */
+/** As many as in one admission call of kapi. */
 const MAX_TOGETHER = 20;
 const MAX_CALLS = 64;
 const MAX_LOOK_UPS_TOGETHER = 100;

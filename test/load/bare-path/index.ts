@@ -1,7 +1,7 @@
 /**
  * The bare path: a deposit through the same processes, topics and rows as in kapi, without keys,
- * validation, idempotency, order, leases, gaps and crash safety. It shows the cost of the design;
- * kapi's difference to it is the price of safety.
+ * validation, idempotency, order, leases, gaps and crash safety. It shows the cost of the design.
+ * The difference to kapi is the cost of safety.
  */
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -15,25 +15,21 @@ import { startProcess } from "../process.ts";
 import { bareKafka, fatal } from "./bare-process.ts";
 import type { BareEnd } from "./messages.ts";
 
-/** Those that nobody calls: they only read Kafka. */
+/** Processes that only read Kafka and serve no requests. */
 const READERS = ["organization", "webhooks", "account", "metrics"] as const;
-/** What is under way when it stops has ended by then. */
+/** Work in flight at the stop ends within this time. */
 const DRAIN_MS = 1_000;
 
 /** The running processes. */
 export interface BarePath {
-  /** A deposit until its 202; the id of its command. */
+  /** Sends a deposit and waits for its 202. Returns the id of its command. */
   readonly deposit: () => Promise<string>;
-  /**
-   * Resolves when the end of an accepted deposit was read from Kafka; to be called once for each.
-   */
+  /** Resolves when the final event of an accepted deposit was read. Call once per deposit. */
   readonly ended: (commandId: string) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
-/**
- * Starts the processes on the servers that `environment` names, with tables of their own and empty.
- */
+/** Starts the processes on the servers that `environment` names, with new empty tables. */
 export async function startBarePath(environment: Record<string, string>): Promise<BarePath> {
   const start = <T>(name: string, more: Record<string, string> = {}) =>
     startProcess<T>(`bare-path/${name}.ts`, [], { ...environment, ...more });

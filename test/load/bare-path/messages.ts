@@ -1,6 +1,6 @@
-/** What the processes of the bare path say to each other: about as large as what kapi's say. */
+/** Messages between the processes of the bare path, about as large as those of kapi. */
 
-/** On `commands.finance`. */
+/** A record of `commands.finance`. */
 export interface BareCommand {
   readonly id: string;
   readonly organizationId: string;
@@ -16,7 +16,7 @@ export interface BareCommand {
   readonly deadlineAt: string;
 }
 
-/** On `trading.events`, and in the trading server's answer. */
+/** A record of `trading.events`, also in the trading server's answer. */
 export interface BareBalanceEvent {
   readonly id: string;
   readonly type: "balance";
@@ -30,7 +30,7 @@ export interface BareBalanceEvent {
   readonly at: string;
 }
 
-/** On `command.events`. */
+/** A record of `command.events`. */
 export interface BareEnd {
   readonly commandId: string;
   readonly version: number;
@@ -46,7 +46,7 @@ export interface BareEnd {
   readonly credits: { readonly chargeId: string; readonly action: "consume"; readonly credits: number };
 }
 
-/** What `finance` asks of the trading server. */
+/** A change that `finance` sends to the trading server. */
 export interface BareChange {
   readonly accountNumber: string;
   readonly amountMinor: number;

@@ -1,4 +1,4 @@
-/** A sample of each valuation, and a window of samples of each account. */
+/** Publishes a sample of each valuation, and keeps a window of samples of each account. */
 import { TOPICS } from "@kapi/contracts";
 import { startLogReader, LIVE_INTERVAL_MS } from "@kapi/kafka";
 

@@ -1,4 +1,4 @@
-/** Two ledger entries per charge: from the usage stream in Redis, and from the final event. */
+/** Writes two ledger entries per charge: from the usage stream, and from the final event. */
 import { setTimeout as delay } from "node:timers/promises";
 
 import { TOPICS } from "@kapi/contracts";
@@ -17,7 +17,7 @@ const WRITE = `insert into bare.credit_entries
 const { query, consume, hello } = await bareProcess("organization");
 const redis = new Redis(process.env["REDIS_URL"] ?? "");
 
-/** An entry: its id, then names and values in turns, the charge first. */
+/** An entry: its id, then names and values in turn; the charge is first. */
 type Entry = readonly [id: string, fields: readonly string[]];
 
 async function readUsage(): Promise<never> {

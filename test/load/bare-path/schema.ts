@@ -1,6 +1,6 @@
 /**
- * Lays the tables of the bare path, with the keys and indexes of kapi's that a deposit writes, and
- * its topics.
+ * Creates the topics and tables of the bare path. The tables have the keys and indexes of kapi that
+ * a deposit writes.
  */
 import { createTopics } from "@kapi/kafka";
 import pg from "pg";

@@ -1,4 +1,4 @@
-/** One row of the event feed for each booked deposit. */
+/** Writes one row of the event feed for each booked deposit. */
 import { TOPICS } from "@kapi/contracts";
 
 import { bareProcess, ORGANIZATION_ID, parsed, SEPARATOR } from "./bare-process.ts";
@@ -11,7 +11,7 @@ const WRITE = `insert into bare.events
 const { query, consume, hello } = await bareProcess("webhooks");
 let position = 0;
 
-// No endpoint wants the ends of commands, so that nothing is written of them.
+// No endpoint subscribes to final states of commands, so these events are only parsed.
 await consume(TOPICS.commandEvents, BUSY_INTERVAL_MS, async (messages) => void parsed<BareEnd>(messages));
 await consume(TOPICS.financeEvents, BUSY_INTERVAL_MS, async (messages) => {
   const events = parsed<BareBalanceEvent>(messages);
