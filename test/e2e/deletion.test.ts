@@ -22,6 +22,10 @@ const PARTITIONS = 4;
 const MINUTE_MS = 60_000;
 /** The interface's time limit for an answer without a dependency, plus tolerance. */
 const ERROR_DEADLINE_MS = 6_000;
+/** Maximum time from the start of a service to its first response, on a busy machine. */
+const START_TIMEOUT_MS = 30_000;
+/** Time limit of a test that starts the account service once for each of {@link STEPS}. */
+const ALL_STEPS_TIMEOUT_MS = 150_000;
 /** Fault points at which the account service is killed, in the order of a deletion. */
 const STEPS = ["marked", "settled", "trading-server", "booked", "history", "finance", "metrics", "finished"];
 const UNAVAILABLE = { error: "Internal server error" };
@@ -187,25 +191,29 @@ describe("the immediate deletion", () => {
     expect(new Set(numbers).size).toBe(numbers.length);
   });
 
-  it("returns 500 when killed at each of its steps, and the retry completes it", async () => {
-    const { account } = await fullAccount();
-    const live = await watching(account);
-    const service = system.stack.process("account");
-    for (const step of STEPS) {
-      await service.stop();
-      // The service is ready only after the session of the killed process has timed out. The
-      // deletion does not wait for that, so the service is killed before it is ready.
-      const started = service.start({ FAULT_POINT: `account.deletion-${step}` }).catch(() => undefined);
-      await eventually(() => answers(service.url));
-      await expectUnavailable(() => deleteNow(account));
-      await started;
-      expect((await service.ended()).signal).toBe("SIGKILL");
-    }
-    await service.restart();
-    expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
-    await expectDeletionNotice(live, account);
-    await expectGone(account);
-  });
+  it(
+    "returns 500 when killed at each of its steps, and the retry completes it",
+    { timeout: ALL_STEPS_TIMEOUT_MS },
+    async () => {
+      const { account } = await fullAccount();
+      const live = await watching(account);
+      const service = system.stack.process("account");
+      for (const step of STEPS) {
+        await service.stop();
+        // The service is ready only after the session of the killed process has timed out. The
+        // deletion does not wait for that, so the service is killed before it is ready.
+        const started = service.start({ FAULT_POINT: `account.deletion-${step}` }).catch(() => undefined);
+        await eventually(() => answers(service.url), { timeoutMs: START_TIMEOUT_MS });
+        await expectUnavailable(() => deleteNow(account));
+        await started;
+        expect((await service.ended()).signal).toBe("SIGKILL");
+      }
+      await service.restart();
+      expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
+      await expectDeletionNotice(live, account);
+      await expectGone(account);
+    },
+  );
 
   it("returns 500 while finance or metrics does not answer, and the retry completes it", async () => {
     for (const name of ["finance", "metrics"]) {

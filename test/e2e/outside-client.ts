@@ -60,7 +60,7 @@ export interface AccountView {
 /** Less than the time limit of a test, so that the error of a late command names the command. */
 const COMMAND_DEADLINE_MS = 45_000;
 const POLL_INTERVAL_MS = 20;
-/** Maximum number of retries of a creation after answers with Retry-After. */
+/** Maximum number of retries of a mutation after responses 500 with Retry-After. */
 const RETRIES = 10;
 const FINAL = new Set(["succeeded", "failed", "expired"]);
 
@@ -119,6 +119,20 @@ export class OutsideClient {
     return this.call(method, this.server(path), { body, idempotencyKey });
   }
 
+  /**
+   * Queues a mutation as the interface advises: repeats a 500 with Retry-After with the same key. A
+   * service may be busy, or may not know a new server yet. The response is 202, or 200 if a repeated
+   * request was accepted before; or an error that is not repeated.
+   */
+  async queue(method: string, path: string, body: object, key: string = randomUUID()): Promise<Answer<EnvelopeView>> {
+    for (let retries = 0; ; retries += 1) {
+      const answer = await this.send(method, path, body, key);
+      const retryAfterS = answer.status === 500 ? answer.headers.get("retry-after") : null;
+      if (retryAfterS === null || retries === RETRIES) return answer;
+      await pause(Number(retryAfterS) * 1000);
+    }
+  }
+
   async account(accountNumber: string): Promise<AccountView> {
     const answer = await this.call<{ account: AccountView }>("GET", this.server(`/accounts/${accountNumber}`));
     if (answer.status !== 200) throw new Error(`account details answered ${answer.status}`);
@@ -151,14 +165,8 @@ export class OutsideClient {
   /** Creates an account and waits for it. Returns its number. */
   async openAccount(initialBalance = 1000, leverage = 100): Promise<string> {
     const body = { accountName: "Outside client", initialBalance, leverage, requestId: randomUUID() };
-    const key = randomUUID();
-    let created = await this.createAccount(body, key);
-    // A service may be busy, or may not know a new server yet.
-    for (let left = RETRIES; created.status === 500 && created.headers.has("retry-after") && left > 0; left -= 1) {
-      await pause(Number(created.headers.get("retry-after")) * 1000);
-      created = await this.createAccount(body, key);
-    }
-    if (created.status !== 202) throw new Error(`create answered ${created.status} ${JSON.stringify(created.body)}`);
+    const created = await this.queue("POST", "/accounts", body);
+    if (created.status > 202) throw new Error(`create answered ${created.status} ${JSON.stringify(created.body)}`);
     const command = await this.finished(created.body.command.id);
     if (command.status !== "succeeded") throw new Error(`the creation ended ${JSON.stringify(command)}`);
     return String(command.result?.["accountNumber"]);

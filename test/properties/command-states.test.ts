@@ -131,8 +131,11 @@ async function queue(client: OutsideClient, accountNumber: string, { operation }
         return ["POST", `${at}/${operation}`, {}];
     }
   })();
-  const answer = await client.send(method, path, { ...body, requestId: randomUUID() }, randomUUID());
-  expect(answer).toMatchObject({ status: 202, body: { command: { status: "queued", attempts: 0 } } });
+  const answer = await client.queue(method, path, { ...body, requestId: randomUUID() });
+  // Not a duplicate of an attempt that was accepted without its response.
+  if (answer.status !== 200) {
+    expect(answer).toMatchObject({ status: 202, body: { command: { status: "queued", attempts: 0 } } });
+  }
   return answer.body.command.id;
 }
 

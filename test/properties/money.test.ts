@@ -136,7 +136,7 @@ class Scenario {
     const path = `/accounts/${this.accounts[step.account]}/${operation}`;
     const request = { path, body: { ...body, requestId: "money" }, key: randomUUID() };
     const { status, envelope } = await this.#send(request, step.gateway);
-    expect(status).toBe(202);
+    expect(status).toBeOneOf([202, 200]);
     this.requests.push({ ...request, commandId: envelope.command.id });
   }
 
@@ -153,7 +153,7 @@ class Scenario {
     gateway: number,
   ): Promise<{ status: number; envelope: EnvelopeView }> {
     const client = this.clients[gateway] ?? this.clients[0];
-    const { status, body: envelope } = await client.send("POST", path, body, key);
+    const { status, body: envelope } = await client.queue("POST", path, body, key);
     return { status, envelope };
   }
 }
