@@ -14,8 +14,8 @@ const AUDITED_SCHEMES = [
 ] as const;
 
 /**
- * Checks the layout of the current page: takes a screenshot in both widths and both schemes, expects
- * no severe violation from axe, and expects no horizontal scrolling.
+ * Checks the layout of the current page: takes a screenshot in both widths and both schemes,
+ * expects no severe violation from axe, and expects no horizontal scrolling.
  */
 export async function checkPage(user: ConsoleUser, name: string): Promise<void> {
   await user.settled();

@@ -120,9 +120,9 @@ export class OutsideClient {
   }
 
   /**
-   * Queues a mutation as the interface advises: repeats a 500 with Retry-After with the same key. A
-   * service may be busy, or may not know a new server yet. The response is 202, or 200 if a repeated
-   * request was accepted before; or an error that is not repeated.
+   * Queues a mutation as the interface advises: repeats a 500 with Retry-After with the same key.
+   * A service may be busy, or may not know a new server yet. Returns the 202, the 200 of a
+   * repeated request that was accepted before, or the first error that is not repeated.
    */
   async queue(method: string, path: string, body: object, key: string = randomUUID()): Promise<Answer<EnvelopeView>> {
     for (let retries = 0; ; retries += 1) {
