@@ -27,7 +27,8 @@ export interface HistoryFeed {
 }
 
 /**
- * Starts everything but the topic's consumer: gaps are filled, and fresh reads book what they need.
+ * Starts the history without the consumer of the topic. Gaps are filled, and fresh reads book the
+ * events that they need.
  */
 export async function startHistoryFeed({ scope, store, client, logger }: HistoryFeedOptions): Promise<HistoryFeed> {
   const queue: BookingQueue = new BookingQueue({

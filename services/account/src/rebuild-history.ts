@@ -1,8 +1,9 @@
 /**
  * `npm run rebuild-history -- --server <id> [--account <number>]`: rebuilds orders, positions and
- * deals from the trading server's history, while the service runs or not. It uses the service's
- * environment variables; the npm script finds those of a kapi that `npm start` runs. An interrupted
- * run continues when called again. Exit code 1: an account could not be rebuilt; 2: wrong usage.
+ * deals from the trading server's history. The service may run meanwhile. The command uses the
+ * service's environment variables; the npm script finds those of a kapi that `npm start` runs. A
+ * repeated call continues an interrupted run. Exit code 1: an account could not be rebuilt; 2: wrong
+ * usage.
  */
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -29,7 +30,7 @@ import { createStagedHistory } from "./outbound/postgres/staged-history.ts";
 
 const SCHEMA = "account";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
-/** Replacing the history of one account is one transaction, however long it is. */
+/** One statement may replace the whole history of an account. */
 const STATEMENT_TIMEOUT_MS = 600_000;
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;

@@ -64,7 +64,7 @@ export function migrateDatabase(context: MigrationContext): Promise<void> {
   return migrateSchema(SCHEMA, context);
 }
 
-/** Starts the service: schema, directory, reads, and last the command worker. */
+/** Starts the service. The command worker and unfinished deletions start last. */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, fatal } = context;
   const database = await startDatabase(context, SCHEMA);

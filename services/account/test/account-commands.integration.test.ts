@@ -64,7 +64,7 @@ describe("an update", () => {
     const account = await env.account({ ...elsewhere });
     const configuration = `/internal/servers/${server.serverId}/configuration`;
     expect((await env.call("PATCH", configuration, { supportedLeverage: [50] })).status).toBe(200);
-    // A separate server: the trading server alone would see no difference.
+    // The account has this leverage already, so only the service rejects it, not the trading server.
     const payload = { accountName: "Other", leverage: 100 };
     expect(await env.run(account, "account.update", { ...elsewhere, payload })).toMatchObject({
       status: "failed",
@@ -103,7 +103,7 @@ describe("the status", () => {
     [[archive, enable], { result: { status: "active", changed: true } }, "active"],
     [[archive, disable], { status: "failed", errorCode: "INVALID_STATE_TRANSITION" }, "archived"],
   ];
-  it.each(paths)("after %j: %j, here and on the trading server", async (path, last, status) => {
+  it.each(paths)("after %j: %j, in the service and on the trading server", async (path, last, status) => {
     const account = await env.account();
     let event: unknown;
     for (const operation of path) event = await env.run(account, operation);
@@ -125,7 +125,7 @@ describe("the status", () => {
     expect(published.map(({ accountSequence }) => accountSequence)).toEqual(published.map((_, index) => index + 1));
   });
 
-  it("archived ends login, trade and finance on the trading server; enabling brings them back", async () => {
+  it("archived ends login, trading and funding on the trading server; enabling allows them again", async () => {
     const creation = await env.publishCreation();
     const account = String((await env.final(creation)).result?.["accountNumber"]);
     const password = env.generated(creation, "trading");
@@ -214,13 +214,13 @@ describe("the status", () => {
     expect(orders).toMatchObject([{ status: "cancelled" }]);
   });
 
-  it("disabled blocks new orders, but not deposits", async () => {
+  it("disabled blocks new orders", async () => {
     const account = await env.account();
     await env.run(account, "account.disable");
     await expect(env.openPosition(account)).rejects.toThrow("no position");
   });
 
-  it("archived is rejected with an open position", async () => {
+  it("archived is rejected if a position is open", async () => {
     const account = await env.account();
     await env.openPosition(account);
     expect(await env.run(account, "account.archive")).toMatchObject({
@@ -358,7 +358,7 @@ describe("a rotation of the password derivation keys", () => {
   });
 });
 
-describe("a crash", () => {
+describe("a failure", () => {
   const points = ["after-execute", "in-transaction", "after-publish"];
   it.each(points)("of the service at %s changes the account once, with one event", async (point) => {
     const account = await env.account();
@@ -379,7 +379,7 @@ describe("a crash", () => {
     expect(await env.client.eventSequence(env.server.serverId, account)).toBe(3);
   });
 
-  it("of the response, or a late response, changes the account once", async () => {
+  it("that loses the answer of a change, or delays the change, changes the account once", async () => {
     const account = await env.account();
     await env.fault({ kind: "drop_answer", accountNumber: account, operation: "update", count: 1 });
     const update = env.run(account, "account.update", { payload: { accountName: "Dropped" } });

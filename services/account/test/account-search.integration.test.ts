@@ -119,7 +119,7 @@ describe("a search among accounts", () => {
     }
   });
 
-  it("finds non-ASCII letters in any case, even with an ASCII lower case", async () => {
+  it("finds non-ASCII letters in any case, also if their lower case is an ASCII letter", async () => {
     const kelvin = "\u212afund";
     const names = ["\u0130stanbul Depot", "Zoë ÅNGSTRÖM", "Пётр Иванов", "王小明", kelvin, "Istanbul 2"];
     const { serverId } = await named(names);
@@ -144,14 +144,14 @@ describe("a search among accounts", () => {
     expect(await found(serverId, "_%")).toEqual([longest]);
   });
 
-  it("finds no deleted accounts and none of other servers", async () => {
+  it("finds no deleted account, and no account of another server", async () => {
     const { serverId, accounts } = await named(["Ada 1", "Ada 2", "Ada 3"]);
     await named(["Ada 4"]);
     await database.query(DELETE, [accounts.slice(1, 2).map(({ id }) => id)]);
     expect(await found(serverId, "ada")).toEqual(["Ada 3", "Ada 1"]);
   });
 
-  it("has 2 s in the database, also per chunk", async () => {
+  it("is limited to 2 s in the database, also for each chunk", async () => {
     const text = "select current_setting('statement_timeout') as timeout";
     const timeout = statement<{ timeout: string }>("test-timeout", text);
     expect(await searchChunk(database, timeout, [])).toEqual([{ timeout: "2s" }]);

@@ -76,7 +76,7 @@ describe("servers", () => {
     expect(server).toMatchObject({ status: "disabled", serverName: "Demo", supportedLeverage: [1, 50, 100] });
   });
 
-  it("send their configuration until that succeeds", async () => {
+  it("send their configuration until a send succeeds", async () => {
     const serverId = await insertServer(database);
     const serverRepository = createServerRepository(database, systemClock);
     const due = async (): Promise<boolean> => (await serverRepository.unconfigured()).includes(serverId);
@@ -91,7 +91,7 @@ describe("servers", () => {
 });
 
 describe("the list of accounts", () => {
-  it("streams every account once, newest first; a page is part of it", async () => {
+  it("streams every account once, newest first; a page is a part of the list", async () => {
     const serverId = await insertServer(database);
     const reader = createAccountReader(database);
     const creations = Array.from({ length: 1_203 }, (_, index) =>
@@ -204,7 +204,7 @@ describe("the list of accounts", () => {
     expect(await counted()).toBe(rows.reduce((sum, { accounts }) => sum + accounts, 0));
   });
 
-  it("has totals that make no change wait for another", async () => {
+  it("has totals without making a change wait for another change", async () => {
     const serverId = await insertServer(database);
     const repository = createCreationRepository(database);
     const [one, other] = await repository.findOrCreate([creation(serverId), creation(serverId)]);
@@ -230,7 +230,7 @@ describe("the list of accounts", () => {
     expect(JSON.parse(text)).toEqual({ accounts: [] });
   });
 
-  it("continues each chunk in the index where the last one ended", async () => {
+  it("continues each chunk in the index where the previous chunk ended", async () => {
     const explain = statement<{ "QUERY PLAN": string }>("test-explain-chunk", `explain ${LISTS.all.chunk.text}`);
     const plan = await database.query(explain, [randomUUID(), new Date().toISOString(), "10000001", 200]);
     const text = plan.map((row) => row["QUERY PLAN"]).join("\n");

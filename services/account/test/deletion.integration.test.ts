@@ -19,7 +19,7 @@ const MAKE_DUE = statement(
   "update accounts set deletion_due_at = now() where status = 'deleting'",
 );
 
-/** As the environment of a test makes them. */
+/** Number of partitions of a topic in a test environment. */
 const PARTITIONS = 4;
 
 let env: Harness;
@@ -38,7 +38,7 @@ afterAll(async () => {
 const GONE = { status: 404, code: "ACCOUNT_NOT_FOUND" };
 const BELOW = ["", "/orders?page=1&limit=20", "/positions?page=1&limit=20", "/positions?status=open", "/deals"];
 
-/** Everything that shows whether the account is deleted. */
+/** Expects that the account is neither shown nor stored any more. */
 async function expectGone(account: string): Promise<void> {
   for (const path of BELOW) expect(await env.call("GET", env.pathOf(account) + path)).toMatchObject(GONE);
   const name = { serverId: env.server.serverId, accountNumber: account };
@@ -119,7 +119,7 @@ describe("the queued deletion", () => {
   });
 
   it.each(["deletion-trading-server", "deletion-finance", "in-transaction"])(
-    "killed at %s, is ended by the next process",
+    "killed at %s, is completed by the next process",
     async (point) => {
       const account = await env.account();
       await env.restart(`account.${point}`);
@@ -336,7 +336,7 @@ describe("the immediate deletion", () => {
   });
 
   const steps = ["marked", "settled", "trading-server", "booked", "history", "finance", "metrics", "finished"];
-  it.each(steps)("killed after %s is completed by the retry", async (step) => {
+  it.each(steps)("killed after %s, is completed by the retry", async (step) => {
     const account = await accountWithPosition();
     await env.restart(`account.deletion-${step}`);
     await expect(env.delete(account)).rejects.toThrow("fetch failed");
@@ -349,7 +349,7 @@ describe("the immediate deletion", () => {
 });
 
 describe("a deletion that the trading server has carried out", () => {
-  /** Makes the service resume it until it is completed. */
+  /** Makes the service resume the deletion until the deletion is completed. */
   async function ended(account: string): Promise<void> {
     const onceMore = async (): Promise<void> => {
       await database.value.query(MAKE_DUE, []);

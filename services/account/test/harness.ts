@@ -189,7 +189,7 @@ export class Harness {
     return String(body.positionId);
   }
 
-  /** The access of a trader's login, or null. */
+  /** The access that a login gives; null if the login is rejected. */
   async login(accountNumber: string, password: string): Promise<string | null> {
     const { status, body } = await this.control("POST", `/accounts/${accountNumber}/login`, { password });
     return status === 200 ? String(body.access) : null;

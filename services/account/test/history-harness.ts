@@ -110,7 +110,7 @@ export class HistoryHarness {
     await this.#scope.stop();
   }
 
-  /** Opens an account on the trading server, and here by default; returns its number. */
+  /** Opens an account on the trading server, and inserts its row by default; returns its number. */
   async openAccount(options: { readonly known?: boolean; readonly balanceMinor?: number } = {}): Promise<string> {
     const accountNumber = anyAccountNumber();
     if (options.known !== false) await this.makeKnown(accountNumber);

@@ -95,7 +95,7 @@ describe("an account service that is killed", () => {
           body: order,
         });
         expect(answer.ok).toBe(true);
-        // Kills it during its work.
+        // Kills the service while it books.
         if (index === ORDERS_EACH - 1 - kill) service.kill("SIGKILL");
       }
       await service.ended();

@@ -136,7 +136,7 @@ describe("the history of an account", () => {
     });
   });
 
-  it("publishes margin call and stop-out, and shows the closed positions", async () => {
+  it("publishes margin call and stop-out, and shows no open position", async () => {
     const account = await env.openAccount({ balanceMinor: 200_000 });
     await env.control("PUT", "/prices/GBPUSD", { bid: 1.25, ask: 1.2501, hold: true });
     await env.trade("POST", account, "/orders", { symbol: "GBPUSD", side: "buy", volume: 1 });
@@ -152,7 +152,7 @@ describe("the history of an account", () => {
     expect(types).toContain("margin.stop_out");
   });
 
-  it("books repeated events once, with microseconds", async () => {
+  it("books repeated events once, and keeps the microseconds of their times", async () => {
     const serverId = randomUUID();
     await env.makeServer(serverId);
     const accountNumber = anyAccountNumber();
@@ -220,7 +220,7 @@ describe("the history of an account", () => {
     const { events } = await env.client.history(env.serverId, account, 0, 100);
     const last = events.at(-1);
     if (last === undefined) throw new Error("no events");
-    // Only the last one arrives, as if the log had lost the earlier ones.
+    // Only the last event arrives, as if the log had lost the earlier events.
     expect(await env.history.queue.book(last)).toBe("gap");
     await env.booked(account);
     expect(await all(account, "deals")).toHaveLength(1);
@@ -243,7 +243,7 @@ describe("the history of an account", () => {
     expect(await all(account, "positions", "&status=open")).toHaveLength(1);
   });
 
-  it("has fresh open positions even without the topic", async () => {
+  it("shows fresh open positions even while the topic is not read", async () => {
     const account = await env.openAccount();
     await env.booked(account);
     await env.stopConsumer();
@@ -263,7 +263,7 @@ describe("the history of an account", () => {
     await env.startConsumer();
   });
 
-  it("rejects only reads of open positions while the trading server is unavailable", async () => {
+  it("rejects only reads of open positions and of the export while the trading server is unavailable", async () => {
     const account = await env.openAccount();
     await env.booked(account);
     const fault = { kind: "unreachable", accountNumber: account, operation: "sequence", count: null };
@@ -277,7 +277,7 @@ describe("the history of an account", () => {
     expect((await env.get(account, "/positions?status=open")).status).toBe(200);
   });
 
-  it("delays a read of open positions by at most two seconds", async () => {
+  it("rejects a read of open positions if the trading server does not answer within two seconds", async () => {
     const account = await env.openAccount();
     await env.control("POST", "/faults", {
       kind: "delay",
@@ -314,7 +314,7 @@ describe("the history of an account", () => {
     expect(await env.rows(account)).toMatchObject({ orders: null, positions: null, deals: null });
   });
 
-  it("answers 404 for an unknown account, an empty page without history, and 400 with the field", async () => {
+  it("answers 404 for an unknown account, an empty page without history, and 400 for an invalid parameter", async () => {
     for (const path of ["/orders", "/positions", "/positions?status=open", "/deals", "/history?limit=1"]) {
       expect((await env.get("99999999", path)).status).toBe(404);
     }

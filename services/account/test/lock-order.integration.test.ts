@@ -67,8 +67,8 @@ async function twoAccounts(status: string): Promise<Two> {
 }
 
 /**
- * Books events: holds the account with the lower number, and locks the other one while `competitor`
- * waits for the first.
+ * Locks accounts as booking does: first the account with the lower number. Locks the other account
+ * while `competitor` waits for the first one.
  */
 async function bookBeside({ serverId, low, high }: Two, competitor: () => Promise<unknown>): Promise<void> {
   let competitors: Promise<unknown> = Promise.resolve();
@@ -85,13 +85,13 @@ async function bookBeside({ serverId, low, high }: Two, competitor: () => Promis
 /** The part of a unit of work that the repositories use. */
 const asUnit = (tx: Transaction): WorkTransaction => tx as WorkTransaction;
 
-it("for starting commands, concurrent with booking", async () => {
+it("starting commands and booking do not deadlock", async () => {
   const two = await twoAccounts("active");
   const commands = [two.high, two.low].map(({ accountNumber }) => ({ commandId: randomUUID(), accountNumber }));
   await bookBeside(two, () => createAccountRepository(database).startCommands(two.serverId, commands));
 });
 
-it("for finishing commands, concurrent with booking", async () => {
+it("finishing commands and booking do not deadlock", async () => {
   const two = await twoAccounts("active");
   const effect = { made: true, at: NOW };
   const ended = [two.high, two.low].map(({ accountNumber }) => {
@@ -102,13 +102,13 @@ it("for finishing commands, concurrent with booking", async () => {
   );
 });
 
-it("for finishing creations, concurrent with booking", async () => {
+it("finishing creations and booking do not deadlock", async () => {
   const two = await twoAccounts("pending");
   const ends = [two.high, two.low].map(({ id }) => ({ managedAccountId: id, move: "activate" as const, at: NOW }));
   await bookBeside(two, () => database.transaction((tx) => createCreationRepository(database).close(asUnit(tx), ends)));
 });
 
-it("for transactions with several statements, concurrent with booking", async () => {
+it("a transaction with several statements and booking do not deadlock", async () => {
   const two = await twoAccounts("active");
   const book = createAccountRepository(database);
   await bookBeside(two, () =>

@@ -7,7 +7,7 @@ export interface Neighbours {
   readonly metricsUrl: string;
   /** `finance/<number>` and `metrics/<number>`, in order of deletion. */
   readonly deleted: string[];
-  /** The services that reject every call. */
+  /** The services that reject deletions. */
   readonly unavailable: Set<"finance" | "metrics">;
   stop(): Promise<void>;
 }

@@ -32,7 +32,7 @@ const SWAP_NUMBERS = statement(
   "test-swap-numbers",
   "update orders set n = n + 1000 where server_id = $1 and account_number = $2 and n <= 2",
 );
-/** The event types of a traded account. */
+/** Number of account events of a traded account. */
 const EVENTS = 46;
 const LOSE_FEED = statement("test-lose-feed", "delete from feeds where server_id = $1 and account_number = $2");
 
@@ -204,7 +204,7 @@ describe("a rebuild of the history", () => {
     expect(await createStagedHistory(harness.database).stagedSequence(name)).toBe(0);
   });
 
-  it("of a server continues after an interruption", async () => {
+  it("of a whole server continues after an interruption", async () => {
     const staged = createStagedHistory(harness.database);
     const numbers = (await staged.accounts(harness.serverId, "", 1_000)).map(({ accountNumber }) => accountNumber);
     const middle = numbers[1] ?? "";

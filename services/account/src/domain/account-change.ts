@@ -54,7 +54,7 @@ export type ChangePlan =
 
 /** The effect of an applied change on the account's row. Omitted fields are unchanged. */
 export interface AccountEffect {
-  /** The trading server made an event: it changed something, whatever the row says. */
+  /** Whether the trading server changed something, also if the row already has these values. */
   readonly made: boolean;
   readonly at: string;
   readonly accountName?: string;
@@ -83,8 +83,8 @@ export interface QueuedOperation {
   /** Null for the deletion: its event is recorded when the account is marked `deleted`. */
   readonly eventType: ChangeEventType | null;
   /**
-   * The change also affects the history, as cancelled orders do. The command completes after these
-   * events are booked.
+   * Whether the change also makes events of the history, such as cancelled orders. The command
+   * completes after these events are booked.
    */
   readonly changesHistory: boolean;
   plan(message: CommandMessage, account: Account, server: ServerConfiguration): ChangePlan;

@@ -9,8 +9,8 @@ const INVALID = "INVALID_STATE_TRANSITION";
 const NOT_FOUND = "ACCOUNT_NOT_FOUND";
 
 /**
- * Written by hand (decisions, 4.3 and 4.8): pending, active, failed, disabled, archived, deleting,
- * deleted.
+ * The expected table (decisions, 4.3 and 4.8), not derived from the code. Columns: pending, active,
+ * failed, disabled, archived, deleting, deleted.
  */
 const ROWS: [AccountMove, string, string[]][] = [
   ["activate", "active", ["moves", "already", "already", "already", "already", "already", "already"]],

@@ -24,12 +24,12 @@ export interface MoveRule {
   readonly from: Readonly<Record<StoredStatus, MoveOutcome>>;
 }
 
-/** An account that is being deleted accepts no operation. */
+/** A deleting or deleted account accepts no operation. */
 const GONE = { deleting: "ACCOUNT_NOT_FOUND", deleted: "ACCOUNT_NOT_FOUND" } as const;
 /** An account that was never opened cannot be enabled, disabled or archived. */
 const NEVER_OPENED = { pending: "ACCOUNT_NOT_READY", failed: "INVALID_STATE_TRANSITION" } as const;
 
-/** A repeated creation leaves an account that has already moved on unchanged. */
+/** A repeated creation does not change an account that has left `pending`. */
 const END_OF_CREATION = {
   pending: "moves",
   active: "already",
@@ -41,7 +41,7 @@ const END_OF_CREATION = {
 } as const;
 
 /**
- * All status transitions (decisions, 4.3 and 4.8). Open positions are not part of it: the trading
+ * All status transitions (decisions, 4.3 and 4.8). Open positions are not checked here: the trading
  * server knows them and rejects archiving or deleting with ACCOUNT_HAS_OPEN_POSITIONS.
  * `startDeletion` is the queued deletion.
  */

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { valuesFromSample, valuesFromValuation } from "./account-values.ts";
 
 describe("the values of an account", () => {
-  it("have no margin level without used margin, for which the sample has 0", () => {
+  it("have a null margin level if no margin is used, although the valuation has 0", () => {
     const valuation = {
       serverId: "0192d3a0-0000-7000-8000-000000000001",
       accountNumber: "10000001",

@@ -18,7 +18,10 @@ export function valuesFromSample(sample: AccountMetricsFrame): AccountValues {
   };
 }
 
-/** The current values on the trading server; `metricsSequence` is that of the last sample, or 0. */
+/**
+ * The current values on the trading server. `metricsSequence` is the sequence of the last sample,
+ * or 0.
+ */
 export function valuesFromValuation(valuation: Valuation, metricsSequence: number): AccountValues {
   return {
     balance: amountFromMinor(valuation.balanceMinor),
@@ -33,7 +36,9 @@ export function valuesFromValuation(valuation: Valuation, metricsSequence: numbe
   };
 }
 
-/** The values of an account without a sample: its initial balance once it is open, zero before. */
+/**
+ * The values of an account without a sample: its initial balance once it was opened, zero before.
+ */
 export function initialValues(account: Account): AccountValues {
   const opened = account.activatedAt === null ? 0 : amountFromMinor(account.initialBalanceMinor);
   return {

@@ -49,7 +49,7 @@ export interface AccountValues {
   readonly marginLevel: number | null;
   readonly unrealizedProfit: number;
   readonly openPositionCount: number;
-  /** Sequence of the live sample that they come from; 0 without one. */
+  /** Sequence of the account's last live sample; 0 without a sample. */
   readonly metricsSequence: number;
   readonly metricsMeasuredAt: string | null;
 }

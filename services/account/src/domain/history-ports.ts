@@ -9,7 +9,7 @@ export interface RecordPage<T> {
   readonly total: number;
 }
 
-/** The page: `offset` records are skipped. */
+/** The rows of a page: at most `limit` rows after the first `offset` rows. */
 export interface PageRange {
   readonly offset: number;
   readonly limit: number;
@@ -37,7 +37,7 @@ export interface HistoryReader {
   newest(account: AccountName, range: HistoryRange): Promise<ExportRecord[] | null>;
   /** Sequence of the last booked event; 0 if nothing is booked. */
   bookedSequence(account: AccountName): Promise<number | null>;
-  /** The same for many accounts, in order. */
+  /** The booked sequence of each account, in order; null if the account is unknown or deleted. */
   bookedSequences(accounts: readonly AccountName[]): Promise<(number | null)[]>;
 }
 
@@ -58,7 +58,7 @@ export interface FeedSource {
 export type Replacement =
   /** Replaced; `different`: the number of rows that differed. */
   | { readonly kind: "replaced"; readonly feed: Feed; readonly different: number }
-  /** The live history moved past the staged one; nothing changed. */
+  /** The staged history does not end at the last booked event; nothing changed. */
   | { readonly kind: "moved" }
   /** The account is deleted. */
   | { readonly kind: "gone" };
@@ -75,13 +75,13 @@ export interface StagedHistory {
     limit: number,
   ): Promise<readonly { readonly accountNumber: string; readonly hasFeed: boolean }[]>;
   countAccounts(serverId: string): Promise<number>;
-  /** In an unfinished rebuild, the account number up to which it is done; null without one. */
+  /** Account number up to which an unfinished rebuild is done; null if there is no such rebuild. */
   doneThrough(serverId: string): Promise<string | null>;
   noteDone(serverId: string, accountNumber: string): Promise<void>;
   forgetDone(serverId: string): Promise<void>;
   /** Sequence of the last live event; null if nothing is booked. */
   bookedSequence(account: AccountName): Promise<number | null>;
-  /** Sequence of the last staged event; 0 without one. */
+  /** Sequence of the last staged event; 0 if nothing is staged. */
   stagedSequence(account: AccountName): Promise<number>;
   /**
    * Stages the next events; returns the sequence of the last staged one, 0 if the account is

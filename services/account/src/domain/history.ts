@@ -56,7 +56,7 @@ export interface KnownPosition {
   readonly openedVolume: number;
 }
 
-/** Stored records by id; of an order its number. */
+/** Stored records by id. Of an order only its number is needed. */
 export interface KnownRecords {
   readonly orders: ReadonlyMap<string, number>;
   readonly positions: ReadonlyMap<string, KnownPosition>;

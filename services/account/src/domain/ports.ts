@@ -37,11 +37,11 @@ export type OpeningOutcome =
 
 /** Opens accounts on trading servers. Both methods reject without a clear answer. */
 export interface AccountOpener {
-  /** Opens accounts; one outcome each, in order. A repeated opening returns its first outcome. */
+  /** Opens accounts; returns their outcomes, in order. A repeated opening returns its first one. */
   open(serverId: string, openings: readonly AccountOpening[]): Promise<OpeningOutcome[]>;
   /**
-   * The outcomes of openings that may have been sent. An unsent one is closed and can never be
-   * opened.
+   * The outcomes of openings that may have been sent. An opening that was not sent is closed: it
+   * can never apply.
    */
   settle(serverId: string, commandIds: readonly string[]): Promise<OpeningOutcome[]>;
 }
@@ -83,9 +83,9 @@ export interface ServerRepository {
   /** Ids of servers whose configuration was not sent to the trading server yet. */
   unconfigured(): Promise<string[]>;
   /**
-   * Sends the current configuration with `configure`, unless it was sent, and records that. After
-   * concurrent or failed sends it is sent again, because an older one may have arrived last.
-   * Rejects as `configure` does.
+   * Sends the current configuration with `configure` if it was not sent yet, and records the send.
+   * After concurrent or failed sends the configuration is sent again, because an older
+   * configuration may have arrived last. Rejects as `configure` does.
    */
   sendConfiguration(serverId: string, configure: ConfigureServer): Promise<void>;
   /**
@@ -107,9 +107,9 @@ export type ConfigureServer = (configuration: ServerConfiguration) => Promise<vo
 
 /** Assigns account numbers and inserts accounts as `pending`. */
 export interface CreationRepository {
-  /** One account per creation, in order. A repeated creation returns its account. */
+  /** Returns one account for each creation, in order. A repeated creation returns its account. */
   findOrCreate(creations: readonly AccountCreation[]): Promise<Account[]>;
-  /** The existing ones of these accounts, in any order. */
+  /** The accounts that exist, in any order. */
   read(managedAccountIds: readonly string[]): Promise<Account[]>;
   /** Moves pending accounts to their final status; returns the moved accounts. */
   close(transaction: WorkTransaction, ends: readonly CreationResult[]): Promise<Account[]>;
@@ -132,8 +132,8 @@ export interface FinishedCommand {
 /** Existing accounts, as commands read and change them. */
 export interface AccountRepository {
   /**
-   * Locks accounts until the end of `transaction`. Needed before several statements: each one alone
-   * keeps the lock order.
+   * Locks accounts until the end of `transaction`. Needed before several statements that lock
+   * accounts, because each statement keeps the lock order only for its own accounts.
    */
   lock(transaction: WorkTransaction, accountIds: readonly string[]): void;
   /**
@@ -156,10 +156,10 @@ export interface AccountRepository {
 
 /** Changes accounts on trading servers. Both methods reject without a clear answer. */
 export interface AccountChanger {
-  /** Sends changes; one outcome each, in order. A repeated change returns its first outcome. */
+  /** Sends changes; returns their outcomes, in order. A repeated change returns its first one. */
   change(serverId: string, changes: readonly ReferencedChange[]): Promise<ChangeOutcome[]>;
   /**
-   * The outcome of each reference. A reference without one is closed, so that it can never apply.
+   * The outcome of each reference. A reference without an outcome is closed: it can never apply.
    */
   settle(serverId: string, references: readonly string[]): Promise<ChangeOutcome[]>;
 }

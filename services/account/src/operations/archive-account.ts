@@ -1,7 +1,7 @@
 import { changeAccountStatus } from "./change-account-status.ts";
 
 /**
- * Ends login, trading and funding of an account without open positions. It can be enabled again
- * (decisions, 4.3).
+ * Ends login, trading and funding of an account without open positions. The account can be enabled
+ * again (decisions, 4.3).
  */
 export const archiveAccount = changeAccountStatus("archive");

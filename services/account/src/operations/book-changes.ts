@@ -5,7 +5,7 @@
  * read.
  *
  * This is best effort: no command fails because of it, and a batch waits for at most half a second.
- * Otherwise the event follows the commit of its command.
+ * An event that is not booked in time follows the commit of its command.
  */
 import type { TradingEvent } from "@kapi/contracts";
 import { delay, monotonicClock } from "@kapi/kernel";

@@ -55,8 +55,8 @@ interface Planned {
 }
 
 /**
- * Runs commands of one server, each on another account; one result each, in order. Rejects if the
- * trading server gives no clear answer.
+ * Runs commands of one server, each on another account; returns one result for each, in order.
+ * Rejects if the trading server gives no clear answer.
  */
 export async function changeTradingAccounts(
   ports: ChangePorts,
@@ -84,7 +84,10 @@ export async function changeTradingAccounts(
   return messages.map(({ commandId }) => assertDefined(runs.get(commandId), "a run for each command"));
 }
 
-/** The results of commands that may have been sent. An unsent one is closed and can never apply. */
+/**
+ * The results of commands that may have been sent. A command that was not sent is closed: it can
+ * never apply.
+ */
 export async function settleTradingAccounts(
   ports: ChangePorts,
   serverId: string,

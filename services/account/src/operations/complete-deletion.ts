@@ -14,8 +14,8 @@ import { catchUp } from "./catch-up.ts";
  * further ones.
  */
 const MAX_CONCURRENT_DELETIONS = 8;
-/** The reason for the untried deletions of such a batch. */
-export const NOT_TRIED = "not tried, because other deletions of its batch failed";
+/** The reason why a command of such a batch is retried. */
+export const NOT_TRIED = "not tried, because other commands of its batch failed";
 /**
  * Maximum time to book the events of one deletion: enough for thousands of closed positions, and
  * less than the gateway's deadline.
@@ -79,9 +79,9 @@ export async function removeAccountData({ repository, externalData }: DeletionPo
 }
 
 /**
- * Completes the deletion of accounts that the trading server has deleted, as far as possible before
- * their commands are final. Returns null or the reason for a retry for each. The rest is resumed as
- * an unfinished deletion.
+ * Carries out all steps of a deletion before the final state of its command, for accounts that the
+ * trading server has deleted. Returns null for each account, or the reason why its command is
+ * retried. The service also resumes such a deletion by itself.
  */
 export async function completeDeletions(
   ports: DeletionPorts,

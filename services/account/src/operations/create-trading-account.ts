@@ -44,8 +44,8 @@ export interface CreateTradingAccountPorts {
 }
 
 /**
- * Runs creations of one server; one result each, in order. Rejects if the trading server gives no
- * clear answer.
+ * Runs creations of one server; returns one result for each, in order. Rejects if the trading
+ * server gives no clear answer.
  */
 export async function createTradingAccounts(
   ports: CreateTradingAccountPorts,

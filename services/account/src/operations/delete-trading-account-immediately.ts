@@ -15,8 +15,8 @@ import { bookLastEvents, bookOrSkipLastEvents, type DeletionPorts, removeAccount
 /** How long to wait for the account's running command (decisions, 4.8). */
 const RUNNING_TIMEOUT_MS = 5_000;
 /**
- * A command that is not running for this long is between two attempts: its reference is settled
- * instead.
+ * Maximum wait for a command between two attempts. After that its reference is settled, so that it
+ * never applies.
  */
 const QUEUED_TIMEOUT_MS = 1_000;
 const LOOK_INTERVAL_MS = 50;

@@ -17,8 +17,8 @@ function server(): ServerConfiguration {
 }
 
 /**
- * A database without accounts, in which reads that `hangs` names do not end before `end`; `running`
- * counts those that do not.
+ * A database without accounts. Reads for which `hangs` returns true wait until `end` is called;
+ * `running` counts the waiting reads.
  */
 function sourcesIn(hangs: (serverId: string, filter: AccountFilter) => boolean) {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -65,7 +65,7 @@ function refused(read: Promise<string>): Promise<void> {
 }
 
 describe("searches of one organization that take long", () => {
-  it("use at most its share of the database, paged or not; one more is rejected after its wait", async () => {
+  it("use at most its share of the database, paged or not; a further search is rejected after its wait", async () => {
     const one = server();
     const { dependencies, end, running } = sourcesIn((serverId) => serverId === one.serverId);
     const searches = [
@@ -101,7 +101,7 @@ describe("searches of one organization that take long", () => {
 });
 
 describe("lists of one organization", () => {
-  it("with slow chunks delay no list of another one, however many there are", async () => {
+  it("with slow chunks do not delay a list of another organization, also if they are many", async () => {
     const [one, other] = [server(), server()];
     const { dependencies, end, running } = sourcesIn((serverId) => serverId === one.serverId);
     const lists = Array.from({ length: 8 }, () => whole(dependencies, one, {}));

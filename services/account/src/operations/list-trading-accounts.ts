@@ -12,13 +12,13 @@ import { toTradingAccount } from "./render.ts";
  * other requests.
  */
 const MAX_CHUNKS = 2;
-/** The same for one organization, so that it delays another one by at most one chunk. */
+/** Maximum for one organization, so that it delays another organization by at most one chunk. */
 const MAX_CHUNKS_PER_ORGANIZATION = 1;
 /** Maximum wait for a chunk, in milliseconds; the gateway waits 3.5 s for a chunk. */
 const MAX_CHUNK_WAIT_MS = 3_000;
 /** Maximum number of concurrent searches. Each holds a database connection for at most 2 s. */
 const MAX_SEARCHES = 8;
-/** The same for one organization, across all gateways and consoles. */
+/** Maximum for one organization, whichever gateway or console sends its searches. */
 const MAX_SEARCHES_PER_ORGANIZATION = 2;
 /**
  * Maximum wait for a search, in milliseconds. With the search's 2 s it stays within the gateway's

@@ -2,7 +2,10 @@ import type { PageQuery } from "@kapi/contracts";
 
 import type { PageRange } from "../domain/history-ports.ts";
 
-/** The range of a page. Beyond the last page it is empty, even for the largest page number. */
+/**
+ * The rows of a page. A page after the last one has no rows. The offset is limited, so that the
+ * largest page number is accepted too.
+ */
 export function rangeOf({ page, limit }: PageQuery): PageRange {
   return { offset: Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER), limit };
 }

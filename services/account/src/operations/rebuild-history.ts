@@ -11,15 +11,15 @@ import type { StagedHistory } from "../domain/history-ports.ts";
 import type { Feed } from "../domain/history.ts";
 import type { AccountName } from "../domain/ports.ts";
 
-/** Concurrent accounts. */
+/** Maximum number of accounts that are rebuilt at the same time. */
 const MAX_PARALLEL = 8;
-/** Accounts after which the progress is saved. */
+/** Number of accounts after which the progress is saved. */
 const CHUNK_ACCOUNTS = 64;
-/** Events per request. */
+/** Maximum number of events per request. */
 const PAGE_EVENTS = 1_000;
 /**
- * A new account may have no booked events yet because they are still on their way. An account
- * without booked events after this time has lost its history: its events count as published.
+ * A new account may have no booked events, because its first events are still on their way. An
+ * account without booked events after this time has lost its history: its events count as published.
  */
 const LOST_AFTER_MS = 5_000;
 
@@ -33,7 +33,7 @@ export type RebuiltAccount = { readonly accountNumber: string } & (
 export interface RebuildOptions {
   readonly staged: StagedHistory;
   readonly history: EventHistory;
-  /** Sequence of the account's last event on the trading server; 0 without one. */
+  /** Sequence of the account's last event on the trading server; 0 if there is none. */
   readonly lastSequence: (account: AccountName) => Promise<number>;
   /** Called after each chunk: accounts done, accounts in total, and the results of the chunk. */
   readonly onProgress: (done: number, total: number, accounts: readonly RebuiltAccount[]) => void;
@@ -109,7 +109,7 @@ async function gather({ staged, history }: RebuildOptions, account: AccountName,
     const events = await history.since(account, gathered, Math.min(PAGE_EVENTS, target - gathered));
     if (events.length === 0) throw new Error(`the trading server's history ends at ${gathered}, before ${target}`);
     const reached = await staged.stage(account, events);
-    // Deleted meanwhile: nothing to replace.
+    // The account was deleted meanwhile: there is no history to replace.
     if (reached === 0) return 0;
     gathered = reached;
   }

@@ -74,7 +74,7 @@ function accountIdOf({ message, outcome }: AppliedOutcome<Effect>): string[] {
 
 type Outcomes = Promise<CommandOutcome<Effect>[]>;
 
-/** Dispatches commands to their handlers; one outcome each, in order. */
+/** Dispatches commands to their handlers; returns one result for each, in order. */
 async function dispatch<C extends UnsettledCommand>(
   commands: readonly C[],
   categoryOf: (message: CommandHeader) => CommandCategory,

@@ -21,7 +21,7 @@ export interface ChangeCommandsOptions {
   readonly recordEvents: RecordEvents;
 }
 
-/** The effect of a command; `account` is the account before it. */
+/** The effect of a command; `account` is the account before the command. */
 export type ChangeEffect =
   | { readonly kind: "change"; readonly account: Account; readonly effect: AccountEffect }
   | { readonly kind: "deletion"; readonly account: Account; readonly effect: AccountEffect }
@@ -29,7 +29,7 @@ export type ChangeEffect =
 
 type Outcome = CommandOutcome<ChangeEffect>;
 
-/** Runs commands of one server, each on another account; one outcome each, in order. */
+/** Runs commands of one server, each on another account; returns one result for each, in order. */
 export function executeChanges(
   options: ChangeCommandsOptions,
   serverId: string,

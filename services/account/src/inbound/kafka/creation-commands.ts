@@ -19,7 +19,10 @@ export interface CreationCommandsOptions {
   readonly clock: Clock;
 }
 
-/** When the creation completed on the trading server. */
+/**
+ * When the trading server opened the account. For a rejected creation, when kapi learned of the
+ * rejection.
+ */
 export interface CreationEffect {
   readonly kind: "creation";
   readonly at: string;
@@ -27,7 +30,7 @@ export interface CreationEffect {
 
 type Outcome = CommandOutcome<CreationEffect>;
 
-/** Runs creations of one server; one outcome each, in order. */
+/** Runs creations of one server; returns one result for each, in order. */
 export async function executeCreations(
   options: CreationCommandsOptions,
   serverId: string,

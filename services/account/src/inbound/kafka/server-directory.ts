@@ -1,7 +1,7 @@
 /**
  * Follows the servers of organization.directory: saves each entry and sends the configuration to
- * the trading server. Failures are retried every second. Entries wait in memory, the newest per
- * server.
+ * the trading server. A failed send is retried every second. Only the newest entry of a server
+ * waits in memory.
  */
 import type { DirectoryEntry, ServerEntry } from "@kapi/contracts";
 import { repeat } from "@kapi/kernel";

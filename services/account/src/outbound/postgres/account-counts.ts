@@ -42,7 +42,7 @@ const COUNT = statement<{ total: number }>(
    where server_id = $1 and status = any($2::text[])`,
 );
 
-/** Writes the transitions of `tx`. */
+/** Adds the transitions of `tx` to the counts. */
 export async function countMoves(tx: Queryable, moves: readonly StatusMove[]): Promise<void> {
   const byServer = new Map<string, Map<StoredStatus, number>>();
   for (const { serverId, from, to } of moves) {
@@ -65,7 +65,7 @@ export async function countMoves(tx: Queryable, moves: readonly StatusMove[]): P
   ]);
 }
 
-/** Number of listed accounts of a server, in all or of one status. */
+/** Number of listed accounts of a server, in one status or in all. */
 export async function countAccounts(
   queryable: Queryable,
   serverId: string,

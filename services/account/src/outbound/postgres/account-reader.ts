@@ -146,7 +146,7 @@ function searchOf({ status }: AccountFilter): (typeof SEARCHES)["all"] {
   return status === undefined ? SEARCHES.all : SEARCHES.ofStatus;
 }
 
-/** Escapes `%`, `_` and `\` in a search. */
+/** The parameters of a list. `%`, `_` and `\` of a search are escaped. */
 function valuesOf(serverId: string, { status, search: text }: AccountFilter): string[] {
   const pattern = text === undefined ? [] : [`%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`];
   return [serverId, ...pattern, ...(status === undefined ? [] : [status])];

@@ -8,8 +8,8 @@ import type { AccountRepository, FinishedCommand } from "../../domain/ports.ts";
 import { countMoves } from "./account-counts.ts";
 import { ACCOUNT_COLUMNS, ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow, IN_LOCK_ORDER } from "./account-row.ts";
 
-// $2 numbers, $3 command ids. The row of a pending account names its creation; the row of a
-// deleting account names the command to settle.
+// $2 numbers, $3 command ids. Pending and deleting accounts keep their `running_command`: it names
+// the creation, or the command that the deletion settles.
 const BEGIN = statement<AccountRow>(
   "account-begin-commands",
   `with begun as materialized (

@@ -31,7 +31,7 @@ export const ACCOUNT_COLUMNS = `id, organization_id, server_id, account_number, 
 
 /**
  * The end of a statement that locks accounts `a`. Every transaction, including booking, locks them
- * in this order, so that none deadlock.
+ * in this order, so that transactions do not deadlock.
  */
 export const IN_LOCK_ORDER = "order by a.server_id, a.account_number for no key update of a";
 

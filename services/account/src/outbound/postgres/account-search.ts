@@ -42,7 +42,7 @@ export function exactMatch(pattern: string): string {
  * parameters from `next` on.
  */
 export function searchStatement(name: string, where: string, next: number): Statement<FoundRow> {
-  // Find first, then order: in list order, all accounts would be read for a few matches.
+  // The matches are found before they are ordered. In list order, all accounts would be read.
   return statement<FoundRow>(
     `account-search-${name}`,
     `select total, ${ACCOUNT_COLUMNS_OF_A} from (
@@ -66,7 +66,7 @@ export async function search(
   return { accounts, total: rows[0]?.total ?? 0 };
 }
 
-/** The same for a chunk of an unpaged search. */
+/** Reads a chunk of an unpaged search with the same timeout. */
 export function searchChunk<Row>(
   database: Database,
   chunk: Statement<Row>,

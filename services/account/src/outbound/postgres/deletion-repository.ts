@@ -223,7 +223,7 @@ async function finish(transaction: WorkTransaction, accountIds: readonly string[
   );
 }
 
-/** As the trading server opened it. */
+/** The event of an account that the trading server has opened. */
 function toCreatedEvent(account: Account, at: string): AccountEventDraft {
   return { ...recordOf(account), type: "account.created", status: "active", occurredAt: at, place: CREATED_PLACE };
 }

@@ -22,8 +22,8 @@ import { type AccountRun, createHistoryWriter, type HistoryWriter } from "./hist
 /**
  * Events of a deleted account are dropped. Events of a deleting account are booked: its deletion
  * waits for the last one. Events of an unknown account are stored as a gap, which is filled once
- * the account is known. So are publishable events that precede `account.created`, an account's
- * first event.
+ * once the account is known. Until `account.created` is published, trading events that make account
+ * events are stored as a gap too.
  */
 export function createHistoryRepository(store: CommandStore, recordEvents: RecordEvents): EventRepository {
   const writer = createHistoryWriter("live");
@@ -103,16 +103,16 @@ function isEnded({ status }: AccountStatusRow, feed: Feed | undefined): boolean 
 }
 
 /**
- * Whether `account.created` is not published yet: its creation is running, or its deletion has not
- * settled that.
+ * Whether `account.created` is not published yet: the creation is running, or the deletion has not
+ * settled the creation yet.
  */
 function isNotCreated({ status, fact_sequence: eventSequence }: AccountStatusRow): boolean {
   return eventSequence === 0 && (status === "pending" || status === "deleting");
 }
 
 /**
- * Accepts events before the first publishable one; the others are a gap. `account.created` is not
- * published by booking.
+ * Accepts the events before the first event that makes an account event. The later events are a
+ * gap. Booking does not publish `account.created`.
  */
 function beforeAccountEvents({ run, bookings }: ClassifiedEvents, events: readonly TradingEvent[]): ClassifiedEvents {
   const first = run.find((event) => event.type !== "account.created" && isAnnouncedByAccount(event));

@@ -62,7 +62,7 @@ export const NOTE_GAPS: Statement<never> = statement(
 export interface HistoryStatements {
   /** $1 servers, $2 account numbers. */
   readonly selectFeeds: Statement<FeedRow>;
-  /** $1-$3 orders: server, account number, id; $4-$6 positions. Returns the stored ones. */
+  /** $1-$3 orders: server, account number, id; $4-$6 positions. Returns the stored records. */
   readonly selectKnown: Statement<KnownRow>;
   /** $1-$8 feeds, $9-$19 orders, $20-$32 positions, $33-$47 deals; each in column order. */
   readonly write: Statement<never>;
@@ -88,7 +88,10 @@ function prefixOf(tables: HistoryTables): string {
   return tables === "live" ? "" : "staged_";
 }
 
-/** The opened volume of the position `t`, in lots. Rows of 0.1.0 lack it; their order has it. */
+/**
+ * The opened volume of the position `t`, in lots. Rows of release 0.1.0 do not have it; the volume
+ * of their order is used.
+ */
 export function openedVolume(tables: HistoryTables): string {
   return `coalesce(t.opened_volume, (select o.volume from ${prefixOf(tables)}orders o where o.server_id = t.server_id
      and o.account_number = t.account_number and o.id = t.order_id), t.volume)`;

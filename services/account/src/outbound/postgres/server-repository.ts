@@ -22,8 +22,8 @@ interface ServerRow {
 }
 
 /**
- * Maximum number of sends of a configuration while others send it too. Later rounds of unconfigured
- * servers continue.
+ * Maximum number of sends in one call while other processes send the configuration too. After them
+ * a later round sends it again.
  */
 const MAX_CONFIGURE_ROUNDS = 10;
 
@@ -34,7 +34,7 @@ const SELECT_SERVER = statement<ServerRow>(
   "server-select",
   `select ${SERVER_COLUMNS} from servers where server_id = $1`,
 );
-// The directory owns organization and status. Its configuration is only a server's initial one.
+// The directory owns organization and status. Its configuration is only the initial configuration of a server.
 const SAVE_SERVER = statement(
   "server-save",
   `insert into servers (server_id, organization_id, directory_version, status, server_name, company_name, currency,
@@ -61,7 +61,7 @@ const SELECT_UNCONFIGURED = statement<{ server_id: string }>(
    order by server_id limit 100`,
 );
 // $3: the recorded version before the send. If it has changed, another process sent the
-// configuration meanwhile, and the last received one is unknown.
+// configuration meanwhile, and it is unknown which send arrived last.
 const SAVE_CONFIGURED = statement(
   "server-configured",
   `update servers set configured_version = case when configured_version = $3 then $2 else 0 end where server_id = $1`,
@@ -143,7 +143,7 @@ async function sendConfiguration(database: Database, serverId: string, configure
     try {
       await configure(fromRow(row));
     } catch (error) {
-      // It may have arrived after all, and after another process's send.
+      // The failed send may still have arrived, also after the send of another process.
       await database.query(SAVE_UNCONFIGURED, [serverId]);
       throw error;
     }

@@ -24,7 +24,7 @@ const counted = (text: string): string => `with touched as (${text} returning 1)
 const withSameId = (other: string): string =>
   `from ${other} o where o.server_id = t.server_id and o.account_number = t.account_number and o.id = t.id`;
 
-// Delete wrong rows first, so that they do not block the numbers of others.
+// Different rows are deleted first: they may have the numbers of missing rows.
 const DELETE_DIFFERENT = TABLES.map((table): Statement<CountRow> =>
   statement(
     `${table}-delete-different`,
