@@ -2,7 +2,7 @@
  * `npm run rebuild-history -- --server <id> [--account <number>]`: rebuilds orders, positions and
  * deals from the trading server's history. The service may run meanwhile. The command uses the
  * service's environment variables; the npm script finds those of a kapi that `npm start` runs. A
- * repeated call continues an interrupted run. Exit code 1: an account could not be rebuilt; 2: wrong
+ * repeated call continues an interrupted run. Exit code 1: an account was not rebuilt; 2: wrong
  * usage.
  */
 import { fileURLToPath } from "node:url";

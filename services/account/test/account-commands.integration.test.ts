@@ -64,7 +64,7 @@ describe("an update", () => {
     const account = await env.account({ ...elsewhere });
     const configuration = `/internal/servers/${server.serverId}/configuration`;
     expect((await env.call("PATCH", configuration, { supportedLeverage: [50] })).status).toBe(200);
-    // The account has this leverage already, so only the service rejects it, not the trading server.
+    // The account has this leverage already: the trading server would accept the update.
     const payload = { accountName: "Other", leverage: 100 };
     expect(await env.run(account, "account.update", { ...elsewhere, payload })).toMatchObject({
       status: "failed",

@@ -1,6 +1,6 @@
 /**
- * How long reads of a long ledger take: one account with 50,000 transactions among a million, plans
- * printed beside. `POSTGRES_URL=… node services/finance/bench/read-transactions.ts`
+ * Measures reads of a long ledger: an account with 50,000 transactions among a million. Prints the
+ * query plans too. `POSTGRES_URL=… node services/finance/bench/read-transactions.ts`
  */
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";

@@ -47,7 +47,7 @@ describe("the ledger", () => {
   const measured = new Map<string, number>();
   const stops: (() => Promise<void>)[] = [];
   beforeAll(async () => {
-    // Stands where the SDK stands in a process that has one.
+    // Replaces the meter of the OpenTelemetry SDK.
     const meter = createNoopMeter();
     meter.createGauge = (name) => ({
       record: (value, attributes) => measured.set(`${name} ${String(attributes?.["finding"])}`, value),
@@ -221,7 +221,7 @@ describe("the ledger", () => {
       expect(reported(name.accountNumber)).toEqual([]);
     });
 
-    it("compares an account that keeps trading at the snapshot's sequence", async () => {
+    it("compares an account at the snapshot's sequence while the account keeps trading", async () => {
       const { name, standIn, events } = await standInAccount();
       // From here on, the ledger is ahead of the stand-in.
       await harness.publishEvent(balanceChanged({ ...name, sequence: 2, amountMinor: 7, balanceMinor: 1_007 }));

@@ -66,7 +66,7 @@ describe("the reads of the ledger", () => {
     await eventually(
       async () => (await harness.transactions(name.accountNumber, name.serverId)).length === timesMs.length,
     );
-    // From here on the ledger is asked; the stand-in only tells its last sequence.
+    // From here on, reads use the ledger; the stand-in only returns its last sequence.
     stops.push(() => standIn.stop());
     return name;
   }
@@ -106,12 +106,12 @@ describe("the reads of the ledger", () => {
     expect(first).toMatchObject({ type: "initial_balance", amount: 50, balanceBefore: 0, description: null });
     // Creations and rows of 0.1.0 have no caller.
     expect(first?.createdBy).toBeNull();
-    // BookingResult here after it was recorded there.
+    // The ledger booked the deposit after the trading server recorded it.
     expect(Date.parse(newest?.createdAt ?? "")).toBeGreaterThanOrEqual(Date.parse(newest?.recordedAt ?? ""));
   });
 
   it("show the initial balance as soon as the account is open on its trading server", async () => {
-    // The stand-in tells its events to who asks, and nothing comes by the topic.
+    // The stand-in returns its events only when asked; the topic delivers none.
     const standIn = await startHistoryServer();
     stops.push(() => standIn.stop());
     const name = { serverId: randomUUID(), accountNumber: anyAccountNumber() };

@@ -37,7 +37,7 @@ export type OpeningOutcome =
 
 /** Opens accounts on trading servers. Both methods reject without a clear answer. */
 export interface AccountOpener {
-  /** Opens accounts; returns their outcomes, in order. A repeated opening returns its first one. */
+  /** Opens accounts; returns their outcomes, in order. A repeated opening has its first outcome. */
   open(serverId: string, openings: readonly AccountOpening[]): Promise<OpeningOutcome[]>;
   /**
    * The outcomes of openings that may have been sent. An opening that was not sent is closed: it
@@ -156,7 +156,7 @@ export interface AccountRepository {
 
 /** Changes accounts on trading servers. Both methods reject without a clear answer. */
 export interface AccountChanger {
-  /** Sends changes; returns their outcomes, in order. A repeated change returns its first one. */
+  /** Sends changes; returns their outcomes, in order. A repeated change has its first outcome. */
   change(serverId: string, changes: readonly ReferencedChange[]): Promise<ChangeOutcome[]>;
   /**
    * The outcome of each reference. A reference without an outcome is closed: it can never apply.

@@ -19,7 +19,7 @@ const CHUNK_ACCOUNTS = 64;
 const PAGE_EVENTS = 1_000;
 /**
  * A new account may have no booked events, because its first events are still on their way. An
- * account without booked events after this time has lost its history: its events count as published.
+ * account without booked events after this time has lost its history: its events are published.
  */
 const LOST_AFTER_MS = 5_000;
 

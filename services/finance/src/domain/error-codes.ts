@@ -11,8 +11,8 @@ const SAME: ReadonlySet<string> = new Set<CommandErrorCode>([
 ]);
 
 /**
- * The error code of a rejected command. An account that the ledger has never seen may still be
- * created; a known one is deleted.
+ * The error code of a rejected command. If the trading server does not have an account, the account
+ * may still be created (the ledger has never seen it), or it was deleted (the ledger knows it).
  */
 export function errorCodeOf(rejectionCode: string, accountIsKnown: boolean): CommandErrorCode {
   if (rejectionCode === "ACCOUNT_NOT_FOUND") return accountIsKnown ? "ACCOUNT_NOT_FOUND" : "ACCOUNT_NOT_READY";

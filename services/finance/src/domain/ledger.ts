@@ -47,7 +47,7 @@ export interface LedgerTransaction extends AccountName {
   readonly orderId: string | null;
   readonly positionId: string | null;
   readonly dealId: string | null;
-  /** When it happened on the trading server. */
+  /** When the event happened on the trading server. */
   readonly recordedAt: string;
   readonly place: EventPlace;
 }

@@ -11,6 +11,6 @@ export interface LedgerReport extends BookingReport {
 export interface Ledger extends EventRepository<LedgerReport> {
   /** Completes open commands whose events are booked; returns the commands that are final now. */
   confirm(commandIds: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Whether the ledger has ever seen each account, or it was deleted before. */
+  /** Whether each account is known: the ledger has seen it, or it was deleted. */
   known(accounts: readonly AccountName[]): Promise<boolean[]>;
 }

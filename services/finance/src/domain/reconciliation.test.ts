@@ -19,13 +19,13 @@ describe("ledger and trading server", () => {
       "behind",
     ],
     [
-      "are compared at the server's sequence, whatever was booked since",
+      "are compared at the server's sequence, also if more events were booked since",
       { lastSequence: 9, balanceMinor: 5 },
       { sequence: 7, balanceMinor: 5 },
       "agrees",
     ],
-    ["differ where the server never had the account", { lastSequence: 1, balanceMinor: 5 }, null, "missing"],
-    ["agree about an account that nobody has money on", { lastSequence: 1, balanceMinor: 0 }, null, "agrees"],
+    ["differ if the server never had the account", { lastSequence: 1, balanceMinor: 5 }, null, "missing"],
+    ["agree about an account that the server never had and that has no money", { lastSequence: 1, balanceMinor: 0 }, null, "agrees"],
   ] as const)("%s", (_name, ledger, server, finding) => {
     expect(compareBalances(ledger, server)).toBe(finding);
   });

@@ -22,9 +22,9 @@ export interface CatchUpOptions {
 }
 
 /**
- * Resolves when the account is booked up to the trading server's sequence after the call. An
- * account that the server does not know has nothing to book. Rejects with {@link
- * BehindTradingServer} after 2 s, or with the client's error without an answer.
+ * Resolves when the account is booked up to the trading server's sequence at the start of the call.
+ * An account that the server does not know has nothing to book. Rejects with {@link
+ * BehindTradingServer} after 2 s. Rejects with the client's error if the server does not answer.
  */
 export async function catchUp(options: CatchUpOptions, account: AccountName): Promise<void> {
   const end = new AbortController();

@@ -1,7 +1,7 @@
 /**
- * depositAccountFunds and withdrawAccountFunds: sent to the trading server by reference. The event
- * of the response is booked at once, which completes the command. A rejection fails it. No outcome
- * is ever guessed.
+ * Carries out depositAccountFunds and withdrawAccountFunds. Changes are sent to the trading server
+ * by reference. The event of the response is booked at once, which completes the command. A
+ * rejection fails the command. An unknown outcome is never guessed.
  */
 import type { CommandExecutor, CommandOutcome, LeasedCommand, UnsettledCommand } from "@kapi/commands";
 import type { ServerEntry, TradingEvent } from "@kapi/contracts";

@@ -17,7 +17,7 @@ export async function newestTransactions(
   if ((await reader.bookedSoFar(account)).standing === "deleted") return null;
   await catchUp(account);
   const rows = await reader.newest(account, span, limit);
-  // Deleted meanwhile: no reader sees its rows any more.
+  // If the account was deleted meanwhile, its rows are no longer shown.
   if ((await reader.bookedSoFar(account)).standing === "deleted") return null;
   return rows.map((row) => Object.assign({ kind: "transaction" as const }, row));
 }

@@ -34,7 +34,7 @@ const SELECT_SERVER = statement<ServerRow>(
   "server-select",
   `select ${SERVER_COLUMNS} from servers where server_id = $1`,
 );
-// The directory owns organization and status. Its configuration is only the initial configuration of a server.
+// The directory owns organization and status. Its configuration is only the first configuration.
 const SAVE_SERVER = statement(
   "server-save",
   `insert into servers (server_id, organization_id, directory_version, status, server_name, company_name, currency,

@@ -13,7 +13,7 @@ import type { LedgerAccount, LedgerTransaction } from "../../domain/ledger.ts";
 
 /**
  * The message of `finance.events` for a committed transaction. Its event id is the transaction's
- * id; `command` moved the money.
+ * id; `command`: the command that moved the money.
  */
 export function toEventMessage(
   account: LedgerAccount,
@@ -65,7 +65,7 @@ function toWire(
   };
 }
 
-/** The caller of a transaction: the command's, else the trading event's. */
+/** The caller of the command, else the caller that the trading event names. */
 export function creatorOf(transaction: LedgerTransaction, command: CommandHeader | undefined): Actor | null {
   return command?.createdBy ?? transaction.createdBy;
 }

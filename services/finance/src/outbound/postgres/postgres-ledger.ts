@@ -91,7 +91,8 @@ async function bookUnit(
 }
 
 /**
- * Locks the accounts and returns their states. An account whose first event is here is inserted.
+ * Locks the accounts and returns their states. An unknown account is inserted if its first event
+ * here is `account.created`.
  */
 async function lockAccounts(
   unit: WorkTransaction,
@@ -192,7 +193,7 @@ function noteGaps(unit: WorkTransaction, gaps: readonly (AccountName & { readonl
   ]);
 }
 
-/** Completes commands whose transaction is booked; the others stay open. */
+/** Completes commands whose transaction is booked; commands without a transaction stay open. */
 async function confirmUnit(unit: WorkTransaction, commandIds: readonly string[]): Promise<ReadonlySet<string>> {
   const final = new Set(commandIds);
   const open = await unit.readOpen(commandIds);

@@ -42,7 +42,8 @@ const DELETED = `exists (select from deleted_accounts d
 /**
  * $1 server, $2 account number, $3 page, $4 limit. Sequences have no gap: the last one is the
  * number of rows, and a page is a range of the unique index on (server, account, sequence). One
- * statement, so rows and total are consistent. An empty page has one row with only the standing.
+ * statement, so that rows and total are consistent. An empty page has one row, with only the state
+ * of the account in the ledger.
  */
 export const TRANSACTIONS_PAGE: Statement<PageRow> = statement(
   "finance_transactions_page",

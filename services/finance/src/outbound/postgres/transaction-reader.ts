@@ -16,7 +16,7 @@ export function createTransactionReader(database: Database): TransactionReader {
   return {
     page: async ({ serverId, accountNumber }, { page, limit }) => {
       const rows = await database.query(TRANSACTIONS_PAGE, [serverId, accountNumber, page, limit]);
-      const first = assertDefined(rows[0], "the standing of an account");
+      const first = assertDefined(rows[0], "the state of the account in the ledger");
       return {
         standing: standingOf(first),
         total: first.total ?? 0,
@@ -29,7 +29,7 @@ export function createTransactionReader(database: Database): TransactionReader {
     },
     bookedSoFar: async ({ serverId, accountNumber }) => {
       const [row] = await database.query(BOOKED_SO_FAR, [serverId, accountNumber]);
-      const known = assertDefined(row, "the standing of an account");
+      const known = assertDefined(row, "the state of the account in the ledger");
       return { standing: standingOf(known), lastSequence: known.last_sequence ?? 0 };
     },
   };
