@@ -122,7 +122,7 @@ describe("an export of an account's history", () => {
     }
   });
 
-  it("is made once, however often the message comes", async () => {
+  it("is made once for repeated messages", async () => {
     const command = harness.command();
     await harness.publish(command, command);
     await harness.final(command.commandId);
@@ -149,8 +149,8 @@ describe("an export of an account's history", () => {
     }
 
     /**
-     * 1,000 transactions with such a description, and an export of them, published before a small
-     * one.
+   * Publishes an export of 1,000 transactions with this description, then a small export; waits for
+   * both.
      */
     async function exported(description: string) {
       const command = harness.command();

@@ -8,7 +8,7 @@ export type OwnerAnswer = readonly ExportRecord[] | number;
 /** A stand-in for an owner of history, for responses and failures that are rare in a real one. */
 export interface OwnerServer {
   readonly url: string;
-  /** Requested paths with queries and a valid token, in order. */
+  /** Paths with queries of the requests that had a valid token, in order. */
   readonly asked: readonly string[];
   /** Sets the response for `accountNumber`; other accounts have no records. */
   answer(accountNumber: string, answer: OwnerAnswer): void;

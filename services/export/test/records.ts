@@ -49,7 +49,7 @@ export function position(openedAt: string): Kind<"position"> {
   return { kind: "position", id, orderId: id, ...TRADE, ...price, status: "open", openedAt, closedAt: null };
 }
 
-/** A deal's own kind is `dealKind`. */
+/** The kind of a deal is `dealKind`. */
 export function deal(executedAt: string): Kind<"deal"> {
   const id = randomUUID();
   const money = { price: 1.1, commission: -0.35, realizedPnl: 0, swap: 0 };

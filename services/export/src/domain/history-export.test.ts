@@ -6,7 +6,7 @@ import { type ExportRecord, MAX_COMMAND_EVENT_BYTES } from "@kapi/contracts";
 import { MAX_RESULT_BYTES, mergeHistory, timeOf } from "./history-export.ts";
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12);
-/** Far more than a command event needs around its result. */
+/** More than the other fields of a command event need. */
 const EVENT_AROUND_BYTES = 64 * 1024;
 const ALL = { from: null, to: null, limit: 1_000 };
 
@@ -85,7 +85,7 @@ describe("an export", () => {
     expect(mergeHistory([[], []], ALL)).toMatchObject({ recordCount: 0, truncated: false, records: [] });
   });
 
-  it("is never too large to publish: records beyond the size are left out as by the limit", () => {
+  it("is never too large to publish: records beyond the maximum size are left out", () => {
     expect(MAX_RESULT_BYTES + EVENT_AROUND_BYTES).toBeLessThan(MAX_COMMAND_EVENT_BYTES);
     const large = "\u{1F4B0}".repeat(250);
     const allowed = Array.from({ length: 1_000 }, (_, index) => transaction(1_000 - index, -index, large));

@@ -6,8 +6,8 @@ import { assert } from "@kapi/kernel";
 
 /**
  * Maximum size of a result, in bytes of JSON. It is below the limit of `command.events`, with room
- * for the event around it, so that no export blocks later messages. 1,000 of the largest records
- * that the API accepts are 2.7 MB.
+ * for the other fields of the event, so that no export blocks later messages. 1,000 of the largest
+ * records that the API accepts are 2.7 MB.
  */
 export const MAX_RESULT_BYTES = 4_000_000;
 
@@ -33,9 +33,9 @@ export function timeOf(record: ExportRecord): string {
 }
 
 /**
- * The newest `limit` records of several owners, given the newest `limit` + 1 of each. Newest first;
- * equal times in the order of the owners, then in the order of the owner. So a deal's transactions
- * come before the deal. Records beyond {@link MAX_RESULT_BYTES} are left out as by the limit.
+ * The newest `limit` records of several owners, given the newest `limit` + 1 of each. Newest first.
+ * Records with equal times keep the order of the owners and the order within an owner. So a deal's
+ * transactions come before the deal. Records beyond {@link MAX_RESULT_BYTES} are left out too.
  */
 export function mergeHistory(owners: readonly (readonly ExportRecord[])[], query: ExportQuery): HistoryExport {
   const all = owners
@@ -51,7 +51,7 @@ export function mergeHistory(owners: readonly (readonly ExportRecord[])[], query
 function fitting(records: readonly ExportRecord[]): ExportRecord[] {
   let bytes = 0;
   const count = records.findIndex((record) => {
-    // Plus the comma.
+    // 1 is the comma.
     bytes += Buffer.byteLength(JSON.stringify(record)) + 1;
     return bytes > MAX_RESULT_BYTES;
   });

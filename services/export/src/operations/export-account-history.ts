@@ -27,7 +27,7 @@ export function createExportExecutor(options: ExportOptions): CommandExecutor<nu
     },
     settle: async (_serverId, commands) => commands.map(() => ({ kind: "closed" })),
     apply: async () => new Map(),
-    // An unavailable owner is no unavailable trading server: no command may be parked for it.
+    // An unavailable owner says nothing about the trading server: no command may be parked for it.
     isUnreachable: () => false,
   };
 }
@@ -38,7 +38,7 @@ async function exportOne({ owners }: ExportOptions, { message }: LeasedCommand):
   const { from, to, limit } = message.payload;
   const query: ExportQuery = { from: from ?? null, to: to ?? null, limit };
   try {
-    // One more than requested shows whether there are more.
+    // One record more than requested shows whether more records exist.
     const oneMore = { ...query, limit: query.limit + 1 };
     const histories = await Promise.all(owners.map((owner) => owner.newest(serverId, accountNumber, oneMore)));
     const known = histories.filter((history) => history !== null);
