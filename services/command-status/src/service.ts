@@ -42,7 +42,8 @@ export function migrateDatabase(context: MigrationContext): Promise<void> {
 }
 
 /**
- * Starts the service: stores, then the consumers (ready once both have joined), then the routes.
+ * Starts the service: stores, routes, then the consumers. The service is ready once both consumers
+ * have joined.
  */
 export async function startService(context: MainContext<Config>): Promise<{ url: string }> {
   const { config, scope, logger, health, clock } = context;

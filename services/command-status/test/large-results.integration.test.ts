@@ -17,7 +17,7 @@ let running: Running;
 let exports: AnyCommandMessage[];
 let small: AnyCommandMessage;
 
-// Together larger than the maximum answer of one internal call, 64 MiB.
+// The exports are together larger than the maximum answer of one internal call, 64 MiB.
 beforeAll(async () => {
   running = await startRunning();
   const server = { organizationId: randomUUID(), serverId: randomUUID() };
@@ -47,7 +47,7 @@ const isLater = (line: string): boolean => line === '"later"';
 const idOf = (line: string): string => (JSON.parse(line) as { command: { id: string } }).command.id;
 
 describe("commands with large results", () => {
-  it("are answered in one request as far as they fit, small ones always, and completely after further requests", async () => {
+  it("are returned as far as they fit, small commands always; further requests return the rest", async () => {
     let asked = [...exports, small];
     expect(idOf((await read(asked)).at(-1) ?? "")).toBe(small.commandId);
     const answered: string[] = [];
@@ -61,7 +61,7 @@ describe("commands with large results", () => {
     expect(answered.toSorted()).toEqual([...exports, small].map(({ commandId }) => commandId).toSorted());
   });
 
-  it("count each time that one of them is requested", async () => {
+  it("count each time if one request names a command repeatedly", async () => {
     const [one = small] = exports;
     const lines = await read(Array.from({ length: 500 }, () => one));
     expect(lines.filter((line) => !isLater(line)).map(idOf)).toEqual(

@@ -273,7 +273,7 @@ describe("waiting for a command", () => {
     expect(Date.now() - startedMs).toBeLessThan(5_000);
   });
 
-  it("is 404 at once for an unknown command, and for another organization's", async () => {
+  it("is 404 at once for an unknown command, and for a command of another organization", async () => {
     const message = commandMessage();
     expect((await wait(message, 20_000)).status).toBe(404);
     await publish([message]);

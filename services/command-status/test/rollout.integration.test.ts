@@ -60,7 +60,7 @@ const isOneRowOf = async (message: AnyCommandMessage, month: string): Promise<vo
 const keep = (keptMonths = 13): Promise<void> =>
   maintainMonths({ months, keptMonths, logger, signal: new AbortController().signal });
 
-it("for a day both releases store commands in the old table, and read each other's", async () => {
+it("for a day both releases store commands in the old table, and read each other's commands", async () => {
   const [ours, theirs, ourEvent, ourMessage, ourEventFirst, theirEventFirst] = Array.from(
     { length: 6 },
     anyCommand,
@@ -92,7 +92,7 @@ it("for a day both releases store commands in the old table, and read each other
   earlier.push(ourEventFirst);
 });
 
-it("then new commands go to their month, and commands of the old table keep their one row there", async () => {
+it("after that day new commands go to their month, and commands of the old table keep their one row there", async () => {
   const [month = ""] = (
     await testDatabase.sql<{ month: string }>("select to_char(current_command_month(), 'YYYY-MM-DD') as month")
   ).map((row) => row.month);
@@ -127,7 +127,7 @@ it("then new commands go to their month, and commands of the old table keep thei
   expect(missing).toBe(0);
 });
 
-it("and release 0.1.0 can store no command that this release would not find", async () => {
+it("after that day release 0.1.0 can store no command that this release would not find", async () => {
   const refused = /release 0\.1\.0 can no longer store commands/;
   const [unknown, started, placed] = [anyCommand(), anyCommand(), byMonth[0] ?? anyCommand()];
   await expect(old.ingestMessages([unknown])).rejects.toThrow(refused);
@@ -144,7 +144,7 @@ it("and release 0.1.0 can store no command that this release would not find", as
   expect(await repository.byIds([unknown.commandId])).toMatchObject([{ isFinal: true }]);
 });
 
-it("until the old table is past the retention and is dropped like a month", async () => {
+it("the old table is dropped like a month once it is past the retention", async () => {
   await keep(2);
   expect(await rowsOf(earlier[0] ?? anyCommand())).toHaveLength(1);
   const later = "(date_trunc('month', now()) + interval '4 months')::date";

@@ -23,7 +23,7 @@ function event(commandId: string, version: number, status: CommandStatus): Comma
 }
 
 describe("the state of a command", () => {
-  it("is the one with the highest version, in whatever order the states arrive", () => {
+  it("is the state with the highest version, in any order of arrival", () => {
     expect(supersedes({ version: 2, status: "queued" }, { version: 1, status: "leased" })).toBe(true);
     expect(supersedes({ version: 1, status: "leased" }, { version: 2, status: "queued" })).toBe(false);
     expect(supersedes({ version: 2, status: "leased" }, { version: 2, status: "leased" })).toBe(false);

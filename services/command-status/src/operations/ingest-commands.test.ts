@@ -23,7 +23,7 @@ function ingestionOf(ingested: readonly IngestedCommand[]) {
   return { ingestion, written, forgotten };
 }
 
-it("writes a message once that is twice in a batch, for a statement cannot write a row twice", async () => {
+it("writes a message once if a batch has it twice, because a statement cannot write a row twice", async () => {
   const [first, second] = [commandMessage(), commandMessage()];
   const { ingestion, written } = ingestionOf([]);
   await ingestion.ingestMessages([first, second, first], POSITIONS);
