@@ -92,7 +92,7 @@ it("for a day both releases store commands in the old table, and read each other
   earlier.push(ourEventFirst);
 });
 
-it("after that day new commands go to their month, and commands of the old table keep their one row there", async () => {
+it("after that day new commands go to their month, and old commands keep their one row", async () => {
   const [month = ""] = (
     await testDatabase.sql<{ month: string }>("select to_char(current_command_month(), 'YYYY-MM-DD') as month")
   ).map((row) => row.month);

@@ -73,7 +73,7 @@ describe("a change that applies late", () => {
     const later = deposit(account, 5);
     await expect(running.client.change(serverId, [change])).rejects.toThrow(TradingServerUnreachable);
     expect(await running.client.settle(serverId, [change.reference])).toMatchObject([{ status: "closed" }]);
-    // A second change, held back for longer, shows that the time of the first one is over.
+    // The second change has a longer delay: once it has applied, the delay of the first is over.
     await inject({ kind: "apply_late", reference: later.reference, delayMs: 2 * LATE_MS });
     await expect(running.client.change(serverId, [later])).rejects.toThrow(TradingServerUnreachable);
     await eventually(async () => expect(await balanceMinor()).toBe(5));
@@ -128,14 +128,14 @@ describe("other faults", () => {
   });
 });
 
-describe("who may call", () => {
+describe("a request to the contract", () => {
   it("requires the token", async () => {
     const url = `${running.url}/v1/servers/${serverId}/accounts/${account}`;
     expect((await fetch(url)).status).toBe(401);
     expect((await fetch(url, { headers: { "x-internal-token": "wrong" } })).status).toBe(401);
   });
 
-  it("answers 503 for an unconfigured server, so that the caller retries", async () => {
+  it("is answered 503 for an unconfigured server, so that the caller retries", async () => {
     await expect(running.client.change(randomUUID(), [deposit(account, 1)])).rejects.toThrow(TradingServerUnreachable);
   });
 });

@@ -18,7 +18,7 @@ import {
   type Topics,
 } from "./support.ts";
 
-/** By then a process that waits for nothing has read what is stored. */
+/** Within this time a process that does not wait has read the stored state. */
 const STARTED_WITHIN_MS = 3_000;
 const WRITE_LATE = statement<Record<string, never>>(
   "test_write_late",
@@ -92,7 +92,7 @@ describe("a restart", () => {
     const first = await startTradingServer(environment);
     const serverId = await configuredServer(first);
     const account = await tradingAccount(first, serverId);
-    // What was answered is stored, whether or not the lazily stored states follow.
+    // Answered changes are stored, also if the states of their accounts are not stored yet.
     await first.control("PUT", `/servers/${serverId}/market`, { paused: true });
     const before = await view(first, serverId, account);
     await first.kill(signal);
@@ -141,7 +141,7 @@ describe("a restart", () => {
     await eventually(() => expect(sequencesOf(account)).toEqual([1, 2]));
     await first.kill("SIGKILL");
 
-    // As where its last statement waits for a standby.
+    // Simulates a statement of the killed process that still waits for a standby.
     const pool = await startPool({
       connectionString: environment.postgresUrl,
       schema: "trading_server",

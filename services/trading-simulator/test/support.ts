@@ -17,7 +17,7 @@ const CALL_TIMEOUT_MS = 10_000;
 export interface Running {
   readonly url: string;
   readonly client: TradingServerClient;
-  /** Calls the control API; gives status and body. */
+  /** Calls the control API; returns status and body. */
   control(method: string, path: string, body?: unknown): Promise<{ status: number; body: Record<string, unknown> }>;
   /** Resolves when the process has ended, with the signal that ended it. */
   readonly ended: Promise<NodeJS.Signals | null>;
@@ -60,7 +60,7 @@ export async function startTradingServer(
   };
 }
 
-/** Makes a server known that supports the demo leverages; gives its id. */
+/** Configures a server with the demo leverages; returns its id. */
 export async function configuredServer({ client }: Running): Promise<string> {
   const serverId = randomUUID();
   await client.configure(serverId, {
@@ -94,7 +94,7 @@ export function deposit(accountNumber: string, amountMinor: number, reference: s
   return { reference, accountNumber, type: "balance", kind: "deposit", amountMinor, description: null };
 }
 
-/** Everything on the two topics of an environment, as it comes. */
+/** The records of both topics of an environment, in order of arrival. */
 export interface Topics {
   readonly events: readonly TradingEvent[];
   readonly valuations: readonly Valuation[];

@@ -42,7 +42,7 @@ async function account(balanceMinor: number): Promise<string> {
   return accountNumber;
 }
 
-/** What an event adds to the balance. */
+/** The amount that an event adds to the balance. */
 function amountOf(event: TradingEvent): number {
   if (event.type === "account.created") return event.initialBalanceMinor;
   if (event.type === "balance.changed") return event.amountMinor;

@@ -25,7 +25,7 @@ describe("ledger and trading server", () => {
       "agrees",
     ],
     ["differ if the server never had the account", { lastSequence: 1, balanceMinor: 5 }, null, "missing"],
-    ["agree about an account that the server never had and that has no money", { lastSequence: 1, balanceMinor: 0 }, null, "agrees"],
+    ["agree about an unknown account without money", { lastSequence: 1, balanceMinor: 0 }, null, "agrees"],
   ] as const)("%s", (_name, ledger, server, finding) => {
     expect(compareBalances(ledger, server)).toBe(finding);
   });

@@ -12,7 +12,7 @@ export interface PasswordHashes {
   readonly investor: string;
 }
 
-/** What decides a change. */
+/** The inputs of the rules for a change. */
 export interface ChangeInput {
   readonly serverId: string;
   readonly supportedLeverage: readonly number[];

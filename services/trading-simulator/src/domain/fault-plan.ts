@@ -12,7 +12,7 @@ export interface FaultPlan {
   readonly dropAnswer: boolean;
 }
 
-/** The same for a batch of changes, with the effect on each. */
+/** Effect of the injected faults on a batch of changes, and on each change. */
 export interface ChangesPlan extends FaultPlan {
   readonly changes: readonly {
     readonly body: ChangeBody;
@@ -22,7 +22,7 @@ export interface ChangesPlan extends FaultPlan {
   }[];
 }
 
-/** Takes the faults of a request without changes; any of its targets may match. */
+/** Takes the faults that affect a whole request; any of its targets may match. */
 export function planRequest(faults: Faults, targets: readonly FaultTarget[]): FaultPlan {
   const unreachable = firstOf(targets, (target) => faults.take(["unreachable"], target));
   if (unreachable !== null) return { unreachable, delayMs: 0, dropAnswer: false };

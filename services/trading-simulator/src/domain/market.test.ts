@@ -12,14 +12,14 @@ const TICKS = `time,bid,ask
 const BARS = `time,bidOpen,bidHigh,bidLow,bidClose,askOpen,askHigh,askLow,askClose
 2012-02-01T00:00:00Z,1.57597,1.57606,1.57576,1.57580,1.57608,1.57610,1.57585,1.57589
 `;
-/** For a run whose number of ticks is given, on any machine. */
+/** Timeout of a run with a fixed number of ticks, also on a slow machine. */
 const LONG_RUN_TIMEOUT_MS = 120_000;
 
 function seeded(seed: string): Feed {
   return { seed, recording: null, recordingSpeed: 1 };
 }
 
-/** One `expect` for all ticks: one for each would take seconds. */
+/** One `expect` for all ticks: an `expect` for each tick would take seconds. */
 function run(market: Market, ticks: number): string {
   let stepsWithoutQuote = 0;
   for (let tick = 0; tick < ticks; tick += 1)

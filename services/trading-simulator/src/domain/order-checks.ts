@@ -40,7 +40,7 @@ export function checkOrder(prices: Prices, account: Account, request: OrderReque
   return checkPending(prices, { ...request, orderType: request.orderType });
 }
 
-/** Why a pending order cannot wait at its price, or null where it can. */
+/** Why a pending order cannot wait at its price, or null if it can. */
 export function checkPending(
   prices: Prices,
   order: Pick<PendingOrder, "symbol" | "side" | "orderType" | "stopLoss" | "takeProfit"> & { price: number | null },
@@ -58,7 +58,7 @@ export function checkPending(
   return checkStops(order.side, order.price, order.stopLoss, order.takeProfit);
 }
 
-/** Why a position cannot have these stops now, or null where it can. */
+/** Why a position cannot have these stops now, or null if it can. */
 export function checkPositionStops(
   prices: Prices,
   position: Position,

@@ -165,8 +165,8 @@ describe("margin call and stop-out", () => {
   });
 });
 
-describe("the night", () => {
-  it("books swap on the position, which the closing deal realizes", () => {
+describe("the nightly swap", () => {
+  it("is booked on the position, and realized by the closing deal", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(1_000_000);
     const position = opened(placeOrder(context, account, order()));

@@ -173,7 +173,7 @@ export function closePosition(
   return { order, position };
 }
 
-/** Cancels a pending order; `reason` null: the trader did. */
+/** Cancels a pending order; `reason` null: by the trader. */
 export function cancelOrder(
   context: TradingContext,
   account: Account,

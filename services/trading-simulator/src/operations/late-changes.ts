@@ -5,7 +5,7 @@ import type { Started } from "@kapi/runtime";
 const MAX_LATE_CHANGES = 10_000;
 
 /**
- * Changes that an injected fault delays. A due change goes through the contract, so one whose
+ * Changes that an injected fault delays. A due change goes through the contract, so a change whose
  * reference was settled meanwhile does not apply. A stop discards them, as a crash does.
  */
 export class LateChanges {
@@ -24,8 +24,8 @@ export class LateChanges {
   }
 
   /**
-   * Applies `change` after `lateMs`. Above the limit it is discarded: nothing promised that it
-   * would apply.
+   * Applies `change` after `lateMs`. Above the limit the change is discarded: its caller got no
+   * answer, so the caller cannot rely on it.
    */
   hold(serverId: string, change: SubmittedChange, lateMs: number): void {
     if (this.#timers.size >= MAX_LATE_CHANGES) return;

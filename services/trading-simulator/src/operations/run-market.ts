@@ -60,7 +60,7 @@ export function rollOver(engine: Engine, server: TradingServer): number {
   return accounts;
 }
 
-/** Stored in one transaction with the swap, so that no night is booked twice. */
+/** The day is stored in one transaction with the swap, so that no night is booked twice. */
 function rollOverWhenDue(engine: Engine, server: TradingServer): void {
   const today = dayOf(engine.clock.nowMs());
   if (today <= server.lastRolloverDay) return;

@@ -1,4 +1,4 @@
-/** Control API of a market, its nights and its faults. */
+/** Control API of a market: prices, ticks, rollovers and faults. */
 import { randomUUID } from "node:crypto";
 
 import { Guid } from "@kapi/contracts";
