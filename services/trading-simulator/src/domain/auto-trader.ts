@@ -20,8 +20,8 @@ const DISTANCE = 0.0008;
 const CAREFUL_LEVEL = 300;
 
 /**
- * Counts one tick. When a decision is due, the account opens a position, places a limit order, or closes
- * part or all of a position. Returns whether it traded.
+ * Counts one tick. When a decision is due, the account opens a position, places a limit order, or
+ * closes part or all of a position. Returns whether it traded.
  */
 export function autoTrade(context: TradingContext, account: Account, trader: AutoTrader): boolean {
   trader.ticksLeft -= 1;

@@ -15,8 +15,8 @@ export function roundToMinor(amount: number): number {
 }
 
 /**
- * The part of `totalMinor` that belongs to `part` of `whole`, rounded. The difference stays with the
- * rest, so that no cent appears or is lost over any series of parts.
+ * The part of `totalMinor` that belongs to `part` of `whole`, rounded. The difference stays with
+ * the rest, so that no cent appears or is lost over any series of parts.
  */
 export function shareOfMinor(totalMinor: number, part: number, whole: number): number {
   if (part === whole) return totalMinor;
