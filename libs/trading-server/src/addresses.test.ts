@@ -35,7 +35,7 @@ describe("the address of a trading server", () => {
     expect(() => addressOf(one, { keys: keyring("k2") })(one.serverId)).toThrow("cannot be opened");
   });
 
-  it("has the shared token only where the server was registered without one", () => {
+  it("has the shared token only if the server was registered without a token", () => {
     const { sealedToken: _own, ...bare } = registered();
     expect(addressOf(bare, { sharedToken: "shared" })(bare.serverId)?.token).toBe("shared");
     expect(() => addressOf(bare)(bare.serverId)).toThrow("registered without a token");

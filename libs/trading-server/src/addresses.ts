@@ -14,7 +14,7 @@ export interface AddressOptions {
   readonly server: (serverId: string) => ServerEntry | undefined;
   /** Keys that open the sealed tokens. */
   readonly keys: Keyring;
-  /** Token of servers that were registered without one; undefined: there is none. */
+  /** Token of servers that were registered without a token; undefined: there is none. */
   readonly sharedToken: string | undefined;
   /** Whether http addresses are allowed: on one machine only. */
   readonly allowInsecure: boolean;
@@ -26,7 +26,7 @@ export interface AddressOptions {
  * opened.
  */
 export function createAddresses(options: AddressOptions): (serverId: string) => TradingServerAddress | undefined {
-  // By entry: every change of a server creates a new entry.
+  // Cached by entry: every change of a server creates a new entry.
   const known = new WeakMap<ServerEntry, TradingServerAddress>();
   return (serverId) => {
     const entry = options.server(serverId);

@@ -23,11 +23,11 @@ const CONNECTIONS = 4;
 const TIMEOUT_MS = 300;
 /** For calls that are answered; enough for a slow machine. */
 const ANSWERED_TIMEOUT_MS = 10_000;
-/** The time of calls and breakers. A test that stops it sets it forward itself. */
+/** Timers of calls and breakers. A test that replaces them advances them itself. */
 const CALL_TIME = ["setTimeout", "clearTimeout", "performance"] as const;
 const TLS_TEST_TIMEOUT_MS = 60_000;
 
-/** The address of both servers: it answers for one, and never for the other. */
+/** Requests to the address of both servers. Those for the hanging server get no answer. */
 const requests: { readonly url: string; readonly response: ServerResponse }[] = [];
 const tradingServer = createServer((request, response) => {
   const url = request.url ?? "";

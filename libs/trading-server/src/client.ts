@@ -52,7 +52,7 @@ export interface TradingServerClientOptions {
 
 /**
  * All calls reject with {@link TradingServerUnreachable} without a clear answer. Reads reject at
- * once after several unanswered ones.
+ * once after several unanswered reads.
  */
 export interface TradingServerClient {
   /** Sends the server its configuration; replaces the earlier one. */
@@ -62,7 +62,7 @@ export interface TradingServerClient {
    * account keep their order.
    */
   change(serverId: string, changes: readonly Change[]): Promise<Outcome[]>;
-  /** Outcomes in the same order. A reference without one is closed, so that it never applies. */
+  /** Outcomes in the same order. A reference without an outcome is closed: it never applies. */
   settle(serverId: string, references: readonly string[]): Promise<Outcome[]>;
   /** Null: unknown or deleted account. */
   snapshot(serverId: string, accountNumber: string): Promise<AccountSnapshot | null>;

@@ -142,7 +142,7 @@ export const ChangesRequest = z.object({
 });
 /** Body of POST /v1/servers/:serverId/settlements. */
 export const SettlementsRequest = z.object({ references: z.array(Reference).min(1).max(MAX_BATCH_SIZE) });
-/** Answer to both: one outcome each, in the order of the request. */
+/** Answer to both requests: an outcome for each change or reference, in order. */
 export const OutcomesResponse = z.object({ outcomes: z.array(Outcome) });
 /** Answer of GET /v1/servers/:serverId/accounts/:accountNumber. */
 export const SnapshotResponse = z.object({ account: AccountSnapshot });
@@ -156,7 +156,7 @@ export const HistoryQuery = z.object({
   limit: z.coerce.number().pipe(z.int().min(1).max(MAX_HISTORY_LIMIT)).default(MAX_HISTORY_LIMIT),
 });
 /**
- * Its answer: the events above `since` in order, at most `limit`, and the account's last sequence
+ * Answer of the history: the events above `since` in order, at most `limit`, and the account's last sequence
  * (0: no account).
  */
 export const HistoryResponse = z.object({ events: z.array(TradingEvent), lastSequence: z.int().min(0) });

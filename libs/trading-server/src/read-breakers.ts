@@ -3,7 +3,7 @@ import { Breaker, BREAKER_FAILURES, type Clock } from "@kapi/kernel";
 import { TradingServerUnreachable } from "./unreachable.ts";
 
 /**
- * Rejects reads of a trading server at once after several unanswered ones, so that they occupy no
+ * Rejects reads of a trading server at once after several unanswered reads, so that they occupy no
  * connections. After a pause, one read at a time probes the server (back-off 1-2-4-8-16 s).
  * Commands have their own breaker for changes.
  */

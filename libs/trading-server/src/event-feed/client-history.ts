@@ -2,7 +2,7 @@ import type { TradingServerClient } from "../client.ts";
 
 import type { EventHistory } from "./account-feed.ts";
 
-/** Missing events come from the trading server. */
+/** Reads missing events from the trading server. */
 export function createEventHistory(client: Pick<TradingServerClient, "history">): EventHistory {
   return {
     since: async ({ serverId, accountNumber }, sequence, limit) => {

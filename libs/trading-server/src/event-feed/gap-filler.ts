@@ -1,7 +1,7 @@
 /**
  * Fills gaps: an account that misses events gets them from the history of the trading server. Gaps
- * are rows, so none is lost. A new gap is filled at once, others when due. Other accounts do not
- * wait.
+ * are stored as rows, so that no gap is lost. A new gap is filled at once, other gaps when they are
+ * due. Other accounts do not wait.
  */
 import { type Logger, observed, type Started } from "@kapi/runtime";
 import { accountKey } from "@kapi/contracts";
@@ -12,7 +12,7 @@ import type { BookingQueue } from "./booking-queue.ts";
 
 /** Maximum number of accounts filled concurrently. */
 const MAX_FILLS = 8;
-/** Events per request. */
+/** Maximum number of events per request. */
 const PAGE_EVENTS = 500;
 /** How often the rows are read for due gaps. */
 const POLL_INTERVAL_MS = 1_000;
@@ -27,7 +27,7 @@ export interface GapFillerOptions {
 }
 
 export interface GapFiller {
-  /** Accounts with a new gap. */
+  /** Fills the new gaps of these accounts. */
   fill(accounts: readonly AccountName[]): void;
 }
 
@@ -41,7 +41,7 @@ class Filler implements GapFiller {
   readonly #options: GapFillerOptions;
   readonly #running = new Map<string, Promise<void>>();
   readonly #polling: StartedRepetition;
-  /** The last read returned as many gaps as the limit. */
+  /** Whether the last read returned as many gaps as the limit. */
   #moreMayBeDue = false;
   #stopped = false;
   readonly #endCount: () => void;

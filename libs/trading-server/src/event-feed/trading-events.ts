@@ -1,4 +1,4 @@
-/** `trading.events` → the booking queue of a service. */
+/** Reads `trading.events` into the booking queue of a service. */
 import { TOPICS, TradingEvent } from "@kapi/contracts";
 import {
   type Batch,

@@ -5,7 +5,7 @@ import { anyAccountNumber, type Bench, create, deposit, withdrawal, resultOf } f
 
 const UNSUPPORTED_LEVERAGE = 77;
 
-/** Effects of changes, and reads. */
+/** Tests of the effects of changes, and of reads. */
 export function addAccountTests(bench: Bench): void {
   describe("accounts", () => {
     it("a new account has its balance, event 1 and a snapshot", async () => {

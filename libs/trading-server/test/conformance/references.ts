@@ -6,7 +6,7 @@ import { type Bench, deposit, withdrawal, resultOf } from "./bench.ts";
 
 const CONCURRENCY = 20;
 
-/** The first outcome of a reference is final. */
+/** Tests that the first outcome of a reference is final. */
 export function addReferenceTests(bench: Bench): void {
   describe("references", () => {
     it("a repeated change returns its first outcome and changes nothing", async () => {
@@ -73,7 +73,7 @@ export function addReferenceTests(bench: Bench): void {
   });
 
   describe("batches", () => {
-    it("give one outcome each, in order, and carry out the changes of an account in order", async () => {
+    it("give one outcome for each change, in order, and carry out the changes of an account in order", async () => {
       const [first, second] = [await bench.account(), await bench.account()];
       const outcomes = await bench.changes([
         { reference: randomUUID(), accountNumber: first, ...deposit(300) },
