@@ -25,9 +25,9 @@ export interface AccountHistory {
  */
 export interface ContractOperations {
   configure(serverId: string, configuration: ServerConfiguration): Promise<void>;
-  /** One outcome each, in order. */
+  /** One outcome for each change, in order. */
   change(serverId: string, changes: readonly SubmittedChange[]): Promise<readonly string[]>;
-  /** One outcome each, in order. */
+  /** One outcome for each reference, in order. */
   settle(serverId: string, references: readonly string[]): Promise<readonly string[]>;
   /** Null: unknown or deleted account. */
   snapshot(serverId: string, accountNumber: string): Promise<AccountSnapshot | null>;

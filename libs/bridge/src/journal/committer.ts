@@ -206,7 +206,8 @@ export class Committer<A extends PlatformAccount, S extends PlatformServer> {
   }
 
   /**
-   * Serialized at once: a stored state has exactly the rows up to the last position of the commit.
+   * Serializes all states at once, so that a stored state has exactly the rows up to the last
+   * position of the commit.
    */
   #batchOf(commit: PendingCommit<A, S>): CommitBatch {
     const position = commit.rows.at(-1)?.position ?? this.#lastBatchedPosition;

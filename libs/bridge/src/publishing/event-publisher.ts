@@ -66,7 +66,7 @@ export class EventPublisher {
     return this.#committed - this.#published;
   }
 
-  /** Why Kafka accepts no events; null: it does. */
+  /** Why events are not published; null: they are. */
   check(): string | null {
     return this.#failures === 0 ? null : `events were not published ${this.#failures} times in a row`;
   }

@@ -1,6 +1,6 @@
 /**
  * Publishes valuations to `trading.valuations`, in order per account. If Kafka is too slow, only
- * the newest of each account is kept: old valuations have no use.
+ * the newest valuation of each account is kept: old valuations have no use.
  */
 import { TOPICS } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
@@ -25,7 +25,7 @@ export class ValuationPublisher {
   readonly #options: ValuationPublisherOptions;
   readonly #stop = new AbortController();
   #queue: OutgoingValuation[] = [];
-  /** The newest of each account that did not fit into the queue. */
+  /** The newest valuation of each account that did not fit into the queue. */
   #newest = new Map<string, OutgoingValuation>();
   #running: Promise<void> | null = null;
 
@@ -41,7 +41,7 @@ export class ValuationPublisher {
   /** Adds valuations, in order. */
   push(valuations: readonly OutgoingValuation[]): void {
     for (const valuation of valuations) {
-      // After one that does not fit, all later ones wait too: this keeps the order of an account.
+      // After a valuation that does not fit, all later ones wait too, in the order of the account.
       if (this.#newest.size > 0 || this.#queue.length >= MAX_QUEUED_VALUATIONS) {
         this.#newest.set(valuation.key, valuation);
       } else {
