@@ -14,7 +14,7 @@ const record = (value: unknown): Message => ({
 });
 
 const NAMES = new Set(["commandId", "organizationId", "serverId", "operation"]);
-/** Dropped if unreadable: nothing depends on them. */
+/** These fields are dropped if they are unreadable: nothing depends on them. */
 const OPTIONAL = ["createdBy", "callerAddress"];
 const fields = Object.keys({ ...CommandHeader.shape, payload: null }).filter(
   (field) => !NAMES.has(field) && !OPTIONAL.includes(field),

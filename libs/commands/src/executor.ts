@@ -18,8 +18,7 @@ export interface LeasedCommand {
 }
 
 /**
- * A command that was perhaps sent and is not sent again. Its message may be one that cannot be
- * read.
+ * A command that was perhaps sent and is not sent again. Its message may be unreadable.
  */
 export interface UnsettledCommand {
   readonly message: StoredCommandMessage;
@@ -95,7 +94,7 @@ export interface CommandExecutor<Effect> {
    */
   execute(serverId: string, commands: readonly LeasedCommand[]): Promise<readonly CommandOutcome<Effect>[]>;
   /**
-   * Gets the outcome of commands that may have been sent, and closes those without one. Never
+   * Gets the outcome of commands that may have been sent, and closes a reference without one. Never
    * returns `refuse`. Returns `closed` for a command that no trading server knows.
    */
   settle(serverId: string, commands: readonly UnsettledCommand[]): Promise<readonly CommandOutcome<Effect>[]>;

@@ -1,5 +1,5 @@
 /**
- * Polls the inbox for pending commands: those that applied and become final when a trading event is
+ * Polls the inbox for pending commands, which applied and become final when a trading event is
  * booked. Another process may book the event first. This process then finds the final state here
  * and runs the account's next command, without waiting for the retry. It polls only while a command
  * is pending.
@@ -13,7 +13,7 @@ import { READ_FINAL } from "./statements.ts";
 
 export interface FinalStatePollerOptions {
   readonly database: Queryable;
-  /** The command is final. */
+  /** Called when a command is final. */
   readonly onFinal: (entry: Entry) => void;
   readonly onError: (error: unknown) => void;
 }

@@ -14,14 +14,14 @@ export const MAX_BATCHES_PER_SERVER = 2;
  */
 export const FEW_COMMANDS = 8;
 /**
- * Otherwise it starts when this many commands wait. Larger batches are cheaper: at 64 deposits in
- * flight, a deposit costs all processes together a sixth less than with batches half as large, and
- * takes no longer.
+ * Otherwise a second batch starts when this many commands wait. Larger batches are cheaper: at 64
+ * deposits in flight, a deposit costs all processes together a sixth less than with batches half as
+ * large, and takes no longer.
  */
 export const MIN_SECOND_BATCH_COMMANDS = 100;
 /**
- * Or it starts when the oldest running batch has lasted this long: one slow batch must not delay
- * the next.
+ * A second batch also starts when the oldest running batch has lasted this long, so that one slow
+ * batch does not delay the next batch.
  */
 export const SLOW_BATCH_MS = 250;
 /**

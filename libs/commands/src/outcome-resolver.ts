@@ -20,11 +20,11 @@ export interface FinalResolution<Effect> {
 
 export type Resolution<Effect> =
   | FinalResolution<Effect>
-  /** It is retried; `requeue` if the attempt is written to the inbox and published. */
+  /** The command is retried; `requeue`: the attempt is written to the inbox and published. */
   | { readonly kind: "again"; readonly entry: Entry; readonly delayMs: number; readonly requeue: boolean }
-  /** It applied; the booking of its event makes it final. It is retried if that does not happen. */
+  /** The command applied; the booking of its event makes it final. Without it, it is retried. */
   | { readonly kind: "pending"; readonly entry: Entry; readonly requeue: false }
-  /** It is already final. */
+  /** The command is already final. */
   | { readonly kind: "ended"; readonly entry: Entry; readonly requeue: false };
 
 const WITHDRAWN: Rejection = {
@@ -104,7 +104,7 @@ export class OutcomeResolver<Effect> {
     return backOffMs(Math.max(1, entry.attempts), this.#options.random);
   }
 
-  /** The runbook of KapiCommandsWait reads these lines: `docs/operate.md`. */
+  /** The runbook of KapiCommandsWait uses these lines: `docs/operate.md`. */
   #logRetry(entry: Entry, mode: BatchMode, isUnreachable: boolean, why: { reason: string } | { err: unknown }): void {
     const unanswered = mode === "settle" ? "settlement" : "change";
     this.#options.logger.warn(

@@ -19,7 +19,7 @@ interface ServerCommands {
   loaded: number;
   /** Commands from this offset on are only in the inbox; null if all are in memory. */
   spilledFrom: number | null;
-  /** Counts the commands left in the inbox, so that a read notices those that arrive meanwhile. */
+  /** Counts the commands left in the inbox, so that a read notices later ones. */
   spills: number;
   reading: boolean;
 }

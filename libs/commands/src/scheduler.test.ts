@@ -132,7 +132,7 @@ describe("the scheduler", () => {
       expect(sizes()).toEqual([FEW_COMMANDS, 1]);
     });
 
-    it("otherwise when the first ends, with all commands that arrived until then", async () => {
+    it("when the first one ends, if many commands are running, with all commands that arrived meanwhile", async () => {
       const { add, sizes, batches } = await withUnderWay(FEW_COMMANDS + 1);
       await add("2-", 1);
       await add("3-", 2);
@@ -141,7 +141,7 @@ describe("the scheduler", () => {
       expect(sizes()).toEqual([FEW_COMMANDS + 1, 3]);
     });
 
-    it("before that if many commands wait", async () => {
+    it("before the first one ends, if many commands wait", async () => {
       const { add, sizes } = await withUnderWay(FEW_COMMANDS + 1);
       await add("2-", MIN_SECOND_BATCH_COMMANDS - 1);
       expect(sizes()).toHaveLength(1);
@@ -149,7 +149,7 @@ describe("the scheduler", () => {
       expect(sizes()).toEqual([FEW_COMMANDS + 1, MIN_SECOND_BATCH_COMMANDS]);
     });
 
-    it("or if the first is slow", async () => {
+    it("before the first one ends, if the first one is slow", async () => {
       const { add, sizes, clock } = await withUnderWay(FEW_COMMANDS + 1);
       await add("2-", 1);
       clock.advance(SLOW_BATCH_MS - 1);
@@ -160,7 +160,7 @@ describe("the scheduler", () => {
       expect(sizes()).toEqual([FEW_COMMANDS + 1, 1]);
     });
 
-    it("and at once, one after the other, as long as the first gets no answer", async () => {
+    it("and further ones at once, as long as the first one gets no answer", async () => {
       const { add, sizes, batches, clock } = await withUnderWay(FEW_COMMANDS + 1);
       clock.advance(SLOW_BATCH_MS);
       await add("2-", 1);

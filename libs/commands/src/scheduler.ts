@@ -46,7 +46,7 @@ interface AccountQueue {
   readonly key: string;
   readonly server: ServerQueue;
   readonly entries: Entry[];
-  /** Its head is running or backing off. */
+  /** Whether its first command is running or waits for a retry. */
   blocked: boolean;
   timer: NodeJS.Timeout | null;
 }
@@ -60,7 +60,7 @@ interface BatchUnderWay {
 interface ServerQueue {
   readonly serverId: string;
   readonly accounts: Map<string, AccountQueue>;
-  /** Accounts whose head may run, longest waiting first. */
+  /** Accounts whose first command may run, longest waiting first. */
   readonly ready: Set<AccountQueue>;
   readonly breaker: Breaker;
   /** The oldest first. */
@@ -224,7 +224,7 @@ export class Scheduler {
     const commands = [...server.underWay].reduce((sum, batch) => sum + batch.commands, 0);
     if (commands <= FEW_COMMANDS) return 0;
     const leftMs = oldest.slowFromMs - this.#options.clock.nowMs();
-    // Larger than the maximum only if the clock was set back: do not wait.
+    // The time is larger than the maximum only if the clock was set back. Do not wait in that case.
     return leftMs > SLOW_BATCH_MS ? 0 : leftMs;
   }
 

@@ -22,9 +22,8 @@ export interface OpenState {
 /**
  * Whether a row found by its command id is open. A check constraint keeps it equivalent to
  * `status in ('queued', 'leased')`. With that condition the planner would use the index of open
- * commands, which its statistics show as nearly empty, and read all of it for each command id: with
- * thousands waiting a statement took seconds.
- */
+ * commands, which its statistics show as nearly empty, and read the whole index for each command
+ * id. With thousands of waiting commands a statement took seconds.
 export const OPEN_BY_KEY = "completed_at is null";
 
 /**

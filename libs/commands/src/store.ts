@@ -26,7 +26,7 @@ export interface CommandStoreOptions {
 export interface AttachedWorker {
   /** The message of a command that is in memory. */
   readonly messageOf: MessageLookup;
-  /** This process made commands final, by any path. Called after the commit. */
+  /** Called after a commit in which this process made commands final, by any path. */
   readonly onFinal: (commandIds: readonly string[]) => void;
 }
 
@@ -40,7 +40,7 @@ export interface CommandStore {
    * background.
    */
   transact<T>(work: (transaction: Unit) => Promise<T>): Promise<T>;
-  /** For the worker that runs the commands of this store. */
+  /** Connects the worker that runs the commands of this store. */
   attach(worker: AttachedWorker): void;
 }
 

@@ -51,7 +51,7 @@ describe("commands", () => {
     await harness.stop();
   });
 
-  it("applies once and publishes one final state, however often the message arrives", async () => {
+  it("applies once and publishes one final state, also if the message arrives repeatedly", async () => {
     const message = commandMessage();
     await harness.publish(message, message);
     await harness.until(message.commandId, "succeeded");

@@ -10,7 +10,7 @@ export type Behaviour = "apply" | "refuse" | "unreachable" | "drop-answer" | "th
 
 /**
  * Keeps outcomes by reference, as the trading-server contract requires: the first outcome of a
- * reference is final, and settling closes a reference without one. It records every applied
+ * reference is final, and settling closes a reference without an outcome. It records every applied
  * command, so that a test detects a duplicate.
  */
 export class FakeTradingServer {

@@ -40,7 +40,7 @@ function partitionsOf(
   return new Partitions({ store, leases, scheduler: scheduler as Scheduler, logger });
 }
 
-it("leaves a partition to the member of the later generation, however often the former owner retries", async () => {
+it("leaves a partition to the member of the later generation, also if the former owner retries", async () => {
   const store = harness.startStore();
   const [formerLeases, laterLeases] = ["former", "later"].map(
     (holder) => new PartitionLeases(TOPICS.commandsAccount, holder),
@@ -74,7 +74,7 @@ it("leaves a partition to the member of the later generation, however often the 
   await store.stop();
 });
 
-it("runs commands that another process inserted while it held the partition, even if the lease is ours again", async () => {
+it("runs commands that another process inserted while it held the partition, with the same lease too", async () => {
   const store = harness.startStore();
   const scheduled: string[] = [];
   const scheduler: Pick<Scheduler, "add" | "drop"> = {

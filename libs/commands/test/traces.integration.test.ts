@@ -28,7 +28,7 @@ describe("the trace of a command", () => {
   const spansOf = (traceId: string, name: string): KeptSpan[] =>
     recorder.spans.filter((span) => span.traceId === traceId && span.name === name);
 
-  it("continues in the process that takes the command over from a stopped one", async () => {
+  it("continues in the process that takes the command over from a stopped process", async () => {
     const traceId = "1".repeat(32);
     const message = commandMessage();
     harness.tradingServer.behave(message.accountNumber ?? "", "unreachable");
