@@ -132,7 +132,7 @@ async function queue(client: OutsideClient, accountNumber: string, { operation }
     }
   })();
   const answer = await client.queue(method, path, { ...body, requestId: randomUUID() });
-  // Not a duplicate of an attempt that was accepted without its response.
+  // 200 is a duplicate: an earlier attempt was accepted, but its response was lost.
   if (answer.status !== 200) {
     expect(answer).toMatchObject({ status: 202, body: { command: { status: "queued", attempts: 0 } } });
   }

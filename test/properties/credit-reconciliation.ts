@@ -1,8 +1,8 @@
-/** Reads the wallet from Redis, the ledger and the ledger entries, without the services. */
+/** Reads the wallet from Redis and PostgreSQL and the credit ledger entries, without the services. */
 import { Redis } from "ioredis";
 import pg from "pg";
 
-/** Credits. */
+/** The sums of a wallet, in credits. */
 export interface Sums {
   readonly available: number;
   readonly reserved: number;
@@ -24,9 +24,9 @@ export interface Line {
 /** The credits of an organization as each source reports them. */
 export interface CreditTotals {
   readonly redis: Sums | null;
-  /** The sums that the ledger stores. */
+  /** The wallet that PostgreSQL stores. */
   readonly kept: Sums;
-  /** The sums of the ledger's entries. */
+  /** The sums of the credit ledger entries. */
   readonly derived: Sums;
   readonly linesSum: number;
   /** The sum of the usage days, which the console shows. */
@@ -108,7 +108,7 @@ export class CreditReconciliation {
     }));
   }
 
-  /** Number of entries not yet in the ledger, plus changes not yet in Redis. */
+  /** Number of usage entries not yet in the credit ledger, plus changes not yet in Redis. */
   async underWay(): Promise<number> {
     const waiting = await Promise.all(usageKeys.map((key) => this.#redis.xlen(key)));
     const { rows } = await this.#database.query<{ count: string }>(

@@ -1,9 +1,9 @@
 /**
  * A wallet cannot drift. The test sends requests of all kinds and kills a gateway or the
- * organization service, or empties Redis. Afterwards Redis, the ledger and the ledger entries have
- * the same wallet. Every billed request has one usage line.
+ * organization service, or empties Redis. Afterwards Redis, PostgreSQL and the credit ledger
+ * entries give the same wallet. Every billed request has one usage line.
  *
- * One exception: usage entries that were still in a stream when Redis was emptied. The test records
+ * There is one exception: usage entries that a stream lost when Redis was emptied. The test records
  * these entries. No other line may be missing, and no line may exist twice.
  */
 import { randomUUID } from "node:crypto";
@@ -27,7 +27,7 @@ const SCENARIOS = Number(process.env["CREDIT_SCENARIOS"] ?? 2);
 const MS_PER_SCENARIO = 150_000;
 const AT_ONCE = 12;
 const ACCOUNTS = 2;
-/** Enough for the first requests; some stories run out of credits and buy more. */
+/** Enough for the first requests; some scenarios run out of credits and buy more. */
 const MIN_CREDITS = 120;
 const MAX_CREDITS = 900;
 const MAX_BOUGHT = 300;
@@ -227,7 +227,7 @@ async function expectSameWallet(scenario: Scenario): Promise<void> {
 }
 
 it(
-  "Redis, the ledger and its entries have the same wallet, and every billed request has one line, whatever fails",
+  "Redis, PostgreSQL and the credit ledger entries give the same wallet, and every billed request has one usage line",
   { timeout: SCENARIOS * MS_PER_SCENARIO },
   async () => {
     await fc.assert(

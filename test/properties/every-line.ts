@@ -57,12 +57,12 @@ function violationOfReserved(evidence: Evidence, outcome: Outcome, lines: readon
   const [line, ...more] = lines;
   if (line === undefined) return "a queued command has no line";
   if (more.length > 0) return "a command has more than one line";
-  if (line.kind !== "reserve" || line.credits !== outcome.request.price) return "a command's line is not its price";
+  if (line.kind !== "reserve" || line.credits !== outcome.request.price) return "a command's line has another price";
   const entryLost = evidence.lost.some(({ chargeId }) => chargeId === line.chargeId);
-  if (line.requestId === null) return entryLost ? null : "a command's line does not know its request";
+  if (line.requestId === null) return entryLost ? null : "a command's line has no request id";
   const requests = evidence.outcomes.filter(({ request }) => request.key === outcome.request.key);
   if (!requests.some(({ requestId }) => requestId === line.requestId)) return "a command's line is of another request";
-  return line.operation === outcome.request.operation ? null : "a command's line is of another operation";
+  return line.operation === outcome.request.operation ? null : "a command's line has another operation";
 }
 
 function violationOfConsumed(evidence: Evidence, outcome: Outcome, own: readonly Line[]): string | null {
@@ -70,12 +70,12 @@ function violationOfConsumed(evidence: Evidence, outcome: Outcome, own: readonly
   const taken = own.filter(({ credits }) => credits > 0);
   const refused = own.some(({ kind }) => kind === "refund");
   if (taken.length > (refused ? 2 : 1)) return "a request was charged twice";
-  if (own.some(({ operation }) => operation !== outcome.request.operation)) return "a line is of another operation";
+  if (own.some(({ operation }) => operation !== outcome.request.operation)) return "a line has another operation";
   if (isUncertain(evidence, outcome))
     return sum > outcome.request.price + READ_PRICE ? "a request was charged too much" : null;
   if (evidence.lost.some(({ requestId }) => requestId === outcome.requestId)) return null;
   if (outcome.charged !== priceOf(outcome)) return `a request should have cost ${priceOf(outcome)}`;
-  return sum === outcome.charged ? null : `a request's lines are ${sum}, not ${outcome.charged}`;
+  return sum === outcome.charged ? null : `a request's lines add up to ${sum}, not ${outcome.charged}`;
 }
 
 /** The price of a request that queued no command (decisions, 7.1). */
