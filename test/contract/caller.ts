@@ -13,7 +13,7 @@ export interface Target {
 export interface SendOptions {
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** The unencoded body, sent instead of `body`. */
+  /** The text of the body, sent instead of `body`. */
   readonly raw?: string;
   readonly contentType?: string;
   readonly idempotencyKey?: string;

@@ -1,6 +1,6 @@
 /**
  * Tests every operation of the interface's table with every status in its row, on the running
- * system: exact fields, error texts, headers and price. A status without a way to cause it fails.
+ * system: exact fields, error texts, headers and price. A status that no function causes fails.
  * Status 500 is tested in unavailable.test.ts.
  */
 import { randomUUID } from "node:crypto";

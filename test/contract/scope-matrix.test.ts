@@ -150,7 +150,7 @@ describe("a key that is limited to servers", () => {
     const options = contract.body === undefined ? {} : { body: {} };
     const answer = await callerOf(reach).send(contract.method, path, options);
     const about = contract.path.includes(":serverId") ? "a server" : ABOUT[id as WithoutServer];
-    expect(about, "what a limited key gets of it").toBeDefined();
+    expect(about, "an entry in ABOUT").toBeDefined();
     if (about === "all servers" && reach !== "all servers") {
       expectRefused(answer, "Missing server access: all servers of the organization");
     } else if (about === "a server" && reach === "another server") expectRefused(answer, noAccess(serverId));

@@ -142,7 +142,7 @@ const RULES: Readonly<Record<Exclude<BodyKind, "bulk">, Readonly<Record<string, 
         ["an item of 0", "[0]"],
         ["an item of 10,001", "[10001]"],
         ["a fraction", "[1.5]"],
-        ["text in it", '["100"]'],
+        ["text in the list", '["100"]'],
         ["a value twice", "[100,100]"],
       ],
       right: [["100 items", leverages(100)]],
@@ -150,12 +150,12 @@ const RULES: Readonly<Record<Exclude<BodyKind, "bulk">, Readonly<Record<string, 
     defaultLeverage: {
       wrong: [
         ...integer(LIMITS.leverage, false).wrong.filter(([what]) => what !== "null"),
-        ["one that is not supported", "99"],
+        ["a value that is not supported", "99"],
       ],
       right: [["null", "null"]],
     },
     currency: {
-      wrong: [...NEVER, ["null", "null"], ["another", '"EUR"'], ["in lower case", '"usd"'], ["a number", "5"]],
+      wrong: [...NEVER, ["null", "null"], ["another currency", '"EUR"'], ["in lower case", '"usd"'], ["a number", "5"]],
       right: [
         ["NGN", '"NGN"'],
         ["USD", '"USD"'],
