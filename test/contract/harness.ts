@@ -134,8 +134,8 @@ async function furnish(stack: TestStack, directory: Producer): Promise<Omit<Cont
 }
 
 /**
- * Creates an account with a deposit, a closed position and an open position. Also returns the id of
- * the command that created the account.
+ * Creates an account with an initial balance, a closed position and an open position. Also returns
+ * the id of the command that created the account.
  */
 async function accountWithHistory(
   stack: TestStack,

@@ -1,4 +1,4 @@
-/** Reads the wallet from Redis and PostgreSQL and the credit ledger entries, without the services. */
+/** Reads wallets from Redis and PostgreSQL, and credit ledger entries, without the services. */
 import { Redis } from "ioredis";
 import pg from "pg";
 

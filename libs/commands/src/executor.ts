@@ -44,8 +44,8 @@ export type CommandOutcome<Effect> =
    */
   | { readonly kind: "refuse"; readonly errorCode: CommandErrorCode; readonly errorMessage: string }
   /**
-   * The reference is closed: the change did not apply and never will. The command expires, or fails
-   * with the error of an earlier `refuse`.
+   * The reference is closed: the change did not apply and never will. The command fails with the
+   * error of an earlier `refuse`. Otherwise it expires past its deadline, or fails before it.
    */
   | { readonly kind: "closed" }
   /**

@@ -166,7 +166,7 @@ export class Runner<Effect> {
   async #showLeased(batch: readonly Entry[], attempt: { readonly ended: boolean }): Promise<void> {
     try {
       await this.#withLeases(batch, async (unit, open) => {
-        // The attempt has ended and writes its own state. If it ends from here on, the versions
+        // An attempt that has ended writes its own state. If it ends after this check, the versions
         // conflict and one of the two transactions is retried.
         if (attempt.ended) return;
         const queued = [...open].filter(([, command]) => command.status === "queued");

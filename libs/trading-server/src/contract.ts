@@ -156,8 +156,8 @@ export const HistoryQuery = z.object({
   limit: z.coerce.number().pipe(z.int().min(1).max(MAX_HISTORY_LIMIT)).default(MAX_HISTORY_LIMIT),
 });
 /**
- * Answer of the history: the events above `since` in order, at most `limit`, and the account's last sequence
- * (0: no account).
+ * Answer of the history: at most `limit` events above `since`, in order, and the last sequence
+ * of the account (0: no account).
  */
 export const HistoryResponse = z.object({ events: z.array(TradingEvent), lastSequence: z.int().min(0) });
 export type History = z.infer<typeof HistoryResponse>;

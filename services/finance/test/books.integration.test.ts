@@ -123,7 +123,7 @@ describe("the ledger", () => {
     await expectBalancedBooks();
   });
 
-  it("follows an account below zero and back", async () => {
+  it("follows an account below zero, where deposits still succeed", async () => {
     const accountNumber = await harness.openAccount(200_000);
     const { serverId } = harness.server;
     const at = `/servers/${serverId}/accounts/${accountNumber}`;

@@ -38,7 +38,7 @@ const ROW_AT = statement<{ event: string | null; outcome: string | null }>(
   "select event, outcome from journal where position = $1",
 );
 
-/** Lateral: one index step per reference, whatever the planner estimates. */
+/** Lateral join: one index search per reference, independent of the planner's estimates. */
 const OUTCOMES = statement<{ reference: string; event: string | null; outcome: string | null }>(
   "trading_server_outcomes",
   `select known.reference, known.event, known.outcome

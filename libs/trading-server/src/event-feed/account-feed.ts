@@ -36,7 +36,7 @@ export interface EventRepository<Report extends BookingReport = BookingReport> {
 export interface GapRepository {
   /** Due gaps, longest waiting first. */
   due(limit: number): Promise<Gap[]>;
-  /** Number of gaps of existing accounts, counted up to `atMost`. */
+  /** Number of gaps, counted up to `atMost`. Gaps of unknown accounts may be left out. */
   count(atMost: number): Promise<number>;
   /** The gap of an account and its last booked sequence; null: no gap. */
   find(account: AccountName): Promise<Gap | null>;

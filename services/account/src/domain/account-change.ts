@@ -77,7 +77,7 @@ export type ChangeEventType =
   | "account.archived"
   | "account.password_changed";
 
-/** A queued operation on one existing account. A deletion has no effect here: it marks the row. */
+/** A queued operation on one existing account. A deletion changes no field: it marks the row. */
 export interface QueuedOperation {
   readonly operation: CommandOperation;
   /** Null for the deletion: its event is recorded when the account is marked `deleted`. */

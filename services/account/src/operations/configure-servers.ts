@@ -2,7 +2,7 @@ import type { ConfigureServer, ServerRepository } from "../domain/ports.ts";
 
 /**
  * Sends every changed configuration to its trading server and records it. An unreachable server is
- * reported to `onFailure`, stays due, and does not delay the others.
+ * reported to `onFailure`, stays due, and does not delay other servers.
  */
 export async function configureServers(
   serverRepository: ServerRepository,

@@ -37,7 +37,7 @@ export interface AccountListDependencies {
 /**
  * The JSON text of all matching accounts of a server, newest first, in chunks: `{"accounts":[…]}`.
  * Only one chunk is in memory at a time (decisions, 4.5), and chunks are built only as the caller
- * reads. Live values are those of the last sample.
+ * reads. Live values come from the last sample.
  */
 export async function* streamTradingAccounts(
   dependencies: AccountListDependencies,

@@ -41,7 +41,7 @@ export interface RebuildOptions {
 
 /**
  * Rebuilds every account of a server, continuing an interrupted run. Accounts that fail (no answer,
- * or an incomplete history) stay unchanged and are reported; the others continue.
+ * or an incomplete history) stay unchanged and are reported; other accounts continue.
  */
 export async function rebuildServer(options: RebuildOptions, serverId: string): Promise<void> {
   const { staged, onProgress } = options;

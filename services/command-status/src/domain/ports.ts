@@ -42,7 +42,7 @@ export interface IngestedCommand {
   readonly commandId: string;
   readonly organizationId: string;
   readonly final: boolean;
-  /** Whether the command's message has arrived, so that it can be read here. */
+  /** Whether the command's message has arrived, so that the command can be read. */
   readonly readable: boolean;
 }
 
@@ -118,13 +118,13 @@ export interface FinalCommandRepository {
 }
 
 /**
- * The idempotency records in Redis. The gateway answers from them until a command can be read here
- * (decisions, 2.6 and 3.7).
+ * The idempotency records in Redis. The gateway answers from them until this service can read a
+ * command (decisions, 2.6 and 3.7).
  */
 export interface IdempotencyRecords {
   /**
    * Deletes the stored messages of `commands`, with the passwords sealed in them, and lets the
-   * records expire. All commands must be final and readable here. Never rejects: commands whose
+   * records expire. All commands must be final and readable. Never rejects: commands whose
    * Redis node does not answer are retried later.
    */
   forget(commands: readonly CommandRead[]): Promise<void>;

@@ -27,7 +27,7 @@ export function createIngestion({ repository, records }: IngestionDependencies):
 }
 
 /**
- * Forgets the idempotency records of commands that are final and readable here. Call it after the
+ * Forgets the idempotency records of commands that are final and readable. Call it after the
  * commit.
  */
 async function forgetRecords(records: IdempotencyRecords, ingested: readonly IngestedCommand[]): Promise<void> {

@@ -11,7 +11,7 @@ import { valueAccount } from "./account-values.ts";
 import { cancelOrder, closePosition, type OrderRequest, placeOrder } from "./trading.ts";
 
 const MAX_WAITING_ORDERS = 2;
-/** Fractions of decisions that open (if there is room), and of those that place a limit order. */
+/** Fraction of decisions that open (if there is room), and fraction of these with a limit order. */
 const OPENING_PART = 0.6;
 const WAITING_PART = 0.15;
 /** Distance of limit orders and stops from the market, as a fraction of the price. */

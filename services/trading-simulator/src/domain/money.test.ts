@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { roundToMinor, shareOfMinor } from "./money.ts";
 
 describe("roundToMinor", () => {
-  it("rounds half a cent away from zero, also where binary fractions show a little less", () => {
+  it("rounds half a cent away from zero, also if the binary fraction is a little less", () => {
     expect(roundToMinor(1.005)).toBe(101);
     expect(roundToMinor(-1.005)).toBe(-101);
     expect(roundToMinor(1.004)).toBe(100);

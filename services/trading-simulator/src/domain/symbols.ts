@@ -19,11 +19,11 @@ export interface SymbolSpec {
   readonly stepDeviation: number;
   /** Swap per night of a long position, in points; a cost is negative. */
   readonly swapLongPoints: number;
-  /** The same for a short position. */
+  /** Swap per night of a short position, in points. */
   readonly swapShortPoints: number;
   /** Cost of each execution, in USD per lot. */
   readonly commissionPerLotUsd: number;
-  /** Maximum leverage, whatever the account has. */
+  /** Maximum leverage, also for an account with a higher leverage. */
   readonly maxLeverage: number;
 }
 

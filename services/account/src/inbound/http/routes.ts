@@ -1,4 +1,4 @@
-/** Internal reads for the gateway and the metrics service. */
+/** Internal reads of accounts and servers, for other services. */
 import { Readable } from "node:stream";
 
 import { ACCOUNT_ROUTES, isPaged } from "@kapi/contracts";

@@ -92,7 +92,7 @@ async function bookUnit(
 
 /**
  * Locks the accounts and returns their states. An unknown account is inserted if its first event
- * here is `account.created`.
+ * in the unit is `account.created`.
  */
 async function lockAccounts(
   unit: WorkTransaction,
