@@ -20,7 +20,7 @@ export type { ChangeResult, Rejection, TradingPlatform } from "./platform.ts";
 export { startPublishing } from "./publishing/publishing.ts";
 
 /**
- * Migrations of journal and states, for the `directories` of `migrate`. They keep the name
+ * Migrations of the journal and the states, for the `directories` of `migrate`. They keep the name
  * "service" because databases recorded it when the simulator had these migrations.
  */
 export const BRIDGE_MIGRATIONS: MigrationDirectory = {

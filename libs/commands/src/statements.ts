@@ -24,6 +24,7 @@ export interface OpenState {
  * `status in ('queued', 'leased')`. With that condition the planner would use the index of open
  * commands, which its statistics show as nearly empty, and read the whole index for each command
  * id. With thousands of waiting commands a statement took seconds.
+ */
 export const OPEN_BY_KEY = "completed_at is null";
 
 /**

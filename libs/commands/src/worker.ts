@@ -161,7 +161,8 @@ async function takeIn(
     if (typeof decoded === "string") deadLetters.push({ message, reason: decoded });
     else if (!incoming.has(decoded.message.commandId)) incoming.set(decoded.message.commandId, decoded);
   }
-  if (deadLetters.length > 0) logger.error({ messages: deadLetters.length }, "messages that name no command");
+  if (deadLetters.length > 0)
+    logger.error({ messages: deadLetters.length }, "messages name no command: they go to the dead letters");
   for (const { message, unreadable: reason } of incoming.values()) {
     if (reason === null) continue;
     logger.error({ commandId: message.commandId, reason }, "a command's message cannot be read: the command fails");

@@ -314,7 +314,7 @@ describe("the history of an account", () => {
     expect(await env.rows(account)).toMatchObject({ orders: null, positions: null, deals: null });
   });
 
-  it("answers 404 for an unknown account, an empty page without history, and 400 for an invalid parameter", async () => {
+  it("answers 404 for an unknown account, an empty page without history, 400 for an invalid parameter", async () => {
     for (const path of ["/orders", "/positions", "/positions?status=open", "/deals", "/history?limit=1"]) {
       expect((await env.get("99999999", path)).status).toBe(404);
     }

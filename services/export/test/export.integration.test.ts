@@ -149,8 +149,8 @@ describe("an export of an account's history", () => {
     }
 
     /**
-   * Publishes an export of 1,000 transactions with this description, then a small export; waits for
-   * both.
+     * Publishes an export of 1,000 transactions with this description, then a small export; waits
+     * for both.
      */
     async function exported(description: string) {
       const command = harness.command();

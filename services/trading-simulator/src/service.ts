@@ -72,7 +72,8 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   committer.addLazyAccounts(restored.movedAccounts);
   const engine = new Engine({ clock, feed, committer, servers: restored.servers });
   const bridge = new Bridge({ platform: createPlatform(engine), committer, journal });
-  const warn = (error: unknown): void => logger.warn({ err: error }, "work in the background failed");
+  const warn = (error: unknown): void =>
+    logger.warn({ err: error }, "a change that a fault delayed could not be applied");
   await scope.start("housekeeping", () =>
     startHousekeeping({
       committer,

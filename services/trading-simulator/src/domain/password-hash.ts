@@ -17,7 +17,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `${salt.toString("base64url")}.${(await derive(password, salt)).toString("base64url")}`;
 }
 
-/** Whether `password` is the one that `stored` was made of. */
+/** Whether `stored` is the hash of `password`. */
 export async function verifyPassword(password: string, stored: string): Promise<boolean> {
   const [salt = "", hash = ""] = stored.split(".");
   const expected = Buffer.from(hash, "base64url");

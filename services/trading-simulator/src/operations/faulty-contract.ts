@@ -70,7 +70,7 @@ export class FaultyContract implements ContractOperations {
   }
 }
 
-/** Does the work and answers, as the faults allow. */
+/** Does `work` and answers, unless `plan` has a fault. */
 async function under<T>(plan: FaultPlan, work: () => Promise<T>): Promise<T> {
   if (plan.unreachable !== null) {
     if (plan.unreachable.disconnect) throw new AnswerLost("cut by an injected fault");

@@ -101,7 +101,7 @@ function totalOf(database: Database, query: CommandListQuery): Promise<Total[]> 
   const listed = counted(sql, query, organization, server);
   if (status === undefined)
     return database.query(prepared<Total>("counted_commands", sql, `select ${listed} as total`), sql.values);
-  // Most commands are succeeded: counting all other states is cheaper.
+  // Nearly all commands are succeeded: counting the other states is cheaper.
   sql.parts.push("succeeded");
   const others = (["queued", "leased", "failed", "expired"] as const).map((other) => {
     const rest = conditions(new NamelessSql(sql), { ...query, status: other }, organization, server);
