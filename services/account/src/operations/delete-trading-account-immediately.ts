@@ -15,8 +15,8 @@ import { bookLastEvents, bookOrSkipLastEvents, type DeletionPorts, removeAccount
 /** How long to wait for the account's running command (decisions, 4.8). */
 const RUNNING_TIMEOUT_MS = 5_000;
 /**
- * Maximum wait for a command between two attempts. After that its reference is settled, so that it
- * never applies.
+ * Maximum wait for a command between two attempts. After that its reference is settled: the change
+ * cannot apply later.
  */
 const QUEUED_TIMEOUT_MS = 1_000;
 const LOOK_INTERVAL_MS = 50;
