@@ -16,7 +16,7 @@ export interface ConnectionOptions {
   readonly connectTimeoutMs: number;
   readonly keepAliveMs: number;
   /**
-   * The certificate authorities that are trusted; undefined: those that Node trusts.
+   * The certificate authorities that are trusted. If undefined, the authorities that Node trusts.
    */
   readonly secureContext: SecureContext | undefined;
 }
