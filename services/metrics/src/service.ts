@@ -143,8 +143,8 @@ export async function startService(main: Context): Promise<void> {
     fatal,
   });
   main.health.liveness("samples", () => samples.reader.check());
-  // Only now: while the checkpoints were read, the known deletions excluded stale checkpoints of
-  // accounts that were deleted long ago.
+  // Called only now: while the checkpoints were read, the known deletions excluded stale
+  // checkpoints of accounts that were deleted long ago.
   log.forgetDeleted();
   await scope.start("deleted accounts", () => startTimer(FORGET_DELETED_INTERVAL_MS, () => log.forgetDeleted()));
 
@@ -242,7 +242,7 @@ async function prepareSequencer(
     logger,
   });
   log.listen(checkpoints);
-  // A topic may have been recreated just before the process ends, for any reason.
+  // A topic may have been recreated just before the process ends, whatever the reason of the end.
   const leave = async (): Promise<void> => {
     const recreated = await watch.recreated(RECREATED_TIMEOUT_MS);
     if (recreated.includes("latest")) checkpoints.changeAll();
@@ -282,7 +282,7 @@ async function startSnapshots(
   const snapshots = new Snapshots({ store, log, ends, unreadable, clock, logger });
   log.listen(snapshots);
   await snapshots.keepDays();
-  // The liveness includes neither consumer: the live stream must survive an outage of the database.
+  // Liveness checks neither consumer: the live stream must survive an outage of the database.
   await scope.start("account statuses", () => startAccountStatusConsumer({ kafka, store, logger, fatal }));
   await scope.start("snapshots", () => startSampleConsumer({ kafka, snapshots, firstPosition, logger, fatal }));
   const trying = (what: string, work: () => Promise<void>) => () =>
@@ -296,7 +296,7 @@ async function startSnapshots(
   await scope.start("days of snapshots", () =>
     startTimer(
       KEEP_DAYS_INTERVAL_MS,
-      trying("days of snapshots were not looked after", () => snapshots.keepDays()),
+      trying("days of snapshots were not created or dropped", () => snapshots.keepDays()),
     ),
   );
 }

@@ -36,7 +36,7 @@ const PRECISION = 10_000;
 export function observe(state: DrawdownState | null, seen: EquityObserved): DrawdownState {
   const dayMs = startOfDay(seen.measuredAtMs);
   const newDay = state === null || dayMs > state.dayMs;
-  // Without a change, the day starts with the equity of the last sample before it.
+  // A new day starts with the equity of the last sample before it.
   const dayStartMinor = newDay ? (state?.equityMinor ?? seen.equityMinor) : state.dayStartMinor;
   const lowest = Math.min(seen.equityMinor, seen.minimumMinor);
   const lowestToday = startOfDay(seen.minimumAtMs) < dayMs ? seen.equityMinor : lowest;

@@ -15,7 +15,7 @@ interface Low extends Minimum {
  * kept valuation after the offset.
  *
  * A writer needs the lowest equity since any offset: a foreign sample may already include some of
- * its valuations. Then the minimum of the next sample is that of the remaining valuations.
+ * its valuations. Then the minimum of the next sample is the lowest equity of the other valuations.
  */
 export class IntervalLows {
   readonly #lows: Low[] = [];
