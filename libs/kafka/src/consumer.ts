@@ -98,7 +98,7 @@ class GroupConsumer implements Consumer {
   readonly #lag = new Lag();
   readonly #membership: Membership;
   readonly #membershipTimer: NodeJS.Timeout;
-  /** When a batch was first and last dropped since a batch of this generation was handled. */
+  /** When a batch was first and last dropped since the last join or admitted batch. */
   #dropped: { readonly sinceMs: number; readonly untilMs: number } | null = null;
   #endLag: () => void = () => undefined;
   readonly #joined = deferred<void>();
