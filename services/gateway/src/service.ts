@@ -32,8 +32,9 @@ import { createWallets } from "./outbound/redis/wallets.ts";
 const SERVICE = "gateway";
 /**
  * Deadlines of the calls that a request waits for. A mutation waits for at most one check, three
- * calls of Redis and one publish, a read for one read and three calls of Redis. The sums are below
- * the 5 s within which every request is answered (decisions, 1.5).
+ * calls of Redis and one publish, a read for one read and three calls of Redis. Except for reads of
+ * the account service, the sums are below the 5 s within which every request is answered
+ * (decisions, 1.5).
  */
 const REDIS_TIMEOUT_MS = 600;
 const CHECK_TIMEOUT_MS = 1_200;
