@@ -54,6 +54,7 @@ export interface ScenarioReport {
     readonly connections: number;
     readonly closed: number;
     readonly samples: number;
+    /** Replay notices that ended before the client's last sample. */
     readonly behind: number;
   };
 }
