@@ -46,7 +46,10 @@ export class Connections {
     this.#current = this.#open();
   }
 
-  /** Lets running calls finish within {@link CLOSE_TIMEOUT_MS}, then aborts them. */
+  /**
+   * Lets the calls of the current pool finish within {@link CLOSE_TIMEOUT_MS}, then aborts all
+   * calls, also those of replaced pools.
+   */
   async close(): Promise<void> {
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
