@@ -29,7 +29,7 @@ interface UsageView {
 
 /**
  * The amounts of a wallet add up and nothing stays reserved. The sum of the usage lines equals the
- * consumed credits, and each command has one line.
+ * consumed credits. A command that succeeded costs its price, a read that was answered 5xx nothing.
  */
 export async function checkWallets(
   one: Case,
