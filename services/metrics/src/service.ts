@@ -205,13 +205,13 @@ async function prepareSequencer(
   // A separate producer, so that no sample waits behind thousands of checkpoints.
   const background = await scope.start("checkpoint producer", () => startProducer(kafka));
   const coalesceMs = config.COALESCE_MS;
-  let valuation: SampleProgress | null = null;
+  let samples: SampleProgress | null = null;
   const sequencer = new Sequencer({
     log,
     sink: createSampleSink(kafka, producer),
     progress: {
       reached: (partition, end, timeoutMs) =>
-        valuation?.reached(partition, end, timeoutMs) ?? Promise.reject(new Error("the samples are not read yet")),
+        samples?.reached(partition, end, timeoutMs) ?? Promise.reject(new Error("the samples are not read yet")),
     },
     existence,
     rejections: new Rejections({
@@ -249,7 +249,7 @@ async function prepareSequencer(
     await checkpoints.leave(recreated.length > 0 ? "all" : partitions());
   };
   const start = async (progress: SampleProgress): Promise<void> => {
-    valuation = progress;
+    samples = progress;
     await scope.start("checkpoint timer", () => {
       const timer = startTimer(config.CHECKPOINT_INTERVAL_MS, () => void checkpoints.write());
       return {

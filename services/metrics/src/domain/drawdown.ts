@@ -1,7 +1,7 @@
 /**
  * Drawdowns (decisions, 9), in percent: the loss of equity since the start of the server's day, and
- * since its highest value. A sample has the time of its interval's lowest equity, so that a low
- * counts for its own day.
+ * since its highest value. A sample has the time of its interval's lowest equity, so that a low of
+ * an earlier day does not count for the sample's day.
  */
 
 /** The equity values of one sample; minor units. */

@@ -127,8 +127,8 @@ export class TopicWatch {
   }
 
   /**
-   * Handles a reader's fatal error. If a topic was recreated, the process ends as after
-   * {@link check}, after writing its checkpoints. Otherwise calls `fatal` with the error.
+   * Handles a reader's fatal error. If a topic was recreated, `changed` ends the process. Otherwise
+   * calls `fatal` with the error.
    */
   async fail(error: Error, fatal: (error: Error) => void): Promise<void> {
     this.#options.logger.warn({ err: error }, "a reader has stopped");
