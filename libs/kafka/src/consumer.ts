@@ -210,7 +210,7 @@ class GroupConsumer implements Consumer {
     try {
       await Promise.race([this.#options.beforeLastCommit?.(), delay(DURABLE_DEADLINE_MS)]);
     } catch (error) {
-      this.#options.logger.info({ err: error, group: this.#options.groupId }, "some effects are not durable at the stop");
+      this.#options.logger.info({ err: error, group: this.#options.groupId }, "some effects are not durable at stop");
     }
   }
 

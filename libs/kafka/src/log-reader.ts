@@ -383,7 +383,7 @@ class FetchingReader implements LogReader {
     if (wanted > end) throw new PositionBeyondEnd(this.#topic, partition, wanted, end);
     if (wanted >= begin) return wanted;
     const fields = { topic: this.#topic, partition, wanted: wanted.toString(), begin: begin.toString() };
-    this.#options.logger.warn(fields, "the wanted offset is no longer in the log; reading from the beginning of the log");
+    this.#options.logger.warn(fields, "the wanted offset is no longer in the log; reading from its beginning");
     return begin;
   }
 

@@ -154,7 +154,10 @@ test("an unknown error of the handler stops the consumer, once, and the messages
   await until("fatal is called", () => errors.length > 0);
   expect(one.value.check()).toContain("failed");
   await one.stop();
-  expect({ errors: errors.map(({ message }) => message), calls }).toEqual({ errors: ["a bug in the handler"], calls: 1 });
+  expect({ errors: errors.map(({ message }) => message), calls }).toEqual({
+    errors: ["a bug in the handler"],
+    calls: 1,
+  });
   const seen: string[] = [];
   const two = await consumer(topic, {
     groupId: "fatal",
