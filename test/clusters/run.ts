@@ -100,9 +100,7 @@ async function disturb(scene: Scene, recovery: Recovery): Promise<void> {
     await inflict(fault, scene, recovery);
     unseen.delete(fault.name);
   }
-  say(
-    unseen.size === 0 ? "every kind of fault ran" : `${unseen.size} kinds did not run: ${[...unseen].join(", ")}`,
-  );
+  say(unseen.size === 0 ? "every kind of fault ran" : `${unseen.size} kinds did not run: ${[...unseen].join(", ")}`);
 }
 
 /** Reports every ending without SIGKILL: faults kill with SIGKILL, so the process failed itself. */

@@ -29,7 +29,10 @@ export function explainRejections(
   let late = 0;
   for (const [reason, refused] of reasons) {
     if (TOO_LATE.test(reason)) late += refused.length;
-    else violations.add(`${refused.length} requests were answered with Retry-After, such as ${refused[0]?.what}: ${reason}`);
+    else
+      violations.add(
+        `${refused.length} requests were answered with Retry-After, such as ${refused[0]?.what}: ${reason}`,
+      );
   }
   return late;
 }

@@ -98,7 +98,8 @@ async function runIn(cluster: Cluster, settings: ScenarioSettings): Promise<Scen
       tell(`${JSON.stringify(restarts.at(-1))} ${mutations} mutations, ${lost} lost connections`);
     }
     await traffic.stop();
-    if (traffic.counts.notSent > 0) violations.add(`${traffic.counts.notSent} requests were not sent: too many were in flight`);
+    if (traffic.counts.notSent > 0)
+      violations.add(`${traffic.counts.notSent} requests were not sent: too many were in flight`);
     const late = explainRejections(cluster, traffic.rejections, violations);
     for (const name of await cluster.alone()) violations.add(`${name}: at some moment neither process was ready`);
     await floor.close();

@@ -35,9 +35,17 @@ interface ListenOptions extends PrintOptions {
 export function addListen(program: Command, context: CommandContext): void {
   addCommand(program, "listen", "Forward an organization's events to a program on this machine, as they happen")
     .requiredOption("--forward-to <url>", "where the program receives them: http://localhost:3000/hook", address)
-    .option("--kinds <kinds>", "only these kinds, separated by commas (default: all kinds except the kinds of commands)", kinds)
+    .option(
+      "--kinds <kinds>",
+      "only these kinds, separated by commas (default: all kinds except the kinds of commands)",
+      kinds,
+    )
     .option("--after <cursor>", "continue after this cursor of the feed (default: from now on)")
-    .option("--api <url>", "base address of the API (default: the address of the kapi that npm start runs here)", address)
+    .option(
+      "--api <url>",
+      "base address of the API (default: the address of the kapi that npm start runs here)",
+      address,
+    )
     .option(
       "--key-file <file>",
       `a file with a management key with webhooks:read (default: ${KEY_VARIABLE}, otherwise the key of the demo)`,
