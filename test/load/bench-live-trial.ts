@@ -159,7 +159,7 @@ export function perMillion({ costs, deliveries }: Trial): string {
   return [...costs].map(([name, s]) => `${name} ${((s * 1_000_000) / deliveries).toFixed(2)}`).join("  ");
 }
 
-/** The processes that used most of one processor. */
+/** The processes that used most of one processor, or the busiest process if none did. */
 export function bound({ costs, seconds }: Trial): string {
   const shares = [...costs].map(([name, s]) => ({ name, share: s / seconds })).filter(({ share }) => share > 0);
   const busy = shares.filter(({ share }) => share >= BUSY);
