@@ -12,7 +12,7 @@ export interface Case {
   readonly say: (text: string) => void;
 }
 
-/** An entry of an account's ledger, as the API shows it. */
+/** A transaction of an account, as the API shows it. */
 export interface TransactionView {
   readonly id: string;
   readonly sequence: number;

@@ -6,7 +6,7 @@ import { pagesOf } from "./pages.ts";
 import type { Organization } from "./cluster-harness.ts";
 
 const WALLET_DEADLINE_MS = 90_000;
-/** The line of a usage charge is written shortly after the charge. */
+/** The usage line of a charge is written shortly after the charge. */
 const LINES_SETTLE_MS = 5_000;
 const MAX_EXAMPLES = 3;
 /** Credits that a command costs. */
@@ -29,7 +29,7 @@ interface UsageView {
 
 /**
  * The amounts of a wallet add up and nothing stays reserved. The sum of the usage lines equals the
- * consumed credits, and each command has one line.
+ * consumed credits. A command that succeeded costs its price, a read that was answered 5xx nothing.
  */
 export async function checkWallets(
   one: Case,
@@ -55,7 +55,7 @@ async function different(
   await delay(LINES_SETTLE_MS);
   const lines = new Map<string, UsageView>();
   for await (const line of pagesOf<UsageView>(api, "/credits/usage", "usage")) {
-    // A line may move to the next page while they are read.
+    // A line may move to the next page while the pages are read.
     if (Date.parse(line.at) <= askedMs) lines.set(JSON.stringify(line), line);
   }
   const { availableCredits, reservedCredits, lifetimeConsumed, lifetimePurchased } = wallet;
@@ -77,7 +77,7 @@ async function different(
   if (charged.length > 0) return `${charged.length} reads that were answered 5xx are charged, such as ${charged[0]}`;
   const sum = [...lines.values()].reduce((credits, line) => credits + line.credits, 0);
   if (sum === lifetimeConsumed) return null;
-  return `${lifetimeConsumed} credits are consumed, the lines of usage say ${sum}`;
+  return `${lifetimeConsumed} credits are consumed, but the usage lines say ${sum}`;
 }
 
 /** Sums credits by `keyOf`; refunds are subtracted. */

@@ -29,7 +29,7 @@ export interface Fault {
 
 type Kind = readonly [string, (scene: Scene) => Promise<void>];
 
-/** Every fault by its name, the worst cases first. */
+/** Every fault of the servers and of kapi's processes. */
 export function allFaults(stack: TestStack): Fault[] {
   const kinds = [...kafka(), ...redis(), ...postgres(), ...[...stack.processes.keys()].flatMap(processFaults)];
   return kinds.map(([name, run]) => ({ name, run }));

@@ -1,6 +1,6 @@
 /**
- * Tests the faults of the cluster nodes themselves. `npm run scenario -- clusters` also replaces a
- * Redis node under a new id.
+ * Tests that the test clusters survive faults of their nodes, without kapi. `npm run scenario --
+ * clusters` also replaces a Redis node under a new id.
  */
 import { Kafka, logLevel, type Producer } from "kafkajs";
 import { Client } from "pg";

@@ -13,7 +13,7 @@ export interface Account {
   readonly trades: boolean;
 }
 
-/** One mutation. It is sent again until it gets an answer. */
+/** One mutation. It is sent again until it is accepted. */
 export interface Operation {
   readonly kind: OperationKind;
   readonly organization: number;

@@ -73,7 +73,8 @@ setInterval(() => {
 }, LOOK_EVERY_MS).unref();
 
 /**
- * Ends a run that hangs, and prints its open waits. The next run ends the processes that it leaves.
+ * Ends a run that hangs, and prints its open waits. The next run ends the remaining processes of
+ * this run.
  */
 setTimeout(
   () => {
@@ -88,7 +89,7 @@ async function disturb(scene: Scene, recovery: Recovery): Promise<void> {
   const chosen = allFaults(scene.stack).filter(
     ({ name }) => settings.faults.length === 0 || settings.faults.some((text) => name.includes(text)),
   );
-  if (chosen.length === 0) throw new Error(`no fault's name holds ${settings.faults.join(" or ")}`);
+  if (chosen.length === 0) throw new Error(`no fault's name contains ${settings.faults.join(" or ")}`);
   let turn: Fault[] = [];
   const unseen = new Set(chosen.map(({ name }) => name));
   while (Date.now() < endMs) {
@@ -99,9 +100,7 @@ async function disturb(scene: Scene, recovery: Recovery): Promise<void> {
     await inflict(fault, scene, recovery);
     unseen.delete(fault.name);
   }
-  say(
-    unseen.size === 0 ? "every kind of fault was seen" : `${unseen.size} kinds did not come: ${[...unseen].join(", ")}`,
-  );
+  say(unseen.size === 0 ? "every kind of fault ran" : `${unseen.size} kinds did not run: ${[...unseen].join(", ")}`);
 }
 
 /** Reports every ending without SIGKILL: faults kill with SIGKILL, so the process failed itself. */
@@ -132,7 +131,7 @@ async function inflict(fault: Fault, scene: Scene, recovery: Recovery): Promise<
   if (missing !== null) {
     violations.add(`after "${fault.name}" kapi did not recover within ${RECOVERY_DEADLINE_MS / 1_000} s: ${missing}`);
   }
-  findEndings(scene, `while "${fault.name}" was seen through`);
+  findEndings(scene, `during "${fault.name}" or the recovery from it`);
   await delay(scene.random.whole(1, 5) * 1_000);
 }
 

@@ -56,7 +56,7 @@ function request(method: string, path: string, body: object = {}): Request {
   return { method, path, body: { requestId: "forgotten", ...body }, key: randomUUID() };
 }
 
-/** One request of each operation with an idempotency key, except bulk creation. */
+/** One request of each operation with an idempotency key, except bulk creation and deletion. */
 function oneOfEach(account: string): Request[] {
   const at = `/accounts/${account}`;
   return [

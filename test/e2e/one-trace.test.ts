@@ -224,7 +224,7 @@ describe("the metrics of a process", () => {
     await expect(client.withKey("kapi.unknown").live()).rejects.toThrow("401");
     for (const [name] of system.stack.processes) {
       const text = await scrape(name);
-      for (const series of EVERYWHERE) expect(text, `${name} tells ${series}`).toContain(`# TYPE ${series} `);
+      for (const series of EVERYWHERE) expect(text, `${name} serves ${series}`).toContain(`# TYPE ${series} `);
     }
     await eventually(async () => {
       const scrapes = new Map<string, string>();

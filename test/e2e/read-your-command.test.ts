@@ -36,7 +36,8 @@ const NOISE_MS = 1_000;
 /** Number of checks of each effect, each on another account. */
 const ROUNDS = ACCOUNTS;
 /**
- * Concurrent commands of one account may be accepted in any order. The last one is among this many.
+ * Concurrent commands of one account may be accepted in any order. The last accepted command is
+ * among the commands of this many last rounds.
  */
 const LAST_ROUNDS = Math.ceil(IN_FLIGHT / ACCOUNTS) + 1;
 /** 10,000 commands take a minute on an idle machine. */

@@ -9,8 +9,8 @@ const CREDITS = 1_000_000;
 const KNOWN_DEADLINE_MS = 20_000;
 
 /**
- * A short session timeout, after which another process takes over the work of a killed one. No
- * recorded quotes, which only other tests need.
+ * With a short session timeout, another process soon takes over the work of a killed process.
+ * Recorded quotes are off, because only other tests need them.
  */
 const FOR_TESTS = { KAFKA_SESSION_TIMEOUT_MS: "3000", QUOTES_FILE: "" };
 

@@ -66,7 +66,7 @@ export class TradingControl {
     await this.#call("POST", `/accounts/${accountNumber}/positions/${positionId}/close`, {});
   }
 
-  /** Places an order. Returns the opened position, or null if the trading server rejected it. */
+  /** Places an order. Returns the id of the opened position, or null if none was opened. */
   async order(accountNumber: string, body: object): Promise<string | null> {
     const answer = await this.#attempt<{ positionId: string | null }>(`/accounts/${accountNumber}/orders`, body);
     return answer?.positionId ?? null;

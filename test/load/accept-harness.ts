@@ -10,7 +10,7 @@ import { type Dispatcher, Pool } from "undici";
 /** Number of concurrent calls. */
 export const CONCURRENCY = 64;
 export const ACCOUNTS = 256;
-/** This plus all deposits of one cent is far below the limit of a balance. */
+/** With all deposits of one cent, the balance stays far below its limit. */
 const INITIAL_BALANCE = 1_000;
 const CREDITS = 1_000_000_000;
 /**

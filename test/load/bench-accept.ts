@@ -1,9 +1,9 @@
 /**
  * `npm run bench -- accept`: how fast requests are accepted and executed. One run also measures a
- * bare loop, BullMQ and the bare path (the design of kapi without its safety). It starts separate
- * servers and services. `BENCH_TELEMETRY=on` turns on traces and metrics.
- * `BENCH_TELEMETRY=compare` measures their cost instead. The load generator and all processes share
- * the machine, so only the ratios are meaningful.
+ * bare loop (`bare-loop.ts`), BullMQ (`bullmq-peer.ts`) and the bare path (`bare-path`, the design
+ * of kapi without its safety). It starts separate servers and services. `BENCH_TELEMETRY=on` turns
+ * on traces and metrics. `BENCH_TELEMETRY=compare` measures their cost instead. The load generator
+ * and all processes share the machine, so only the ratios are meaningful.
  */
 import { randomUUID } from "node:crypto";
 import path from "node:path";

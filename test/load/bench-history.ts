@@ -70,7 +70,7 @@ async function measurePages(stack: Stack, demo: Demo): Promise<void> {
   console.log(results.join("\n"));
 }
 
-/** Measures the first and last page of the list of accounts with live values, and a search. */
+/** Measures pages of the list of accounts with live values: first, last, of a status, a search. */
 async function measureAccountPages(stack: Stack, demo: Demo): Promise<void> {
   const owner = new Pool(stack.url("account"), { connections: 1 });
   const headers = { "x-service-token": stack.secrets.serviceTokens.gateway };

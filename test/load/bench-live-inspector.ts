@@ -6,7 +6,7 @@ import { WebSocket } from "ws";
 
 import { residentBytes } from "./resident-memory.ts";
 
-/** Number of garbage collections; each lets the next one free more. */
+/** Number of garbage collections; each collection lets the next one free more. */
 const COLLECTIONS = 4;
 const SETTLE_MS = 500;
 

@@ -1,7 +1,7 @@
 /**
  * A client of `bench -- live`: a minimal WebSocket on a raw TCP socket, so that clients need little
  * processor time. It counts frames, checks that no sequence is missing or repeated, and computes
- * latencies from `measuredAt`. It reads the bytes without parsing JSON.
+ * latencies from `measuredAt`. It reads the bytes of samples without parsing JSON.
  */
 import { randomBytes } from "node:crypto";
 import net from "node:net";
@@ -43,7 +43,10 @@ export interface SocketPlan {
   readonly host: string;
   readonly port: number;
   readonly path: string;
-  /** Null for a bare loop, which sends raw valuations of the account in the path. */
+  /**
+   * Null for a bare loop (`bench-live-bare.ts`), which sends the raw valuations of the account in
+   * the path.
+   */
   readonly subscribe: { readonly serverId: string; readonly authorization: string } | null;
   /** The first of `accounts` consecutive account numbers. */
   readonly firstAccount: number;
@@ -74,7 +77,7 @@ export class Seen {
 }
 
 const shared = Buffer.allocUnsafe(READ_BYTES);
-/** Read once for all frames of one chunk. */
+/** The time of day in ms. The clock is read once for each chunk, not for each frame. */
 let nowOfDayMs = 0;
 
 export class BenchSocket {
@@ -128,7 +131,10 @@ export class BenchSocket {
     });
   }
 
-  /** Subscribes to all accounts, with `back` from that many sequences before the last one. */
+  /**
+   * Subscribes to all accounts. With `back`, each replay begins that many sequences before the
+   * account's last one. With null, nothing is replayed.
+   */
   subscribe(back: number | null): void {
     const { subscribe, firstAccount, accounts } = this.#plan;
     if (subscribe === null) return;
@@ -188,7 +194,7 @@ export class BenchSocket {
       const short = bytes[at + 1] ?? 0;
       const length = short === LENGTH_IN_16_BITS ? bytes.readUInt16BE(at + 2) : short;
       const start = at + (short === LENGTH_IN_16_BITS ? 4 : 2);
-      if (short > LENGTH_IN_16_BITS) throw new Error("a frame that the stream does not have");
+      if (short > LENGTH_IN_16_BITS) throw new Error("a frame with a 64-bit length, which the stream never sends");
       if (start + length > bytes.length) break;
       const opcode = (bytes[at] ?? 0) & OPCODE;
       if (opcode === TEXT) this.#text(bytes, start, length);

@@ -149,7 +149,7 @@ export async function maximum(setup: Setup, best: Trial, label: string): Promise
 export function line(label: string, result: Trial): string {
   const rate = Math.round(result.perSecond).toLocaleString("en").padStart(9);
   const shares = [...result.costs].map(([name, s]) => `${name} ${Math.round((s / result.seconds) * 100)}%`);
-  const announced = result.announced === 0 ? "" : `   ${result.announced} announced as gone`;
+  const announced = result.announced === 0 ? "" : `   ${result.announced} announced as no longer available`;
   const late = `p50 ${result.p50Ms} ms   p99 ${result.p99Ms} ms`;
   return `${label.padEnd(42)} ${result.offered}/s offered ${rate}/s   ${late}${announced}   ${shares.join("  ")}`;
 }
@@ -159,7 +159,7 @@ export function perMillion({ costs, deliveries }: Trial): string {
   return [...costs].map(([name, s]) => `${name} ${((s * 1_000_000) / deliveries).toFixed(2)}`).join("  ");
 }
 
-/** The processes that used most of one processor. */
+/** The processes that used most of one processor, or the busiest process if none did. */
 export function bound({ costs, seconds }: Trial): string {
   const shares = [...costs].map(([name, s]) => ({ name, share: s / seconds })).filter(({ share }) => share > 0);
   const busy = shares.filter(({ share }) => share >= BUSY);

@@ -2,7 +2,7 @@
  * `npm run bench -- opening`: how long the sync of one wallet shard blocks Redis, and how much
  * memory the sync needs. The ledger of the shard has BENCH_WALLETS (200,000) wallets, and one of
  * these has BENCH_RESERVATIONS (200,000) open reservations. The sync writes all of them to an empty
- * Redis. Printed are the longest call as this process sees it, and as Redis measured it. PostgreSQL
+ * Redis. It prints the longest call, as this process sees it and as Redis measured it. PostgreSQL
  * and Redis come from POSTGRES_URL and REDIS_URL; otherwise the benchmark starts its own.
  */
 import { fileURLToPath } from "node:url";

@@ -98,7 +98,7 @@ class Bench {
     return { organizationIds, endpoints, oneCanHang };
   }
 
-  /** Makes the endpoint hang, or answer again. It then also answers delayed deliveries. */
+  /** Makes the endpoint hang, or answer again. Then it also answers delayed deliveries. */
   async hang(hangs: boolean): Promise<void> {
     await fetch(`${this.#receiverUrl}/${hangs ? "hang" : "answer"}`);
   }
@@ -288,7 +288,7 @@ async function besideHanging(bench: Bench): Promise<void> {
   console.log(line(`(d) 99 of 100 endpoints, ${STEADY_DELIVERIES} deliveries/s, all turns`, without));
   console.log(line("(e) the same 99, while the last one hangs", beside));
   const ratio = (beside.p99Ms / without.p99Ms).toFixed(2);
-  console.log(`p99 beside an endpoint that hangs: ${ratio} x that without   aim <= ${AIM_RATIO}`);
+  console.log(`p99 beside an endpoint that hangs: ${ratio} x the p99 without   aim <= ${AIM_RATIO}`);
   const [usual, usualBeside] = [p99OfUsualSecond(answering), p99OfUsualSecond(hanging)];
   const usualRatio = (usualBeside / usual).toFixed(2);
   console.log(`the same of the median second: ${usualRatio} x (${usualBeside} and ${usual} ms)`);

@@ -7,7 +7,7 @@ const SAMPLE_INTERVAL_MS = 10;
 /** Current resident memory of a process, in bytes. */
 export function residentBytes(pid: number): number {
   const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
-  if (kib === undefined) throw new Error(`process ${pid} tells no resident memory`);
+  if (kib === undefined) throw new Error(`/proc shows no resident memory of process ${pid}`);
   return Number(kib) * KIB;
 }
 

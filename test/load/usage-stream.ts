@@ -12,7 +12,8 @@ const WRITES_ENTRY = /^ *redis\.call\('XADD', usage.*$/m;
 
 export interface UsageStream {
   /**
-   * Turns entries on or off, from the next call on. The ledger never gets charges without an entry.
+   * Turns entries on or off, from the next call on. Charges without an entry never reach the
+   * ledger.
    */
   set(isOn: boolean): Promise<void>;
   close(): void;

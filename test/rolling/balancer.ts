@@ -53,7 +53,7 @@ export class Balancer {
     return `${HOST}:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Number of checks without a ready process, after the first one with a ready process. */
+  /** Number of checks that found no ready process, after the first check that found one. */
   get alone(): number {
     return this.#alone;
   }

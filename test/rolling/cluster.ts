@@ -29,7 +29,7 @@ const STOP_DELAY_MS = 500;
 const CREDITS = 10_000_000;
 const KNOWN_TIMEOUT_MS = 30_000;
 
-/** A kapi in which every service runs as two processes behind one address. */
+/** A kapi whose services, except the trading simulator, run as two processes behind one address. */
 export interface Cluster {
   readonly stack: TestStack;
   /** An organization with the addresses of the balancers. */

@@ -4,7 +4,7 @@ import type { Violations } from "../live/violations.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Rejection } from "./traffic.ts";
 
-/** Causes of an overloaded machine: an answer was late, and no process rejected the request. */
+/** Logged causes that an overloaded machine explains: an answer was late; nothing was rejected. */
 const TOO_LATE = /no answer within \d+ ms|Command timed out|not acknowledged within/;
 const GATEWAYS = ["gateway", "gateway-2"];
 
@@ -29,7 +29,10 @@ export function explainRejections(
   let late = 0;
   for (const [reason, refused] of reasons) {
     if (TOO_LATE.test(reason)) late += refused.length;
-    else violations.add(`${refused.length} times answered with Retry-After, as ${refused[0]?.what}: ${reason}`);
+    else
+      violations.add(
+        `${refused.length} requests were answered with Retry-After, such as ${refused[0]?.what}: ${reason}`,
+      );
   }
   return late;
 }

@@ -1,8 +1,9 @@
 /**
  * `npm run scenario -- rolling`: restarts all processes of a kapi one after another, under 200
- * mutations a second and 200 live sockets. Every service has two processes behind one address.
- * Violations are printed, and the exit code is then 1. `ROLLING_SEED` determines the random
- * choices, `ROLLING_MUTATIONS` and `ROLLING_SOCKETS` the load.
+ * mutations a second and 200 live sockets. Every service except the trading simulator has two
+ * processes behind one address. Violations are printed. The exit code is 1 after a violation or a
+ * late answer. `ROLLING_SEED` determines the random choices, `ROLLING_MUTATIONS` and
+ * `ROLLING_SOCKETS` the load.
  */
 import startServers from "../../libs/testkit/src/global-setup.ts";
 import { runScenario } from "./scenario.ts";
@@ -35,9 +36,9 @@ try {
   say(`
 requests     ${traffic.mutations} mutations, the slowest accepted after ${Math.round(traffic.slowestMs)} ms, ${traffic.exports} exports, ${traffic.reads} reads
              ${traffic.waited} reads answered with Retry-After while the trading server was unavailable
-connections  ${traffic.lost} lost, each request served when it was sent once more
-too slow     ${late} requests were answered with Retry-After because an answer came too late; they were served then
-sockets      ${live.connections} connections, ${live.closed} closed with 1012, ${live.samples} samples, ${live.behind} came to a process that knew less
+connections  ${traffic.lost} lost; each of their requests succeeded when it was sent again
+too slow     ${late} requests got Retry-After because a service answered the gateway too late; their retries succeeded
+sockets      ${live.connections} connections, ${live.closed} closed with 1012, ${live.samples} samples, ${live.behind} replay notices ended before the client's last sample
 violations   ${violations.length}`);
   process.exitCode = violations.length === 0 && late === 0 ? 0 : 1;
 } finally {

@@ -54,6 +54,7 @@ export interface ScenarioReport {
     readonly connections: number;
     readonly closed: number;
     readonly samples: number;
+    /** Replay notices that ended before the client's last sample. */
     readonly behind: number;
   };
 }
@@ -97,7 +98,8 @@ async function runIn(cluster: Cluster, settings: ScenarioSettings): Promise<Scen
       tell(`${JSON.stringify(restarts.at(-1))} ${mutations} mutations, ${lost} lost connections`);
     }
     await traffic.stop();
-    if (traffic.counts.notSent > 0) violations.add(`${traffic.counts.notSent} requests were too many at once`);
+    if (traffic.counts.notSent > 0)
+      violations.add(`${traffic.counts.notSent} requests were not sent: too many were in flight`);
     const late = explainRejections(cluster, traffic.rejections, violations);
     for (const name of await cluster.alone()) violations.add(`${name}: at some moment neither process was ready`);
     await floor.close();
@@ -140,7 +142,10 @@ async function restart({ stack }: Cluster, name: string, violations: Violations)
   return { name, stopMs: Math.round(endedMs - beganMs), startMs: Math.round(performance.now() - endedMs) };
 }
 
-/** Every connection must have been closed with 1012, and no client may have missed samples. */
+/**
+ * Every connection except the last of each client must have been closed with 1012, and no client
+ * may have missed samples.
+ */
 function checkSockets(checkers: readonly Checker[], violations: Violations): void {
   for (const { name, counts } of checkers) {
     const restarts = counts.closes.get(RESTART) ?? 0;

@@ -16,7 +16,7 @@ const MAX_AMOUNT_MINOR = 10_000;
 const OK = 200;
 const ACCEPTED = 202;
 const ERROR_CHARACTERS = 300;
-/** Maximum number of tries; the second one should succeed. */
+/** Maximum number of tries; the second try must succeed. */
 const MAX_TRIES = 20;
 /** A failure that must be retried: the request needs the unavailable trading server. */
 const MUST_WAIT = "the trading server is unavailable";

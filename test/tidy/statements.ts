@@ -8,9 +8,9 @@ const SELECTED = /(?<!insert into \w+ )\bselect \* from (\w+)/g;
 const OF_ALIAS = /(?<=\bselect |, )(\w+)\.\*/g;
 
 /**
- * Statements below `root` whose result has all columns of a table, one sentence each. After a
- * migration that adds a column, such a statement fails on every connection that prepared it:
- * `cached plan must not change result type`.
+ * Statements below `root` whose result has all columns of a table: one text for each, with its
+ * file. After a migration that adds a column, such a statement fails on every connection that
+ * prepared it: `cached plan must not change result type`.
  */
 export function statementFaults(root: string): string[] {
   const files = filesBelow(root);

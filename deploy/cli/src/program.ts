@@ -11,8 +11,8 @@ import { createContext, type Surroundings } from "./context.ts";
 import { CommandFailure, EXIT_CODES } from "./failure.ts";
 
 const FOOTER = `
-Which kapi: the one that ORGANIZATION_URL, CONSOLE_URL (for user and audit) and OPERATOR_TOKEN name, else the one that
-npm start runs here.
+Commands go to the kapi at ORGANIZATION_URL (user and audit: CONSOLE_URL), with OPERATOR_TOKEN. The value of a variable
+that is not set is taken from the kapi that npm start runs here.
 Exit codes: 0 done, 1 refused, 2 wrong command or option, 3 cannot be reached now.`;
 
 /** Runs one command and returns its exit code. Writes results to `out` and errors to `err`. */
@@ -20,11 +20,11 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
   const context = createContext(surroundings);
   const program = new Command("kapi")
     .description(
-      "The operator's command line: organizations, their people, servers, keys and credits, and the audit log; and webhooks on one's own machine.",
+      "The operator's command line. It manages organizations, their people, servers, keys and credits, shows the audit log, and receives webhooks on your machine.",
     )
     .addHelpText("after", FOOTER)
     .configureOutput({ writeOut: surroundings.out, writeErr: surroundings.err })
-    .showHelpAfterError("(--help shows what there is)")
+    .showHelpAfterError("(--help lists commands and options)")
     .exitOverride();
   addOrganization(program, context);
   addUser(program, context);

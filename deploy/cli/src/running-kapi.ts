@@ -11,8 +11,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Calls `read` for the kapi that runs from this checkout, with its state in KAPI_STATE_DIR. The
- * package `@kapi/local` is imported on demand, because images do not contain it. `wanted` tells the
- * user an alternative, and ends the error texts.
+ * package `@kapi/local` is imported on demand, because images do not contain it. `wanted` is the
+ * last part of the error texts: what else the user can do, such as `set OPERATOR_TOKEN`.
  * @throws CommandFailure if no such kapi runs.
  */
 export async function fromRunningKapi<T>(

@@ -1,4 +1,4 @@
-/** The exports for packages that load this one only if it is installed (the command line). */
+/** The exports for the command line, which loads this package only if it is installed. */
 export { LocalError } from "@kapi/servers";
 export { type Demo, type DemoOptions, type DemoWithAccounts, createDemo, runningDemo } from "./demo/demo.ts";
 export { createOrganization, type ReadyOrganization } from "./demo/operator.ts";

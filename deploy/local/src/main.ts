@@ -1,7 +1,8 @@
 /**
- * `npm start`: runs servers, topics, services and a demo organization until Ctrl-C or SIGTERM. All
- * state is below KAPI_STATE_DIR. With KAPI_CLUSTERS=on the servers are clusters. KAPI_PORT,
- * KAPI_LIVE_PORT, KAPI_CONSOLE_PORT and KAPI_TRADING_SERVER_PORT set the ports.
+ * `npm start`: runs Kafka, PostgreSQL, Redis, the services and a demo organization until Ctrl-C or
+ * SIGTERM. All state is below KAPI_STATE_DIR, or in Docker volumes that belong to that folder. With
+ * KAPI_CLUSTERS=on Kafka, PostgreSQL and Redis are clusters. KAPI_PORT, KAPI_LIVE_PORT,
+ * KAPI_CONSOLE_PORT and KAPI_TRADING_SERVER_PORT set the ports.
  */
 import path from "node:path";
 
@@ -14,7 +15,7 @@ import { startStack } from "./stack.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
 const DEFAULT_PORTS = { gateway: 8080, live: 8081, "console-page": 8082, "trading-simulator": 8090 };
-/** Signals within this time count as one: npm may pass a Ctrl-C on a second time. */
+/** Signals within this time count as one: npm may send the same Ctrl-C twice. */
 const SAME_REQUEST_MS = 1_000;
 
 const Port = z.coerce.number().pipe(z.int().min(1).max(65_535)).optional();
@@ -66,8 +67,8 @@ async function main(): Promise<void> {
 }
 
 /**
- * Handles requests to stop this process. The first one aborts `signal` and resolves `first`. A
- * later one ends the process at once; the next start cleans up.
+ * Handles requests to stop this process. The first request aborts `signal` and resolves `first`. A
+ * later request ends the process at once; the next start cleans up.
  */
 function stopRequests(): { readonly signal: AbortSignal; readonly first: Promise<void> } {
   const controller = new AbortController();

@@ -48,7 +48,10 @@ export interface StackOptions {
   readonly stateDir: string;
   /** Servers that already run. By default the stack starts and stops its own servers. */
   readonly servers?: ServerAddresses;
-  /** Start a cluster of each server instead of one node. Ignored if `servers` is set. */
+  /**
+   * Start clusters of Kafka, PostgreSQL and Redis instead of single nodes. Ignored if `servers` is
+   * set.
+   */
   readonly clusters?: boolean;
   /** Database on the PostgreSQL server; created if missing. */
   readonly database?: string;
@@ -110,7 +113,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     for (const step of stops.splice(0).toReversed()) await step();
   };
   const { promise: givenUp, reject } = Promise.withResolvers<never>();
-  options.signal?.addEventListener("abort", () => reject(new LocalError("The start was given up.")), { once: true });
+  options.signal?.addEventListener("abort", () => reject(new LocalError("The start was aborted.")), { once: true });
   try {
     return await Promise.race([assemble(options, record, { add: (step) => stops.push(step), stop }), givenUp]);
   } catch (error) {
@@ -214,8 +217,9 @@ async function serversOf(
 }
 
 /**
- * The URL of the stack's database: the requested one, else the one in the given address. On a
- * started server, or without a name in the address, the database is {@link DEFAULT_DATABASE}.
+ * The URL of the stack's database: the requested database, else the database in the given address.
+ * If this stack started PostgreSQL, or the address names no database, it is {@link
+ * DEFAULT_DATABASE}.
  */
 async function ownDatabase(options: StackOptions, servers: Servers | Clusters | ServerAddresses): Promise<string> {
   const started = "running" in servers ? servers.running.some(isStartedPostgres) : "postgres" in servers;

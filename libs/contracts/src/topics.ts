@@ -1,4 +1,4 @@
-/** One Kafka topic: the time for which records are kept, or the newest record of each key. */
+/** One Kafka topic. It keeps records for a time, or the newest record of each key. */
 export interface TopicContract {
   readonly name: string;
   readonly cleanup: "delete" | "compact";

@@ -9,7 +9,7 @@ import { ApiError } from "./api-error.ts";
 export const MAX_BODY_BYTES = 1_048_576;
 /**
  * Maximum size of a too large body that is read and discarded, in bytes, so that its sender can
- * read the response. Above it, the connection is closed after the response.
+ * read the response. After the response to a larger body the connection is closed.
  */
 const MAX_DRAINED_BYTES = 16 * MAX_BODY_BYTES;
 
@@ -57,8 +57,8 @@ export function installBodyParser(app: FastifyInstance, bodyErrors: BodyErrors):
 }
 
 /**
- * Replaces the content type by one of two that have a parser. Else Fastify would reject the request
- * in its own form, before the caller is known.
+ * Replaces the content type by one of the two content types that have a parser. Otherwise Fastify
+ * would reject the request in its own form, before the caller is known.
  */
 export function normalizeContentType(headers: IncomingMessage["headers"]): void {
   const given = headers["content-type"];

@@ -16,7 +16,7 @@ export interface ConnectionOptions {
   readonly connectTimeoutMs: number;
   readonly keepAliveMs: number;
   /**
-   * The certificate authorities that are trusted; undefined: those that Node trusts.
+   * The certificate authorities that are trusted. If undefined, the authorities that Node trusts.
    */
   readonly secureContext: SecureContext | undefined;
 }
@@ -46,7 +46,10 @@ export class Connections {
     this.#current = this.#open();
   }
 
-  /** Lets running calls finish within {@link CLOSE_TIMEOUT_MS}, then aborts them. */
+  /**
+   * Lets the calls of the current pool finish within {@link CLOSE_TIMEOUT_MS}, then aborts all
+   * calls, also those of replaced pools.
+   */
   async close(): Promise<void> {
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);

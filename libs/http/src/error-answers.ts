@@ -47,7 +47,7 @@ export function answerBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, r
     socket.destroy();
     return;
   }
-  // Not the caller's mistake if this process was paused meanwhile: the caller may retry.
+  // The request may be late because this process was paused, so the caller may retry.
   const isLate = error.code === "ERR_HTTP_REQUEST_TIMEOUT";
   const answer = isLate
     ? new ApiError("DEPENDENCY_UNAVAILABLE")

@@ -104,7 +104,12 @@ describe("a call to another service", () => {
 
   it.each([
     ["fails", "/internal/broken", {}, "answered 500"],
-    ["does not know our token", "/internal/number", { credentials: tokenCredentials("another") }, "answered 401"],
+    [
+      "does not know this client's token",
+      "/internal/number",
+      { credentials: tokenCredentials("another") },
+      "answered 401",
+    ],
     ["cannot be reached", "/", { baseUrl: "http://127.0.0.1:1" }, "ECONNREFUSED"],
     ["does not answer in time", "/internal/silent", { timeoutMs: SHORT_MS }, `no answer within ${SHORT_MS} ms`],
     ["stops in the middle", "/internal/halves", { timeoutMs: SHORT_MS }, `no answer within ${SHORT_MS} ms`],

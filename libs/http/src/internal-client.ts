@@ -85,7 +85,7 @@ export interface InternalStream {
 
 /**
  * Calls another service. Every method throws DependencyError if the service is unreachable, too
- * slow, or responds with 5xx or 401 (a wrong token is our mistake, never the caller's).
+ * slow, or responds with 5xx or 401 (a wrong token is a mistake of kapi, never of the caller).
  */
 export interface InternalClient {
   /**
@@ -117,14 +117,14 @@ export interface InternalClientOptions {
   /** The deadline of a call, in milliseconds, unless the call has its own. */
   readonly timeoutMs: number;
   /**
-   * The certificate authorities that are trusted; without it, those that Node trusts.
+   * The certificate authorities that are trusted. Default: the authorities that Node trusts.
    */
   readonly secureContext?: SecureContext | undefined;
   /** Maximum number of concurrent calls, and so of connections. */
   readonly connections?: number;
   /** Maximum number of calls that wait for a connection. */
   readonly maxWaitingCalls?: number;
-  /** Maximum of both for one organization; without it, an organization may use all of them. */
+  /** The maximum of both numbers for one organization. Default: an organization may use all. */
   readonly organizationShare?: OrganizationShare;
 }
 
@@ -335,7 +335,7 @@ function isRepeatable(method: string, { repeatable = method === "GET" }: CallOpt
   return repeatable;
 }
 
-/** Sends the call; if it is repeatable, again after a lost connection. */
+/** Sends a call. A repeatable call is sent again after a lost connection. */
 async function resendWhileLost<T>(repeatable: boolean, send: () => Promise<T>): Promise<T> {
   for (let resends = repeatable ? MAX_RESENDS : 0; ; resends -= 1) {
     try {

@@ -36,7 +36,7 @@ export interface HttpServerOptions {
   readonly clock?: Clock;
   /** When a malformed body is rejected; `at-once` unless the handler's own checks come first. */
   readonly bodyErrors?: BodyErrors;
-  /** Which of /livez and /readyz are served; both by default. */
+  /** Which of /livez and /readyz are served; both by default. With `liveness`, no /metrics. */
   readonly probes?: "both" | "liveness";
   /**
    * Addresses or networks of proxies whose X-Forwarded-… headers are trusted; none by default.
@@ -61,7 +61,7 @@ export interface HttpServerOptions {
 /**
  * Creates a Fastify instance with errors in the interface's form, X-Request-Id on every response,
  * the body parser of this library, /livez, /readyz, and /metrics if this process has metrics.
- * Fastify's schema compilers and logger are off: they would cost time per request.
+ * Schemas and the logger of Fastify are not used: they would cost time per request.
  */
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { logger, health } = options;

@@ -64,7 +64,7 @@ export function admitCallers(app: FastifyInstance, owner: InternalOwner, secrets
 /** A service of 0.1.0, which does not name itself. To be removed in the release after the next. */
 const EVERY_SERVICE = Symbol("a service of 0.1.0");
 
-/** Whether release 0.1.0 does not have the route: those of the audit log and of former users. */
+/** Whether release 0.1.0 lacks the route: it has no routes of the audit log and of former users. */
 function isNew(route: string): boolean {
   return ["audit", "former-users"].some((name) => route.startsWith(`${INTERNAL_PREFIX}${name}`));
 }

@@ -3,9 +3,9 @@ import type { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 
 /**
- * Maximum pause of the reader of a streamed response, in milliseconds. Above the 120 s after which
- * the gateway ends the response: else a slow caller would look like a failed service, and the
- * request would cost nothing.
+ * Maximum pause of the reader of a streamed response, in milliseconds. Longer than the 120 s after
+ * which the gateway ends the response: otherwise a slow caller would look like a failed service,
+ * and the request would cost nothing.
  */
 export const STREAM_IDLE_TIMEOUT_MS = 150_000;
 

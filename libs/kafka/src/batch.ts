@@ -13,7 +13,7 @@ export interface DeadLetter {
   readonly message: Message;
   /** Why the message cannot be processed; becomes a header of the dead letter. */
   readonly reason: string;
-  /** Whether the dead letter carries the value. Default no: a value may hold a sealed password. */
+  /** Whether the dead letter has the value. Default: no. A value may contain a sealed password. */
   readonly includeValue?: boolean;
 }
 
@@ -21,9 +21,9 @@ export interface DeadLetter {
 export interface BatchOutcome {
   readonly deadLetters?: readonly DeadLetter[];
   /**
-   * The offset to commit instead of the last one + 1: the first message whose effect is not durable
-   * yet. A function is called at every commit, until the offset that it returns shows that the
-   * whole batch is durable.
+   * The offset to commit: the first message whose effect is not durable yet. A function is called
+   * at every commit, until the offset that it returns shows that the whole batch is durable.
+   * Default: the offset after the last message.
    */
   readonly commitOffset?: bigint | (() => bigint);
 }

@@ -15,8 +15,8 @@ const KEEP_ALIVE_MS = 60_000;
 const SESSION_TIMEOUT_MS = 10_000;
 
 /**
- * Retries of kafkajs: after 50 ms, then with growing pauses of at most half a second. The pauses of
- * its default grow to many seconds: after a broker's restart, the first acknowledgement then comes
+ * Retries of kafkajs: after 50 ms, then with growing pauses of at most half a second. Its default
+ * pauses grow to many seconds. With them, the first acknowledgement after a broker's restart comes
  * 17 s late.
  */
 const RETRY: RetryOptions = { initialRetryTime: 50, multiplier: 1.5, factor: 0.2, maxRetryTime: 500 };
@@ -24,8 +24,8 @@ const RETRY: RetryOptions = { initialRetryTime: 50, multiplier: 1.5, factor: 0.2
 const RETRIES = 25;
 /**
  * If a broker does not answer within this time, the request is sent again over another connection.
- * Requests that the broker may hold (a fetch, a join) get that time in addition. A frozen
- * connection is noticed within 5 s.
+ * Requests that the broker may hold (a fetch, a join) get the time of the hold in addition. A
+ * frozen connection is noticed within 5 s.
  */
 export const REQUEST_TIMEOUT_MS = 4_000;
 /** kafkajs namespaces that log every attempt to reach a broker. */
@@ -74,12 +74,12 @@ export interface KafkaConnection {
   readonly sessionTimeoutMs: number;
   /** The name of `topic` in the cluster: the prefix, then the name of the contract. */
   topicName(topic: TopicContract): string;
-  /** For this library only. */
+  /** Creates a client of kafkajs. Only this library calls it. */
   client(tuning?: ClientTuning): Kafka;
   /**
-   * Connects a client; for this library only. Throws a one-line error with the brokers and the
-   * reason: no broker answers, a certificate is not trusted, or a password is wrong. Its cause is
-   * the error of kafkajs.
+   * Connects a client. Only this library calls it. Throws a one-line error with the brokers and the
+   * reason: no broker answers, a certificate is not trusted, or a password is wrong. The cause of
+   * this error is the error of kafkajs.
    */
   connect(client: { connect(): Promise<void> }): Promise<void>;
   /**

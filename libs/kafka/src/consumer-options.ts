@@ -8,9 +8,10 @@ import type { PartitionAssignment } from "./generations.ts";
 const MAX_HEARTBEAT_INTERVAL_MS = 3_000;
 const MIN_INTERVAL_MS = 5;
 /**
- * A batch with more messages of a partition than this counts as busy. With a limit of one, an
- * interval of 40 ms would never end at 50 messages a second: two messages arrive in each interval,
- * so the next batch is busy again, and every message waits for no benefit.
+ * A batch with more messages of a partition than this counts as busy. With a limit of one and a
+ * busy interval of 40 ms, a consumer with 50 messages a second would stay busy for ever: two
+ * messages arrive in each interval, so the next batch is busy again. Every message would wait for
+ * no benefit.
  */
 const BUSY_ABOVE_MESSAGES = 4;
 
@@ -26,8 +27,8 @@ export interface ConsumerOptions {
   /**
    * Called after every join with this process's partitions of each topic (an empty list if it has
    * none). The batches of the earlier generation have ended before the call; batches of the new
-   * generation wait until the promise resolves. `generation` is the group's number of the
-   * generation; it rises with every join of any member.
+   * generation wait until the promise resolves. `generation` is the number of the group's new
+   * generation. It rises whenever any member joins.
    */
   readonly onAssigned?: (assignment: readonly PartitionAssignment[], generation: number) => Promise<void>;
   /**
@@ -72,9 +73,9 @@ export interface ConsumerOptions {
   /** Default: a third of the session timeout, but 3,000 at most. */
   readonly heartbeatIntervalMs?: number;
   /**
-   * Whether a recreated topic is read from its beginning, or from the committed offset if the topic
-   * has that many records. For callers that compare topic ids themselves. Default: a recreated
-   * topic is fatal.
+   * Whether this consumer goes on after a topic was recreated: at the committed offset if the new
+   * topic has that many records, else at its beginning. For callers that compare topic ids
+   * themselves. Default: a recreated topic is fatal.
    */
   readonly restartBeyondEnd?: boolean;
   readonly clock?: Clock;

@@ -38,8 +38,8 @@ const MAX_WAIT_MS = 250;
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_CONCURRENT_PARTITIONS = 4;
 /**
- * Ten minutes. A consumer that gave up earlier would rejoin as a new member, and the group would
- * wait for the old member until its session ends. The liveness check fails long before.
+ * They take ten minutes. A consumer that gave up earlier would rejoin as a new member, and the
+ * group would wait for the old member until its session ends. The liveness check fails earlier.
  */
 const RETRIES = 1_200;
 /** Less than the stop deadline of a process's component. */
@@ -98,7 +98,7 @@ class GroupConsumer implements Consumer {
   readonly #lag = new Lag();
   readonly #membership: Membership;
   readonly #membershipTimer: NodeJS.Timeout;
-  /** The first and last drop of a batch since the last batch of the current generation. */
+  /** When a batch was first and last dropped since the last join or admitted batch. */
   #dropped: { readonly sinceMs: number; readonly untilMs: number } | null = null;
   #endLag: () => void = () => undefined;
   readonly #joined = deferred<void>();
@@ -138,7 +138,7 @@ class GroupConsumer implements Consumer {
     if (silentMs > STALLED_AFTER_MS) return `group ${this.#options.groupId} tried nothing for ${silentMs} ms`;
     const droppedMs = this.#dropped === null ? 0 : this.#dropped.untilMs - this.#dropped.sinceMs;
     if (droppedMs > STALLED_AFTER_MS)
-      return `group ${this.#options.groupId} handles none of the batches that it fetches for ${droppedMs} ms`;
+      return `group ${this.#options.groupId} has handled none of the batches that it fetched for ${droppedMs} ms`;
     const stalled = this.#lag.stalled(STALLED_AFTER_MS, nowMs);
     return stalled === null ? null : `group ${this.#options.groupId}: ${stalled}`;
   }
@@ -210,7 +210,7 @@ class GroupConsumer implements Consumer {
     try {
       await Promise.race([this.#options.beforeLastCommit?.(), delay(DURABLE_DEADLINE_MS)]);
     } catch (error) {
-      this.#options.logger.info({ err: error, group: this.#options.groupId }, "not all is durable at the end");
+      this.#options.logger.info({ err: error, group: this.#options.groupId }, "some effects are not durable at stop");
     }
   }
 
@@ -268,7 +268,7 @@ class GroupConsumer implements Consumer {
     try {
       const topic = assertDefined(this.#topics.get(batch.topic), `the contract of topic ${batch.topic}`);
       const [end, first] = [BigInt(batch.highWatermark), BigInt(batch.firstOffset() ?? 0)];
-      // Before the wait, so that `check` reports an assignment that is never handled.
+      // Recorded before the wait, so that `check` reports an assignment that is never handled.
       this.#lag.fetched(topic.name, batch.partition, end, first, this.#clock.nowMs());
       await run.ready;
       const size = this.#options.maxBatchMessages ?? MAX_BATCH_MESSAGES;
@@ -376,7 +376,7 @@ class GroupConsumer implements Consumer {
     }, intervalMs);
   }
 
-  /** kafkajs cannot pause a consumer before its first join; it fetches nothing then. */
+  /** kafkajs cannot pause a consumer before its first join, but until then it fetches nothing. */
   #pauseAll(): void {
     if (!this.#hasJoined) return;
     // An error of `pause` must not hide the error that stops this consumer.

@@ -50,7 +50,7 @@ export function unreadableLetter(record: FetchedRecord): DeadLetter | null {
 }
 
 /**
- * The handler does not get unreadable records. If they are the last ones of a batch, an offset
+ * The handler does not get unreadable records. If they are the last records of a batch, the offset
  * after the last readable record becomes the offset after the whole batch.
  */
 export function behindUnreadable(

@@ -39,7 +39,7 @@ export class PositionBeyondEnd extends Error {
   constructor(topic: string, partition: number, position: bigint, end: bigint) {
     super(
       `position ${position} is beyond the end (${end}) of partition ${partition} of ${topic}: the topic was deleted and made ` +
-        "again, or has lost records; see to it that nothing is missing, then remove the stored position",
+        "again, or has lost records; check that no record is missing, then remove the stored position",
     );
   }
 }
@@ -54,7 +54,7 @@ export class TopicRecreated extends Error {
   /** @param remedy what to do after a check that no message is missing. */
   constructor(topic: string, storedId: string, topicId: string, remedy: string) {
     super(
-      `topic ${topic} was deleted and made again (its id was ${storedId} and is ${topicId}): see to it that nothing is missing, ` +
+      `topic ${topic} was deleted and made again (its id was ${storedId} and is ${topicId}): check that no message is missing, ` +
         `then ${remedy} (docs/operate.md, "A topic was deleted")`,
     );
   }

@@ -10,7 +10,7 @@ function member(memberId: string, generationId: number): Member {
 const NOTHING = (): Promise<void> => Promise.resolve();
 
 function entered(run: Run | null): Run {
-  if (run === null) throw new Error("the batch was not let in");
+  if (run === null) throw new Error("the batch was not admitted");
   return run;
 }
 
@@ -26,7 +26,7 @@ test("no batch begins before its assignment has been handled", async () => {
   expect(run.isCurrent()).toBe(true);
 });
 
-test("an assignment is announced only after the batches of the generation before have ended", async () => {
+test("an assignment is announced only after the batches of the previous generation have ended", async () => {
   const announced: number[] = [];
   const generations = new Generations(() => Promise.resolve(void announced.push(1)));
   await generations.joinEnded(member("a", 1), []);

@@ -12,7 +12,7 @@ interface Place {
 
 /** The lag of a consumer or a reader behind the ends of its partitions, as of the last fetches. */
 export class Lag {
-  /** By topic and partition: the end of the log, and the offset before which all is handled. */
+  /** By topic and partition: the end of the log, and the offset of the first unhandled message. */
   readonly #places = new Map<string, Place>();
 
   /** Records the end of a partition, as a fetch reported it, and the first fetched offset. */
@@ -45,7 +45,7 @@ export class Lag {
     return null;
   }
 
-  /** Everything before `position` is handled. */
+  /** All messages before `position` are handled. */
   reached(topic: string, partition: number, position: bigint): void {
     const place = this.#places.get(`${topic}/${partition}`);
     if (place !== undefined) place.position = position;

@@ -40,7 +40,10 @@ export interface LogReaderOptions {
   /** Gets the records of one partition, in order; one call at a time for each partition. */
   readonly onBatch: (partition: number, messages: readonly Message[]) => void | Promise<void>;
   readonly logger: Logger;
-  /** Called once if `onBatch` throws: the reader has stopped, and the process should stop. */
+  /**
+   * Called once if `onBatch` throws, or if a position is beyond the end of the log. The reader has
+   * stopped, and the process should stop.
+   */
   readonly fatal: (error: Error) => void;
   /**
    * Maximum time that the broker holds an empty fetch. By default 500 ms, and 100 ms while a caller
@@ -199,7 +202,7 @@ class FetchingReader implements LogReader {
 
   /**
    * Runs one loop for each broker that leads partitions. A failure ends all loops. They start again
-   * after the last one has ended, so that no handler runs twice at once for a partition.
+   * after the last loop has ended, so that no handler runs twice at once for a partition.
    */
   async #read(): Promise<void> {
     let failures = 0;
@@ -347,7 +350,7 @@ class FetchingReader implements LogReader {
     }
   }
 
-  /** Reads the metadata again, and checks the positions if one was not in the log. */
+  /** Reads the metadata again, and checks the positions if a position was not in the log. */
   async #recover(error: unknown): Promise<void> {
     try {
       await this.#cluster.connect();
@@ -380,7 +383,7 @@ class FetchingReader implements LogReader {
     if (wanted > end) throw new PositionBeyondEnd(this.#topic, partition, wanted, end);
     if (wanted >= begin) return wanted;
     const fields = { topic: this.#topic, partition, wanted: wanted.toString(), begin: begin.toString() };
-    this.#options.logger.warn(fields, "the wanted offset is not in the log any more; reading from its beginning");
+    this.#options.logger.warn(fields, "the wanted offset is no longer in the log; reading from its beginning");
     return begin;
   }
 

@@ -4,8 +4,8 @@
  */
 const UNACKNOWLEDGED_MARGIN_MS = 20_000;
 /**
- * If the time between two answered fetches is longer, the cluster was unavailable; the rest of that
- * time does not count.
+ * A longer time between two answered fetches counts as this time: in the rest of the time the
+ * cluster was unavailable.
  */
 const MAX_GAP_MS = 2_000;
 

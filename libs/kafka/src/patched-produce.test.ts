@@ -1,4 +1,4 @@
-/** The part of a produce response that the patch changes. */
+/** Tests the part of kafkajs's produce response that the patch changes. */
 import { createRequire } from "node:module";
 
 import { expect, test } from "vitest";
@@ -17,7 +17,7 @@ const { parse } = createRequire(import.meta.url)("kafkajs/src/protocol/requests/
 };
 const NOT_LEADER_FOR_PARTITION = 6;
 
-test("the error of a rejected partition tells which other partitions were stored", async () => {
+test("the error of a rejected partition names the other partitions that were stored", async () => {
   const topics = [
     {
       topicName: "orders",

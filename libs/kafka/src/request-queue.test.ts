@@ -1,4 +1,4 @@
-/** The part of kafkajs's request queue of a connection that the patch changes. */
+/** Tests the part of kafkajs's request queue that the patch changes. */
 import { createRequire } from "node:module";
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";

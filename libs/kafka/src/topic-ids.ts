@@ -3,7 +3,7 @@
  * from 0 and another id.
  *
  * kafkajs requests metadata in a version without topic ids. So this module writes the request
- * itself: Metadata, version 12, one topic a request
+ * itself: Metadata, version 12, one topic per request
  * (https://kafka.apache.org/protocol#The_Messages_Metadata).
  */
 import type { TopicContract } from "@kapi/contracts";

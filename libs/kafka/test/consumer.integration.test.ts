@@ -92,7 +92,7 @@ test("messages from `commitOffset` on are read again after a restart", async () 
     groupId: "held",
     onBatch: (batch) => Promise.resolve(void seen.push(...textsOf(batch))).then(() => ({})),
   });
-  await until("what was held back is handled again", () => seen.length === 6);
+  await until("the messages from `commitOffset` on are handled again", () => seen.length === 6);
   await two.stop();
   expect(seen[0]).toBe(`${topic.name} 4`);
 });
@@ -148,13 +148,16 @@ test("an unknown error of the handler stops the consumer, once, and the messages
     fatal: (error) => void errors.push(error),
     onBatch: () => {
       calls += 1;
-      return Promise.reject(new TypeError("a mistake of ours"));
+      return Promise.reject(new TypeError("a bug in the handler"));
     },
   });
   await until("fatal is called", () => errors.length > 0);
   expect(one.value.check()).toContain("failed");
   await one.stop();
-  expect({ errors: errors.map(({ message }) => message), calls }).toEqual({ errors: ["a mistake of ours"], calls: 1 });
+  expect({ errors: errors.map(({ message }) => message), calls }).toEqual({
+    errors: ["a bug in the handler"],
+    calls: 1,
+  });
   const seen: string[] = [];
   const two = await consumer(topic, {
     groupId: "fatal",

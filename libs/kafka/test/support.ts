@@ -97,8 +97,8 @@ export function changed(cluster: Cluster, methods: Partial<Record<keyof Cluster,
 }
 
 /**
- * A connection whose producers, readers and consumers work with what `change` makes of their
- * cluster.
+ * A connection whose producers, readers and consumers work with the cluster that `change` returns
+ * for their own cluster.
  */
 export function withCluster(kafka: KafkaConnection, change: (cluster: Cluster) => Cluster): KafkaConnection {
   return {

@@ -12,7 +12,8 @@ const AS_PRODUCED = TOPICS.financeEvents;
 const ZSTD_KEPT = TOPICS.commandsFinance;
 const MAX_LITERAL_BYTES = 60;
 /**
- * Of a record batch: where its parts are, in bytes from its beginning, which is its first offset.
+ * Where the parts of a record batch are, in bytes from its beginning. The batch begins with its
+ * first offset.
  */
 const BATCH = { offsetBytes: 8, magicAt: 16, magic: 2, lastOffsetDeltaAt: 23 };
 
@@ -47,7 +48,7 @@ function snappy(bytes: Buffer): Buffer {
   return Buffer.concat([header, block]);
 }
 
-/** One request each: "before", three values compressed with `compression`, "after". */
+/** Publishes three requests: "before", three values compressed with `compression`, "after". */
 async function publish(topic: TopicContract, compression: CompressionType): Promise<void> {
   const producer = kafka.client().producer({ allowAutoTopicCreation: false });
   await producer.connect();

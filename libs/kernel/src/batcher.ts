@@ -18,9 +18,9 @@ export interface BatcherOptions<K, V> {
 }
 
 /**
- * Returns a function that loads one key. Calls of one turn of the event loop share one `load`. So
- * do calls that wait for a running batch: for `maxBatchDelayMs`, or while `maxConcurrentBatches`
- * are running. A `load` that fails rejects every call of its batch.
+ * Returns a function that loads one key. Calls of one turn of the event loop share one `load`.
+ * Calls that wait for a running batch share a `load` too: they wait for `maxBatchDelayMs` at most,
+ * or while `maxConcurrentBatches` are running. A `load` that fails rejects every call of its batch.
  */
 export function batcher<K, V>(options: BatcherOptions<K, V>): (key: K) => Promise<V> {
   const waiting: { key: K; answer: Deferred<V> }[] = [];

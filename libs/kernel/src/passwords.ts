@@ -14,8 +14,8 @@ const BYTES_PER_CHARACTER = 2;
 const GCM_IV_BYTES = 12;
 
 /**
- * 32-byte keys by id. The current key seals and derives new passwords. Other keys only open what
- * they sealed and repeat what they derived.
+ * 32-byte keys by id. The current key seals and derives new passwords. The other keys only open
+ * passwords that they have sealed, and derive again passwords that they have derived.
  */
 export interface Keyring {
   readonly currentKeyId: string;

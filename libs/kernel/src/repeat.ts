@@ -8,8 +8,8 @@ export interface RepeatOptions {
   /** Name of the work in the log and in {@link Repetition.failing}. */
   readonly name: string;
   /**
-   * One round. Returns true if more work is left: the next round then begins at once. It must be
-   * safe to repeat. `signal` is aborted by `stop`.
+   * One round. Returns true if more work is left: the next round then begins at once. A round must
+   * be safe to repeat. `stop` aborts `signal`.
    */
   readonly round: (signal: AbortSignal) => Promise<boolean | void>;
   /** Pause after a round that left no work, in milliseconds. */
@@ -31,7 +31,7 @@ export interface Repetition {
   readonly wake: () => void;
 }
 
-/** In the form that `Scope.start` of `@kapi/runtime` takes. */
+/** Has the form of the results that `Scope.start` of `@kapi/runtime` accepts. */
 export interface StartedRepetition {
   readonly value: Repetition;
   readonly stop: () => Promise<void>;

@@ -3,7 +3,7 @@ import { delay, monotonicClock } from "./clock.ts";
 
 export interface RetryOptions {
   readonly backOff: BackOff;
-  /** Whether a further attempt may succeed after this error. Without it, after every error. */
+  /** Whether a further attempt may succeed after this error. Default: after every error. */
   readonly isRetryable?: (error: unknown) => boolean;
   /** Maximum number of attempts. Without it, unlimited. */
   readonly maxAttempts?: number;

@@ -24,14 +24,14 @@ const DELETE = statement<Record<string, never>>(
 );
 
 /**
- * Writes an entry in the transaction of its change. Its `eventId` identifies it here and in the
- * audit log; a second entry with the same id is ignored.
+ * Writes an entry in the transaction of its change. `eventId` identifies the entry here and in the
+ * audit log. A second entry with the same id is ignored.
  */
 export function recordForAudit(tx: Pick<Transaction, "execute">, entry: { readonly eventId: string }): void {
   tx.execute(INSERT, [entry.eventId, JSON.stringify(entry)]);
 }
 
-/** Adds the routes that the console service fetches and deletes entries by. */
+/** Adds the routes by which the console service fetches entries and deletes them. */
 export function registerAuditOutboxRoutes(app: FastifyInstance, database: Database): void {
   const { readAuditOutbox, deleteRecordedEvents } = AUDIT_OUTBOX_ROUTES;
   serve(app, readAuditOutbox, async () => ({ events: await readAuditEntries(database, MAX_AUDIT_EVENTS) }));

@@ -4,7 +4,7 @@
 export const DELETE_INTERVAL_MS = 100;
 /** Maximum number of rows in one delete. */
 export const DELETE_BATCH = 5_000;
-/** The poller publishes rows of this age: their process died, or Kafka did not accept them. */
+/** The poller publishes rows older than this: their process died, or Kafka did not accept them. */
 export const LEFTOVER_AGE_MS = 5_000;
 export const POLL_INTERVAL_MS = 1_000;
 /** Maximum number of leftover rows per round of the poller. */

@@ -65,7 +65,7 @@ export class Outbox {
       round: () => this.#publishLeftovers(),
       pauseMs: POLL_INTERVAL_MS,
       firstPauseMs: POLL_INTERVAL_MS,
-      // Back off little: consumers wait for the messages.
+      // Pauses do not grow, because consumers wait for the messages.
       backOff: { firstMs: POLL_INTERVAL_MS },
       logger: options.logger,
     });

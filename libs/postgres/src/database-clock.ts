@@ -34,7 +34,7 @@ export async function startDatabaseClock(
     const { ms } = assertDefined(rows[0], "the database's time");
     const apartMs = ms - (begunMs + tookMs / 2);
     if (Math.abs(apartMs - offsetMs) <= TOLERANCE_MS + tookMs / 2) return;
-    logger.warn({ byMs: Math.round(apartMs - offsetMs) }, "the clock was put right by the database's");
+    logger.warn({ byMs: Math.round(apartMs - offsetMs) }, "the clock was set to the database's time");
     offsetMs = apartMs;
   };
   await measure();

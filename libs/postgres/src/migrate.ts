@@ -11,7 +11,7 @@ import { grantRows, ownershipOf } from "./service-role.ts";
 import { clientOptions, type ServerOptions, unusable } from "./settings.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** How long and how often this process checks whether another one has ended its migrations. */
+/** How long and how often this process checks whether another process has ended its migrations. */
 const TURN_TIMEOUT_MS = 120_000;
 const TURN_POLL_MS = 100;
 /**
@@ -66,8 +66,8 @@ interface MigrationFile {
  * {@link TABLE_LOCK_TIMEOUT_MS}. If an applied file has changed, or two files of a folder have one
  * number, it throws before it changes anything.
  *
- * If this role may not create tables in the schema, as a service's own role, the schema is only
- * checked: throws if a file was not applied yet.
+ * A role that may not create tables in the schema, such as a service's own role, only checks the
+ * schema: `migrate` throws if a file was not applied yet.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   assertIdentifier(options.schema);

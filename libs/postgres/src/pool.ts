@@ -37,8 +37,8 @@ const IDLE_CONNECTION_MS = 60_000;
 const ANSWER_MARGIN_MS = 1_000;
 const STOP_DEADLINE_MS = 10_000;
 /**
- * Exists only in the transaction of its stream. A cursor in SQL: the statement timeout applies to
- * each fetch, not to the whole loop.
+ * The cursor of a stream exists only in its transaction. It is a cursor of SQL, so the statement
+ * timeout applies to each fetch, not to the whole loop.
  */
 const CURSOR = "stream_rows";
 const BEGIN_STREAM = `begin read only; set local idle_in_transaction_session_timeout = ${IDLE_STREAM_TIMEOUT_MS}`;
@@ -54,8 +54,8 @@ export interface PoolOptions extends ServerOptions {
   readonly statementTimeoutMs?: number;
   /**
    * Each connection plans a statement once, without its values. Otherwise PostgreSQL plans each
-   * call again if that seems cheaper, as for short arrays. With 16 partitions this planning is
-   * 0.6 ms of 0.7 ms.
+   * call again if it expects a cheaper plan, for example because an array parameter is short. With
+   * 16 partitions this planning takes 0.6 ms of the 0.7 ms of a call.
    */
   readonly genericPlans?: boolean;
   readonly logger: Logger;
@@ -310,7 +310,10 @@ class ClientTransaction implements Transaction {
     return isOfFailedTransaction(error) ? (this.#failures[0] ?? error) : error;
   }
 
-  /** A statement failed without a server error: its name may or may not be prepared. */
+  /**
+   * Whether a failure makes the connection unusable. After a statement that the server did not
+   * answer, it is unknown whether the name of the statement is prepared.
+   */
   leavesBroken(): boolean {
     return this.#failures.some(breaksConnection);
   }

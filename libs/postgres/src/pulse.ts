@@ -65,7 +65,7 @@ export class Pulse {
 
   async #ping(): Promise<void> {
     if (this.#pinging || performance.now() - this.#lastAnswerMs < PING_AFTER_MS) return;
-    // All connections are in use: their statements have their own deadlines.
+    // Not needed while all connections are in use: their statements have their own deadlines.
     const { idleCount, totalCount, options } = this.#pool;
     if (idleCount === 0 && totalCount >= options.max) return;
     this.#pinging = true;

@@ -69,7 +69,7 @@ test("a file that fails changes nothing, and earlier files stay applied", async 
   expect(found).toEqual([{ items: `${schema}.items`, half: null }]);
 });
 
-test("a library's folder feeds the same schema under its own name", async () => {
+test("files of a library's folder are applied to the same schema, and recorded with the folder's name", async () => {
   await write("0001_create.sql", "create table items (id int)");
   const library = await mkdtemp(path.join(os.tmpdir(), "migrations-"));
   await writeFile(path.join(library, "0001_create.sql"), "create table inbox (id int)");

@@ -48,7 +48,7 @@ test("an idle transaction ends before a consumer session; a stream waits longer 
   expect(inTransaction?.limit_ms).toBeLessThan(KAFKA_SESSION_MS);
   for await (const [row] of database.value.stream(limit, [], 10))
     expect(row?.limit_ms).toBeGreaterThan(KAFKA_SESSION_MS);
-  // The stream's limit ends with it.
+  // The limit of the stream ends with the stream.
   const [later] = await database.value.transaction((tx) => tx.query(limit, []));
   expect(later?.limit_ms).toBe(inTransaction?.limit_ms);
 });

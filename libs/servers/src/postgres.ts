@@ -102,7 +102,7 @@ function keepCertificate({ certificate, key }: ServerCertificate, data: string):
   return ["ssl=on", "ssl_cert_file=server.crt", "ssl_key_file=server.key"].flatMap((setting) => ["-c", setting]);
 }
 
-/** Makes the user that PostgreSQL runs as the owner of a file or folder. */
+/** Gives a file or folder to the user that runs PostgreSQL. */
 export function giveToServer(place: string): void {
   if (isRoot()) chownSync(place, NOBODY, NOBODY);
 }

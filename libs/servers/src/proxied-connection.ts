@@ -80,7 +80,10 @@ export class ProxiedConnection {
     else direction.end(this.#delayMs);
   }
 
-  /** A black hole hides the close of one side from the other side. */
+  /**
+   * While replies do not pass, the close of the server is hidden from the client. Any other close
+   * resets both connections.
+   */
   #sideClosed(side: net.Socket): void {
     if (this.#ended) return;
     const isHidden = this.#mode === "blackhole" || (this.#mode === "drop replies" && side === this.#server);

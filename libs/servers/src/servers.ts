@@ -26,7 +26,7 @@ export interface ServerAddresses {
 
 export interface Servers extends ServerAddresses {
   readonly running: readonly RunningServer[];
-  /** Stops the started servers, the last one first. */
+  /** Stops the started servers, all at the same time. */
   stop(): Promise<void>;
 }
 

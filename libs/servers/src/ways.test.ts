@@ -65,7 +65,7 @@ describe("where a server comes from", () => {
     expect((await startServer(kindThat(true), context({}))).way).toBe("native");
   });
 
-  it("with LOCAL_SERVERS=containers there is no other way", async () => {
+  it("with LOCAL_SERVERS=containers no process is started instead", async () => {
     const forced = startServer(kindThat(true), context({ LOCAL_SERVERS: "containers" }));
     await expect(forced).rejects.toThrow("no Docker engine answers");
   });

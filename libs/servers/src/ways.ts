@@ -11,7 +11,7 @@ const LOG_LINES = 5;
 
 /**
  * Starts a server in the first possible way: the address in the environment, a container if a
- * Docker engine answers, or a native process.
+ * Docker engine answers, or a native process. LOCAL_SERVERS selects one of the last two.
  */
 export async function startServer(kind: ServerKind, context: ServerContext): Promise<RunningServer> {
   const beganMs = Date.now();

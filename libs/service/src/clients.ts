@@ -1,4 +1,4 @@
-/** Clients of other services, which prove who calls by the token of this one. */
+/** Clients of other services. Each call carries this service's token, which names the caller. */
 import {
   startInternalClient,
   type InternalClient,

@@ -41,7 +41,7 @@ export function migrateSchema(
 
 /**
  * Migrates the schema, and starts the connections to it.
- * @throws where PostgreSQL does not answer, or a migration fails.
+ * @throws if PostgreSQL does not answer, or a migration fails.
  */
 export async function startDatabase(
   context: Pick<MainContext<DatabaseSettings>, "config" | "scope" | "logger" | "health">,

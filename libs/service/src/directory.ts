@@ -6,7 +6,7 @@ import type { MainContext } from "@kapi/runtime";
 /**
  * Reads the directory to its end and follows it. The liveness probe ends a process whose reader
  * stands still: revoked keys would stay valid in it.
- * @throws where the topic cannot be read to its end in time.
+ * @throws if the topic cannot be read to its end in time.
  */
 export async function startServiceDirectory(
   { scope, logger, health, fatal }: Pick<MainContext<unknown>, "scope" | "logger" | "health" | "fatal">,

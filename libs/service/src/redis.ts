@@ -5,9 +5,9 @@ import type { MainContext, RedisSettings } from "@kapi/runtime";
 export interface ServiceRedisOptions {
   /** Name of the service, shown by Redis beside each of its connections. */
   readonly service: string;
-  /** The functions that the service calls; Redis gets them where it lacks them. */
+  /** The functions that the service calls. Redis gets them if it lacks them. */
   readonly library: string;
-  /** Deadline of a command, in milliseconds. Default: that of `@kapi/redis`. */
+  /** Deadline of a command, in milliseconds. Default: the deadline of `@kapi/redis`. */
   readonly commandTimeoutMs?: number;
   /** Whether the process is ready while no Redis node answers. Default false. */
   readonly isReadyWithout?: boolean;
@@ -15,7 +15,7 @@ export interface ServiceRedisOptions {
 
 /**
  * Starts the connections to Redis.
- * @throws where Redis does not answer.
+ * @throws if Redis does not answer.
  */
 export async function startServiceRedis(
   { config, scope, logger, health }: Pick<MainContext<RedisSettings>, "config" | "scope" | "logger" | "health">,

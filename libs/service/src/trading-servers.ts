@@ -12,7 +12,7 @@ export interface TradingServerSettings {
   readonly TRADING_SERVER_TOKEN?: string | undefined;
   /** "true" allows http to trading servers, on a single machine only. */
   readonly TRADING_SERVER_ALLOW_INSECURE: "true" | "false";
-  /** PEM; authorities beside those that Node knows. */
+  /** Certificate authorities in addition to the authorities that Node trusts, in PEM. */
   readonly TRADING_SERVER_TLS_CA?: string | undefined;
   /** Deadline of one call. */
   readonly TRADING_SERVER_TIMEOUT_MS: number;

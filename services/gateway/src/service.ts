@@ -31,9 +31,10 @@ import { createWallets } from "./outbound/redis/wallets.ts";
 
 const SERVICE = "gateway";
 /**
- * Deadlines of what a request waits for. A mutation waits for one check, three calls of Redis and
- * one publish at most; a read for one read and three calls of Redis: in sum below the 5 s within
- * which every request is answered (decisions, 1.5).
+ * Deadlines of the calls that a request waits for. A mutation waits for at most one check, three
+ * calls of Redis and one publish, a read for one read and three calls of Redis. Except for reads of
+ * the account service, the sums are below the 5 s within which every request is answered
+ * (decisions, 1.5).
  */
 const REDIS_TIMEOUT_MS = 600;
 const CHECK_TIMEOUT_MS = 1_200;
@@ -46,8 +47,8 @@ const READ_TIMEOUT_MS = 2_500;
 const ACCOUNT_READ_TIMEOUT_MS = 3_500;
 /**
  * The immediate delete waits 5 s for the account's running command (decisions, 4.8), then for the
- * trading server and for each owner of something known of the account. That the account service is
- * there at all is asked before.
+ * trading server and for each service that has data of the account. Before that, a call with a
+ * shorter deadline checks that the account service answers.
  */
 const DELETE_TIMEOUT_MS = 15_000;
 /**
@@ -84,7 +85,7 @@ export async function startService(
     library: ADMISSION_LIBRARY,
     commandTimeoutMs: REDIS_TIMEOUT_MS,
   });
-  // A command's times are those of its claim, whatever the clock of this machine says.
+  // The times of commands come from Redis, so they are right even if this machine's clock is wrong.
   const clock = await scope.start("redis clock", () => startRedisClock(redis, { logger }));
   const kafka = createServiceKafka(context, SERVICE);
   const producer = await scope.start("producer", () => startProducer(kafka, { produceTimeoutMs: PRODUCE_TIMEOUT_MS }));

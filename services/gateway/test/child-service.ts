@@ -13,7 +13,7 @@ const STOP_TIMEOUT_MS = 12_000;
 export interface ChildService {
   readonly url: string;
   readonly process: ChildProcess;
-  /** Resolves with the signal that ended it, or null. */
+  /** Resolves with the signal that ended the process, or null. */
   readonly ended: Promise<NodeJS.Signals | null>;
   stop(): Promise<void>;
 }

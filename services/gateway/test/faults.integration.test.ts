@@ -110,7 +110,7 @@ describe("a gateway killed in the middle of a creation", () => {
     },
   );
 
-  it("after whose kill the reservation is released: the retry reserves again, and the command is settled under that charge id", async () => {
+  it("whose reservation is released: the retry reserves again, and the command is settled under the new charge id", async () => {
     const doomed = await platform.gatewayProcess({ FAULT_POINT: "gateway.claimed" });
     const key = randomUUID();
     const body = accountBody();
@@ -172,7 +172,7 @@ describe("a gateway that is stopping", () => {
     const before = await getWallet(platform.url, organization);
     let looks = 1;
     const answer = getCommand(stopping.url, organization, accepted.body.command.id, 30);
-    // The wait has begun when it was charged: the wallet then shows more than the reads of itself.
+    // The wait has begun once it is charged: then more is spent than the reads of the wallet cost.
     await eventually(async () => {
       const { availableCredits } = await getWallet(platform.url, organization);
       return before.availableCredits - availableCredits > looks++;

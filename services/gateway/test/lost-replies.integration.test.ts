@@ -107,7 +107,7 @@ it("a creation that is 500 although it was completed returns its credentials to 
   expect(await changeOfWallet(before)).toEqual({ available: -10 - 3, reserved: 10, consumed: 3 });
 });
 
-it("if Redis' disk is full at the refund of a read, it is refunded later; meanwhile requests are 500 and free", async () => {
+it("if Redis' disk is full at the refund of a read, the read is refunded later; meanwhile requests are 500 and free", async () => {
   const withoutStatus = await platform.gateway({ REDIS_URL: proxy.url, COMMAND_STATUS_URL: NOWHERE });
   const before = await getWallet(platform.url, organization);
   proxy.before(REFUND_OF_READ, () => platform.environment.redis.refuseWrites());
@@ -133,7 +133,7 @@ it("if Redis' disk is full at the refund of a read, it is refunded later; meanwh
   expect(await create(url, organization, key, body)).toMatchObject({ status: 202, charged: 10 });
 });
 
-it("if Redis' disk is full at the completion of a creation, the retry gets the credentials, and it is reserved once", async () => {
+it("if Redis' disk is full at the completion of a creation, the retry gets the credentials, and credits are reserved once", async () => {
   const [key, body] = [randomUUID(), accountBody()];
   const before = await getWallet(platform.url, organization);
   proxy.before(COMPLETION, () => platform.environment.redis.refuseWrites());

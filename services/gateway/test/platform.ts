@@ -35,7 +35,7 @@ type Neighbour = (typeof ALWAYS)[number] | "finance" | "metrics" | "export";
 
 /**
  * A gateway with real services as child processes: command-status, account, the trading simulator,
- * and requested ones.
+ * and the requested services.
  */
 export interface Platform {
   readonly environment: TestEnvironment;

@@ -143,8 +143,8 @@ export async function startService(main: Context): Promise<void> {
     fatal,
   });
   main.health.liveness("samples", () => samples.reader.check());
-  // Only now: while the checkpoints were read, the known deletions excluded stale checkpoints of
-  // accounts that were deleted long ago.
+  // Called only now: while the checkpoints were read, the known deletions excluded stale
+  // checkpoints of accounts that were deleted long ago.
   log.forgetDeleted();
   await scope.start("deleted accounts", () => startTimer(FORGET_DELETED_INTERVAL_MS, () => log.forgetDeleted()));
 
@@ -205,13 +205,13 @@ async function prepareSequencer(
   // A separate producer, so that no sample waits behind thousands of checkpoints.
   const background = await scope.start("checkpoint producer", () => startProducer(kafka));
   const coalesceMs = config.COALESCE_MS;
-  let valuation: SampleProgress | null = null;
+  let samples: SampleProgress | null = null;
   const sequencer = new Sequencer({
     log,
     sink: createSampleSink(kafka, producer),
     progress: {
       reached: (partition, end, timeoutMs) =>
-        valuation?.reached(partition, end, timeoutMs) ?? Promise.reject(new Error("the samples are not read yet")),
+        samples?.reached(partition, end, timeoutMs) ?? Promise.reject(new Error("the samples are not read yet")),
     },
     existence,
     rejections: new Rejections({
@@ -242,14 +242,14 @@ async function prepareSequencer(
     logger,
   });
   log.listen(checkpoints);
-  // A topic may have been recreated just before the process ends, for any reason.
+  // A topic may have been recreated just before the process ends, whatever the reason of the end.
   const leave = async (): Promise<void> => {
     const recreated = await watch.recreated(RECREATED_TIMEOUT_MS);
     if (recreated.includes("latest")) checkpoints.changeAll();
     await checkpoints.leave(recreated.length > 0 ? "all" : partitions());
   };
   const start = async (progress: SampleProgress): Promise<void> => {
-    valuation = progress;
+    samples = progress;
     await scope.start("checkpoint timer", () => {
       const timer = startTimer(config.CHECKPOINT_INTERVAL_MS, () => void checkpoints.write());
       return {
@@ -282,7 +282,7 @@ async function startSnapshots(
   const snapshots = new Snapshots({ store, log, ends, unreadable, clock, logger });
   log.listen(snapshots);
   await snapshots.keepDays();
-  // The liveness includes neither consumer: the live stream must survive an outage of the database.
+  // Liveness checks neither consumer: the live stream must survive an outage of the database.
   await scope.start("account statuses", () => startAccountStatusConsumer({ kafka, store, logger, fatal }));
   await scope.start("snapshots", () => startSampleConsumer({ kafka, snapshots, firstPosition, logger, fatal }));
   const trying = (what: string, work: () => Promise<void>) => () =>
@@ -296,7 +296,7 @@ async function startSnapshots(
   await scope.start("days of snapshots", () =>
     startTimer(
       KEEP_DAYS_INTERVAL_MS,
-      trying("days of snapshots were not looked after", () => snapshots.keepDays()),
+      trying("days of snapshots were not created or dropped", () => snapshots.keepDays()),
     ),
   );
 }

@@ -58,7 +58,7 @@ it("a deleted account gets no rows from a writer that already had its samples", 
   expect(await store.states([account])).toEqual(new Map());
 });
 
-it("a snapshot is kept for 30 days; then its whole day is dropped", async () => {
+it("keeps snapshots for 30 days, and then drops their whole day", async () => {
   const days = statement<{ name: string }>(
     "test_days",
     `select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
@@ -75,7 +75,7 @@ it("a snapshot is kept for 30 days; then its whole day is dropped", async () => 
   expect(await names()).toContain(dayOf(today + DAY_MS));
 });
 
-it("skips a day that is in use until the next turn, and blocks no reader or writer", async () => {
+it("does not drop a day that is in use, blocks no reader, and drops the day at the next call", async () => {
   const [old, kept] = [today - (KEPT_DAYS + 5) * DAY_MS, today - (KEPT_DAYS + 4) * DAY_MS];
   await store.createDays(old, old);
   const name = new Date(old).toISOString().slice(0, 10).replaceAll("-", "");

@@ -27,7 +27,7 @@ redis.register_function('bare_answered', function(keys, args)
   for i = 1, #args do redis.call('HSET', '{bare-path}:claim:' .. args[i], 'state', 'answered') end
   return 1
 end)`;
-/** As many as in one admission call of kapi. */
+/** Maximum number of requests in one Redis call, as in one admission call of kapi. */
 const MAX_TOGETHER = 20;
 const MAX_CALLS = 64;
 const MAX_LOOK_UPS_TOGETHER = 100;

@@ -22,8 +22,8 @@ export function addAudit(program: Command, context: CommandContext): void {
   const audit = program.command("audit").description("Who did what, from where");
   addCommand(audit, "list", "List the audit log, newest first")
     .option("--organization <id>", "only entries of this organization (default: all)")
-    .option("--limit <entries>", "how many entries at most", entries, DEFAULT_ENTRIES)
-    .option("--before <id>", "go on behind this entry")
+    .option("--limit <entries>", "maximum number of entries", entries, DEFAULT_ENTRIES)
+    .option("--before <id>", "only entries that are older than this one")
     .action((options: ListOptions) => list(context, options));
 }
 

@@ -19,7 +19,7 @@ export function addCredits(program: Command, context: CommandContext): void {
   const credits = program.command("credits").description("Wallets of API credits");
   addCommand(credits, "add", "Add bought credits to an organization's wallet")
     .requiredOption("--organization <id>", "the organization")
-    .requiredOption("--credits <number>", "how many", wholeNumber(1))
+    .requiredOption("--credits <number>", "number of credits", wholeNumber(1))
     .option("--purchase <id>", "a UUID of the purchase; credits of one purchase are added once (default: a new UUID)")
     .action((options: AddOptions) => add(context, options));
   addCommand(credits, "show", "Show an organization's wallet")

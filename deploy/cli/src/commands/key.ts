@@ -31,15 +31,15 @@ export function addKey(program: Command, context: CommandContext): void {
   const key = program.command("key").description("Management keys");
   addCommand(key, "create", "Make a management key; it is shown once")
     .requiredOption("--organization <id>", "the organization")
-    .option("--name <name>", "what the console calls it")
-    .option("--scope <scopes>", `what it may do, with commas: ${SCOPES.join(", ")}`, several)
-    .option("--all-scopes", "it may do everything")
-    .option("--server <ids>", "the servers that it reaches, with commas (default: all)", several)
+    .option("--name <name>", "name of the key in the console")
+    .option("--scope <scopes>", `scopes of the key, separated by commas: ${SCOPES.join(", ")}`, several)
+    .option("--all-scopes", "the key has all scopes")
+    .option("--server <ids>", "the servers that the key reaches, separated by commas (default: all)", several)
     .option(
       "--expires <when>",
       "a time such as 2027-01-31T00:00:00Z, or a lifetime such as 12h or 30d (default: never expires)",
     )
-    .option("--rate-limit <requests>", "requests per second, with what may come at once: 10 or 10:50", rateLimit)
+    .option("--rate-limit <requests>", "requests per second, with an optional burst: 10 or 10:50", rateLimit)
     .action((options: CreateOptions) => create(context, options));
   addCommand(key, "list", "List the keys of an organization")
     .requiredOption("--organization <id>", "the organization")

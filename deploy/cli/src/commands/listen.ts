@@ -35,12 +35,20 @@ interface ListenOptions extends PrintOptions {
 export function addListen(program: Command, context: CommandContext): void {
   addCommand(program, "listen", "Forward an organization's events to a program on this machine, as they happen")
     .requiredOption("--forward-to <url>", "where the program receives them: http://localhost:3000/hook", address)
-    .option("--kinds <kinds>", "only these, with commas (default: all but those of commands)", kinds)
-    .option("--after <cursor>", "go on behind this place of the feed (default: from now on)")
-    .option("--api <url>", "base address of the API (default: that of the kapi which npm start runs here)", address)
+    .option(
+      "--kinds <kinds>",
+      "only these kinds, separated by commas (default: all kinds except the kinds of commands)",
+      kinds,
+    )
+    .option("--after <cursor>", "continue after this cursor of the feed (default: from now on)")
+    .option(
+      "--api <url>",
+      "base address of the API (default: the address of the kapi that npm start runs here)",
+      address,
+    )
     .option(
       "--key-file <file>",
-      `a file with a management key with webhooks:read (default: ${KEY_VARIABLE}, otherwise the demo's)`,
+      `a file with a management key with webhooks:read (default: ${KEY_VARIABLE}, otherwise the key of the demo)`,
     )
     .action((options: ListenOptions) => listen(context, options));
 }
@@ -69,12 +77,12 @@ async function listen(context: CommandContext, options: ListenOptions): Promise<
     }
   } catch (error) {
     if (!signal.aborted) throw error;
-    if (cursor !== null) say(context, options, { after: cursor }, [`Go on from here with --after ${cursor}`]);
+    if (cursor !== null) say(context, options, { after: cursor }, [`To continue here: --after ${cursor}`]);
   }
 }
 
 function greeting({ api }: FeedOptions, { forwardTo }: ListenOptions, secret: string): readonly string[] {
-  return [`Events of ${api} go to ${forwardTo}, signed with`, "", `  ${secret}`, "", "Ctrl-C ends it."];
+  return [`Events of ${api} go to ${forwardTo}, signed with`, "", `  ${secret}`, "", "Ctrl-C stops this command."];
 }
 
 /**
@@ -95,7 +103,7 @@ async function nextPage({ err, signal }: CommandContext, feed: FeedOptions, curs
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LAST_PAUSE_MS)) {
     try {
       const page = await readFeed(feed, cursor, signal);
-      if (pauseMs > FIRST_PAUSE_MS) err("The API is there again.\n");
+      if (pauseMs > FIRST_PAUSE_MS) err("The API answers again.\n");
       return page;
     } catch (error) {
       signal.throwIfAborted();

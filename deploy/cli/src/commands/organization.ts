@@ -15,7 +15,7 @@ export function addOrganization(program: Command, context: CommandContext): void
   const organization = program.command("organization").description("Organizations and their wallets");
   addCommand(organization, "create", "Make an organization with a wallet")
     .requiredOption("--name <name>", "its name")
-    .option("--credits <number>", "credits to begin with", wholeNumber(0), 0)
+    .option("--credits <number>", "initial credits", wholeNumber(0), 0)
     .option("--low-balance <number>", "credits at which its wallet counts as low", wholeNumber(0))
     .action((options: CreateOptions) => create(context, options));
   addCommand(organization, "list", "List all organizations, newest first").action((options: PrintOptions) =>

@@ -35,7 +35,7 @@ const COLUMNS: readonly Column<ShownServer>[] = [
 /** `kapi server create|list` */
 export function addServer(program: Command, context: CommandContext): void {
   const server = program.command("server").description("Trading servers of organizations");
-  addCommand(server, "create", "Register a trading server, or change the address of a known one")
+  addCommand(server, "create", "Register a trading server, or change a registered one")
     .requiredOption("--organization <id>", "the organization")
     .requiredOption("--url <address>", "where the trading server is reached")
     .requiredOption("--name <name>", "the server's name")
@@ -47,8 +47,8 @@ export function addServer(program: Command, context: CommandContext): void {
       `leverages of its accounts, separated by commas (default: ${DEFAULT_LEVERAGES.join(",")})`,
       several,
     )
-    .option("--default-leverage <number>", "leverage of an account that asks for none", wholeNumber(1))
-    .option("--server <id>", "id of the server: a known one is changed, a new one gets it")
+    .option("--default-leverage <number>", "leverage of an account that is created without one", wholeNumber(1))
+    .option("--server <id>", "id of the server: a registered server is changed, a new server gets this id")
     .option("--token-stdin", "read the server's own token from standard input")
     .action((options: CreateOptions) => create(context, options));
   addCommand(server, "list", "List servers, oldest first")

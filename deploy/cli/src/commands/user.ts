@@ -18,9 +18,9 @@ export function addUser(program: Command, context: CommandContext): void {
   const user = program.command("user").description("People who sign in to the console");
   addCommand(user, "create", "Make a user of an organization; a generated password is shown once")
     .requiredOption("--organization <id>", "the organization")
-    .requiredOption("--email <address>", "what the user signs in with")
-    .requiredOption("--name <name>", "what the console calls the user")
-    .option("--password-stdin", "read the password from standard input instead of making one")
+    .requiredOption("--email <address>", "e-mail address with which the user signs in")
+    .requiredOption("--name <name>", "name of the user in the console")
+    .option("--password-stdin", "read the password from standard input instead of generating one")
     .action((options: CreateOptions) => create(context, options));
   addCommand(user, "list", "List the users of an organization")
     .requiredOption("--organization <id>", "the organization")

@@ -49,7 +49,10 @@ export async function createOrganization(
   return { organizationId, serverId, managementKey };
 }
 
-/** Registers a demo server; with a `serverId`, updates the address of that server. */
+/**
+ * Registers a demo server. With a `serverId`, sets the address, the token and the configuration of
+ * that server again.
+ */
 export function registerServer(stack: Stack, organizationId: string, serverId?: string): Promise<{ serverId: string }> {
   const known = serverId === undefined ? {} : { serverId };
   const body = {
@@ -62,7 +65,7 @@ export function registerServer(stack: Stack, organizationId: string, serverId?: 
 }
 
 /**
- * The credentials of a user for the console; empty texts if the stack runs without the console
+ * The credentials of a user for the console. Both are empty if the stack runs without the console
  * service.
  */
 export interface ConsoleUser {

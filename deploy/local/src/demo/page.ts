@@ -23,14 +23,14 @@ export function readyPage(stack: Stack, demo: DemoWithAccounts, stateDir: string
     row("Management key", demo.managementKey),
     row("Organization", demo.organizationId),
     row("Server", demo.serverId),
-    row("Accounts", `${demo.accountNumbers.join(", ")}  (trade by themselves)`),
+    row("Accounts", `${demo.accountNumbers.join(", ")}  (trade automatically)`),
     row("Kafka", stack.servers.kafkaBrokers),
     row("State and logs", `${shownState}, ${shownState}/logs; for programs: ${shownState}/demo.json`),
     "",
     "Try, in another terminal:",
     "",
     ...commands(demo).flatMap(([title, command]) => [`# ${title}`, command, ""]),
-    "Ctrl-C stops everything; what was done is still there at the next start.",
+    "Ctrl-C stops everything; the next start continues with the same data.",
     "",
   ].join("\n");
 }
@@ -48,7 +48,7 @@ export function commands(demo: DemoWithAccounts): [string, string][] {
   const idempotencyKey = "my-first-account";
   return [
     [
-      "Create an account; sent again, it answers with the same command",
+      "Create an account; the same request again returns the same command",
       `curl -s ${api}/servers/${demo.serverId}/accounts ${key} -H 'Idempotency-Key: ${idempotencyKey}' -H 'Content-Type: application/json' -d '${body}'`,
     ],
     [

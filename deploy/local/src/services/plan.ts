@@ -20,7 +20,10 @@ const CONSOLE_PROCESS = "console";
 /** The environment of one program. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The file `programs.json`: the servers, secrets and other services that each program uses. */
+/**
+ * The file `programs.json`: which of Kafka, PostgreSQL and Redis, which secrets and which other
+ * services each program uses.
+ */
 const Programs = z.record(
   z.string(),
   z.object({
@@ -73,8 +76,9 @@ export interface PlanOptions {
 
 /**
  * The environment of a process, for example `gateway` or `gateway-2`. It contains the environment
- * of the machine, the secrets and servers that the program uses, and the URLs of the services that
- * the program calls. Other secrets and servers in the environment of the machine are removed.
+ * of the machine, the secrets that the program uses, the addresses of Kafka, PostgreSQL and Redis
+ * if the program uses them, and the URLs of the services that the program calls. Other secrets and
+ * addresses in the environment of the machine are removed.
  */
 export function serviceEnvironment(process: string, options: PlanOptions): Environment {
   const { ports } = options;
@@ -94,8 +98,9 @@ export function serviceEnvironment(process: string, options: PlanOptions): Envir
 }
 
 /**
- * The variables of the secrets, servers and services that a program uses, for example `gateway` or
- * `cli`. The variables of all other secrets and servers are undefined.
+ * The variables of a program, for example `gateway` or `cli`: its secrets, the addresses of Kafka,
+ * PostgreSQL and Redis if the program uses them, and the URLs of the services that it calls. The
+ * variables of all other secrets and addresses are undefined.
  */
 export function programEnvironment(program: string, options: PlanOptions): Environment {
   const { servers, ports } = options;

@@ -5,7 +5,7 @@ import { queryInteger } from "../values.ts";
 /** Default number of records per page (interface, "Limits"). */
 export const DEFAULT_PAGE_LIMIT = 20;
 
-/** Maximum number of a page: 15 digits, so that it is exact in every language. */
+/** Highest page number: 15 digits, so that the number is exact in every language. */
 const MAX_PAGE = 999_999_999_999_999;
 
 export const Page = queryInteger(1, MAX_PAGE);

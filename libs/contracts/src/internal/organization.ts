@@ -69,7 +69,7 @@ const ShownServer = z.looseObject({
 });
 export type ShownServer = z.infer<typeof ShownServer>;
 
-/** A user as releases before the console service stored users; `passwordHash` is in PHC form. */
+/** A user as releases without the console service stored it; `passwordHash` is in PHC form. */
 const FormerUser = z.object({
   userId: z.guid(),
   organizationId: z.guid(),
@@ -230,8 +230,8 @@ export const ORGANIZATION_ROUTES = {
   },
   ...AUDIT_OUTBOX_ROUTES,
   /**
-   * Users that the console service does not have, or has only from before their last change; at
-   * most {@link MAX_FORMER_USERS}.
+   * Users that the console service does not have, or has only as they were before their last
+   * change; at most {@link MAX_FORMER_USERS}.
    */
   listFormerUsers: {
     ...CONSOLE,

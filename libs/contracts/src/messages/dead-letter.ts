@@ -8,6 +8,6 @@ export const DEAD_LETTER_HEADERS = {
   topic: "topic",
   partition: "partition",
   offset: "offset",
-  /** The consumer group that could not process it. */
+  /** The consumer group that could not process the message. */
   group: "group",
 } as const;

@@ -7,7 +7,7 @@ import { z } from "zod";
  */
 export const SAMPLE_HEADERS = {
   sequence: "sequence",
-  /** The `to` of the account's sample before it; -1 for its first. */
+  /** The `to` of the account's previous sample; -1 for the account's first sample. */
   from: "from",
   /** Offset in `trading.valuations` of the last valuation of the sample. */
   to: "to",

@@ -1,7 +1,7 @@
 import type { OperationContract } from "../operations.ts";
 import { EXAMPLE_PARAMETERS } from "./examples.ts";
 
-/** Placeholder for the base address in samples; the reference page replaces it with its own. */
+/** Placeholder for the base address in samples. The reference page inserts its own address. */
 export const SAMPLE_BASE_URL = "https://kapi.example";
 /** Placeholder for the caller's key in samples. */
 const SAMPLE_AUTHORIZATION = "Management kapi.<key_id>.<secret>";

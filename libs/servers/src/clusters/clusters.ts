@@ -5,8 +5,8 @@ import { type PostgresPair, startPostgresPair } from "./postgres-pair.ts";
 import { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";
 
 /**
- * A cluster of each server, as processes of this machine. The addresses have the format of the
- * services' environment variables.
+ * A cluster of Kafka, of Redis and of PostgreSQL, as processes of this machine. The addresses have
+ * the format of the services' environment variables.
  */
 export interface Clusters extends ServerAddresses {
   readonly kafka: KafkaCluster;

@@ -80,7 +80,7 @@ export async function startKafkaCluster(context: ServerContext): Promise<KafkaCl
     nodes,
     settled: () => settled(places),
     stop: async () => {
-      // All at once: the last brokers would wait for a controller.
+      // All at the same time: otherwise the last brokers would wait for a controller.
       await endNodes(context, nodes);
       proxies.stop();
     },

@@ -14,7 +14,7 @@ export interface ClusterNode {
   /** Between the clients and this node. */
   readonly proxy: NodeProxy;
   readonly state: NodeState;
-  /** Starts the node with its data, and waits until the node answers. */
+  /** Starts the node with its data, and waits until it answers. A paused node is only resumed. */
   start(): Promise<void>;
   /** Stops the node in order, as for maintenance. */
   stop(): Promise<void>;

@@ -88,6 +88,6 @@ export class Proxies {
     });
     const error = await answered;
     this.#waiting.delete(asked.id);
-    if (error !== null) throw new LocalError(`The proxy on port ${asked.port} does not obey: ${error}.`);
+    if (error !== null) throw new LocalError(`The proxy on port ${asked.port} failed: ${error}.`);
   }
 }

@@ -26,11 +26,11 @@ const SETTLED_DEADLINE_MS = 60_000;
 export interface RedisNode extends ClusterNode {
   /** Node id in the cluster; `replace` changes it. */
   readonly id: string;
-  /** Whether the node reports that it serves slots. */
+  /** Whether the node reports that it is a master. */
   isMaster(): Promise<boolean>;
   /** Sends one command ("CLUSTER INFO") directly to the node. Returns the raw reply. */
   ask(command: string): Promise<string>;
-  /** Makes a replica the master of its slots. A running master hands over in order (failback). */
+  /** Makes this replica the master. If its master runs, that one hands over in order (failback). */
   takeOver(): Promise<void>;
   /**
    * Kills the node, deletes its data, and starts an empty node with a new id at the same address.

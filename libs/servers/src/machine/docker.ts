@@ -22,7 +22,7 @@ function enginePlaces(env: Readonly<Record<string, string | undefined>>): Place[
   if (given !== undefined && given !== "") {
     const url = new URL(given);
     if (url.protocol === "unix:") return [{ socketPath: url.pathname }];
-    // Only plain TCP is probed here; testcontainers connects to engines behind TLS or SSH.
+    // An engine behind TLS or SSH is not probed, and so is not used.
     return url.protocol === "tcp:" || url.protocol === "http:"
       ? [{ host: url.hostname, port: Number(url.port === "" ? 2375 : url.port) }]
       : [];

@@ -22,8 +22,7 @@ export function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
 }
 
 /**
- * Returns `preferred` if it is free. Otherwise returns a free port that no earlier call has
- * returned.
+ * Returns `preferred` if it is free. Otherwise chooses a free port. No port is chosen twice.
  */
 export async function freePort(preferred?: number): Promise<number> {
   if (preferred !== undefined && (await isFree(preferred))) return preferred;

@@ -42,7 +42,7 @@ async function leaveBehind(entry: ProcessId): Promise<void> {
 }
 
 describe("the state record", () => {
-  it("the next run ends the processes that a killed run has left", async () => {
+  it("the next run ends the remaining processes of a killed run", async () => {
     const left = await sleeper();
     await leaveBehind(left);
     const record = await StateRecord.open(folder);

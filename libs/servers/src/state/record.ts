@@ -130,6 +130,6 @@ function readState(file: string): State | null {
     return null;
   }
   const state = State.safeParse(JSON.parse(text));
-  if (!state.success) throw new LocalError(`${file} is not what kapi wrote; look at it, then delete it.`);
+  if (!state.success) throw new LocalError(`${file} is not a state record of kapi; check its content, then delete it.`);
   return state.data;
 }

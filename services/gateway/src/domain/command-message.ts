@@ -77,7 +77,8 @@ function commandRequestOf(operation: CommandOperation, payload: Readonly<Record<
 }
 
 /**
- * Creation time and deadline of a command that is queued now. It must begin before the deadline.
+ * Creation time and deadline of a command that is queued now. The command must begin before the
+ * deadline.
  */
 export function commandTimes(
   operation: CommandOperation,

@@ -77,7 +77,7 @@ describe("the fingerprint of a request", () => {
   });
 });
 
-it("an earlier request is equal by its fingerprint, or for EARLIER_RESET_REPEATABLE_MS by that of release 0.1.0", () => {
+it("an earlier request is equal by its fingerprint, or for a limited time by its fingerprint of release 0.1.0", () => {
   const message = commandMessage({ operation: "account.password_reset" });
   const earlierFingerprint = "e".repeat(64);
   const proposed = { message, earlierFingerprint };

@@ -57,8 +57,8 @@ export interface CommandStatus {
 export type ReadRecords<Q> = (serverId: string, accountNumber: string, query: Q) => Promise<Buffer | null>;
 
 /**
- * Stands for the id of an existing account if the account service of release 0.1.0, which returns
- * no ids, answers.
+ * Stands for the id of an existing account while the account service is of release 0.1.0, which
+ * returns no ids.
  */
 export const UNKNOWN_ID = "";
 

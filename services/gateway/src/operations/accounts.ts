@@ -58,8 +58,8 @@ export function accountOperations({
       const error = validator.error();
       if (error !== null) return call.charge.reject(error);
       await call.charge.change();
-      // The deletion may take long. This call fails in time if the account service is down
-      // (decisions, 1.5).
+      // The deletion may take long. So `ids` is called first: it fails in time if the account
+      // service is down (decisions, 1.5).
       await accounts.ids([{ serverId, accountNumber }]);
       let body: Buffer | null;
       try {

@@ -57,7 +57,7 @@ async function findCommand(
   const recorded = await admission.recordedMessage(organizationId, commandId);
   if (recorded !== null) return Buffer.from(JSON.stringify({ command: queuedCommand(recorded) }));
   // The record may have expired between the two reads, after command-status got the command. A
-  // command that is in neither was never accepted.
+  // command that neither has was never accepted.
   return commandStatus.read(organizationId, commandId);
 }
 
@@ -107,7 +107,7 @@ async function waitInSlices(
     if (leftMs <= 0) break;
     const slice = { timeoutMs: Math.min(leftMs, WAIT_SLICE_MS), signal };
     const waited = await commandStatus.wait(call.key.organizationId, commandId, slice).catch((error: unknown) => {
-      // The caller disconnected, which aborted the call: charge a read, not an error of ours.
+      // The caller disconnected, which aborted the call: it is charged as a read, and is no error.
       if (signal.aborted) return body;
       throw error;
     });

@@ -78,7 +78,7 @@ export class RequestCharge {
   /**
    * Charges the read price and runs `read` in parallel; returns the result of `read`. Only for
    * reads that cost as little as the charge. If the charge is rejected (401, 429, 402), the read
-   * was in vain: further reads of the key start after their charge, until one is accepted.
+   * was useless: further reads of the key start after their charge, until a charge is accepted.
    */
   async readWhileCharging<T>(read: () => Promise<T>): Promise<T> {
     const { key } = this.#request;
@@ -146,8 +146,8 @@ export class RequestCharge {
   }
 
   /**
-   * Reserves the credits of `records`, once each; may be repeated with the same records. They are
-   * noted before the call, so that a failure at any later step can refund them.
+   * Reserves the credits of `records`, once each; may be repeated with the same records. The
+   * records are noted before the call, so that a failure at any later step can refund them.
    */
   async reserve(records: readonly NewRecord[], knownDuplicates: readonly boolean[]): Promise<Admitted> {
     for (const { commandId } of records) if (!this.#records.has(commandId)) this.notPublished(commandId);

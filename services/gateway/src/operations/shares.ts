@@ -14,7 +14,10 @@ export function takeSlot(slots: OrganizationSlots, organizationId: string): () =
   return release;
 }
 
-/** Calls `release` when `read` fails, or when the body that it returned is sent. */
+/**
+ * Calls `release` when `read` fails or returns a Buffer, or when the stream that it returned
+ * closes.
+ */
 export async function holdUntilRead<Body extends Buffer | Readable>(
   release: () => void,
   read: () => Promise<Body>,

@@ -19,11 +19,12 @@ export interface AccountStream extends LogState {
   readonly offset: number;
   readonly window: SampleWindow;
   /**
-   * The window start of its checkpoint, until a sample is read from the log.
+   * The window start of the account's checkpoint, until a sample is read from the log.
    */
   readonly anchor: SampleCheckpoint["window"] | null;
   /**
-   * Sequence of its checkpoint; 0 without one. Samples up to it need no new checkpoint.
+   * Sequence of the account's checkpoint; 0 without a checkpoint. Samples up to this sequence need
+   * no new checkpoint.
    */
   readonly checkpointed: number;
 }

@@ -27,7 +27,7 @@ interface WrittenSample {
 
 /**
  * The writer of one account: coalesces its valuations and numbers samples ahead of the log. If the
- * log accepts a foreign sample, the writer resets to the log.
+ * log accepts a foreign sample (from another writer), the writer resets to the log.
  *
  * Invariants: the written samples that are not accepted yet follow `log` and each other without a
  * gap; `head` is the end of that chain. Every valuation after `log.to` that changed something is
@@ -121,9 +121,9 @@ export class AccountWriter {
   }
 
   /**
-   * Applies the account's next accepted sample. An own sample is durable now. A foreign one
-   * replaces the writer's own samples; their valuations after it wait for the next sample.
-   * `valuesOf` decodes the foreign sample.
+   * Applies the account's next accepted sample. An own sample is durable now. A foreign sample
+   * replaces the writer's own samples; valuations that it does not include wait for the next
+   * sample. `valuesOf` decodes the foreign sample.
    */
   accept(range: SampleRange, valuesOf: () => MeasuredValues | null): "own" | "foreign" {
     const ours = this.#written[0];
@@ -155,7 +155,8 @@ export class AccountWriter {
   }
 
   /**
-   * The lowest equity since the newest sample, including that sample's equity. The earliest wins.
+   * The lowest equity since the newest sample, including that sample's equity. Of equal lows the
+   * earliest wins.
    */
   #minimum(): Minimum {
     const low = assertDefined(this.#lows.lowestAfter(this.#head.to), "the lowest equity of the interval");

@@ -1,7 +1,7 @@
 /**
  * Drawdowns (decisions, 9), in percent: the loss of equity since the start of the server's day, and
- * since its highest value. A sample has the time of its interval's lowest equity, so that a low
- * counts for its own day.
+ * since its highest value. A sample has the time of its interval's lowest equity, so that a low of
+ * an earlier day does not count for the sample's day.
  */
 
 /** The equity values of one sample; minor units. */
@@ -36,7 +36,7 @@ const PRECISION = 10_000;
 export function observe(state: DrawdownState | null, seen: EquityObserved): DrawdownState {
   const dayMs = startOfDay(seen.measuredAtMs);
   const newDay = state === null || dayMs > state.dayMs;
-  // Without a change, the day starts with the equity of the last sample before it.
+  // A new day starts with the equity of the last sample before it.
   const dayStartMinor = newDay ? (state?.equityMinor ?? seen.equityMinor) : state.dayStartMinor;
   const lowest = Math.min(seen.equityMinor, seen.minimumMinor);
   const lowestToday = startOfDay(seen.minimumAtMs) < dayMs ? seen.equityMinor : lowest;

@@ -11,16 +11,16 @@ interface Low extends Minimum {
 
 /**
  * The lowest equity since any offset of an account's latest valuations. Only valuations that are
- * lower than all later ones are kept. So the lowest equity since an offset is that of the first
+ * not higher than any later one are kept. So the lowest equity since an offset is that of the first
  * kept valuation after the offset.
  *
  * A writer needs the lowest equity since any offset: a foreign sample may already include some of
- * its valuations. Then the minimum of the next sample is that of the remaining valuations.
+ * its valuations. Then the minimum of the next sample is the lowest equity of the other valuations.
  */
 export class IntervalLows {
   readonly #lows: Low[] = [];
 
-  /** Adds the next valuation. Of equal lows the earliest is kept. */
+  /** Adds the next valuation. Of equal lows the earliest counts. */
   add(offset: number, equityMinor: number, measuredAt: string): void {
     for (let last = this.#lows.at(-1); last !== undefined && last.equityMinor > equityMinor; last = this.#lows.at(-1)) {
       this.#lows.pop();

@@ -34,7 +34,7 @@ describe("the offset from which samples are read after a restart", () => {
     expect(readStart(records(700, [checkpoint(200, 150), 101]), 600)).toBe(150);
     // Also a checkpoint between the marker's `latestOffset` and the marker.
     expect(readStart(records(700, [checkpoint(200, 150), 90]), 600)).toBe(150);
-    // The marker's writer had read this one back, and would have replaced it.
+    // The marker's writer had read this checkpoint back, and would have replaced a stale one.
     expect(readStart(records(700, [checkpoint(200, 150), 89]), 600)).toBe(600);
   });
 });

@@ -41,9 +41,9 @@ export const WITHOUT_CHECKPOINT: StartingPoint = { state: BEFORE_FIRST, acceptFr
  * window), and the window start of each recently active account.
  *
  * A checkpoint after the marker's `latestOffset` but of a sample before the marker may be stale: a
- * writer that had lost the partition may have replaced a newer one. The log is then read from that
- * checkpoint's window on. A valid checkpoint of this kind is of a recently active account, whose
- * window is read anyway.
+ * writer that had lost the partition may have replaced a newer checkpoint. The log is then read
+ * from the window of this checkpoint on. If the checkpoint is valid, its account was recently
+ * active, and its window is read anyway.
  */
 export function readStart(restored: RestoredPartition, windowOffset: number): number {
   const { marker, accounts } = restored;

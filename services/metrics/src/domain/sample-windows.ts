@@ -259,7 +259,7 @@ export class SampleWindows {
     this.#setPlace(window, window.last, target.slab, target.at);
   }
 
-  /** Drops the window's samples up to the one at this place, if that one is still kept. */
+  /** Drops the window's samples up to the sample at this place, if that sample is still kept. */
   #dropUpTo(window: Window, slab: Slab, at: number): void {
     for (let sequence = window.first; sequence <= window.last; sequence += 1) {
       const place = this.#placeOf(window, sequence);

@@ -36,7 +36,8 @@ export class PartitionSequencer {
   /** Accounts whose existence is unknown: they collect valuations and write no sample. */
   readonly #parked: ParkedAccounts;
   /**
-   * The latest cuts in order of time: the accounts that the coalescing interval holds back.
+   * The latest cuts in order of time. The coalescing interval holds back the accounts of these
+   * cuts.
    */
   #cuts: Cut[] = [];
   #firstCut = 0;
@@ -132,7 +133,7 @@ export class PartitionSequencer {
   }
 
   /**
-   * Cuts the samples whose coalescing interval is over, as far as there is room.
+   * Cuts the samples whose coalescing interval is over, while more samples may be sent.
    */
   sweep(nowMs: number, sweepMs: number): void {
     if (!this.#mayWrite()) return;
@@ -181,8 +182,8 @@ export class PartitionSequencer {
   }
 
   /**
-   * The offset to commit once every valuation before `next` has been added: the lowest that is not
-   * durable yet.
+   * The offset to commit once every valuation before `next` has been added: the lowest offset that
+   * is not durable yet.
    */
   commitOffset(next: number): number {
     let lowest = next;

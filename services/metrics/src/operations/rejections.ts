@@ -10,8 +10,8 @@ const rejected = counter("metrics.valuations.rejected", "Valuations that are not
 export interface RejectionsOptions {
   readonly sink: RejectedValuationSink;
   /**
-   * Maximum number of rejected valuations of each reason in the log and the dead letters; further
-   * ones are only counted.
+   * Maximum number of rejected valuations of each reason that are logged and become dead letters in
+   * a minute; further ones are only counted.
    */
   readonly samplesPerMinute: number;
   readonly clock: Clock;

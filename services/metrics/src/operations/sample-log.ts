@@ -17,7 +17,7 @@ const rejectedSamples = counter(
 
 /**
  * How long a process remembers a deleted account: longer than any topic keeps records that could
- * restore it (7 days). After that its valuations are those of an unknown account.
+ * restore it (7 days). After that its valuations count as valuations of an unknown account.
  */
 export const DELETED_KEPT_MS = 8 * 86_400_000;
 

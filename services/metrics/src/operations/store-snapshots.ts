@@ -98,7 +98,8 @@ export class Snapshots implements SampleListener {
   }
 
   /**
-   * Stores the closed minutes. A call during a running one waits for that one. Rejects on failure.
+   * Stores the closed minutes. A call during a running write waits for that write. Rejects on
+   * failure.
    */
   write(): Promise<void> {
     this.#running ??= this.#writeAll().finally(() => {

@@ -42,7 +42,8 @@ export class TopicWatch {
   readonly #options: TopicWatchOptions;
   readonly #ids: Readonly<Record<WatchedTopic, string>>;
   /**
-   * One request at a time. A call during a running request gets the answer of the next one.
+   * Sends one request at a time. A call during a running request gets the answer of the next
+   * request.
    */
   readonly #ask: (asked: null) => Promise<readonly WatchedTopic[]>;
   #changed: Error | null = null;
@@ -68,8 +69,8 @@ export class TopicWatch {
   }
 
   /**
-   * Registers the current topics. If one was recreated recently, waits for the processes that used
-   * the old one.
+   * Registers the current topics. If a topic was recreated recently, waits for the processes that
+   * used the old topic.
    */
   static async start(options: TopicWatchOptions): Promise<TopicWatch> {
     const found = await options.ids();
@@ -93,7 +94,7 @@ export class TopicWatch {
 
   /**
    * Checks that no topic was recreated since the start.
-   * @throws the reason if one was recreated; another error if that is unknown.
+   * @throws the reason if a topic was recreated; another error if that is unknown.
    */
   async check(): Promise<void> {
     if (this.#changed !== null) throw this.#changed;
@@ -126,8 +127,8 @@ export class TopicWatch {
   }
 
   /**
-   * Handles a reader's fatal error. If a topic was recreated, the process ends as after
-   * {@link check}, after writing its checkpoints. Otherwise calls `fatal` with the error.
+   * Handles a reader's fatal error. If a topic was recreated, `changed` ends the process. Otherwise
+   * calls `fatal` with the error.
    */
   async fail(error: Error, fatal: (error: Error) => void): Promise<void> {
     this.#options.logger.warn({ err: error }, "a reader has stopped");

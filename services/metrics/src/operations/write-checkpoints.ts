@@ -25,8 +25,8 @@ export interface CheckpointsOptions {
  * offset that its checkpoints include. A marker is written only after its checkpoints are durable.
  *
  * This class also reads `metrics.latest` back and replaces stale checkpoints of writers that had
- * lost the partition. The marker has the offset that was read back before its turn, because a later
- * stale checkpoint may have replaced one that the marker includes.
+ * lost the partition. The marker has the offset that was read back before the write began, because
+ * a later stale checkpoint may have replaced a checkpoint that the marker includes.
  */
 export class Checkpoints implements SampleListener {
   readonly #options: CheckpointsOptions;
@@ -81,7 +81,7 @@ export class Checkpoints implements SampleListener {
     this.#readTo.set(partition, offset);
   }
 
-  /** Writes changed accounts; a call during a running one waits for that one. */
+  /** Writes changed accounts. A call during a running write waits for that write. */
   write(): Promise<void> {
     return this.#running ?? this.#run(this.#options.partitions());
   }

@@ -82,7 +82,7 @@ function registerOneOperationRoutes(
     method: contract.method,
     url: contract.path,
     config: { operation },
-    // Before the body is read, so that an unknown caller's body is not.
+    // Runs before the body is read, so that the body of an unknown caller is never read.
     onRequest: (request, reply) => admitCaller(dependencies, contract, request, reply),
     handler: async (request, reply) => {
       const call = fromRequest(dependencies, operation, contract, request, reply);
@@ -172,7 +172,7 @@ async function settleFailure(
   let charged = admitted?.charged ?? 0;
   let remaining: number | null = admitted?.remaining ?? null;
   if (status >= 500 || status === TOO_MANY_REQUESTS) {
-    // Redis has just not answered: refund in the background, without waiting for Redis again.
+    // Redis did not answer: refund in the background, without waiting for Redis again.
     if (error instanceof ChargeUnknown) dependencies.refunds.add(call.charge.refundRequest());
     else if (call.charge.isRefundable) remaining = (await refund(dependencies, call)) ?? remaining;
     charged = 0;

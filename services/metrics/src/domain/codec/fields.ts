@@ -15,7 +15,7 @@ export const MINOR = "(-?(?:0|[1-9][0-9]{0,14}))";
 export const AMOUNT = "(-?(?:0|[1-9][0-9]{0,12})(?:\\.[0-9]{1,2})?)";
 export const PERCENT = "(-?(?:0|[1-9][0-9]{0,14})(?:\\.[0-9]{1,10})?)";
 
-/** Any day but 29 February, which a regular expression cannot validate. */
+/** Any day except 29 February, which a regular expression cannot validate. */
 const DAY =
   "[0-9]{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)";
 const TIME = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\\.[0-9]{3}Z";

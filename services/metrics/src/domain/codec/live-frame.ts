@@ -1,6 +1,6 @@
 /**
  * The frame `account.metrics` (interface, "Live-metrics WebSocket"): the value of a record of
- * `metrics.samples`, and byte for byte what a socket gets.
+ * `metrics.samples`, and byte for byte the text that a socket gets.
  */
 import { AccountMetricsFrame } from "@kapi/contracts";
 import { amountFromMinor, minorFromAmount } from "@kapi/kernel";

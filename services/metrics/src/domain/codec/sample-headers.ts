@@ -18,7 +18,8 @@ export function encodeSampleHeaders(range: SampleRange): Record<string, string> 
 }
 
 /**
- * Decodes the headers of a record of `metrics.samples`; null if one is missing or no whole number.
+ * Decodes the headers of a record of `metrics.samples`. Returns null if a header is missing or is
+ * not a whole number. `from` may be -1: the first sample of its account.
  */
 export function decodeSampleHeaders(headers: Readonly<Record<string, string>>): SampleRange | null {
   const sequence = wholeNumber(headers[SAMPLE_HEADERS.sequence]);

@@ -107,7 +107,7 @@ export function sampleRecord({ key, value, headers, offset, timestampMs }: Messa
 
 /**
  * Reads `metrics.latest` to its end. A process that writes checkpoints continues reading, to
- * replace those of stale writers.
+ * replace checkpoints of stale writers.
  */
 async function readCheckpoints(options: SamplesOptions): Promise<Restoration> {
   const { kafka, scope, checkpoints, watch, unreadable, logger, fatal } = options;

@@ -62,7 +62,7 @@ export interface LiveServer {
  */
 class LiveWebSocket extends WebSocket {
   /**
-   * Flushes pending answers. `ws` itself also closes: if the client closes or breaks the protocol.
+   * Flushes pending answers. `ws` calls `close` too, if the client closes or breaks the protocol.
    */
   beforeClose = (): void => undefined;
 

@@ -3,8 +3,8 @@ import type { Clock } from "@kapi/kernel";
 const SECOND_MS = 1_000;
 
 /**
- * Limits how fast one socket is read (decisions, 10.5). Above its rate it is paused for as long as
- * the excess messages would have taken. No message is dropped.
+ * Limits how fast one socket is read (decisions, 10.5). A socket above its rate is paused for as
+ * long as the excess messages would have taken. No message is dropped.
  */
 export class ReadRateLimiter {
   readonly #perSecond: number;

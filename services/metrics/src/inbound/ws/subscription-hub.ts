@@ -38,7 +38,7 @@ interface Piece {
   readonly next: number;
 }
 
-/** A socket's subscription to one account: a cursor in the account's window, not a queue. */
+/** A socket's subscription to one account. It has a cursor in the account's window and no queue. */
 export interface Subscription {
   readonly key: string;
   readonly account: AccountId;
