@@ -31,7 +31,8 @@ export function sampleFaults(
   interval: readonly RawValuation[],
   held: RawValuation | null,
 ): string[] {
-  if (interval.at(-1)?.offset !== sample.to) return [`its "to", ${sample.to}, is not an offset of the account's valuations`];
+  if (interval.at(-1)?.offset !== sample.to)
+    return [`its "to", ${sample.to}, is not an offset of the account's valuations`];
   const frame = JSON.parse(sample.value.toString("utf8")) as Record<string, unknown>;
   return Object.entries(expectedFrame(account, sample.sequence, interval, held))
     .filter(([field, value]) => frame[field] !== value)

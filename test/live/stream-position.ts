@@ -29,7 +29,8 @@ export class StreamPosition {
     this.replayedUpTo = notice.lastAvailableSequence;
     if (expected.fault !== null) return `${expected.fault}: ${JSON.stringify(notice)}`;
     const { replayTruncated, replayCount } = notice;
-    if (replayTruncated !== expected.truncated) return `replayTruncated is ${replayTruncated}, but afterSequence was ${requestedAfter ?? "not given"}`;
+    if (replayTruncated !== expected.truncated)
+      return `replayTruncated is ${replayTruncated}, but afterSequence was ${requestedAfter ?? "not given"}`;
     if (replayCount !== expected.count) return `replayCount is ${replayCount}, not ${expected.count}`;
     return null;
   }
@@ -61,7 +62,8 @@ interface Expected {
 /** The expected notice for a subscribe after sequence `requestedAfter` (decisions, 10.1). */
 function openingNotice(notice: ReplayFrame, requestedAfter: number): Expected {
   const { firstAvailableSequence: first, lastAvailableSequence: last } = notice;
-  const fault = first >= 1 && first <= last + 1 ? null : "firstAvailableSequence and lastAvailableSequence are not a range";
+  const fault =
+    first >= 1 && first <= last + 1 ? null : "firstAvailableSequence and lastAvailableSequence are not a range";
   if (requestedAfter > last) return { next: last + 1, truncated: true, count: 0, fault };
   const next = Math.max(requestedAfter + 1, first);
   return { next, truncated: first > requestedAfter + 1, count: last - next + 1, fault };

@@ -1,4 +1,4 @@
-/** Sign-in, sessions, and facts that answers must not reveal. */
+/** Sign-in, sessions, and what answers must not reveal. */
 import { createHash, randomUUID } from "node:crypto";
 
 import { ConsoleSession } from "@kapi/contracts";

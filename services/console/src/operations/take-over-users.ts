@@ -16,7 +16,10 @@ export async function takeOverUsers({ users, source, logger }: TakeOverUsersDepe
   const former = await source.read();
   if (former.length === 0) return 0;
   for (const userId of await users.takeOver(former))
-    logger.error({ userId }, "a user of the previous release is not copied: the e-mail address belongs to another user");
+    logger.error(
+      { userId },
+      "a user of the previous release is not copied: the e-mail address belongs to another user",
+    );
   await source.moved(former);
   return former.length;
 }

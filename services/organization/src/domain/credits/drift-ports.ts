@@ -48,8 +48,8 @@ export interface WalletChecks {
   /** Shards that have wallets. */
   shards(): Promise<Shard[]>;
   /**
-  * Passes at most `limit` wallets of organizations after `afterId` to `work`. Nothing is recorded in
-   * the shard until `work` ends. `unrecorded` returns the entries that the ledger does not have.
+   * Passes at most `limit` wallets of organizations after `afterId` to `work`. Nothing is recorded
+   * in the shard until `work` ends. `unrecorded` returns the entries that the ledger does not have.
    */
   withPage<T>(
     shard: Shard,

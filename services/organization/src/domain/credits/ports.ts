@@ -84,7 +84,10 @@ export interface CreditMonths {
   raiseLagging(lagMs: number): Promise<void>;
   /** Drops the oldest month if it is before `firstKept` and unused; returns whether it did. */
   dropOldest(firstKept: string): Promise<boolean>;
-  /** Deletes at most `limit` wallet closings of months before the last dropped month; returns how many. */
+  /**
+   * Deletes at most `limit` wallet closings of months before the last dropped month; returns how
+   * many.
+   */
   deleteClosings(limit: number): Promise<number>;
   /** Number of entries in `refused_credit_entries`. */
   countRefused(): Promise<number>;

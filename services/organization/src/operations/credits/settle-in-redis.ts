@@ -40,7 +40,8 @@ export function isApplied(reply: SettlementReply | undefined): boolean {
 
 /**
  * Settlements of reservations that the usage streams report although the ledger has both the
- * reservation and its settlement. Usually the usage entry was only read late. But Redis may have reserved twice:
+ * reservation and its settlement. Usually the usage entry was only read late. But Redis may have
+ * reserved twice:
  * - Redis lost the reservation, the ledger recorded the settlement before the sync, and the command
  *   was requested again.
  * - The command was not published, its reservation was released, and it was requested again.
