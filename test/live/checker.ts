@@ -60,9 +60,9 @@ export interface CheckerCounts {
   truncated: number;
   /** Gaps announced in the middle of a stream. */
   gaps: number;
-  /** Replay notices whose last sample is older than the last one that the client processed. */
+  /** Replay notices whose last sample is older than the last sample that the client processed. */
   behind: number;
-  /** Closed connections by close code. 1006: no close frame came. */
+  /** Closed connections by close code. 1006: no close frame arrived. */
   readonly closes: Map<number, number>;
 }
 
@@ -125,7 +125,7 @@ export class Checker {
     return this.#positions.get(accountNumber)?.processed ?? 0;
   }
 
-  /** Whether every subscription has its notice. */
+  /** Whether the replay notice of every subscription has arrived. */
   get isSubscribed(): boolean {
     return this.#socket !== null && [...this.#positions.values()].every((position) => position.isOpen);
   }

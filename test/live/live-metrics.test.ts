@@ -118,7 +118,7 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
       await market.stop();
       await trial.settle(SETTLE_TIMEOUT_MS);
       expect(trial.violations.kept).toEqual([]);
-      // The trial has caused the intended faults.
+      // The run must have caused the intended faults.
       expect(sum(trial.checkers, ({ counts }) => counts.cuts)).toBeGreaterThan(10);
       expect(restartCloses()).toBeGreaterThan(0);
       expect(trial.witness.unchanged).toBeGreaterThan(0);

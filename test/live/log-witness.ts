@@ -59,7 +59,7 @@ export class LogWitness {
     return this.#accepted;
   }
 
-  /** Number of rejected samples in the log: from late writers, or written twice. */
+  /** Number of rejected samples in the log: samples of late writers, and repeated samples. */
   get refused(): number {
     return this.#refused;
   }
@@ -131,7 +131,8 @@ export class LogWitness {
     for (const account of this.#accounts.values()) {
       const { accountNumber, raw, announced } = account;
       const lost = raw.find((one) => announced === null || !saySame(one, announced));
-      if (lost !== undefined) return `${accountNumber}: no sample behind ${account.sequence} has offset ${lost.offset}`;
+      if (lost !== undefined)
+        return `${accountNumber}: no sample after ${account.sequence} includes offset ${lost.offset}`;
     }
     const waiting = [...this.#waiting.values()].flat()[0];
     return waiting === undefined ? null : `${waiting.account.accountNumber}: a sample is ahead of the valuations`;

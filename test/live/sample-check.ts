@@ -31,7 +31,8 @@ export function sampleFaults(
   interval: readonly RawValuation[],
   held: RawValuation | null,
 ): string[] {
-  if (interval.at(-1)?.offset !== sample.to) return [`its "to", ${sample.to}, is none of the account's valuations`];
+  if (interval.at(-1)?.offset !== sample.to)
+    return [`its "to", ${sample.to}, is not an offset of the account's valuations`];
   const frame = JSON.parse(sample.value.toString("utf8")) as Record<string, unknown>;
   return Object.entries(expectedFrame(account, sample.sequence, interval, held))
     .filter(([field, value]) => frame[field] !== value)
@@ -44,7 +45,7 @@ interface Account {
 }
 
 /**
- * Returns the sample of at least one valuation. The interval starts with the values of the previous
+ * Returns the sample of one or more valuations. The interval starts with the values of the previous
  * sample, `held`. Of equal minimums, the earliest is used.
  */
 export function expectedFrame(
@@ -54,7 +55,7 @@ export function expectedFrame(
   held: RawValuation | null,
 ): AccountMetricsFrame {
   const newest = interval.at(-1);
-  if (newest === undefined) throw new RangeError("a sample is of some valuations");
+  if (newest === undefined) throw new RangeError("a sample needs at least one valuation");
   let lowest = newest;
   const observed = held === null ? interval : [held, ...interval];
   for (const one of observed.toReversed()) if (one.equityMinor <= lowest.equityMinor) lowest = one;

@@ -74,7 +74,7 @@ export async function slowReaders(options: SlowReaderOptions): Promise<SlowReade
   });
   const endMs = Date.now() + CLOSED_TIMEOUT_MS;
   while (!stuck.counts.closes.has(SLOW_CONSUMER)) {
-    if (Date.now() > endMs) throw new Error("the reader that stayed stuck was not closed with 4408");
+    if (Date.now() > endMs) throw new Error("the stuck reader was not closed with 4408");
     await delay(SAMPLE_INTERVAL_MS);
   }
   return { control, slow, filledMs };

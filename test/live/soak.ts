@@ -41,8 +41,8 @@ const CONTROL_MS = 20_000;
 const LATE_MS = 20_000;
 const STUCK_MS = 60_000;
 /**
- * Maximum time between two disturbances of a kind of process, and maximum time until a killed
- * process restarts.
+ * Maximum time between two disturbances of one kind of process; and below, maximum time until a
+ * killed process restarts.
  */
 const MAX_REST_MS = 8_000;
 const MAX_DOWN_MS = 3_000;

@@ -6,7 +6,7 @@ export class StreamPosition {
   processed = 0;
   /** The last sequence of the running replay. */
   replayedUpTo = 0;
-  /** Whether the last subscribe has its notice. */
+  /** Whether the notice that answers the last subscribe has arrived. */
   isOpen = false;
   /** `afterSequence` of the subscribe that has no notice yet; null without such a subscribe. */
   #requestedAfter: number | null = null;
@@ -29,7 +29,8 @@ export class StreamPosition {
     this.replayedUpTo = notice.lastAvailableSequence;
     if (expected.fault !== null) return `${expected.fault}: ${JSON.stringify(notice)}`;
     const { replayTruncated, replayCount } = notice;
-    if (replayTruncated !== expected.truncated) return `replayTruncated is ${replayTruncated} after ${requestedAfter}`;
+    if (replayTruncated !== expected.truncated)
+      return `replayTruncated is ${replayTruncated}, but afterSequence was ${requestedAfter ?? "not given"}`;
     if (replayCount !== expected.count) return `replayCount is ${replayCount}, not ${expected.count}`;
     return null;
   }
@@ -39,14 +40,14 @@ export class StreamPosition {
     const expected = this.#next;
     this.processed = sequence;
     this.#next = sequence + 1;
-    if (!this.isOpen) return `sample ${sequence} came before the notice that was requestedAfter for`;
-    return sequence === expected ? null : `sample ${sequence} came where ${expected} follows`;
+    if (!this.isOpen) return `sample ${sequence} came before the notice of the last subscribe`;
+    return sequence === expected ? null : `sample ${sequence} came, but ${expected} was expected`;
   }
 
   /** After the opening notice, a notice always announces a gap. */
   #gapNotice(notice: ReplayFrame): Expected {
     const { firstAvailableSequence: first, lastAvailableSequence: last } = notice;
-    const fault = first > this.#next ? null : `a notice came although ${this.#next} was still to be had`;
+    const fault = first > this.#next ? null : `a notice of a gap came although sample ${this.#next} is still available`;
     return { next: first, truncated: true, count: last - first + 1, fault };
   }
 }
@@ -61,7 +62,8 @@ interface Expected {
 /** The expected notice for a subscribe after sequence `requestedAfter` (decisions, 10.1). */
 function openingNotice(notice: ReplayFrame, requestedAfter: number): Expected {
   const { firstAvailableSequence: first, lastAvailableSequence: last } = notice;
-  const fault = first >= 1 && first <= last + 1 ? null : "no such range of sequences";
+  const fault =
+    first >= 1 && first <= last + 1 ? null : "firstAvailableSequence and lastAvailableSequence are not a range";
   if (requestedAfter > last) return { next: last + 1, truncated: true, count: 0, fault };
   const next = Math.max(requestedAfter + 1, first);
   return { next, truncated: first > requestedAfter + 1, count: last - next + 1, fault };

@@ -105,7 +105,9 @@ export class Trial {
     await this.#scope.stop();
   }
 
-  /** Returns null if no valuation or sample is missing, otherwise a text about a missing one. */
+  /**
+   * Returns null if no valuation or sample is missing, otherwise a text that names what is missing.
+   */
   #unsettled(): string | null {
     const { witness } = this;
     const missing = witness.missing();
@@ -135,7 +137,7 @@ export class Trial {
         const { witness } = this;
         const owed = Math.max(1, last - WINDOW_SAMPLES + 1, witness.firstSince(accountNumber, atMs - WINDOW_MS));
         if (first > Math.min(owed, last)) {
-          const range = `${accountNumber}: ${first} to ${last} was announced as kept, where ${owed} had to be`;
+          const range = `${accountNumber}: ${first} to ${last} was announced as available, but samples from ${owed} on must be available`;
           if (last > 0) this.violations.add(`${name}: ${range}`);
         }
       }

@@ -6,7 +6,7 @@ export class Violations {
   #count = 0;
   readonly #report: ((text: string) => void) | null;
 
-  /** `tell` is called with each of the first violations. */
+  /** `tell` is called with each of the first {@link MAX_KEPT} violations. */
   constructor(tell: ((text: string) => void) | null = null) {
     this.#report = tell;
   }

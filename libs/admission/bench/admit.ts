@@ -1,9 +1,11 @@
 /**
- * What the admission function costs. `REDIS_URL=redis://… node libs/admission/bench/admit.ts`: a
- * Redis of its own, which it empties (database 15). Per kind of request, each in a call of its own
- * and ten of an organization in a call: requests/s from this one process; the processor time of
- * Redis per request, of the function and with reading and answering, whose inverse is what one core
- * of Redis can do. The clock of the function counts waits for a processor.
+ * Measures the cost of the admission function: `REDIS_URL=redis://… node
+ * libs/admission/bench/admit.ts`. It needs a separate Redis, whose database 15 it empties. Each
+ * kind of request is measured with one and with ten requests of an organization per call. The
+ * output has: requests/s of this process, the time of Redis in the function per request, and the
+ * processor time of Redis per request, with reading and answering. The inverse of the processor
+ * time is the capacity of one core of Redis. The time in the function includes waits for a
+ * processor.
  */
 import { randomUUID } from "node:crypto";
 
@@ -22,11 +24,11 @@ import {
 
 const REQUESTS = 40_000;
 const IN_FLIGHT = 200;
-/** About the batch of one turn of a busy gateway. */
+/** About the size of a batch in one turn of a busy gateway. */
 const BATCH_SIZE = 10;
 const MICROSECONDS_PER_SECOND = 1_000_000;
 const ORGANIZATIONS = 50;
-/** About what a deposit's command message has. */
+/** About the size of a deposit's command message. */
 const MESSAGE = JSON.stringify({ filling: "x".repeat(650) });
 
 const logger = createLogger({ service: "bench", level: "error" });

@@ -44,13 +44,14 @@ const MAX_RECORDS_PER_BATCH = 20;
 export type RecordOutcome =
   /**
    * This request created the record: publish its message, mark the record completed, then answer
-   * 202. `chargeId` is the reservation if that is not the command's id; put it into the message.
+   * 202. `chargeId` is the charge id of the reservation, or null if that is the command id. Put it
+   * into the message.
    */
   | { readonly kind: "created"; readonly recordToken: string; readonly chargeId: string | null }
   /**
-   * This request reclaimed the record of one that never answered: publish `message`, mark the
-   * record completed, then answer 202 in its place. Null: the command is already final; publish
-   * nothing, command-status has it.
+   * This request reclaimed the record of a request that never answered: publish `message`, mark the
+   * record completed, then answer 202 in place of that request. Null: the command is already final;
+   * publish nothing, because command-status has it.
    */
   | { readonly kind: "reclaimed"; readonly recordToken: string; readonly message: AnyCommandMessage | null }
   /** The command was queued before. `message` is null if only command-status has it. */
@@ -62,7 +63,7 @@ export type RecordOutcome =
    * charged.
    */
   | { readonly kind: "mismatch" }
-  /** Another record of this call is open or a mismatch: this one was not changed. */
+  /** Another record of this call is open or a mismatch: this record was not changed. */
   | { readonly kind: "skipped" };
 
 export interface AdmissionRequest {
@@ -79,17 +80,18 @@ export interface AdmissionRequest {
   readonly mode: "consume" | "reserve" | "free";
   /** Price of a `reserve` that creates no record, in credits. */
   readonly readPrice: number;
-  /** One UUIDv7 per request; the same for every call that the request makes. */
+  /** One UUIDv7 per request; all calls of the request have the same charge id. */
   readonly chargeId: string;
   /**
-   * The network address of the request; null or absent if unknown. For the audit entry of the first
-   * use of a key.
+   * The network address of the request; null or absent: unknown. It is for the audit entry of the
+   * first use of a key.
    */
   readonly address?: string | null;
-  /** Only for `reserve`: 1 to 100, of different commands. */
+  /** Only for `reserve`: 1 to 100 records of different commands. */
   readonly records?: readonly NewRecord[];
   /**
-   * Per record, whether command-status has the command with the same fingerprint; by default none.
+   * For each record, whether command-status has the command with the same fingerprint; by default
+   * false.
    */
   readonly knownDuplicates?: readonly boolean[];
 }
@@ -97,7 +99,7 @@ export interface AdmissionRequest {
 export interface Admitted {
   /** Credits consumed or reserved for this request; for `X-Credits-Charged`. */
   readonly charged: number;
-  /** Available credits after it; for `X-Credits-Remaining`. */
+  /** Available credits after the charge; for `X-Credits-Remaining`. */
   readonly remaining: number;
   readonly wallet: WalletState;
   readonly records: readonly RecordOutcome[];
@@ -123,29 +125,29 @@ export interface Admission {
    */
   readonly confirmCompleted: (organizationId: string, completed: CompletedRecords) => Promise<void>;
   /**
-   * Refunds a request that is answered 5xx: the credits that it consumed, and those that it
-   * reserved for commands that were certainly not published; also after {@link ChargeUnknown}.
+   * Refunds a request that is answered 5xx, also after {@link ChargeUnknown}: the credits that it
+   * consumed, and the credits that it reserved for commands that were certainly not published.
    * Idempotent. Returns the refunded and the available credits.
    */
   readonly refund: (request: RefundRequest) => Promise<{ credits: number; remaining: number | null }>;
   /**
    * Returns the message in the record of a command, for reads before command-status has the
-   * command. Null means that command-status has every command that was answered with 202 and has no
-   * record.
-   * @throws ApiError DEPENDENCY_UNAVAILABLE if that is unknown, because Redis lost records and the
-   * shard is unsynced.
+   * command. Null: no record has the message, and command-status has every command that was
+   * answered 202.
+   * @throws ApiError DEPENDENCY_UNAVAILABLE if Redis lost records and the shard is unsynced: it is
+   * then unknown whether there is a message.
    */
   readonly recordedMessage: (organizationId: string, commandId: string) => Promise<AnyCommandMessage | null>;
 }
 
 export interface RefundRequest extends Pick<AdmissionRequest, "key" | "operation" | "requestId" | "chargeId"> {
-  /** Of a `reserve`: its records, in their order. */
+  /** The records of a `reserve`, in their order. */
   readonly records?: readonly FailedRecord[];
 }
 
 /**
- * Redis did not answer an admission: nobody knows whether it charged. What it charged is to be
- * given back.
+ * Redis did not answer an admission: it is unknown whether it charged the request. The caller must
+ * refund the request.
  */
 export class ChargeUnknown extends ApiError {
   constructor(cause: unknown) {
@@ -161,7 +163,7 @@ export interface AdmissionOptions {
   readonly settings?: AdmissionSettings;
 }
 
-/** Makes the last gate before an operation; authentication and authorization come before it. */
+/** Creates the last check before an operation, after authentication and authorization. */
 export function createAdmission(options: AdmissionOptions): Admission {
   const { redis, settings = ADMISSION_SETTINGS } = options;
   const admitBatched = batchByShard<AdmitRequest, AdmitReply>({
@@ -221,7 +223,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     },
     recordedMessage: async (organizationId, commandId) => {
       const message = messageFromWire(await reaching(() => recordedMessage(redis, organizationId, commandId)));
-      // Records are found by shard and command id, and organizations share shards.
+      // Records are found by shard and command id, so the record may be of another organization.
       if (message?.organizationId === organizationId) return message;
       // Check the shard after the record: a shard that lost its records becomes ready only after
       // command-status has ingested everything that was published before.
@@ -274,7 +276,7 @@ function admittedOr4xx(request: AdmissionRequest, reply: AdmitReply): Admitted {
   }
 }
 
-/** The charge id is the record token: it is as unique as the request. */
+/** The charge id of the request is the record token: every request has its own. */
 function outcomeOf(record: RecordReply, recordToken: string): RecordOutcome {
   switch (record.kind) {
     case "created":
@@ -290,14 +292,12 @@ function outcomeOf(record: RecordReply, recordToken: string): RecordOutcome {
   }
 }
 
-/**
- * Parses a message that this service stored. An invalid one is a defect, not a caller's mistake.
- */
+/** Parses a message that this service stored. An invalid message is a defect of the service. */
 function messageFromWire(message: string | null): AnyCommandMessage | null {
   return message === null ? null : AnyCommandMessage.parse(JSON.parse(message));
 }
 
-/** The message with the charge id of its reservation, if that is not the command's id. */
+/** The message with the charge id of its reservation, if that is not the command id. */
 function reservedAs(message: AnyCommandMessage | null, chargeId: string | null): AnyCommandMessage | null {
   return message === null || chargeId === null ? message : { ...message, chargeId };
 }

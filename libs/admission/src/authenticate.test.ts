@@ -74,7 +74,7 @@ test("the scope is checked before the server, and the error names it", () => {
   });
 });
 
-test("another organization's server, one outside the key's list and a removed one are rejected", () => {
+test("a server of another organization, a server outside the key's list and a removed server are rejected", () => {
   const server = serverEntry({ organizationId: ORGANIZATION });
   const reach = (found: typeof server, key: Partial<KeyEntry>, allowRemoved = false): unknown =>
     errorOf(() =>

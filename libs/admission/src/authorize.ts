@@ -5,8 +5,8 @@ import type { Directory } from "./directory.ts";
 
 export interface AuthorizeOptions {
   /**
-   * Return a removed server of the organization instead of throwing 403. For operations that have
-   * 404: they return 404 after admission (decisions, 1.1).
+   * Whether to return a removed server of the organization instead of throwing 403. For operations
+   * that have 404: they return 404 after admission (decisions, 1.1).
    */
   readonly allowRemoved?: boolean;
 }

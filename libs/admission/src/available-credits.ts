@@ -15,7 +15,7 @@ export function createAvailableCredits(redis: RedisConnection, logger: Logger): 
       const shard = shardOf(organizationId);
       const available = await redis.commands.hget(walletKey(shard, organizationId), "available");
       if (available !== null) return Number(available);
-      // While the shard is unsynced, the wallet may be in the ledger alone.
+      // While the shard is unsynced, perhaps only the ledger has the wallet.
       return (await unsyncedShards(redis, [shard])).length > 0 ? null : 0;
     } catch (error) {
       logger.debug({ err: error }, "cannot read the wallet for the headers of an error answer");

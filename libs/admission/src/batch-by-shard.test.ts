@@ -25,7 +25,7 @@ function recording(call: (shard: number) => Promise<void> = () => Promise.resolv
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("requests of one turn share a call with those of their shard, and each gets its own answer", async () => {
+test("requests of one shard in one turn share a call, and each gets its own answer", async () => {
   const { calls, ask } = recording();
   const answers = await Promise.all([ask(1, "a"), ask(2, "b"), ask(1, "c")]);
   expect(answers).toEqual(["a of 1", "b of 2", "c of 1"]);
@@ -35,7 +35,7 @@ test("requests of one turn share a call with those of their shard, and each gets
   ]);
 });
 
-test("what comes later does not wait for the call under way", async () => {
+test("later requests do not wait for a running call", async () => {
   const { calls, ask } = recording(() => new Promise(() => undefined));
   void ask(1, "a");
   await turn();
@@ -47,14 +47,14 @@ test("what comes later does not wait for the call under way", async () => {
   ]);
 });
 
-test("a call is no larger than it may be, and one request that is has a call of its own", async () => {
+test("a call does not exceed its maximum size; a larger request has a call of its own", async () => {
   const { calls, ask } = recording();
   const sizes = [12, 8, 1, 100, 19, 1];
   await Promise.all(sizes.map((size, index) => ask(1, `${index}`, size)));
   expect(calls.map(([, names]) => names)).toEqual([["0", "1"], ["2"], ["3"], ["4", "5"]]);
 });
 
-test("a call that fails rejects its own requests, not those of another shard", async () => {
+test("a call that fails rejects its own requests, and no requests of another shard", async () => {
   const { ask } = recording((shard) => (shard === 1 ? Promise.reject(new Error("away")) : Promise.resolve()));
   const answers = await Promise.allSettled([ask(1, "a"), ask(1, "b"), ask(2, "c")]);
   expect(answers).toMatchObject([

@@ -1,9 +1,10 @@
 import { assert, type Deferred, deferred } from "@kapi/kernel";
 import type { Shard } from "./redis/index.ts";
 
-/** What {@link batchByShard} needs. */
 export interface BatchOptions<Request, Answer> {
-  /** Carries out requests of one shard in one call of Redis: one answer per request, in order. */
+  /**
+   * Executes requests of one shard in one call of Redis; returns one answer per request, in order.
+   */
   readonly call: (shard: Shard, requests: readonly Request[]) => Promise<readonly Answer[]>;
   /** Size of a request, in records, at least 1. */
   readonly sizeOf: (request: Request) => number;
@@ -59,7 +60,7 @@ export function batchByShard<Request, Answer>(
   };
 }
 
-/** Divides requests into batches, in order, each as large as `maxSize` allows. */
+/** Divides requests into batches, in order. Each batch is as large as `maxSize` allows. */
 function batchesOf<Request, Answer>(
   members: readonly Waiting<Request, Answer>[],
   { sizeOf, maxSize }: BatchOptions<Request, Answer>,

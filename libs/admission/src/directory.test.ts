@@ -11,7 +11,7 @@ function apply(state: DirectoryState, entry: DirectoryEntry): void {
   state.apply({ key: directoryKey(entry), value: Buffer.from(JSON.stringify(entry)) });
 }
 
-test("of several records of a key the highest version wins, in whatever order they come", () => {
+test("of several records of a key the highest version wins, in any order of arrival", () => {
   const { entry } = keyEntry({ version: 1 });
   const state = createDirectoryState(logger);
   apply(state, { ...entry, version: 3, status: "revoked" });
@@ -20,14 +20,14 @@ test("of several records of a key the highest version wins, in whatever order th
   expect(state.directory.key(entry.keyId)).toMatchObject({ version: 3, status: "revoked" });
 });
 
-test("prices are those of the contracts until the operator sets others", () => {
+test("prices are the defaults of the contracts until the operator sets prices", () => {
   const state = createDirectoryState(logger);
   expect(state.directory.prices()).toEqual(DEFAULT_PRICES);
   apply(state, pricesEntry({ prices: { ...DEFAULT_PRICES, read: 3 } }));
   expect(state.directory.prices().read).toBe(3);
 });
 
-test("listeners get entries that take effect, and no outdated ones", () => {
+test("listeners get entries that take effect, and no outdated entries", () => {
   const server = serverEntry({ version: 2 });
   const state = createDirectoryState(logger);
   const heard: DirectoryEntry[] = [];
@@ -40,7 +40,7 @@ test("listeners get entries that take effect, and no outdated ones", () => {
   expect([...state.directory.servers()]).toMatchObject([{ version: 3 }]);
 });
 
-test("of two records of one version, the one with the server's token wins: release 0.1.0 leaves it out", () => {
+test("of two records of one version, the record with the server's token wins: release 0.1.0 omits tokens", () => {
   const { sealedToken: _token, ...bare } = serverEntry({ version: 2 });
   const entry = { ...bare, sealedToken: { keyId: "k1", iv: "aXY", ciphertext: "dG9rZW4", tag: "dGFn" } };
   const state = createDirectoryState(logger);

@@ -11,16 +11,13 @@ import {
 import { type KafkaConnection, type LogReader, type Message, startLogReader } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";
 
-/** Maximum time to read the topic at the start. After it the start fails. */
+/** Maximum time to read the topic at the start. After that time the start fails. */
 const CATCH_UP_DEADLINE_MS = 60_000;
 
-/** What {@link startDirectory} needs. */
 export interface DirectoryOptions {
   readonly kafka: KafkaConnection;
   readonly logger: Logger;
-  /**
-   * Called once if the topic can no longer be read, because the directory would become stale.
-   */
+  /** Called once if the topic can no longer be read: the directory would become stale. */
   readonly fatal: (error: Error) => void;
 }
 
@@ -115,8 +112,9 @@ export function createDirectoryState(logger: Logger): DirectoryState {
 }
 
 /**
- * Whether `entry` replaces `known`, of the same entity. The organization service of release 0.1.0
- * publishes servers without their token: of two records of one version the one with the token wins.
+ * Whether `entry` replaces `known`, an entry of the same entity. The organization service of
+ * release 0.1.0 publishes servers without their token: of two records of one version, the record
+ * with the token wins.
  */
 function replaces(entry: DirectoryEntry, known: DirectoryEntry): boolean {
   if (entry.version !== known.version) return entry.version > known.version;

@@ -37,7 +37,7 @@ test("concurrent misses share one load", async () => {
   expect(loads).toHaveLength(1);
 });
 
-test("the cache keeps to its limit, and forgets an account on request", async () => {
+test("the cache does not exceed its limit, and forgets an account on request", async () => {
   const { accounts, loads } = remembering(new Set(["1000", "2000", "3000"]), 2);
   for (const number of ["1000", "2000", "3000"]) await accounts.find(SERVER, number);
   accounts.forget(SERVER, "3000");

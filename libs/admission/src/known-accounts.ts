@@ -14,9 +14,9 @@ export interface AccountName {
 export interface KnownAccountsOptions<A> {
   /** Loads accounts from the account service: one answer per account, in order; null if unknown. */
   readonly load: (accounts: readonly AccountName[]) => Promise<readonly (A | null)[]>;
-  /** Whether an answer is cached; by default every one. */
+  /** Whether an answer is cached; by default every answer is. */
   readonly isLasting?: (account: A) => boolean;
-  /** Maximum number of cached accounts; the least recently used one is evicted. */
+  /** Maximum number of cached accounts; the least recently used account is evicted. */
   readonly maxEntries: number;
 }
 

@@ -10,7 +10,7 @@ const ROUND_MS = 1_000;
 /** How long Redis remembers a charge. */
 const REMEMBERED_MS = 120_000;
 const REDIS_TIMEOUT_MS = 600;
-/** What requests under way are given at a stop. */
+/** The time that running requests have at a stop. */
 const STOPPED_WITHIN_MS = 8_000;
 const MANY = 5_000;
 
@@ -30,7 +30,7 @@ function requestOf(chargeId: string): RefundRequest {
   return { chargeId, operation: "getCommand", requestId: "r" } as RefundRequest;
 }
 
-it("a refund is tried each second until it is taken, one that fails beside others", async () => {
+it("each refund is retried every second until Redis accepts it, independently of other refunds", async () => {
   const { value: refunds, stop } = startRepeatedRefunds({ admission: { refund }, clock, logger });
   const [one, other] = [uuidV7(clock.nowMs()), uuidV7(clock.nowMs())];
   refunds.add(requestOf(one));
@@ -46,7 +46,7 @@ it("a refund is tried each second until it is taken, one that fails beside other
   await stop();
 });
 
-it("a refund is given up while Redis remembers its charge, counted from the charge, and is logged with it", async () => {
+it("a refund is given up before Redis forgets its charge, counted from the charge, and is logged", async () => {
   const { value: refunds, stop } = startRepeatedRefunds({ admission: { refund }, clock, logger });
   // The request itself took 100 of the 120 s.
   const chargeId = uuidV7(clock.nowMs() - 100_000);
@@ -54,7 +54,7 @@ it("a refund is given up while Redis remembers its charge, counted from the char
   await vi.advanceTimersByTimeAsync(REMEMBERED_MS - 100_000);
   expect(error).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ chargeId }), expect.any(String));
   refund.mockClear();
-  // Redis would answer that it gave nothing back.
+  // Redis has forgotten this charge, so a refund would return nothing.
   refunds.add(requestOf(uuidV7(clock.nowMs() - REMEMBERED_MS)));
   await vi.advanceTimersByTimeAsync(2 * ROUND_MS);
   expect(error).toHaveBeenCalledTimes(2);
@@ -62,7 +62,7 @@ it("a refund is given up while Redis remembers its charge, counted from the char
   await stop();
 });
 
-it("a stop tries what waits once more, within a part of the time that it has, and logs the rest", async () => {
+it("a stop retries waiting refunds once, within a part of its time, and logs the remaining refunds", async () => {
   const { value: refunds, stop } = startRepeatedRefunds({ admission: { refund }, clock, logger });
   for (let at = 0; at < MANY; at += 1) refunds.add(requestOf(uuidV7(clock.nowMs())));
   refund.mockImplementation(async () => {

@@ -5,14 +5,14 @@ import type { Admission, RefundRequest } from "./admission.ts";
 
 /** Pause between two attempts. */
 const RETRY_PAUSE_MS = 1_000;
-/** How long after its charge a refund is retried. Redis remembers a charge for 120 s. */
+/** Time after its charge for which a refund is retried. Redis remembers a charge for 120 s. */
 const GIVE_UP_AFTER_MS = 110_000;
 /**
- * Maximum time for the last attempts at a stop, a part of the time that open requests have then.
+ * Maximum time for the last attempts at a stop: a part of the time that running requests have then.
  */
 const STOP_TRY_MS = 2_000;
 /**
- * Maximum number of waiting refunds, about 500 bytes each. Further ones are given up and logged.
+ * Maximum number of waiting refunds, about 500 bytes each. Further refunds are given up and logged.
  */
 const MAX_WAITING = 10_000;
 /** Maximum number of concurrent refunds. */
@@ -27,7 +27,8 @@ const givenUp = counter(
 /** Retries refunds that Redis did not accept. */
 export interface RepeatedRefunds {
   /**
-   * Retries the refund until Redis accepts it. It is applied once, whatever earlier attempts did.
+   * Retries the refund until Redis accepts it. It is applied once, also if an earlier attempt
+   * succeeded.
    */
   add(request: RefundRequest): void;
 }
@@ -84,7 +85,7 @@ export function startRepeatedRefunds(dependencies: {
       tryUntilMs = clock.nowMs() + STOP_TRY_MS;
       isStopping = true;
       await rounds.stop();
-      // Refunds that the last round left, and new ones.
+      // Retries refunds that the last round left, and new refunds.
       await round();
     },
   };

@@ -118,7 +118,7 @@ test("each rejection is the interface's error, and costs nothing", async () => {
   await expect(admission.admit(read(revoked))).rejects.toMatchObject({ status: 401 });
 });
 
-test("credits without an admission: those of the wallet, 0 without one, unknown where Redis lost it", async () => {
+test("available credits without an admission: the credits of the wallet, 0 without a wallet, null if Redis lost the wallet", async () => {
   const availableCredits = createAvailableCredits(redis, logger);
   const rich = await keyWith(12);
   expect(await availableCredits(rich.organizationId)).toBe(12);
@@ -128,7 +128,7 @@ test("credits without an admission: those of the wallet, 0 without one, unknown 
   expect(await availableCredits(organizationId)).toBeNull();
 });
 
-test("a request that ended 5xx gets its credits back once", async () => {
+test("a request that ended 5xx is refunded once", async () => {
   const key = await keyWith(10);
   const call = read(key, { price: 4 });
   await admission.admit(call);
@@ -153,7 +153,7 @@ test("a queued command is recorded, completed, and then a duplicate with its mes
   expect(again).toMatchObject({ charged: 1, remaining: 94, records: [{ kind: "duplicate", message }] });
 });
 
-test("the message of a record is its own organization's alone, also where another one shares its shard", async () => {
+test("only the organization of a record can read its message, also if another organization shares the shard", async () => {
   const key = await keyWith(100);
   const message = commandMessage({ organizationId: key.organizationId });
   await admission.admit(deposit(key, message));
@@ -163,7 +163,7 @@ test("the message of a record is its own organization's alone, also where anothe
   expect(await admission.recordedMessage(key.organizationId, message.commandId)).toEqual(message);
 });
 
-test("without Redis, or with an empty one, the answer is 500 with Retry-After, until the shard is synced", async () => {
+test("without Redis, or with an empty one, requests get 500 with Retry-After until the shard is synced", async () => {
   const key = await keyWith(10);
   await admission.admit(read(key));
   const unavailable = { status: 500, code: "DEPENDENCY_UNAVAILABLE", headers: { "retry-after": "1" } };

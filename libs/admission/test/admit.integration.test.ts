@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => stop());
 
-test("a call repeated with the same charge id charges once and answers the same", async () => {
+test("a call repeated with the same charge id charges once and gets the same reply", async () => {
   const organizationId = await organizationWith(redis, 100);
   const call = request(organizationId, { price: 7 });
   const replies = await Promise.all(Array.from({ length: 20 }, () => admit(redis, call)));
@@ -52,7 +52,7 @@ test("a price above the available credits is rejected, and the wallet never fall
   expect((await walletOf(redis, organizationId)).available).toBe(1);
 });
 
-test("an organization without a wallet differs from one without credits", async () => {
+test("an organization without a wallet differs from an organization without credits", async () => {
   const organizationId = await organizationWith(redis, 1);
   await dropWallet(redis, organizationId);
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "no_wallet" });
@@ -95,7 +95,7 @@ test("a shard synced on another run of Redis answers as unsynced", async () => {
   expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted" });
 });
 
-test("at the stream's limit the shard answers as unsynced rather than lose an entry", async () => {
+test("at the stream's limit the shard answers as unsynced and loses no entry", async () => {
   const organizationId = await organizationWith(redis, 100);
   const settings = { recordOpenMs: 5_000, usageStreamLimit: 2 };
   const entries = (): Promise<number> => usageOf(redis, organizationId).then((found) => found.length);
@@ -107,12 +107,12 @@ test("at the stream's limit the shard answers as unsynced rather than lose an en
   expect(await admit(redis, request(organizationId), settings)).toEqual({ kind: "unsynced" });
   expect(await entries()).toBe(2);
   expect((await walletOf(redis, organizationId)).available).toBe(98);
-  // The ledger consumes the entries; then there is room again.
+  // The ledger consumes the entries; then the stream has room again.
   await redis.commands.xtrim(`{b${String(shardOf(organizationId)).padStart(2, "0")}}:usage`, "MAXLEN", 0);
   expect(await admit(redis, request(organizationId), settings)).toMatchObject({ kind: "admitted" });
 });
 
-test("a bucket is kept until it is full again, and not for good", async () => {
+test("a bucket is kept until it is full again, and then expires", async () => {
   const organizationId = await organizationWith(redis, 100);
   const keyId = randomUUID();
   const bucket = bucketKey(shardOf(organizationId), keyId);
@@ -126,7 +126,7 @@ test("a bucket is kept until it is full again, and not for good", async () => {
   }
 });
 
-test("a consumed charge is given back once, with a refund entry", async () => {
+test("a consumed charge is refunded once, with a refund entry", async () => {
   const organizationId = await organizationWith(redis, 100);
   const call = request(organizationId, { price: 4 });
   await admit(redis, call);
@@ -140,7 +140,7 @@ test("a consumed charge is given back once, with a refund entry", async () => {
   ]);
 });
 
-test("what a command reserved is not refunded: its final event settles it", async () => {
+test("the reservation of a command that may be published is not refunded: its final event settles it", async () => {
   const organizationId = await organizationWith(redis, 100);
   const call = reserve(organizationId, [record()]);
   await admit(redis, call);
@@ -166,7 +166,7 @@ test("a reservation is settled once: consumed, or available again", async () => 
   });
 });
 
-test("a settlement of a reservation that Redis lost is consumed from the available credits; its release changes nothing", async () => {
+test("a reservation that Redis lost is consumed from the available credits; its release changes nothing", async () => {
   const organizationId = await organizationWith(redis, 100);
   const lost = { organizationId, credits: 5, epoch: EPOCH };
   await settle(redis, [
@@ -181,7 +181,7 @@ test("a settlement of a reservation that Redis lost is consumed from the availab
   });
 });
 
-test("what costs nothing is admitted also where a lost reservation brought the wallet below zero", async () => {
+test("requests that cost nothing are admitted although a lost reservation brought the wallet below zero", async () => {
   const organizationId = await organizationWith(redis, 5);
   const wanted = record();
   await admit(redis, reserve(organizationId, [wanted]));
@@ -193,7 +193,7 @@ test("what costs nothing is admitted also where a lost reservation brought the w
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "unpaid" });
 });
 
-test("what the sync's wallets include is not applied again; what was reserved for it once more is given back", async () => {
+test("changes that the synced wallets include are not applied again; a reservation that exists all the same is released", async () => {
   const organizationId = await organizationWith(redis, 100);
   const call = reserve(organizationId, [record()]);
   await admit(redis, call);

@@ -14,7 +14,7 @@ import {
 } from "../src/redis/index.ts";
 import { answer, record, connectEmpty, organizationWith, reserve, walletOf, whileOpen, QUICK } from "./support.ts";
 
-/** How long an answer with passwords may be unconfirmed. */
+/** Time for which an answer with passwords may be unconfirmed. */
 const UNCONFIRMED_MS = 120_000;
 
 let redis: RedisConnection;
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => stop());
 
-test("no answer is sent for a record that is older than its time", async () => {
+test("no answer is sent for a record that is older than the limit", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const call = reserve(organizationId, [wanted]);
@@ -36,13 +36,13 @@ test("no answer is sent for a record that is older than its time", async () => {
   expect(await answer(redis, organizationId, [wanted.commandId], call.chargeId)).toBe(true);
 });
 
-test("of several requests marked in one call each is completed by itself, all of its records or none", async () => {
+test("each of several requests in one call is marked separately: all its records or none", async () => {
   const organizationId = await organizationWith(redis, 1_000);
   const bulk = reserve(organizationId, [record(), record()]);
   const torn = reserve(organizationId, [record(), record(), record()]);
   const single = reserve(organizationId, [record()]);
   for (const call of [bulk, torn, single]) await admit(redis, call, QUICK);
-  // Another request has reclaimed one of its three meanwhile.
+  // Another request has meanwhile reclaimed one of its three records.
   const [, reclaimed] = torn.records;
   if (reclaimed === undefined) throw new Error("torn has three records");
   await whileOpen(redis, reserve(organizationId, [reclaimed]));
@@ -63,7 +63,7 @@ test("of several requests marked in one call each is completed by itself, all of
   expect(await Promise.all(answered)).toEqual([["1", "1"], ["0", "0", "0"], ["1"]]);
 });
 
-test("a process of the version before marks its records as it did", async () => {
+test("a process of the previous version can mark its records", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const call = reserve(organizationId, [wanted]);
@@ -73,7 +73,7 @@ test("a process of the version before marks its records as it did", async () => 
   expect(await redis.call("kapi_mark_answered", keys, [call.chargeId, ADMISSION_SETTINGS.recordOpenMs])).toBe(1);
 });
 
-test("a request that was marked completed learns so however late it asks again; nobody else does", async () => {
+test("a request that was marked completed gets true also much later; another request gets false", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const first = reserve(organizationId, [wanted]);
@@ -84,7 +84,7 @@ test("a request that was marked completed learns so however late it asks again; 
   expect(await answer(redis, organizationId, [wanted.commandId], "another", QUICK)).toBe(false);
 });
 
-test("the next equal request reclaims at once what was published by one that failed, even if it was marked completed", async () => {
+test("the next equal request reclaims at once the record of a failed request that may be published, even if it was marked completed", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const first = reserve(organizationId, [wanted]);
@@ -99,13 +99,13 @@ test("the next equal request reclaims at once what was published by one that fai
   expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId)).toBe(false);
   const retry = reserve(organizationId, [wanted]);
   expect(await admit(redis, retry)).toMatchObject({ charged: 5, records: [{ kind: "reclaimed" }] });
-  // The failed request tells once more, late: the record is the retry's.
+  // The failed request repeats its refund late: the record belongs to the retry.
   expect(await refund(redis, failed)).toMatchObject({ credits: 0 });
   expect(await answer(redis, organizationId, [wanted.commandId], retry.chargeId)).toBe(true);
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
 });
 
-test("passwords that were not confirmed to be sent are answered by an equal request, once the first can no longer answer", async () => {
+test("an equal request gets passwords that were not confirmed, once the first request can no longer answer", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const commandIds = [wanted.commandId];
@@ -138,12 +138,12 @@ test("passwords count as sent two minutes after their record", async () => {
   expect(await admit(redis, reserve(organizationId, [wanted]))).toMatchObject({ records: [{ kind: "duplicate" }] });
 });
 
-test("a duplicate stays a duplicate, however late its first request, answered 500, is given back", async () => {
+test("a duplicate stays a duplicate, also if the first request, answered 500, is refunded later", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const first = reserve(organizationId, [wanted]);
   await admit(redis, first);
-  // It is marked, and the reply is lost: the caller gets 500, and retries.
+  // The request is marked, but the reply is lost: the caller gets 500, and retries.
   expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId)).toBe(true);
   const duplicate = { records: [{ kind: "duplicate", message: wanted.message }] };
   expect(await admit(redis, reserve(organizationId, [wanted]))).toMatchObject(duplicate);

@@ -23,10 +23,10 @@ import {
 import { record, connectEmpty, organizationWith, request, reserve, usageOf, walletOf } from "./support.ts";
 
 const CREDITS = 30;
-/** The same requests each time, so that all outcomes are known to be among them. */
+/** A fixed seed: these requests are known to have all outcomes. */
 const SEED = 7;
 const MAX_REQUESTS = 20;
-/** So slow that no token comes back during a test. */
+/** So slow that no token is added during a test. */
 const RATE_LIMIT = { perSecond: 0.0001, burst: 2 };
 
 let redis: RedisConnection;
@@ -46,11 +46,11 @@ async function ofOneShard(count: number): Promise<string[]> {
   return Promise.all(ids.map((id) => organizationWith(redis, CREDITS, id)));
 }
 
-/** A request in numbers: which of the few organizations, keys, charges and commands there are. */
+/** A request as numbers: indexes of organization, key, charge and commands. */
 interface Draft {
   readonly organization: number;
   readonly key: number;
-  /** Set: the same request is sent again, with its charge id. */
+  /** If set, an earlier request is sent again, with its charge id. */
   readonly repeats: number | null;
   readonly price: number;
   readonly commands: readonly number[];
@@ -87,7 +87,7 @@ class TestOrganizations {
     return revokeKey(redis, this.#organizations[0] ?? "", this.#keys[3] ?? "");
   }
 
-  /** The requests of `drafts`; a repeat is one before it. */
+  /** The requests of `drafts`; a repeat is an earlier request. */
   requestsOf(drafts: readonly Draft[]): AdmitRequest[] {
     const requests: AdmitRequest[] = [];
     for (const one of drafts) {
@@ -139,7 +139,7 @@ function comparable(reply: AdmitReply | undefined): unknown {
   return { charged: reply.charged, available, reserved, consumed, purchased, records };
 }
 
-test("requests in one call are answered, charged and recorded as if each had come by itself", async () => {
+test("requests in one call are answered, charged and recorded as if each had its own call", async () => {
   const kinds = new Set<string>();
   await fc.assert(
     fc.asyncProperty(drafts, recordOpenMs, async (wanted, openMs) => {
@@ -161,13 +161,13 @@ test("requests in one call are answered, charged and recorded as if each had com
     }),
     { numRuns: 60, seed: SEED },
   );
-  // What the requests above met, so that it is known to have been compared.
+  // The compared requests had all these outcomes.
   expect(kinds).toEqual(
     new Set(["unpaid", "revoked", "limited", "created", "reclaimed", "duplicate", "open", "mismatch", "skipped"]),
   );
 });
 
-test("of requests in one call, those that the stream has no room for are answered as unsynced, and cost nothing", async () => {
+test("requests of a call for which the stream has no room are answered as unsynced, and cost nothing", async () => {
   const organizationId = await organizationWith(redis, CREDITS);
   await redis.commands.xtrim(usageKey(shardOf(organizationId)), "MAXLEN", 0);
   const settings = { ...ADMISSION_SETTINGS, usageStreamLimit: 3 };
@@ -177,13 +177,13 @@ test("of requests in one call, those that the stream has no room for are answere
   expect((await walletOf(redis, organizationId)).available).toBe(CREDITS - 3);
 });
 
-test("an organization of another shard has no place in a call", async () => {
+test("an organization of another shard is rejected in a call", async () => {
   const organizationId = await organizationWith(redis, CREDITS);
   const otherShard = (shardOf(organizationId) + 1) % 64;
   await expect(admitAll(redis, otherShard, [request(organizationId)])).rejects.toThrow("one shard");
 });
 
-test("a process of the version before is admitted as it was", async () => {
+test("a process of the previous version can still call kapi_admit", async () => {
   const organizationId = await organizationWith(redis, CREDITS);
   const shard = shardOf(organizationId);
   const [keyId, commandId] = [randomUUID(), randomUUID()];

@@ -1,5 +1,5 @@
 /**
- * The same guarantees in a Redis Cluster of three masters, and what holds when a node of it is lost
+ * The tests of the functions in a Redis Cluster of three masters, and tests in which a node is lost
  * or slots move.
  */
 import { randomUUID } from "node:crypto";
@@ -22,7 +22,7 @@ import {
 } from "../src/redis/index.ts";
 import { EPOCH, syncAll, organizationWith, request, runInCluster } from "./support.ts";
 
-/** Signals a Redis by the process id that it tells itself. */
+/** Sends a signal to a Redis, whose process id comes from INFO. */
 async function signal(node: TestRedisNode, name: "SIGSTOP" | "SIGCONT", processId?: number): Promise<void> {
   const id = processId ?? Number(/process_id:(\d+)/.exec(await node.ask("INFO server"))?.[1]);
   processIds.set(node, id);
@@ -37,14 +37,14 @@ async function runIdOf(node: TestRedisNode): Promise<string | undefined> {
   return /run_id:(\w+)/.exec(await node.ask("INFO server"))?.[1];
 }
 
-/** Whether every write of the master is at its replica. */
+/** Whether the replica has every write of the master. */
 async function replicated(master: TestRedisNode): Promise<boolean> {
   const offset = /master_repl_offset:(\d+)/.exec(await master.ask("INFO replication"))?.[1];
   const replica = await cluster.replica.ask("INFO replication");
   return replica.includes("master_link_status:up") && replica.includes(`slave_repl_offset:${offset}\r`);
 }
 
-/** A wallet that was bought `credits` for. */
+/** A wallet with `credits` bought credits. */
 function walletWith(organizationId: string, credits: number): SyncedWallet {
   return {
     id: randomUUID(),
@@ -60,7 +60,7 @@ function walletWith(organizationId: string, credits: number): SyncedWallet {
   };
 }
 
-/** Of a line of CLUSTER NODES. */
+/** Index of the first slot range in a line of CLUSTER NODES. */
 const FIRST_SLOTS_FIELD = 8;
 const logger = createLogger({ service: "admission-test", level: "silent" });
 
@@ -71,9 +71,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-/**
- * Syncs unsynced shards for the tests that follow, without wallets and with the first epoch again.
- */
+/** Syncs unsynced shards for later tests, without wallets and with the first epoch again. */
 async function syncEmpty(redis: RedisConnection, shards: readonly Shard[]): Promise<void> {
   await Promise.all(shards.map((shard) => redis.commands.del(metaKey(shard))));
   await Promise.all(shards.map((shard) => syncShard(redis, shard, EPOCH, [])));
@@ -108,7 +106,7 @@ describe("a cluster", () => {
   let slots: readonly number[];
 
   beforeAll(async () => {
-    // The tests before may have left a shard unsynced under a later epoch.
+    // Earlier tests may have left a shard unsynced under a later epoch.
     for (const master of cluster.masters) await master.ask("FLUSHALL");
     ({ value: redis, stop } = await startRedis({
       url: cluster.masters.map(({ url }) => url),
@@ -122,7 +120,7 @@ describe("a cluster", () => {
   });
   afterAll(() => stop());
 
-  /** The shards that lie on a node. */
+  /** The shards on a node. */
   async function shardsOn(node: TestRedisNode): Promise<Shard[]> {
     const itself = (await node.ask("CLUSTER NODES")).split("\n").find((line) => line.includes("myself")) ?? "";
     const ranges = itself.trim().split(" ").slice(FIRST_SLOTS_FIELD);
@@ -138,24 +136,24 @@ describe("a cluster", () => {
     return slots[shard] ?? -1;
   }
 
-  it("has the shard of a slot unsynced that was moved to another node", async () => {
+  it("makes the shard of a slot unsynced after the slot moves to another node", async () => {
     const [, from, to] = cluster.masters;
     if (from === undefined || to === undefined) throw new Error("the cluster has masters");
     const [shard = 0] = await shardsOn(from);
     expect(await moveSlot(slotOf(shard), from, to)).toContain(metaKey(shard));
-    // It lies in another Redis now: what its wallets are there, the ledger says.
+    // The shard is now in another Redis, so its wallets must be set from the ledger.
     expect(await unsyncedShards(redis, ALL_SHARDS)).toEqual([shard]);
     await syncEmpty(redis, [shard]);
   });
 
-  it("has the shards of a node unsynced that was demoted and promoted again, and lost what its replica had taken in", async () => {
+  it("makes the shards of a node unsynced that was demoted and promoted again, and lost the writes of its replica", async () => {
     const [master] = cluster.masters;
     if (master === undefined) throw new Error("the cluster has masters");
     const shards = await shardsOn(master);
     const organizationId = await organizationOn(redis, shards);
     const shard = shardOf(organizationId);
     const runBefore = await runIdOf(master);
-    // A replica that comes back gets everything at once.
+    // A returning replica is synchronized at once.
     for (const node of [master, cluster.replica]) await node.ask("CONFIG SET repl-diskless-sync-delay 0");
     await eventually(async () => expect(await replicated(master)).toBe(true));
 
@@ -180,7 +178,7 @@ describe("a cluster", () => {
     await syncEmpty(redis, shards);
   });
 
-  it("loses a node: its shards are unsynced once the replica has taken over, and all others go on meanwhile", async () => {
+  it("loses a node: its shards are unsynced once the replica is promoted, and all other shards work meanwhile", async () => {
     const [lost, ...others] = cluster.masters;
     const lostShards = lost === undefined ? [] : await shardsOn(lost);
     const otherShards = (await Promise.all(others.map(shardsOn))).flat();
@@ -189,7 +187,7 @@ describe("a cluster", () => {
     await lost?.crash();
     expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted" });
     await eventually(async () => expect(await unsyncedShards(redis, ALL_SHARDS)).toEqual(lostShards));
-    // A master that has joined anew may have lost its libraries, too.
+    // A master that joined again may have lost its libraries too.
     await cluster.replica.ask("FUNCTION FLUSH SYNC");
     await syncEmpty(redis, lostShards);
     expect(await unsyncedShards(redis, ALL_SHARDS)).toEqual([]);

@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => stop());
 
-test("an equal request waits for an open record, and is a duplicate once that is completed", async () => {
+test("an equal request waits for an open record, and is a duplicate once the record is completed", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const first = reserve(organizationId, [wanted]);
@@ -49,7 +49,7 @@ test("an equal request waits for an open record, and is a duplicate once that is
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 94, reserved: 5, consumed: 1 });
 });
 
-test("one of many equal requests reclaims a record that stayed open, publishes the first's message and pays nothing more", async () => {
+test("one of many equal requests reclaims a record that stayed open, gets the first message and pays nothing more", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const first = reserve(organizationId, [wanted]);
@@ -62,7 +62,7 @@ test("one of many equal requests reclaims a record that stayed open, publishes t
   expect(await usageOf(redis, organizationId)).toHaveLength(1);
 });
 
-test("of many equal requests at once exactly one creates the record", async () => {
+test("exactly one of many concurrent equal requests creates the record", async () => {
   const organizationId = await organizationWith(redis, 1_000);
   const wanted = record();
   const calls = Array.from({ length: 30 }, () => reserve(organizationId, [wanted]));
@@ -83,7 +83,7 @@ test("a different request under a used key creates no record and pays the read p
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 94, reserved: 5, consumed: 1 });
 });
 
-test("a bulk is priced by what is new in it", async () => {
+test("the price of a bulk is that of its new records", async () => {
   const organizationId = await organizationWith(redis, 100);
   const [known, used, fresh] = [record(), record(), record({ credits: 10 })];
   const first = reserve(organizationId, [used]);
@@ -97,7 +97,7 @@ test("a bulk is priced by what is new in it", async () => {
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 85, reserved: 15 });
 });
 
-test("a bulk of a hundred that cannot be paid whole creates no record", async () => {
+test("a bulk of a hundred that cannot be paid completely creates no record", async () => {
   const organizationId = await organizationWith(redis, 999);
   const items = Array.from({ length: 100 }, () => record({ credits: 10 }));
   expect(await admit(redis, reserve(organizationId, items))).toEqual({ kind: "unpaid" });
@@ -105,7 +105,7 @@ test("a bulk of a hundred that cannot be paid whole creates no record", async ()
   expect(await usageOf(redis, organizationId)).toHaveLength(99);
 });
 
-test("a duplicate is never refused for credits: what cannot be paid is not charged", async () => {
+test("a duplicate is never rejected for lack of credits: if the price cannot be paid, it is not charged", async () => {
   const organizationId = await organizationWith(redis, 5);
   const wanted = record();
   const first = reserve(organizationId, [wanted]);
@@ -116,7 +116,7 @@ test("a duplicate is never refused for credits: what cannot be paid is not charg
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "unpaid" });
 });
 
-test("an open record counts before what command-status knows", async () => {
+test("an open record takes precedence over a command in command-status", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   await admit(redis, reserve(organizationId, [wanted]), QUICK);
@@ -125,7 +125,7 @@ test("an open record counts before what command-status knows", async () => {
   expect(await whileOpen(redis, retry)).toMatchObject({ records: [{ kind: "reclaimed" }] });
 });
 
-test("a record lasts a day, and when its command is final an hour more, without the message", async () => {
+test("a record is kept for a day, and for an hour without its message once its command is final", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const first = reserve(organizationId, [wanted]);
@@ -146,7 +146,7 @@ test("a record lasts a day, and when its command is final an hour more, without 
   expect(reply).toMatchObject({ records: [{ kind: "duplicate", message: null }] });
 });
 
-test("a command that was consumed under a reservation of a later request is not reserved for again", async () => {
+test("a command that was consumed under a reservation of a later request is not reserved again", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const giveBack = (call: ReturnType<typeof reserve>, mayBePublished: boolean) =>
@@ -159,14 +159,14 @@ test("a command that was consumed under a reservation of a later request is not 
   const [outcome] = reply.kind === "admitted" ? reply.records : [];
   const chargeId = (outcome?.kind === "created" && outcome.chargeId) || "";
   await settle(redis, [{ organizationId, credits: 5, epoch: EPOCH, chargeId, action: "consume" }]);
-  // Command-status has not heard of it yet.
+  // command-status does not have the command yet.
   await giveBack(published, true);
   const retry = await admit(redis, reserve(organizationId, [wanted]));
   expect(retry).toMatchObject({ records: [{ kind: "reclaimed", chargeId }] });
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 0, consumed: 5 });
 });
 
-test("what was never published gives its credits back at once, and is a new command for the next equal request", async () => {
+test("a command that was not published is released at once, and is new for the next equal request", async () => {
   const organizationId = await organizationWith(redis, 100);
   const [one, other, known] = [record(), record(), record()];
   const first = reserve(organizationId, [one, other, known], { knownDuplicates: [false, false, true] });
@@ -188,7 +188,7 @@ test("what was never published gives its credits back at once, and is a new comm
   expect(retry).toMatchObject({ records: [{ kind: "created" }, { kind: "reclaimed" }] });
 });
 
-test("a request after a give-back reserves again under an id of its own, and is refused where it cannot pay", async () => {
+test("a request after a release reserves again under another charge id, and is rejected if it cannot pay", async () => {
   const organizationId = await organizationWith(redis, 5);
   const wanted = record();
   const records = [{ commandId: wanted.commandId, mayBePublished: false }];
@@ -219,7 +219,7 @@ test("a request after a give-back reserves again under an id of its own, and is 
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 4, reserved: 0, consumed: 1 });
 });
 
-test("a record that is reclaimed after its reservation came back reserves again, unless the command is known or consumed", async () => {
+test("a record that is reclaimed after the release of its reservation reserves again, unless the command is known or consumed", async () => {
   const organizationId = await organizationWith(redis, 10);
   const [orphan, known, consumed, lost] = [record(), record(), record(), record()] as const;
   const settlement = { organizationId, credits: 5, epoch: EPOCH };
@@ -249,7 +249,7 @@ test("a record that is reclaimed after its reservation came back reserves again,
   const [outcome] = reply.kind === "admitted" ? reply.records : [];
   const chargeId = (outcome?.kind === "reclaimed" && outcome.chargeId) || "";
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 0, reserved: 5, consumed: 5 });
-  // The next one takes the same reservation over.
+  // The next request reclaims the record with the same reservation.
   const next = await whileOpen(redis, reserve(organizationId, [orphan]));
   expect(next).toMatchObject({ charged: 5, records: [{ kind: "reclaimed", chargeId }] });
   await settle(redis, [{ ...settlement, chargeId, action: "consume" }]);
@@ -257,7 +257,7 @@ test("a record that is reclaimed after its reservation came back reserves again,
   expect(await whileOpen(redis, reserve(organizationId, [lost]))).toEqual({ kind: "unpaid" });
 });
 
-test("what an earlier request reserved stays reserved where a later one, which found its record lost, was never published", async () => {
+test("the reservation of an earlier request stays if a later request, whose record was lost, was not published", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   await admit(redis, reserve(organizationId, [wanted]));

@@ -24,7 +24,7 @@ import {
   walletKey,
 } from "../src/redis/index.ts";
 
-/** The epoch that the tests sync shards with. */
+/** The epoch with which the tests sync shards. */
 export const EPOCH = 5;
 
 const CLIENT = {
@@ -33,22 +33,22 @@ const CLIENT = {
   logger: createLogger({ service: "admission-test", level: "silent" }),
 };
 
-/** A connection of one test file's own. */
+/** A connection for one test file. */
 interface Connected {
   readonly redis: RedisConnection;
-  /** Has every Redis behind it carry out a command. */
+  /** Executes a command on every Redis of the connection. */
   readonly everywhere: (command: string) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
 let cluster: TestRedisCluster | null = null;
 
-/** The tests that follow in this file run in `running`, not on a Redis of their own. */
+/** Makes later tests of this file use the cluster `running` instead of a separate Redis. */
 export function runInCluster(running: TestRedisCluster): void {
   cluster = running;
 }
 
-/** A Redis of one test file's own, or its cluster, empty, with all shards ready. */
+/** Connects to a separate Redis, or to the cluster: empty, with all shards ready. */
 export async function connectEmpty(): Promise<Connected> {
   return cluster === null ? connectToOwn() : connectToCluster(cluster);
 }
@@ -70,7 +70,7 @@ async function connectToCluster({ masters, replica }: TestRedisCluster): Promise
 
 async function connectTo(options: RedisOptions, urls: readonly string[]): Promise<Connected> {
   const everywhere = async (command: string): Promise<void> => {
-    // A replica repeats what its master does, and takes nothing from anybody else.
+    // A replica may reject the command: it copies the writes of its master.
     await Promise.all(urls.map((url) => askRedis(url, command)));
   };
   await everywhere("FLUSHALL");
@@ -102,7 +102,7 @@ export async function organizationWith(
   return organizationId;
 }
 
-/** A read of price 1 by default. */
+/** A request; by default a read with price 1. */
 export function request(organizationId: string, changes: Partial<AdmitRequest> = {}): AdmitRequest {
   return {
     keyId: "aaaaaaaaaaaaaaaa",
@@ -119,7 +119,7 @@ export function request(organizationId: string, changes: Partial<AdmitRequest> =
   };
 }
 
-/** A record of 5 credits on a new command by default. */
+/** A record; by default with 5 credits, for a new command. */
 export function record(changes: Partial<NewRecord> = {}): NewRecord {
   const commandId = changes.commandId ?? randomUUID();
   return {
@@ -140,7 +140,7 @@ export function reserve(
   return request(organizationId, { mode: "reserve", records, operation: "depositAccountFunds", ...changes });
 }
 
-/** The wallet as it is, by a call that changes nothing. */
+/** Reads the wallet with a call that changes nothing. */
 export async function walletOf(redis: RedisConnection, organizationId: string): Promise<WalletState> {
   const reply = await admit(redis, request(organizationId, { mode: "free" }));
   if (reply.kind !== "admitted") throw new Error(`no wallet to read: ${reply.kind}`);
@@ -154,7 +154,7 @@ export async function usageOf(redis: RedisConnection, organizationId: string): P
   return entries.filter((entry) => entry.organizationId === organizationId);
 }
 
-/** Makes Redis forget the wallet, as an organization that never bought anything. */
+/** Deletes the wallet in Redis. */
 export async function dropWallet(redis: RedisConnection, organizationId: string): Promise<void> {
   await redis.commands.del(walletKey(shardOf(organizationId), organizationId));
 }
@@ -170,12 +170,12 @@ export async function answer(
   return (await markCompleted(redis, shardOf(organizationId), [{ commandIds, recordToken }], settings))[0];
 }
 
-/** Replaces the 5 s, so that tests do not wait for them. */
+/** A short time instead of 5 s, so that tests need not wait. */
 export const QUICK: AdmissionSettings = { ...ADMISSION_SETTINGS, recordOpenMs: 150 };
 const POLL_MS = 10;
 export const DEADLINE_MS = 5_000;
 
-/** Calls again, as the gateway does, while the record is open. */
+/** Repeats the call while the record is open, as the gateway does. */
 export async function whileOpen(redis: RedisConnection, call: AdmitRequest): Promise<AdmitReply> {
   const until = systemClock.nowMs() + DEADLINE_MS;
   for (;;) {

@@ -69,7 +69,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant("buy"), credits: fc.integer({ min: 0, max: 30 }) }),
 );
 
-/** Whether a wallet keeps: purchased = available + reserved + consumed, and nothing below zero. */
+/** Whether purchased = available + reserved + consumed, and no sum is below zero. */
 function isSound(wallet: WalletState): boolean {
   const { available, reserved, consumed, purchased } = wallet;
   return available + reserved + consumed === purchased && Math.min(available, reserved, consumed) >= 0;
@@ -124,7 +124,9 @@ class WalletModel {
     if (reply.kind === "admitted") this.wallets.push(reply.wallet);
   }
 
-  /** Only what was reserved is settled, and always the same way: a command has one final event. */
+  /**
+   * Settles only reserved charges, and each always in the same way: a command has one final event.
+   */
   private async settle(chargeId: string, credits: number, action: "consume" | "release"): Promise<void> {
     const { organizationId } = this;
     const isReserved = (await usageOf(redis, organizationId)).some((entry) => entry.chargeId === chargeId);
@@ -135,7 +137,7 @@ class WalletModel {
   }
 }
 
-/** The wallet that the ledger would derive from what was written. */
+/** The sums that the ledger would derive from the entries. */
 function derived(model: WalletModel, entries: readonly UsageEntry[]): Record<string, number> {
   const sum = (kind: string): number =>
     entries.filter((entry) => entry.kind === kind).reduce((total, entry) => total + entry.credits, 0);
@@ -148,7 +150,7 @@ function derived(model: WalletModel, entries: readonly UsageEntry[]): Record<str
   return { purchased: model.bought, consumed, reserved, available: model.bought - consumed - reserved };
 }
 
-test("under any calls at once, purchased = available + reserved + consumed, none below zero, and the entries tell the same", async () => {
+test("under any concurrent calls, purchased = available + reserved + consumed, no sum is below zero, and the entries give the same sums", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(steps, { minLength: 1, maxLength: 60 }), async (sequence) => {
       const model = new WalletModel(await organizationWith(redis, START_CREDITS));
@@ -186,7 +188,7 @@ test("a flushed Redis is unsynced, and a sync sets the wallets and reservations 
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 0, consumed: 5 });
 });
 
-test("a sync in parts sets what one call would, is ready after the last alone, and gives way to a later one", async () => {
+test("a sync in parts sets the same wallets as one call, is ready only after the last part, and yields to a later sync", async () => {
   const [organizationId, calls] = [randomUUID(), { count: 0, longest: 0 }];
   const counting: RedisConnection = {
     ...redis,
@@ -202,7 +204,7 @@ test("a sync in parts sets what one call would, is ready after the last alone, a
   const others = sameShard(shard, 12).map((id) => syncedWallet(id, { available: 7 }));
   await everywhere("FLUSHALL");
 
-  // A sync that stopped in the middle is no obstacle to the next, and cannot go on beside it.
+  // A sync that stopped in the middle does not block the next sync, and cannot continue beside it.
   let stopped = 0;
   const stopping: RedisConnection = {
     ...redis,
@@ -245,7 +247,7 @@ test("a sync in parts sets what one call would, is ready after the last alone, a
   await syncAll(redis);
 });
 
-test("a sync that read the ledger before another one synced the shard sets nothing, also when the shard is unsynced again", async () => {
+test("a sync that read the ledger before another sync completed sets nothing, also if the shard is unsynced again", async () => {
   const [organizationId, other] = [randomUUID(), randomUUID()];
   const shard = shardOf(organizationId);
   const wallet = (available: number): SyncedWallet =>
@@ -253,7 +255,7 @@ test("a sync that read the ledger before another one synced the shard sets nothi
       available,
       reservations: Array.from({ length: 25 }, () => ({ chargeId: other, credits: 0 })),
     });
-  // What a fail-over does: the replication id is another one, and the data stays.
+  // Simulates a failover: the replication id changes, and the data stays.
   const failOver = async (): Promise<void> => {
     await redis.commands.hset(metaKey(shard), "replication", "0".repeat(40));
   };
@@ -268,8 +270,8 @@ test("a sync that read the ledger before another one synced the shard sets nothi
     expect(await unsyncedShards(redis, [shard])).toEqual([shard]);
     expect(await redis.commands.hget(walletKey(shard, organizationId), "available")).toBe("30");
 
-    // Its first part was set before the other one synced; the rest comes when the shard is unsynced
-    // again.
+    // The first part was set before the other sync completed; the remaining parts come when the
+    // shard is unsynced again.
     let calls = 0;
     const stalling: RedisConnection = {
       ...redis,
@@ -291,7 +293,7 @@ test("a sync that read the ledger before another one synced the shard sets nothi
   await syncAll(redis);
 });
 
-test("a sync does not go on with wallets of an older one", async () => {
+test("a sync does not continue with wallets of an older sync", async () => {
   const [organizationId, late] = [randomUUID(), randomUUID()];
   const shard = shardOf(organizationId);
   const wallet = syncedWallet(organizationId, {
@@ -315,7 +317,7 @@ test("a sync does not go on with wallets of an older one", async () => {
   await syncAll(redis);
 });
 
-test("a shard that the release before synced on this run of Redis stays ready, and is known by the replication id from then on", async () => {
+test("a shard that the previous release synced on this run of Redis stays ready, and gets the replication id", async () => {
   const organizationId = await organizationWith(redis, 100);
   const shard = shardOf(organizationId);
   await redis.commands.hdel(metaKey(shard), "replication");
@@ -328,10 +330,10 @@ test("a shard that the release before synced on this run of Redis stays ready, a
   await syncAll(redis);
 });
 
-test("whoever looks after shards has the library of this release loaded, though a process of the release before loaded its own last", async () => {
+test("reading shard states loads the library of this release, although a process of the previous release loaded its own last", async () => {
   const organizationId = await organizationWith(redis, 100);
   const shard = shardOf(organizationId);
-  // What 0.1.0 synced, and what it says of it.
+  // A shard as release 0.1.0 synced it, and the library of that release.
   await redis.commands.hdel(metaKey(shard), "replication");
   const older = "#!lua name=kapi\\nredis.register_function('kapi_tag_state', function() return 1 end)";
   await everywhere(`FUNCTION LOAD REPLACE "${older}"`);
@@ -355,7 +357,7 @@ function sameShard(shard: Shard, count: number): string[] {
   return found;
 }
 
-test("a wallet is read and its threshold set without a charge; neither works while its shard is unsynced", async () => {
+test("reading a wallet and setting its threshold cost nothing; both fail while the shard is unsynced", async () => {
   // A test before this one may have left a shard unsynced, under a later epoch.
   await everywhere("FLUSHALL");
   await syncAll(redis);

@@ -1,14 +1,13 @@
 import type { Logger } from "@kapi/runtime";
 import type { Redis, RedisCommander } from "ioredis";
 
-/** What `startRedis` needs. */
 export interface RedisOptions {
   /**
    * `redis://` or `rediss://` (encrypted), with user and password where needed; of a cluster, one
    * or several of its nodes.
    */
   readonly url: string | readonly string[];
-  /** Whether the address is that of a Redis Cluster. */
+  /** Whether the address belongs to a Redis Cluster. */
   readonly cluster?: boolean;
   /**
    * PEM, for `rediss://`: certificate authorities of the server's certificate; by default those of

@@ -6,7 +6,10 @@ import { Redis, type RedisOptions as ClientOptions } from "ioredis";
 
 import type { RedisOptions } from "./connection.ts";
 
-/** Maximum wait for one reply. After it the outcome is unknown, so calls must be safe to repeat. */
+/**
+ * Maximum wait for one reply. After that time the outcome is unknown, so calls must be safe to
+ * repeat.
+ */
 const DEFAULT_COMMAND_TIMEOUT_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 2_500;
 /** A connection that receives nothing for this long during a call is replaced. */

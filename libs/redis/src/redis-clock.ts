@@ -14,7 +14,9 @@ import { numberReply } from "./replies.ts";
 const MEASURE_INTERVAL_MS = 5_000;
 /** Smaller differences are ignored, so that the time does not vary with the load. */
 const TOLERANCE_MS = 50;
-/** Attempts to measure at the start. After them the clock starts at the machine's time. */
+/**
+ * Attempts to measure at the start. After these attempts the clock starts at the machine's time.
+ */
 const MAX_FIRST_ATTEMPTS = 5;
 
 interface Measurement {

@@ -13,7 +13,7 @@ export function numberReply(reply: unknown): number {
   return value;
 }
 
-/** Returns a text reply; null for anything else. */
+/** Returns a text reply; null for any other reply. */
 export function textReply(reply: unknown): string | null {
   return typeof reply === "string" ? reply : null;
 }

@@ -32,7 +32,7 @@ function options(changes: Partial<RedisOptions> = {}): RedisOptions {
   };
 }
 
-it("connects through any of its nodes, also over TLS, and only with REDIS_CLUSTER", async () => {
+it("connects through any of its nodes, also over TLS, and only with REDIS_CLUSTER=on", async () => {
   const { masters, replica, authority } = cluster;
   const secure = { url: masters[1]?.secureUrl ?? "", ca: authority.certificate };
   for (const way of [{ url: replica.url }, { url: ["redis://localhost:1", masters[2]?.url ?? ""] }, secure]) {

@@ -30,7 +30,7 @@ test("a library that Redis has lost is loaded again, and the call goes through",
   expect(await exists(redis, key)).toBe(true);
 });
 
-test("a Redis that may evict keys is refused", async () => {
+test("a Redis that may evict keys is rejected at the start", async () => {
   await askRedis(environment.redisUrl, "CONFIG SET maxmemory-policy allkeys-lru");
   try {
     await expect(startRedis(options)).rejects.toThrow("noeviction");
@@ -39,7 +39,7 @@ test("a Redis that may evict keys is refused", async () => {
   }
 });
 
-test("the clock of Redis says its time, goes on while it cannot be asked, and is put right where it changed", async () => {
+test("the Redis clock follows the time of Redis, advances while Redis does not answer, and follows a changed time", async () => {
   let apartMs = 0;
   const [master] = redis.masters();
   const time = async (byMs: number): Promise<number[]> => {

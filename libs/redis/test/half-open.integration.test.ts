@@ -1,6 +1,5 @@
 /**
- * Connections whose other end fell silent without a word: nothing is refused or reset, and nothing
- * comes back.
+ * Connections whose other end becomes silent: nothing is rejected or reset, and no bytes arrive.
  */
 import net from "node:net";
 
@@ -21,9 +20,9 @@ import { KEYS, TEST_LIBRARY, unreachableOf } from "./test-library.ts";
 /** Any key. */
 const KEY = "test:0";
 const HOST = "127.0.0.1";
-/** By when a client must have found out. */
+/** Maximum time until a client notices a silent connection. */
 const NOTICED_WITHIN_MS = 5_000;
-/** Longest time to recover; it includes reading the slot map anew. */
+/** Maximum time to recover, including a new read of the slot map. */
 const BACK_WITHIN_MS = 20_000;
 const CLIENT = {
   clientName: "redis-test",
@@ -32,8 +31,8 @@ const CLIENT = {
 };
 
 /**
- * A TCP proxy whose connections can be frozen: those that are open stay frozen for ever, new ones
- * until `thaw`.
+ * A TCP proxy whose connections can be frozen. Open connections stay frozen; new connections are
+ * frozen until `thaw`.
  */
 class FreezingProxy {
   readonly port: number;
@@ -89,7 +88,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([environment.stop(), cluster.stop()]));
 
-test("a frozen connection is noticed by an idle client, shown, and replaced", async () => {
+test("a frozen connection is noticed by an idle client, reported by check(), and replaced", async () => {
   const url = new URL(environment.redisUrl);
   const proxy = await FreezingProxy.to(Number(url.port));
   url.hostname = HOST;
@@ -109,11 +108,11 @@ test("a frozen connection is noticed by an idle client, shown, and replaced", as
   proxy.close();
 });
 
-/** A proxy in front of `master`, known to all nodes as its address. */
+/** A proxy in front of `master`, which all nodes know as the address of the master. */
 async function proxyOf(master: TestRedisNode): Promise<FreezingProxy> {
   const proxy = await FreezingProxy.to(Number(new URL(master.url).port));
   await master.ask(`CONFIG SET cluster-announce-port ${proxy.port}`);
-  // The other nodes take a changed address over with the port for TLS alone.
+  // The other nodes adopt the changed port only together with the port for TLS.
   await master.ask(`CONFIG SET cluster-announce-tls-port ${proxy.port}`);
   await eventually(async () => {
     for (const node of [...cluster.masters, cluster.replica])
@@ -143,7 +142,7 @@ test("a frozen connection to one node of a cluster is replaced, and the other no
   proxy.close();
 });
 
-test("where the connections to all masters of a cluster are frozen, an idle client shows it, and is well again afterwards", async () => {
+test("if the connections to all masters of a cluster are frozen, an idle client reports it, and recovers afterwards", async () => {
   const proxies = await Promise.all(cluster.masters.map(proxyOf));
   const { value: redis, stop } = await startRedis({ ...CLIENT, url: cluster.replica.url, cluster: true });
   expect(await unreachableOf(redis, KEYS)).toEqual([]);
@@ -154,7 +153,7 @@ test("where the connections to all masters of a cluster are frozen, an idle clie
   expect(performance.now() - frozenAtMs).toBeLessThan(NOTICED_WITHIN_MS);
   expect(await unreachableOf(redis, KEYS)).toHaveLength(KEYS.length);
   for (const proxy of proxies) proxy.thaw();
-  // Also where nobody calls: a process that is not ready is asked for nothing.
+  // The client recovers without calls: a process that is not ready gets no requests.
   await eventually(() => expect(redis.check()).toBeNull(), { timeoutMs: BACK_WITHIN_MS });
   await eventually(async () => expect(await unreachableOf(redis, KEYS)).toEqual([]));
   await stop();

@@ -1,9 +1,9 @@
 import { defineConfig } from "vite";
 
 /**
- * Builds the console for the service that serves it below `/console/`. Nothing is inlined, into the
- * page or as a data URL, because the content security policy of that service allows only files of
- * its own.
+ * Builds the console for the service that serves it below `/console/`. Nothing is inlined, neither
+ * into the page nor as a data URL: the content security policy of that service allows only its own
+ * files.
  */
 export default defineConfig({
   base: "/console/",

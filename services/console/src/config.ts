@@ -6,8 +6,8 @@ import { z } from "zod";
 const BUILT_PAGE = fileURLToPath(new URL("../page/dist", import.meta.url));
 
 /**
- * Secure cookies imply an https proxy. If it is not named, all people share its address and its
- * failed sign-ins.
+ * Secure cookies imply an https proxy. If CONSOLE_TRUSTED_PROXIES does not name it, all people
+ * share the proxy's address and failed sign-ins.
  */
 const proxyNamed: CompanionCheck = (given) =>
   given["CONSOLE_SECURE_COOKIES"] === "off" || given["CONSOLE_TRUSTED_PROXIES"] !== undefined
@@ -15,7 +15,7 @@ const proxyNamed: CompanionCheck = (given) =>
     : "needs CONSOLE_TRUSTED_PROXIES, the addresses of the proxy before it: without them all people share one address " +
       "and lock each other out. On one machine, over http, set CONSOLE_SECURE_COOKIES=off instead";
 
-/** The listener for people, which is there where it has a port. */
+/** The listener for people. Without a port there is no listener. */
 const consoleFields = {
   /** Port for browsers, behind an https proxy; absent: no page. No internal route is on it. */
   CONSOLE_PORT: alongside(configFields.httpPort.optional(), proxyNamed),

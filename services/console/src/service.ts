@@ -46,19 +46,19 @@ const SCHEMA: ServiceSchema = {
   service: SERVICE,
   schema: "console",
   directory: fileURLToPath(new URL("../migrations", import.meta.url)),
-  // Only the owner of the schema could change an entry.
+  // Not even the role of the service may change an entry.
   appendOnly: ["audit_log"],
 };
 const INTERNAL_CALL_TIMEOUT_MS = 4_000;
-/** How long an entry of the audit log waits in another service, at most, while all is well. */
+/** Interval at which audit entries of other services are fetched. */
 const AUDIT_PAUSE_MS = 1_000;
-/** How soon a change that a process of the release before made to a user is taken over. */
+/** Interval at which users of the previous release are copied. */
 const FORMER_USERS_PAUSE_MS = 500;
 const FAILED_SIGN_INS_PAUSE_MS = 10_000;
-/** How often live pictures are fed, and how soon those of a closed session end. */
+/** Interval of new live samples, and of ending the streams of closed sessions. */
 const LIVE_PAUSE_MS = 1_000;
 
-/** Clients of the services that this one asks. */
+/** Clients of other services. */
 interface Clients {
   readonly organization: InternalClient;
   readonly account: InternalClient;
@@ -67,7 +67,7 @@ interface Clients {
   readonly webhooks: InternalClient;
 }
 
-/** People and the audit log, as the listener for people and that of the operator use them. */
+/** People and the audit log: dependencies of the routes for people and for the operator. */
 interface People extends SignInDependencies {
   readonly store: PeopleStore;
   readonly users: Users;
@@ -135,17 +135,17 @@ async function startTakingOverUsers(
 ): Promise<void> {
   const { logger, health } = context;
   const dependencies = { users: createUsers(database), source: createFormerUserSource(organization), logger };
-  let missing: string | null = "the users of the release before are not taken over yet";
+  let missing: string | null = "the users of the previous release are not copied yet";
   health.readiness("users", () => missing);
   const round = async (): Promise<boolean> => {
     const isMore = (await takeOverUsers(dependencies)) === MAX_FORMER_USERS;
     if (!isMore) missing = null;
     return isMore;
   };
-  await startRepeated(context, { name: "users of the release before", pauseMs: FORMER_USERS_PAUSE_MS, round });
+  await startRepeated(context, { name: "users of the previous release", pauseMs: FORMER_USERS_PAUSE_MS, round });
 }
 
-/** Other services keep entries of the audit log until they are in it. */
+/** Fetches the entries of the audit log that other services keep until then. */
 async function startFetchingAudit(
   context: MainContext<Config>,
   { organization, account, webhooks }: Clients,
@@ -166,7 +166,7 @@ async function startFetchingAudit(
   }
 }
 
-/** What was counted is written once more at the end, before the database is closed. */
+/** At the stop, the recorder writes its counts before the database is closed. */
 async function startFailedSignIns(context: MainContext<Config>, store: PeopleStore): Promise<FailedSignInRecorder> {
   const { scope, clock, logger } = context;
   const failed = createFailedSignIns({ store, clock, logger });
@@ -179,7 +179,7 @@ async function startFailedSignIns(context: MainContext<Config>, store: PeopleSto
   return recorder;
 }
 
-/** The listener for people, which nothing internal is on, and what its live pictures are fed by. */
+/** Starts the listener for people, without internal routes, and the loops of its live streams. */
 async function startConsole(
   context: MainContext<Config>,
   settings: ConsoleConfig,

@@ -30,7 +30,7 @@ function problemsOf(env: Readonly<Record<string, string>>): readonly string[] {
 }
 
 describe("a console", () => {
-  it("behind a proxy is not started without the proxy's address: all people would share one", () => {
+  it("behind a proxy does not start without the proxy's address: all people would share one address", () => {
     const problem = expect.stringMatching(/^CONSOLE_PORT: needs CONSOLE_TRUSTED_PROXIES.*CONSOLE_SECURE_COOKIES=off/);
     expect(problemsOf({})).toEqual([problem]);
     expect(problemsOf({ CONSOLE_SECURE_COOKIES: "on" })).toEqual([problem]);
@@ -39,7 +39,7 @@ describe("a console", () => {
   });
 
   it.each(["proxy.example.com", "10.0.0.0/33", "0.0.0.0/0", "::/0", "10.0.0.1,", "10.0.0.1/x"])(
-    "trusts addresses and networks alone, and not everybody: %j is refused",
+    "trusts only addresses and networks, and never all addresses: %j is rejected",
     (proxies) => {
       expect(problemsOf({ CONSOLE_TRUSTED_PROXIES: proxies })).toEqual([
         "CONSOLE_TRUSTED_PROXIES: must be IP addresses or networks (10.0.0.0/8), with commas, and not all addresses",

@@ -16,18 +16,18 @@ import { z } from "zod";
 
 import { type Neighbours, startNeighbours } from "./neighbours.ts";
 
-/** Password of every person that {@link ConsoleHarness.person} makes. */
+/** Password of every person that {@link ConsoleHarness.person} creates. */
 export const PASSWORD = "correct horse battery";
 
 type Secrets = TestStack["secrets"];
-/** The operator's routes that are the console's. */
+/** The operator's routes that the console serves, and not the organization service. */
 const CONSOLE_PATHS = /\/users(?:[/?]|$)|^\/internal\/audit(?:\?|$)/;
 
 const Created = z.object({ organizationId: z.guid() });
 const CreatedServer = z.object({ serverId: z.guid() });
 const CreatedUser = z.object({ userId: z.guid() });
 
-/** A person of an organization of their own, with one server. */
+/** A person of a new organization with one server. */
 export interface ConsoleUser {
   readonly email: string;
   readonly userId: string;
@@ -36,12 +36,13 @@ export interface ConsoleUser {
 }
 
 /**
- * The console and the organization service, with stand-ins for the other services that they ask.
+ * The console and the organization service, with stand-ins for the other services that the two
+ * call.
  */
 export interface ConsoleHarness {
   readonly url: string;
   readonly environment: TestEnvironment;
-  /** Of the stack: the tokens of the operator and of all services. */
+  /** The tokens of the operator and of all services. */
   readonly secrets: Secrets;
   /**
    * Calls the operator's routes of the two services, and the console's routes of the organization
@@ -51,9 +52,9 @@ export interface ConsoleHarness {
   readonly redis: RedisConnection;
   readonly directory: Directory;
   readonly neighbours: Neighbours;
-  /** Makes an organization with credits, a server and a person. */
+  /** Creates an organization with credits, a server and a person. */
   person(options?: { credits?: number; name?: string }): Promise<ConsoleUser>;
-  /** A new browser, at its own network address by default. */
+  /** A new browser, by default at a network address of its own. */
   browser(address?: string): Browser;
   /** A browser in which the person is signed in. */
   signedIn(person: ConsoleUser): Promise<Browser>;
@@ -142,7 +143,7 @@ export async function startConsoleHarness(): Promise<ConsoleHarness> {
   };
 }
 
-/** A browser: it keeps the cookie and knows the CSRF token of its page. */
+/** A browser that keeps the session cookie and the CSRF token. */
 export class Browser {
   readonly #url: string;
   readonly #address: string;
@@ -154,7 +155,7 @@ export class Browser {
     this.#address = address;
   }
 
-  /** Asks the console's API; `headers` go before the browser's own. */
+  /** Calls the console's API; `headers` replace headers of the browser. */
   async ask(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     const response = await this.open(method, `/console/api${path}`, body, headers);
     const text = await response.text();
@@ -163,7 +164,7 @@ export class Browser {
     return { status: response.status, headers: response.headers, text, body: json as Record<string, unknown> };
   }
 
-  /** Any path of the console's listener, with the answer as it comes. */
+  /** Calls any path of the console's listener; returns the answer unread. */
   open(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
     return fetch(this.#url + path, {
       method,
@@ -208,7 +209,7 @@ async function newPerson(
   return { email, userId, organizationId, serverId };
 }
 
-/** A folder as a build of the page leaves it. */
+/** Creates a folder with the files of a built page. */
 function builtPage({ stateDir }: TestEnvironment): string {
   const folder = path.join(stateDir, "page");
   mkdirSync(path.join(folder, "assets"), { recursive: true });
@@ -217,7 +218,7 @@ function builtPage({ stateDir }: TestEnvironment): string {
   return folder;
 }
 
-/** Of the networks that are set apart for measurements. */
+/** An address of the network that is reserved for benchmarks (RFC 2544). */
 function randomAddress(): string {
   const byte = (): number => Math.floor(Math.random() * 256);
   return `198.18.${byte()}.${byte()}`;

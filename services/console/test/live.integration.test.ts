@@ -1,4 +1,4 @@
-/** An account's values that move in the console, for as long as the session lasts. */
+/** Live values of an account in the console, while the session lasts. */
 import { LIVE_EVENTS } from "@kapi/contracts";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -8,7 +8,7 @@ import { type Browser, type ConsoleHarness, PASSWORD, type ConsoleUser, startCon
 import { sampleOf } from "./neighbours.ts";
 
 const ACCOUNT = "10000001";
-/** From the end of a session to that of its streams (two rounds, and the answer). */
+/** Maximum time from the end of a session to the end of its streams. */
 const SESSION_END_MS = 2_000;
 
 let harness: ConsoleHarness;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-/** A stream that is read as it comes. */
+/** Reads a stream of events. */
 class Watcher {
   readonly events: { name: string; data: Record<string, unknown> }[] = [];
   isOver = false;
@@ -71,7 +71,7 @@ async function watched(): Promise<Watcher> {
   return watcher;
 }
 
-it("a stream shows the newest sample at once and then each one that is newer, once", async () => {
+it("a stream shows the newest sample at once, and then each newer sample once", async () => {
   const watcher = await watched();
   for (const sequence of [2, 3, 2]) {
     const sample = sampleOf(person.serverId, ACCOUNT, sequence);
@@ -84,15 +84,15 @@ it("a stream shows the newest sample at once and then each one that is newer, on
   watcher.leave();
 });
 
-it("all streams of a process are fed by one question a second, and one that nobody reads any more is not asked about", async () => {
+it("one request a second covers all streams of a process, without accounts whose streams are closed", async () => {
   const first = await watched();
   const { serverId } = person;
   harness.neighbours.accounts.set(serverId, [ACCOUNT, "10000002"]);
   const others = [new Watcher(), new Watcher()];
   await others[0]?.open(browser, `/servers/${serverId}/accounts/${ACCOUNT}/live`);
   await others[1]?.open(browser, `/servers/${serverId}/accounts/10000002/live`);
-  // Each stream asked for its own account once, when it was opened; from then on there is one
-  // question for both.
+  // Each stream requests its own account once, when it is opened. Afterwards there is one request
+  // for both accounts.
   await eventually(() => {
     const lastThree = harness.neighbours.sampleQuestions.slice(-3);
     expect(lastThree).toEqual([2, 2, 2]);
@@ -102,7 +102,7 @@ it("all streams of a process are fed by one question a second, and one that nobo
   for (const watcher of [first, ...others]) watcher.leave();
 });
 
-it("a stream ends within two seconds of the sign-out, of a new password and of a disabled user", async () => {
+it("a stream ends within two seconds after the sign-out, after a new password, and after the user is disabled", async () => {
   const ends: (() => Promise<unknown>)[] = [
     () => browser.ask("DELETE", "/session"),
     () => browser.ask("PUT", "/session/password", { currentPassword: PASSWORD, newPassword: "another password" }),
@@ -116,7 +116,7 @@ it("a stream ends within two seconds of the sign-out, of a new password and of a
   }
 });
 
-it("a stream of an account that is deleted ends and says so; one of an account that never was is 404", async () => {
+it("a stream ends with the reason if its account is deleted; a stream of an unknown account is 404", async () => {
   const watcher = await watched();
   harness.neighbours.samples.delete(ACCOUNT);
   harness.neighbours.accounts.set(person.serverId, []);
@@ -126,7 +126,7 @@ it("a stream of an account that is deleted ends and says so; one of an account t
   expect(response.status).toBe(404);
 });
 
-it("a user has no more than so many streams, and gets another one when one has ended", async () => {
+it("a user has a limited number of streams, and can open a new stream when another has ended", async () => {
   const watchers = [await watched()];
   const path = `/servers/${person.serverId}/accounts/${ACCOUNT}/live`;
   const statuses = await Promise.all(

@@ -27,10 +27,10 @@ const Names = z.object({ accounts: z.array(z.object({ serverId: z.guid(), accoun
 const ServerPath = z.object({ serverId: z.guid() });
 const AccountPath = ServerPath.extend({ accountNumber: z.string() });
 
-/** What the services that the console asks would answer; the tests fill it. */
+/** The data of the services that the console calls; tests set it. */
 export interface Neighbours {
   readonly url: string;
-  /** Numbers of the accounts that there are, per server. */
+  /** Numbers of the existing accounts, per server. */
   readonly accounts: Map<string, string[]>;
   /** Newest sample, per account number. */
   readonly samples: Map<string, AccountMetricsFrame>;
@@ -40,22 +40,22 @@ export interface Neighbours {
   readonly endpoints: Map<string, { organizationId: string; asked: unknown }>;
   /** Changes of configurations that arrived. */
   readonly changes: { serverId: string; change: unknown }[];
-  /** Questions for samples, each with how many accounts it asked about. */
+  /** For each request for samples, the number of requested accounts. */
   readonly sampleQuestions: number[];
-  /** The webhooks service breaks off every request. */
+  /** Whether the webhooks service closes the connection of every request. */
   webhooksAway: boolean;
-  /** Entries of the audit log that nobody has fetched. */
+  /** Entries for the audit log that the console has not confirmed. */
   readonly auditEvents: Map<string, unknown>;
-  /** Paths of all requests but for those entries. */
+  /** Paths of all requests except requests for entries of the audit log. */
   readonly asked: string[];
 }
 
-/** What the token of a caller begins with that these services know. */
+/** Tokens of the callers that these services accept. */
 const KNOWN_CALLER = /^(?:console|organization)\./;
 
 /**
- * account, command-status, metrics and webhooks in one, in the tests of this service; the whole
- * path is in the end-to-end tests.
+ * One server in place of account, command-status, metrics and webhooks. The end-to-end tests cover
+ * the path with the real services.
  */
 export async function startNeighbours(): Promise<Started<Neighbours>> {
   const app = createHttpServer({
@@ -79,7 +79,7 @@ export async function startNeighbours(): Promise<Started<Neighbours>> {
     asked: [],
   };
   app.addHook("onRequest", (request, _reply, done) => {
-    // Asked for once a second, whatever a test does.
+    // The console requests these entries once a second in every test.
     if (!request.url.startsWith("/internal/audit-outbox")) state.asked.push(request.url);
     if (state.webhooksAway && request.url.includes("/webhooks")) request.raw.destroy();
     else done();
@@ -159,7 +159,7 @@ function installCommandStatus(app: App, { commands }: Omit<Neighbours, "url">): 
   });
 }
 
-/** Answers tell what was asked, so that a test sees what arrived. */
+/** Answers contain the request, so that tests can check it. */
 function installWebhooks(app: App, { endpoints }: Omit<Neighbours, "url">): void {
   const place = "/internal/organizations/:organizationId/webhooks";
   const Organization = z.object({ organizationId: z.guid() });

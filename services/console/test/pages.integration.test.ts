@@ -1,6 +1,6 @@
 /**
- * What people of an organization see and change in the console, and that it is never another
- * organization's.
+ * Pages that people of an organization see and change in the console, never with data of another
+ * organization.
  */
 import { randomUUID } from "node:crypto";
 
@@ -45,7 +45,7 @@ async function newKey(name: string, expiresAt: string | null = null) {
 }
 
 describe("credits", () => {
-  it("are the wallet as it is at this moment, and what was used is there by line and by day", async () => {
+  it("are the current wallet, with the usage by line and by day", async () => {
     const { organizationId } = person;
     const before = await browser.ask("GET", "/credits");
     await charge(organizationId, "aaaaaaaaaaaaaaaa", 7);
@@ -66,7 +66,7 @@ describe("credits", () => {
     }
   });
 
-  it("have a threshold that Redis and the ledger both know, also after Redis has lost everything", async () => {
+  it("have a threshold that Redis and the ledger both have, also after Redis lost all data", async () => {
     expect((await browser.ask("PUT", "/credits/threshold", { lowBalanceThreshold: 1_000 })).body).toMatchObject({
       balance: { lowBalanceThreshold: 1_000, lowBalance: true },
     });
@@ -77,7 +77,7 @@ describe("credits", () => {
         wallet: { lowBalanceThreshold: 1_000 },
       });
     });
-    // The sessions went with it: people sign in again.
+    // Redis lost the sessions too: people sign in again.
     expect((await browser.ask("GET", "/credits")).status).toBe(401);
     browser = await harness.signedIn(person);
     for (const lowBalanceThreshold of [-1, 1.5, "5", null]) {
@@ -88,7 +88,7 @@ describe("credits", () => {
 });
 
 describe("a management key", () => {
-  it("is shown once, reaches all servers, is known everywhere and refused everywhere once revoked", async () => {
+  it("is shown once, reaches all servers, and is rejected by Redis and the directory once revoked", async () => {
     const { key, managementKey } = await newKey("Reporting <b>&amp;</b>");
     expect(key).toMatchObject({ name: "Reporting <b>&amp;</b>", status: "active", serverIds: null, revokedAt: null });
     const secret = managementKey.split(".")[2] ?? "";
@@ -106,7 +106,7 @@ describe("a management key", () => {
     expect(await browser.ask("DELETE", `/keys/${key.keyId}`)).toMatchObject({ status: 200, body: revoked.body });
   });
 
-  it("with an unknown scope, no scope, one twice, no name or a time that has passed is refused with the field named", async () => {
+  it("with unknown, missing or repeated scopes, without a name, or with a past expiry is rejected with the field", async () => {
     const good = { name: "Key", scopes: ["credits:read"], expiresAt: null };
     const bad: [string, object][] = [
       ["scopes", { scopes: ["credits:read", "everything"] }],
@@ -125,7 +125,7 @@ describe("a management key", () => {
     }
   });
 
-  it("that has run out is listed as expired, behind those that work", async () => {
+  it("that has expired is listed as expired", async () => {
     const soon = new Date(Date.now() + 1_000).toISOString();
     const { key } = await newKey("Short", soon);
     await eventually(async () => {
@@ -141,7 +141,7 @@ describe("a management key", () => {
 });
 
 describe("a server", () => {
-  it("is disabled and made active again, and everybody who reads the directory hears of it", async () => {
+  it("is disabled and made active again, also in the directory", async () => {
     const { serverId } = person;
     harness.neighbours.accounts.set(serverId, ["10000001", "10000002"]);
     const configuration = { serverName: "Test-Demo", currencySymbol: "$", defaultLeverage: 100 };
@@ -153,14 +153,14 @@ describe("a server", () => {
       expect(answer).toMatchObject({ status: 200, body: { server: { serverId, status } } });
       await eventually(() => harness.directory.server(serverId)?.status === status);
     }
-    // The second time changed nothing and announced nothing.
+    // The second `disabled` changed nothing and announced nothing.
     expect(harness.directory.server(serverId)?.version).toBe(3);
     const unknown = { configuration: { serverName: "Test-Demo" }, accountCount: 0 };
     harness.neighbours.accounts.delete(serverId);
     expect((await browser.ask("GET", "/servers")).body).toMatchObject({ servers: [unknown] });
   });
 
-  it("keeps its status if the configuration is rejected, with the reason", async () => {
+  it("keeps its status if the configuration is rejected; the answer has the reason", async () => {
     const { serverId } = person;
     const refused = await browser.ask("PATCH", `/servers/${serverId}`, { status: "disabled", defaultLeverage: 77 });
     expect(refused).toMatchObject({ status: 400, body: { issues: [{ path: ["defaultLeverage"] }] } });
@@ -175,7 +175,7 @@ describe("a server", () => {
     }
   });
 
-  it("shows its accounts by the page and one by one, without their credentials, and its commands with their own state", async () => {
+  it("shows pages of accounts, an account without credentials, and commands", async () => {
     const { serverId, organizationId } = person;
     harness.neighbours.accounts.set(serverId, ["10000001"]);
     const place = `/servers/${serverId}`;
@@ -195,7 +195,7 @@ describe("a server", () => {
 });
 
 describe("another organization", () => {
-  it("can see and change nothing of this one, by any route: 404, and its neighbours are not even asked", async () => {
+  it("can see and change nothing of this organization by any route: 404, without a request to other services", async () => {
     const { key } = await newKey("Mine");
     const { serverId, organizationId } = person;
     harness.neighbours.accounts.set(serverId, ["10000001"]);
@@ -220,8 +220,8 @@ describe("another organization", () => {
     }
     expect(harness.neighbours.asked.filter((path) => path.includes(serverId))).toEqual([]);
     expect(harness.directory.server(serverId)?.status).toBe("active");
-    // A command of ours under their server is not found either, and one of another server is
-    // not this one's.
+    // Another organization cannot find our command under its own server. A command of its own is
+    // not found under a server that is not the server of the command.
     const theirs = `/servers/${stranger.serverId}/commands/${command.id}`;
     expect((await other.ask("GET", theirs)).status).toBe(404);
     harness.neighbours.commands.set(command.id, {
@@ -236,7 +236,7 @@ describe("another organization", () => {
     expect(keys.find(({ keyId }) => keyId === key.keyId)?.status).toBe("active");
   });
 
-  it("is nobody at all without a session: every route is 401", async () => {
+  it("without a session gets 401 from every route", async () => {
     const nobody = harness.browser();
     const { serverId } = person;
     const routes: [string, string][] = [

@@ -1,4 +1,4 @@
-/** The people that the operator makes, and the audit log of what they and others do. */
+/** People that the operator creates, and the audit log of their and others' changes. */
 import { randomUUID } from "node:crypto";
 
 import { AuditAnswer, type AuditEntry } from "@kapi/contracts";
@@ -39,7 +39,7 @@ async function ask(method: string, path: string, body?: unknown): Promise<{ stat
   return { status, body: JSON.parse(bytes.toString()) as unknown };
 }
 
-test("organizations, people, keys and servers are listed by the page, each list under its own name", async () => {
+test("organizations, people, keys and servers are listed in pages, each list under its own name", async () => {
   const later = await harness.person();
   const { body } = await ask("GET", "/internal/organizations?page=1&limit=1");
   expect(body).toEqual({
@@ -68,14 +68,14 @@ test("organizations, people, keys and servers are listed by the page, each list 
   expect((await ask("GET", `${place}/users?limit=0`)).status).toBe(400);
 });
 
-test("nothing of a password or of a key's secret is in a list", async () => {
+test("no list contains anything of a password or of a key's secret", async () => {
   for (const list of ["users", "keys", "servers"]) {
     const text = (await client.request("GET", `${place}/${list}`)).body.toString();
     expect(text).not.toMatch(/hash|argon2|secret/i);
   }
 });
 
-test("the credits are the wallet as it is at this moment", async () => {
+test("the credits are the current wallet", async () => {
   await ask("POST", `${place}/credits`, { credits: 12, purchaseId: randomUUID() });
   await eventually(async () => {
     const { organizationId } = person;
@@ -85,7 +85,7 @@ test("the credits are the wallet as it is at this moment", async () => {
   });
 });
 
-test("an organization that there is not has no lists, no credits and no people", async () => {
+test("an unknown organization has no lists, no credits and no people", async () => {
   const nobody = `/internal/organizations/${randomUUID()}`;
   for (const list of ["users", "keys", "servers", "credits"])
     expect((await ask("GET", `${nobody}/${list}`)).status).toBe(404);
@@ -95,7 +95,7 @@ test("an organization that there is not has no lists, no credits and no people",
   expect((await ask("DELETE", unknown)).status).toBe(404);
 });
 
-test("a user's generated password is shown once and works; an address belongs to one user, however it is written", async () => {
+test("a user's generated password is shown once and works; an e-mail address belongs to one user, in any letter case", async () => {
   const email = `${randomUUID()}@example.com`;
   const made = await ask("POST", `${place}/users`, { email, name: "Generated" });
   expect(made.status).toBe(201);
@@ -127,8 +127,8 @@ describe("the audit log", () => {
   const auditOf = async ({ organizationId }: ConsoleUser): Promise<AuditEntry[]> =>
     (await audit(`organizationId=${organizationId}&limit=100`)).entries;
   /**
-   * The entries of a person's organization, newest first, once there are so many: those of other
-   * services come a moment later.
+   * The entries of a person's organization, newest first, once there are `count`: entries of other
+   * services arrive a moment later.
    */
   const entriesOf = async (somebody: ConsoleUser, count: number): Promise<AuditEntry[]> => {
     await eventually(async () => expect(await auditOf(somebody)).toHaveLength(count));
@@ -136,7 +136,7 @@ describe("the audit log", () => {
   };
   const sql = (text: string): Promise<unknown> => database.value.query(statement(`test_${randomUUID()}`, text), []);
 
-  it("has what the operator and people do, with who, from where and to what, and nothing secret", async () => {
+  it("has the changes of the operator and of people, with actor, address and subject, and no secrets", async () => {
     const somebody = await harness.person();
     const { userId, email, serverId, organizationId } = somebody;
     const browser = harness.browser(ADDRESS);
@@ -175,11 +175,11 @@ describe("the audit log", () => {
       expect(JSON.stringify(entries)).not.toContain(hidden);
   });
 
-  it("has failed sign-ins: of a user with the organization, of nobody without the address that was typed", async () => {
+  it("has failed sign-ins: with the organization for a user, and without the typed address for an unknown user", async () => {
     const somebody = await harness.person();
     const browser = harness.browser(ADDRESS);
     for (let attempt = 0; attempt < 4; attempt += 1) await browser.signIn(somebody.email, "wrong password");
-    // Those behind it are one entry once their minute is over. Nobody waits for either of them.
+    // Later failures become one entry after a minute, for which this test does not wait.
     await eventually(async () => {
       const failures = (await auditOf(somebody)).filter(({ action }) => action === "session.failed");
       expect(failures).toMatchObject([
@@ -226,7 +226,7 @@ describe("the audit log", () => {
     expect(await uses()).toMatchObject([{ actor: { type: "key", id: keyId, name: "Used" }, address: ADDRESS }]);
   });
 
-  it("is read by pages that entries written meanwhile do not shift", async () => {
+  it("is read in pages, which entries that are written meanwhile do not shift", async () => {
     const somebody = await harness.person();
     await entriesOf(somebody, 3);
     const all = (await auditOf(somebody)).map(({ id }) => id);
@@ -244,7 +244,7 @@ describe("the audit log", () => {
       expect((await ask("GET", `/internal/audit?${query}`)).status).toBe(400);
   });
 
-  it("is shown in the console to the people of the organization, and nothing of others", async () => {
+  it("is shown in the console to the people of the organization only", async () => {
     const [somebody, other] = [await harness.person(), await harness.person()];
     const browser = await harness.signedIn(somebody);
     await entriesOf(somebody, 4);
@@ -265,17 +265,17 @@ describe("the audit log", () => {
     expect(JSON.stringify(asked.body)).not.toContain(other.organizationId);
   });
 
-  it("cannot be changed or emptied by the service's own role", async () => {
+  it("cannot be changed or emptied by the role of the service", async () => {
     for (const text of ["update audit_log set address = null", "delete from audit_log", "truncate audit_log"])
       await expect(sql(text)).rejects.toThrow(/rows of audit_log/);
     expect((await auditOf(person)).length).toBeGreaterThan(2);
   });
 
-  it("takes and gives entries also by a role of the service, which can neither change them nor their guard", async () => {
+  it("can be written and read by a separate role of the service, which can change neither entries nor triggers", async () => {
     const role = `writer_${randomUUID().replaceAll("-", "")}`;
     await sql(`create role ${role}`);
     const settings = { POSTGRES_URL: harness.environment.postgresUrl, POSTGRES_SERVICE_ROLE: role };
-    // The second time as with every later release.
+    // The second migration is the case of every later release.
     for (let time = 0; time < 2; time += 1)
       await migrateDatabase({ config: settings, logger: createLogger({ service: "test", level: "silent" }) });
     const as = (work: (tx: Transaction) => unknown): Promise<unknown> =>
@@ -300,7 +300,7 @@ describe("the audit log", () => {
       ).rejects.toThrow(/permission denied|must be owner/);
   });
 
-  it("that cannot be written leaves nothing changed, and nobody signed in", async () => {
+  it("that cannot be written prevents the change and the sign-in", async () => {
     const somebody = await harness.person();
     const browser = await harness.signedIn(somebody);
     await entriesOf(somebody, 4);

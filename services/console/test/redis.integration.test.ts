@@ -64,7 +64,7 @@ describe.each([
     await server.stop();
   });
 
-  /** As if so much time had passed since the last failure. */
+  /** Moves the last failure `ms` into the past. */
   async function passTime({ emailHash }: SignInSubject, ms: number): Promise<void> {
     const key = signInEmailKey(emailHash);
     await redis.commands.hset(key, "at", Number(await redis.commands.hget(key, "at")) - ms);
@@ -75,7 +75,7 @@ describe.each([
     return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
   }
 
-  test("a session is there until it is closed, and each use keeps it for as long again", async () => {
+  test("a session exists until it is closed, and each use restarts its idle time", async () => {
     const hash = randomUUID();
     await sessions.open(hash, STATE);
     expect(await sessions.use(hash)).toMatchObject(STATE);
@@ -87,7 +87,7 @@ describe.each([
     expect(await sessions.use(hash)).toBeNull();
   });
 
-  test("a session ends when nobody used it for its idle time, and at its full age however much it is used", async () => {
+  test("a session ends after its idle time, and at its maximum age although it is used", async () => {
     const [idle, old] = [randomUUID(), randomUUID()];
     await createConsoleSessions(redis, { idleMs: 30, absoluteMs: 60_000 }).open(idle, STATE);
     await sessions.open(old, STATE);
@@ -101,12 +101,12 @@ describe.each([
     expect(await redis.commands.pttl(consoleSessionKey(young))).toBeLessThanOrEqual(5_000);
   });
 
-  test("after five failures each attempt waits 1, 2, 4 … 60 seconds from the last one, and one that waits is not counted", async () => {
+  test("after five failures each attempt waits 1, 2, 4 … 60 seconds since the last failure, and an attempt that must wait is not counted", async () => {
     const subject = newSubject();
     for (let failure = 0; failure < FREE_FAILURES_PER_EMAIL; failure += 1)
       expect(await attempts.begin(subject)).toBe(0);
     for (const seconds of [1, 2, 4, 8, 16, 32, 60, 60]) {
-      // A while ahead, so that the wait is not over before it was asked for.
+      // Moves the failure into the future: otherwise a slow machine could pass the wait.
       await passTime(subject, -AHEAD_MS);
       const end = Number(await redis.commands.hget(signInEmailKey(subject.emailHash), "at")) + seconds * 1_000;
       const before = await redisTime();
@@ -119,13 +119,13 @@ describe.each([
     expect(await redis.commands.pttl(signInEmailKey(subject.emailHash))).toBeGreaterThan(SIGN_IN_WINDOW_MS - 60_000);
   });
 
-  test("attempts at once are counted one by one: no more than the free ones get through", async () => {
+  test("concurrent attempts are counted one by one: only the attempts without a wait pass", async () => {
     const subject = newSubject();
     const waits = await Promise.all(Array.from({ length: 50 }, () => attempts.begin(subject)));
     expect(waits.filter((wait) => wait === 0)).toHaveLength(FREE_FAILURES_PER_EMAIL);
   });
 
-  test("a success clears the e-mail address and only its own attempt of the network address; what is undecided is not counted", async () => {
+  test("a success clears the e-mail address, and only its own attempt of the network address; an undecided attempt is not counted", async () => {
     const address = randomUUID();
     for (let failure = 0; failure < FREE_FAILURES_PER_ADDRESS - 1; failure += 1) {
       await attempts.begin(newSubject({ address }));
@@ -146,7 +146,7 @@ describe.each([
     expect(await attempts.begin(newSubject({ address }))).toBeGreaterThan(0);
   });
 
-  test("who fails elsewhere keeps nobody out of a network they have signed in from, and gets no more attempts by their success", async () => {
+  test("failures elsewhere do not block a network with an earlier sign-in, and its success gives them no more attempts", async () => {
     const home = newSubject();
     await attempts.begin(home);
     await attempts.takeBack(home, "succeeded");

@@ -1,4 +1,4 @@
-/** Sign-in, life of sessions, and what answers never reveal. */
+/** Sign-in, sessions, and what answers must not reveal. */
 import { createHash, randomUUID } from "node:crypto";
 
 import { ConsoleSession } from "@kapi/contracts";
@@ -17,15 +17,15 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-/** What of an answer may differ from one request to the next is left out. */
+/** An answer without the parts that differ between equal requests. */
 function visiblePart({ status, headers, text }: Answer): object {
   const kept = [...headers].filter(([name]) => !["x-request-id", "date", "keep-alive", "retry-after"].includes(name));
   return { status, headers: Object.fromEntries(kept), text };
 }
 
 /**
- * The last failure under an address is one of many, and a while ahead: its wait is the longest, and
- * does not go down.
+ * Sets many failures of an e-mail address, the last one in the future: the wait has its maximum and
+ * does not fall.
  */
 async function failNow(email: string): Promise<void> {
   const hash = createHash("sha256").update(email).digest("hex");
@@ -34,7 +34,7 @@ async function failNow(email: string): Promise<void> {
 }
 
 describe("a session", () => {
-  it("begins with the right password, in any letter case of the address, and ends with the sign-out", async () => {
+  it("begins with the right password, in any letter case of the e-mail address, and ends with the sign-out", async () => {
     const person = await harness.person({ name: "<img src=x onerror=alert(1)>" });
     const browser = harness.browser();
     const answer = await browser.signIn(person.email.toUpperCase(), PASSWORD);
@@ -66,7 +66,7 @@ describe("a session", () => {
     expect((await browser.ask("GET", "/session", undefined, plain)).status).toBe(401);
   });
 
-  it("has a new id and a new token with every sign-in, and the former one is over; an id from outside is never taken up", async () => {
+  it("has a new id and token after every sign-in, the former session ends, and an id from the browser is never used", async () => {
     const person = await harness.person();
     const browser = harness.browser();
     browser.cookie = "A".repeat(43);
@@ -82,7 +82,7 @@ describe("a session", () => {
     expect((await browser.ask("GET", "/session")).status).toBe(200);
   });
 
-  it("is kept under its hash alone: nothing in Redis or in PostgreSQL's users gives an id or a password", async () => {
+  it("is stored under its hash: Redis has neither the id nor the password", async () => {
     const person = await harness.person();
     const browser = await harness.signedIn(person);
     const { commands } = harness.redis;
@@ -93,7 +93,7 @@ describe("a session", () => {
     expect(JSON.stringify(everything)).not.toContain(PASSWORD);
   });
 
-  it("ends everywhere else when the password is changed, and goes on here under a new id", async () => {
+  it("ends in other browsers when the password is changed, and continues here under a new id", async () => {
     const person = await harness.person();
     const [here, elsewhere] = [await harness.signedIn(person), await harness.signedIn(person)];
     const { cookie: former } = here;
@@ -108,7 +108,7 @@ describe("a session", () => {
     expect((await harness.browser().signIn(person.email, NEW_PASSWORD)).status).toBe(200);
   });
 
-  it("alone does not do to change the password, and a short new one is refused", async () => {
+  it("does not suffice to change the password, and a short new password is rejected", async () => {
     const browser = await harness.signedIn(await harness.person());
     const wrong = { currentPassword: "not my password", newPassword: NEW_PASSWORD };
     expect(await browser.ask("PUT", "/session/password", wrong)).toMatchObject({
@@ -137,7 +137,7 @@ describe("a session", () => {
 });
 
 describe("signing in", () => {
-  it("tells an unknown user, a wrong password and a disabled user the same", async () => {
+  it("gives the same answer for an unknown user, a wrong password and a disabled user", async () => {
     const [person, disabled] = [await harness.person(), await harness.person()];
     await harness.client.request("DELETE", `/internal/users/${disabled.userId}`);
     const wrong = await harness.browser().signIn(person.email, "not the password");
@@ -148,7 +148,7 @@ describe("signing in", () => {
     expect(visiblePart(ended)).toEqual(visiblePart(wrong));
   });
 
-  it("ten times with a wrong password is slowed, for a known and an unknown user in the same words, and then the right one has to wait too", async () => {
+  it("ten times with a wrong password must wait, in the same words for known and unknown users; then the right password must wait too", async () => {
     const person = await harness.person();
     const refused: object[] = [];
     for (const email of [person.email, `${randomUUID()}@example.com`]) {
@@ -156,7 +156,8 @@ describe("signing in", () => {
       for (let attempt = 0; attempt < 5; attempt += 1) {
         statuses.push((await harness.browser().signIn(email, "wrong password")).status);
       }
-      // As if they had come in the very moment of the next ones, however slow this machine is.
+      // Sets the time of these failures, so that the next attempts must wait also on a slow
+      // machine.
       await failNow(email);
       for (let attempt = 0; attempt < 5; attempt += 1) {
         const answer = await harness.browser().signIn(email, "wrong password");
@@ -171,7 +172,7 @@ describe("signing in", () => {
     expect(Number(right.headers.get("retry-after"))).toBeGreaterThan(60);
   });
 
-  it("thirty times at once is no way around that", async () => {
+  it("thirty times concurrently is limited in the same way", async () => {
     const { email } = await harness.person();
     const attempts = Array.from({ length: 30 }, () => harness.browser().signIn(email, "wrong password"));
     const statuses = (await Promise.all(attempts)).map(({ status }) => status);
@@ -179,7 +180,7 @@ describe("signing in", () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(25);
   });
 
-  it("from one network address under many names is slowed as well, whatever the caller says of its address; others are not", async () => {
+  it("from one network address under many names must wait as well, whatever X-Forwarded-For claims; other addresses need not", async () => {
     const [person, address] = [await harness.person(), "198.51.100.7"];
     for (let attempt = 0; attempt < 20; attempt += 1) {
       await harness.browser(`203.0.113.${attempt}, ${address}`).signIn(`${randomUUID()}@example.com`, "wrong password");
@@ -228,7 +229,7 @@ describe("a change", () => {
     expect((await browser.ask("PUT", "/credits/threshold", change, { origin: harness.url })).status).toBe(200);
   });
 
-  it("by nobody is 401 before anything of its body is looked at", async () => {
+  it("without a session is 401 before its body is parsed", async () => {
     const answer = await harness.browser().ask("PUT", "/credits/threshold", { lowBalanceThreshold: "much" });
     expect(answer).toMatchObject({ status: 401, body: SIGN_IN });
   });
@@ -244,7 +245,7 @@ describe("the console's listener", () => {
     "cross-origin-opener-policy": "same-origin",
   };
 
-  it("has nothing internal on it, also for who knows the operator's token, and takes no management key", async () => {
+  it("has no internal routes, even with the operator's token, and accepts no management key", async () => {
     const token = { "x-service-token": harness.secrets.serviceTokens.operator };
     const browser = harness.browser();
     for (const path of ["/internal/organizations", "/readyz", "/console/../internal/organizations"]) {
@@ -259,7 +260,7 @@ describe("the console's listener", () => {
     expect(await browser.ask("GET", "/credits", undefined, key)).toMatchObject({ status: 401, body: SIGN_IN });
   });
 
-  it("sends its strict headers with everything, and keeps nothing of the API in caches", async () => {
+  it("sends strict headers with every answer, and forbids caches for the API", async () => {
     const browser = await harness.signedIn(await harness.person());
     const paths = [
       "/console/",
@@ -276,7 +277,7 @@ describe("the console's listener", () => {
     }
   });
 
-  it("shows its page under every path of the page's own, and 404 for files and API routes that there are not", async () => {
+  it("shows its page under every path of the page, and 404 for unknown files and API routes", async () => {
     const browser = harness.browser();
     for (const path of ["/console/", "/console/keys", "/console/servers/1/accounts"]) {
       const page = await browser.open("GET", path);

@@ -1,6 +1,6 @@
 /**
- * The console beside the management API, all services real: keys and the status of a server take
- * effect there.
+ * The console beside the management API, with real services: keys and the status of a server take
+ * effect in the API.
  */
 import { randomUUID } from "node:crypto";
 
@@ -9,7 +9,7 @@ import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-/** How soon a change in the console has reached every gateway. */
+/** Time within which a change in the console reaches every gateway. */
 const EFFECT_MS = 2_000;
 const SERVICES = [
   "gateway",
@@ -70,7 +70,7 @@ function manage(method: string, path: string, body?: unknown, managementKey = de
   return ask(`${demo.baseUrl}/api/v1/management/${path}`, method, headers, body);
 }
 
-it("a key made in the console opens the API and nothing of the console, and is refused there once it is revoked; the session opens nothing of the API", async () => {
+it("a key of the console is valid only in the API, until it is revoked; a session is valid only in the console", async () => {
   const made = await inConsole("POST", "/keys", { name: "Mine", scopes: ["credits:read"], expiresAt: null });
   const { managementKey, key } = made.body as { managementKey: string; key: { keyId: string } };
   const balance = (): Promise<Answer> => manage("GET", "credits/balance", undefined, managementKey);
@@ -84,7 +84,7 @@ it("a key made in the console opens the API and nothing of the console, and is r
   expect((await balance()).status).toBe(401);
 });
 
-it("a server that is disabled in the console takes no creations and fails commands, while reads, configuration and the immediate delete go on", async () => {
+it("a server that is disabled in the console rejects creations and fails commands; reads, configuration and the immediate delete work", async () => {
   const server = `servers/${demo.serverId}`;
   const creation = { accountName: "Account", initialBalance: 100, leverage: 100, requestId: "request" };
   const created = await manage("POST", `${server}/accounts`, creation);

@@ -1,6 +1,6 @@
 /**
- * Users and entries that processes of the release before still write, in the schema of the
- * organization service.
+ * Users and entries of the audit log that processes of the previous release still write, in the
+ * schema of the organization service.
  */
 import { randomUUID } from "node:crypto";
 
@@ -35,7 +35,7 @@ async function rows<Row>(text: string): Promise<Row[]> {
   return database.value.query(statement<Row>(`test_${randomUUID()}`, text), []);
 }
 
-/** A user as a process of the release before makes them, with the password of another user. */
+/** Inserts a user with this password, as a process of the previous release does. */
 async function formerUser(email: string, password: string): Promise<string> {
   const [known] = await rows<{ id: string }>(
     `insert into organization.users (id, organization_id, email, name, password_hash, created_at)
@@ -44,7 +44,7 @@ async function formerUser(email: string, password: string): Promise<string> {
   return known?.id ?? "";
 }
 
-/** The hash of a password, as the console keeps it for a user made for this. */
+/** The hash of a password, in the console's format. A user is created only to get it. */
 async function hashOf(password: string): Promise<string> {
   const email = `${randomUUID()}@example.com`;
   const user = { email, name: "Hashed", password };
@@ -62,7 +62,7 @@ function signIn(email: string, password: string): Promise<number> {
     .then(({ status }) => status);
 }
 
-it("a user of the release before signs in, with the newest password of both sides, and stays disabled", async () => {
+it("a user of the previous release signs in with the newest password of both releases, and stays disabled", async () => {
   const email = `${randomUUID()}@example.com`;
   const userId = await formerUser(email, PASSWORD);
   await eventually(async () => expect(await signIn(email, PASSWORD)).toBe(200));
@@ -71,7 +71,8 @@ it("a user of the release before signs in, with the newest password of both side
     `update organization.users set password_hash = '${hash}', session_version = session_version + 1 where id = '${userId}'`,
   );
   await eventually(async () => expect(await signIn(email, OTHER_PASSWORD)).toBe(200));
-  // Changed here, and then there, but one change less.
+  // The console changes the password twice, then the previous release changes the user once: the
+  // version of the console stays higher.
   for (const password of ["one more password", "yet another password"])
     await harness.client.request("PUT", `/internal/users/${userId}/password`, { password });
   await rows(`update organization.users set session_version = session_version + 1 where id = '${userId}'`);
@@ -85,7 +86,7 @@ it("a user of the release before signs in, with the newest password of both side
   expect(await signIn(email, OTHER_PASSWORD)).toBe(401);
 });
 
-it("a user whom a process of the release before disables signs in no more, however often they were changed here", async () => {
+it("a user whom a process of the previous release disables cannot sign in, also after more changes in the console", async () => {
   const email = `${randomUUID()}@example.com`;
   const userId = await formerUser(email, PASSWORD);
   await eventually(async () => expect(await signIn(email, PASSWORD)).toBe(200));
@@ -98,7 +99,7 @@ it("a user whom a process of the release before disables signs in no more, howev
   await eventually(async () => expect(await signIn(email, OTHER_PASSWORD)).toBe(401));
 });
 
-it("a user whose e-mail address belongs to another one holds up nobody", async () => {
+it("a user with the e-mail address of another user does not keep later users from being taken over", async () => {
   const email = `${randomUUID()}@example.com`;
   const user = { email, name: "First", password: PASSWORD };
   await harness.client.request("POST", `/internal/organizations/${organizationId}/users`, user);
@@ -109,7 +110,7 @@ it("a user whose e-mail address belongs to another one holds up nobody", async (
   expect(await signIn(email, PASSWORD)).toBe(200);
 });
 
-it("an entry that a process of the release before writes is in the audit log once", async () => {
+it("an entry that a process of the previous release writes is in the audit log once", async () => {
   const eventId = randomUUID();
   await rows(
     `insert into organization.audit_log (event_id, organization_id, at, action, details)

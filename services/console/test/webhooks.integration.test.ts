@@ -1,5 +1,5 @@
 /**
- * Webhooks in the console: what the webhooks service says, of the person's own organization alone.
+ * Webhooks in the console: answers of the webhooks service, only for the person's own organization.
  */
 import { randomUUID } from "node:crypto";
 
@@ -28,8 +28,8 @@ beforeAll(async () => {
 afterAll(() => harness.stop());
 
 /**
- * Every route on an endpoint: what is asked of the console, and what then arrives below the
- * endpoint.
+ * Every route of an endpoint. `below` is the path under the endpoint, in the console and in the
+ * webhooks service.
  */
 function routes(): { method: string; below: string; body?: object; status: number }[] {
   const deliveries = `/deliveries/${randomUUID()}/redeliver`;
@@ -46,7 +46,7 @@ function routes(): { method: string; below: string; body?: object; status: numbe
 }
 
 describe("a person's webhook endpoints", () => {
-  it("are asked for of their owner with the organization of the session, and its answer is passed on as it stands", async () => {
+  it("are requested from the webhooks service with the organization of the session, and its answer is passed on unchanged", async () => {
     expect((await browser.ask("GET", "/webhooks")).body).toEqual({ endpoints: [{ id: endpointId }] });
     for (const { method, below, body, status } of routes()) {
       const answer = await browser.ask(method, `/webhooks/${endpointId}${below}`, body);
@@ -62,7 +62,7 @@ describe("a person's webhook endpoints", () => {
     });
   });
 
-  it("that are invalid are rejected with the owner's text, and a malformed body with the field named", async () => {
+  it("that are invalid are rejected with the text of the webhooks service, and a malformed body with the field", async () => {
     const refused = await browser.ask("POST", "/webhooks", { url: "http://receiver.example.com" });
     expect(refused).toMatchObject({ status: 400, body: { error: "The address cannot be used: no" } });
     expect(refused.headers.get("x-error-code")).toBe("WEBHOOK_URL_REFUSED");
@@ -72,7 +72,7 @@ describe("a person's webhook endpoints", () => {
     expect((await browser.ask("GET", `/webhooks/${endpointId}/deliveries?limit=1000`)).status).toBe(400);
   });
 
-  it("are no other organization's, whatever it asks: 404; and nobody's without a session: 401", async () => {
+  it("are 404 for another organization by every route, and 401 without a session", async () => {
     const other = await harness.signedIn(await harness.person());
     const nobody = harness.browser();
     for (const { method, below, body = method === "GET" ? undefined : {} } of routes()) {
@@ -86,7 +86,7 @@ describe("a person's webhook endpoints", () => {
     expect((await browser.ask("GET", "/webhooks")).body).toEqual({ endpoints: [{ id: endpointId }] });
   });
 
-  it("are named by an id: malformed ids return 404 without a request", async () => {
+  it("return 404 for malformed ids, without a request to the webhooks service", async () => {
     harness.neighbours.asked.length = 0;
     const elsewhere = encodeURIComponent(`../../${randomUUID()}/webhooks`);
     for (const id of ["some", elsewhere, `${endpointId}%2F..`]) {
@@ -114,7 +114,7 @@ it("while the webhooks service is unavailable the console reports it, and its ot
   }
 });
 
-it("what other services keep for the audit log is in it soon, once, and then kept there no more", async () => {
+it("entries of other services are soon in the audit log, once, and are then deleted from their outbox", async () => {
   const event = (action: AuditEvent["action"]): AuditEvent => ({
     eventId: randomUUID(),
     organizationId: person.organizationId,
@@ -127,11 +127,11 @@ it("what other services keep for the audit log is in it soon, once, and then kep
   });
   const [created, deleted] = [event("webhook.created"), event("webhook.deleted")];
   const { auditEvents } = harness.neighbours;
-  // The oldest one is of a later release: nobody else waits for it.
+  // The oldest event is of a later release, and must not block later events.
   const later = { ...created, eventId: randomUUID(), action: "webhook.paused", actor: { type: "robot", id: "7" } };
   for (const one of [later, created, deleted]) auditEvents.set(one.eventId, one);
   await eventually(() => auditEvents.size === 0);
-  // As where the answer of the first time was lost.
+  // Offers an event again, as if the first confirmation was lost.
   auditEvents.set(created.eventId, created);
   await eventually(() => auditEvents.size === 0);
   const { entries } = AuditAnswer.parse((await browser.ask("GET", "/audit?limit=100")).body);

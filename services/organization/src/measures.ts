@@ -8,7 +8,7 @@ import { observed } from "@kapi/runtime";
 
 const MS_PER_SECOND = 1_000;
 
-/** Waiting usage entries: in total, in the fullest shard, and the oldest one. */
+/** Waiting usage entries: all, those in the fullest shard, and the time of the oldest entry. */
 interface WaitingUsage {
   readonly entries: number;
   readonly most: number;

@@ -48,18 +48,21 @@ const SCHEMA: ServiceSchema = {
   appendOnly: ["audit_log"],
 };
 const INTERNAL_CALL_TIMEOUT_MS = 4_000;
-/** Pause between batches when little usage waits; settlements take usage along earlier. */
+/**
+ * Pause between batches while little usage waits. Settlements record the usage of their shards
+ * sooner.
+ */
 const USAGE_PAUSE_MS = 1_000;
 /**
- * Shards are read in so many parts concurrently: one batch is prepared while PostgreSQL writes
- * another.
+ * Number of parts in which shards are read concurrently: one batch is prepared while PostgreSQL
+ * writes another.
  */
 const USAGE_PARTS = 2;
-/** Entries. The next batch follows a batch of this size at once. */
+/** Number of entries. After a batch of at least this size, the next batch begins at once. */
 const LARGE_USAGE_BATCH = 1_000;
 /** Minimum time between batches of settlements. */
 const SETTLEMENT_INTERVAL_MS = 500;
-/** How soon an unsynced shard is noticed. */
+/** Time within which an unsynced shard is noticed. */
 const SYNC_PAUSE_MS = 250;
 const PENDING_PAUSE_MS = 500;
 const ORPHANS_PAUSE_MS = 60_000;
@@ -88,7 +91,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const database = await startDatabase(context, SCHEMA);
   const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
   const main = { ...context, clock };
-  // Readiness is that of the wallets, below.
+  // The readiness check "wallets" below includes Redis.
   const redis = await startServiceRedis(context, {
     service: SERVICE,
     library: ADMISSION_LIBRARY,

@@ -14,8 +14,7 @@ export interface StandIn {
 }
 
 /**
- * Another service's place in the tests of this one; the whole path with the real one is in the
- * end-to-end tests.
+ * Answers in place of command-status. The end-to-end tests cover the path with the real service.
  */
 export async function startCommandStatus(secrets: TestEnvironment["secrets"]): Promise<Started<StandIn>> {
   const logger = createLogger({ service: "command-status-stand-in", level: "silent" });

@@ -1,4 +1,4 @@
-/** The credit ledger while processes of the release before months run, and after them. */
+/** The credit ledger while processes of the last release without months run, and after them. */
 import { randomUUID } from "node:crypto";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -74,7 +74,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-/** Records an entry as the release before does; whether it was new. */
+/** Records an entry as the previous release does; returns whether it was new. */
 async function recordOld(entry: LedgerEntry): Promise<boolean> {
   const { database } = harness;
   return database.transaction(async (tx) => {
@@ -135,7 +135,7 @@ async function expectSums(sums: object): Promise<void> {
   expect(derived).toEqual(kept);
 }
 
-test("both releases record until the months begin, then the older one fails, and nothing counts twice", async () => {
+test("both releases record until the months begin; then the older one fails, and no entry counts twice", async () => {
   const { context, database } = harness;
   const monthsFrom = statement<{ months_from: number; now: number }>(
     "test_months_from",

@@ -30,7 +30,7 @@ import {
 } from "./support.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** After every month that a test comes to. */
+/** Later than every month of the tests. */
 const FAR_MONTH = "9999-01-01";
 
 const lockShards = statement<object>(
@@ -55,7 +55,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-/** Takes these shards into the month that is so many after the newest that any shard is in. */
+/** Moves the shards `months` months on from the newest month that any shard is in. */
 async function nextMonth(shards: readonly Shard[] = ALL_SHARDS, months = 1): Promise<void> {
   await harness.database.transaction(async (tx) => {
     await tx.query(lockShards, [shards]);
@@ -63,7 +63,7 @@ async function nextMonth(shards: readonly Shard[] = ALL_SHARDS, months = 1): Pro
   });
 }
 
-/** Drops all months that no shard is in, or was in last. */
+/** Drops all months that are neither the current nor the previous month of a shard. */
 async function dropMonths(): Promise<number> {
   let dropped = 0;
   while (await createCreditMonths(harness.database).dropOldest(FAR_MONTH)) dropped += 1;
@@ -80,7 +80,7 @@ function entryOf(organizationId: string, kind: LedgerEntry["kind"], more: Partia
   return { ...names, kind, organizationId, credits: 1, action, atMs: Date.now(), ...more };
 }
 
-/** A read, and a command with its end. */
+/** The entries of a read, and of a command with its settlement. */
 function someEntries(organizationId: string): LedgerEntry[] {
   const chargeId = randomUUID();
   return [
@@ -107,7 +107,7 @@ test("an entry recorded before and after a month's end counts once", async () =>
   expect((await harness.database.query(countEntries, [organizationId]))[0]?.count).toBe(5);
 });
 
-test("an entry counts once when several record it at the end of a month", async () => {
+test("an entry counts once when several transactions record it at the end of a month", async () => {
   const organizations = [await organizationWith(harness, 1_000), await organizationWith(harness, 1_000)];
   const ROUNDS = 8;
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -134,7 +134,7 @@ test.each([
   ["in the month before", 0, 1],
   ["in the month before, and was reserved earlier", 1, 1],
   ["in this month, and was reserved months ago", 3, 0],
-])("a command that is asked for again, whose reservation came back %s, reserves nothing for good", async (...row) => {
+])("a repeated command whose reservation was released %s does not stay reserved", async (...row) => {
   const [, monthsOpen, monthsSince] = row;
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
@@ -143,7 +143,7 @@ test.each([
   for (let month = 0; month < monthsOpen; month += 1) await nextMonth();
   await record([{ ...reservation, kind: "settle", action: "release" }]);
   for (let month = 0; month < monthsSince; month += 1) await nextMonth();
-  // Days into the month, and with the id of the new request.
+  // The time is days into the month; the request id is that of the new request.
   const nowMs = (await epochMs(organizationId)) + 3 * DAY_MS;
   await record([{ ...reservation, requestId: "again", atMs: nowMs }], nowMs);
   expect((await ledgerSums(harness, organizationId)).kept).toMatchObject({ reserved: 0, available: 100 });
@@ -154,14 +154,14 @@ test.each([
   expect(await harness.database.query(open, [organizationId])).toEqual([]);
 });
 
-/** When the shard's month began or its epoch was raised in it, in ms. */
+/** Time of the shard's epoch, in ms. */
 async function epochMs(organizationId: string): Promise<number> {
   const select = statement<{ epoch: number }>("test_epoch", `select epoch from tags where tag = $1`);
   const [row] = await harness.database.query(select, [shardOf(organizationId)]);
   return (row?.epoch ?? 0) * 1_000;
 }
 
-test("an entry of weeks ago is looked for in all months; one that a dropped month may have is put aside", async () => {
+test("an entry of weeks ago is looked for in all months; if a dropped month may have it, it is put aside", async () => {
   const organizationId = await organizationWith(harness, 100);
   const nowMs = Date.now() + 100 * DAY_MS;
   const entries = someEntries(organizationId);
@@ -169,7 +169,7 @@ test("an entry of weeks ago is looked for in all months; one that a dropped mont
   for (let month = 0; month < 3; month += 1) await nextMonth();
   await record(entries, nowMs);
   await expectSums(organizationId, { consumed: 5, available: 95 });
-  // A new entry, and every month since is kept.
+  // This entry is new, and every month since its time is kept.
   await record([entryOf(organizationId, "consume", { atMs: nowMs - 22 * DAY_MS })], nowMs);
   await expectSums(organizationId, { consumed: 6, available: 94 });
 
@@ -260,7 +260,7 @@ test("after months are dropped, wallets keep their sums and the list has the kep
   ]);
 });
 
-test("pages over many months repeat and skip no line, and read few entries", async () => {
+test("pages over many months neither repeat nor skip a line, and read few entries", async () => {
   const organizationId = await organizationWith(harness, 1_000);
   const LINES = 60;
   const atMs = Date.now();
@@ -269,7 +269,7 @@ test("pages over many months repeat and skip no line, and read few entries", asy
   );
   const MONTHS = 25;
   for (let month = 0; month < MONTHS; month += 1) {
-    // Some are recorded a month late.
+    // Some entries are recorded a month late.
     await record(entries.filter((_, index) => Math.floor((index + (index % 3)) / 2.5) === month));
     await nextMonth([shardOf(organizationId)]);
   }
@@ -283,7 +283,7 @@ test("pages over many months repeat and skip no line, and read few entries", asy
   expect(await entriesRead(organizationId, LIMIT)).toBeLessThan(3 * LIMIT + 2 * MONTHS);
 });
 
-/** How many rows the scans of a page's statement give, as PostgreSQL counts them. */
+/** Number of rows that the scans of a page's statement return, as PostgreSQL counts them. */
 async function entriesRead(organizationId: string, limit: number): Promise<number> {
   const explain = statement<{ "QUERY PLAN": readonly { Plan: PlanNode }[] }>(
     "test_explain_page",
@@ -316,12 +316,12 @@ test("dropping a month that is being read does not block recording, and is retri
   const { value: recorder, stop } = await startPool({ ...options, max: 1, logger });
   const record = (): Promise<unknown> =>
     transactionWithOutbox(recorder, { publish: () => Promise.resolve(false) }, async (tx) => {
-      // Fails if it waits behind the drop.
+      // The timeout makes recording fail if it waits for the drop.
       await tx.query(statement("test_wait_for_nobody", `set local lock_timeout = '1ms'`), []);
       const entries = [entryOf(organizationId, "consume"), ...someEntries(organizationId)];
       return recordEntries(tx, await shareShardLocks(tx, [shardOf(organizationId)]), entries, Date.now());
     });
-  // A connection reads the bounds of a partition from its parent once.
+  // A connection reads the bounds of the partitions once: this first recording may wait.
   await record();
   const { promise: readEnough, resolve: endReading } = Promise.withResolvers<void>();
   const { promise: isReading, resolve: begun } = Promise.withResolvers<void>();
@@ -360,7 +360,7 @@ const waitingDrops = statement<{ count: number }>(
   `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%drop_credit_month%' and pid <> pg_backend_pid()`,
 );
 
-test("each shard moves into the current month, which has a partition as the next month has; kept months stay", async () => {
+test("each shard moves into the current month; this and the next month have partitions, and kept months stay", async () => {
   const { database } = harness;
   const age = statement<object>("test_age_shard", `update tags set epoch = epoch - 2 * 86400 where tag = 7`);
   const fresh = await startLedger();

@@ -94,7 +94,7 @@ async function recordRefund(organizationId: string): Promise<void> {
   await refund(context.redis, request);
 }
 
-test("a reservation whose end is recorded first is listed once, with the right sum at each step", async () => {
+test("a reservation whose settlement is recorded first is listed once, with the right sum after each step", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 9);

@@ -42,7 +42,9 @@ beforeEach(() => {
   logged = [];
 });
 
-/** A wallet with a purchase, a charge, a reservation, a refund, and an unread entry. */
+/**
+ * A wallet with a purchase, a charge, a reservation, a refund, and an entry still in Redis only.
+ */
 async function usedWallet(): Promise<string> {
   const organizationId = await organizationWith(harness, 100);
   while ((await applyPending(context)) > 0);
@@ -122,7 +124,7 @@ test("a wallet that differs in Redis drifts: it is logged, measured and not corr
   expectMeasured(0, 0);
 });
 
-test("a wallet drifts if its entries give other sums, whenever that began", async () => {
+test("a wallet drifts if its entries give other sums, also after an earlier check without drift", async () => {
   const organizationId = await usedWallet();
   await harness.database.query(changeWallet, [organizationId, 3]);
   const sources = (await checkDrift(context)).map((drift) => [drift.organizationId, drift.source]);
@@ -133,7 +135,7 @@ test("a wallet drifts if its entries give other sums, whenever that began", asyn
   expectMeasured(1, 3);
   await harness.database.query(changeWallet, [organizationId, -3]);
   expect(await checkDrift(context)).toEqual([]);
-  // From here only new entries are summed up.
+  // From here on, only new entries are summed up.
   await read(context, organizationId, 2);
   await recordAllUsage(context, ALL_SHARDS);
   expect(await checkDrift(context)).toEqual([]);

@@ -36,7 +36,10 @@ import {
   type LedgerHarness,
 } from "./support.ts";
 
-/** Time after the deadline of an unknown command before its reservation counts as an orphan. */
+/**
+ * Longer than the time after a deadline at which the reservation of an unknown command is an
+ * orphan.
+ */
 const WAITED_FOR_MS = 6 * 60_000;
 
 let harness: LedgerHarness;
@@ -137,7 +140,8 @@ test("a settlement recorded after a sync read the ledger is applied to the synce
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 5);
   await context.redis.commands.flushall();
-  // The reservation is unknown at the sync: its event comes later.
+  // The sync does not know the reservation: Redis lost its usage entry, and the final event comes
+  // later.
   await syncShards(context, ALL_SHARDS);
   expect(await redisSums(context, organizationId)).toMatchObject({ available: 100, reserved: 0 });
   await finish(context, organizationId, commandId, 5);
@@ -157,7 +161,7 @@ test("two concurrent syncs set the wallets once", async () => {
   await expectWallet(harness, organizationId, { purchased: 100, consumed: 5, available: 95 });
 });
 
-test("reservations of unpublished commands are released minutes after their deadline; others stay", async () => {
+test("reservations of unpublished commands are released minutes after their deadline; other reservations stay", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const orphan = await reserve(context, organizationId, 5);
@@ -191,12 +195,12 @@ test("a release reaches Redis although the process dies after recording it", asy
   commands.known = new Set();
   const later = new TestClock(context.clock.nowMs() + COMMAND_DEADLINE_MS + WAITED_FOR_MS);
   expect(await releaseOrphans({ ...context, clock: later }, context.commandStatus)).toBeGreaterThan(0);
-  // Another process begins here.
+  // From here on, another process runs.
   await applyPending(context);
   await expectWallet(harness, organizationId, { available: 100, reserved: 0, consumed: 0 });
 });
 
-test("a settlement uses the reserved price, whatever the final event says and whichever is recorded first", async () => {
+test("a settlement uses the reserved price, also if the final event names another price or is recorded first", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const recorded = await reserve(context, organizationId, 5);
@@ -212,7 +216,7 @@ test("a settlement uses the reserved price, whatever the final event says and wh
   await expectWallet(harness, organizationId, { available: 90, reserved: 0, consumed: 10 });
 });
 
-test("a command that is repeated after Redis lost it and the ledger settled it is reserved once", async () => {
+test("a command that is repeated after Redis lost it and the ledger settled it is charged once", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 5);
@@ -221,14 +225,14 @@ test("a command that is repeated after Redis lost it and the ledger settled it i
   commands.open = [];
   await syncShards(context, ALL_SHARDS);
   await applyPending(context);
-  // The request came before command-status had the command, and its idempotency record is lost.
+  // The request came before command-status had the command; Redis had lost the idempotency record.
   await reserve(context, organizationId, 5, commandId);
   expect(await redisSums(context, organizationId)).toMatchObject({ reserved: 5 });
   await recordAllUsage(context, ALL_SHARDS);
   await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
-test("a command that is repeated long after its release is not reserved for good", async () => {
+test("a command that is repeated long after its release does not stay reserved", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 5);
@@ -264,7 +268,7 @@ test("a command that is executed after its reservation was released as an orphan
   await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
-test("a repeated settlement that Redis forgot is applied once, also if Redis never had it", async () => {
+test("a repeated settlement is applied once, both if Redis forgot it and if Redis never had it", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const [settled, missed] = [await reserve(context, organizationId, 5), await reserve(context, organizationId, 7)];
@@ -290,7 +294,7 @@ test("a purchase adds its credits once, whether the process dies before or after
   const bought = { organizationId, credits: 25, purchaseId: randomUUID() };
   const change = await context.store.transaction((tx) => recordPurchase(tx, context.clock.nowMs(), bought));
   expect(await redisSums(context, organizationId)).toMatchObject({ purchased: 10 });
-  // Another process applies it in Redis, and dies before it records that.
+  // Another process applies the change in Redis, and dies before it deletes the pending change.
   await applyChanges({ ...context, store: { ...context.store, deletePending: () => Promise.resolve() } }, [
     assertDefined(change, "a new purchase"),
   ]);
@@ -309,7 +313,7 @@ test("a promoted replica with old wallets is synced from the ledger before it ch
   const commandId = await reserve(context, organizationId, 5);
   await recordAllUsage(context, ALL_SHARDS);
   await read(context, organizationId, 2);
-  // The replica lacks only the last changes of the wallet, and has its own run id.
+  // The replica lacks only the last changes of the wallet, and has its own replication id.
   await context.redis.commands.hset(walletKey(shard, organizationId), before);
   await context.redis.commands.hset(metaKey(shard), "replication", "0".repeat(40));
   expect(await read(context, organizationId, 1)).toEqual({ kind: "unsynced" });
@@ -319,7 +323,7 @@ test("a promoted replica with old wallets is synced from the ledger before it ch
   await expectWallet(harness, organizationId, { purchased: 100, consumed: 37, reserved: 0, available: 63 });
 });
 
-test("entries of unknown organizations do not block others", async () => {
+test("entries of unknown organizations do not block other entries", async () => {
   const { context } = harness;
   const unknown = randomUUID();
   const wallet = { walletId: randomUUID(), lowBalanceThreshold: 0, createdAtMs: 1, epoch: Number.MAX_SAFE_INTEGER };

@@ -37,7 +37,7 @@ const steps = fc.array(fc.record({ kind: kinds, afterMs: fc.integer({ min: 0, ma
   maxLength: MAX_STEPS,
 });
 
-/** A command's life: reserved, published (so that command-status knows it), final. */
+/** Runs a command: it is reserved, published (then command-status knows it), and final. */
 async function command(organizationId: string, action: "consume" | "release"): Promise<void> {
   const { context, commands } = harness;
   const commandId = await reserve(context, organizationId, PRICE);

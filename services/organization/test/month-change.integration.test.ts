@@ -17,7 +17,7 @@ test("a shard moves into the next month although copying its wallets exceeds the
   });
   try {
     const shard = shardOf(await organizationWith(fresh, 100));
-    // Longer than the statement timeout of this pool, and than its client waits after that.
+    // The copy takes longer than the statement timeout of this pool plus the client's extra wait.
     const copySlowly = [
       `create function copy_slowly() returns trigger language plpgsql as $$ begin perform pg_sleep(1.5); return new; end $$`,
       `create trigger copy_slowly before insert on wallet_closings for each statement execute function copy_slowly()`,

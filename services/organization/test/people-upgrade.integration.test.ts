@@ -16,7 +16,7 @@ import type { FormerUsers } from "../src/domain/directory/ports.ts";
 import { createFormerUsers } from "../src/outbound/postgres/former-users.ts";
 import { MIGRATIONS, startLedger, type LedgerHarness } from "./support.ts";
 
-/** The migration that moves them. */
+/** The migration that moves people and the audit log. */
 const MOVE = "0053";
 
 const organizationId = randomUUID();
@@ -28,7 +28,7 @@ const newUser = (id: string): string =>
 const OLD_ROWS = [
   `insert into organizations values ('${organizationId}', 'Old organization', now())`,
   newUser(userId),
-  // Later ones have earlier times: the order is that of writing.
+  // The second entry has an earlier time than the first: entries keep the order of writing.
   `insert into audit_log (organization_id, at, action, actor_type, actor_id, address, subject_type, subject_id, details)
    values ('${organizationId}', '2026-03-02T10:05:00.123Z', 'user.created', 'operator', null, '192.0.2.7', 'user',
      '${userId}', '{"name": "Old"}')`,
@@ -45,7 +45,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-/** The schema as the release before has it, with some rows. */
+/** Creates the schema of the previous release, with some rows. */
 async function oldSchema(connectionString: string): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), "kapi-migrations-"));
   for (const file of readdirSync(MIGRATIONS)) {
@@ -72,7 +72,7 @@ async function waiting(): Promise<unknown[]> {
   return rows.map(({ id, entry }) => AuditEvent.parse({ ...entry, eventId: id }));
 }
 
-test("audit entries wait for the console service in order, with those of old processes", async () => {
+test("audit entries wait for the console service in order, including entries of processes of the previous release", async () => {
   const moved = [
     {
       eventId: expect.any(String) as string,
@@ -119,7 +119,7 @@ test("a user is offered until the console service has the newest version", async
     disabledAt: null,
   });
   const change = `update users set password_hash = 'new', session_version = session_version + 1 where id = '${userId}'`;
-  // Changed after it was read: the version before is marked.
+  // The user changes after the console read it, so the console marks the previous version.
   await run(change);
   await users.markMoved([{ userId, sessionVersion: 1 }]);
   expect(await users.unmoved(10)).toMatchObject([{ userId, passwordHash: "new", sessionVersion: 2 }]);

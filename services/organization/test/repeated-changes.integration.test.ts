@@ -1,5 +1,5 @@
 /**
- * Released credits, and changes that Redis may have already: each counts once, in the ledger and in
+ * Releases and changes that Redis may have applied already: each counts once, in the ledger and in
  * Redis.
  */
 import { randomUUID } from "node:crypto";
@@ -47,7 +47,7 @@ beforeAll(async () => {
 afterAll(() => harness.stop());
 
 test.each(["at once", "apart", "with the end"])(
-  "a command whose credits were given back unpublished, and that is asked for again, is reserved for and consumed once; its usage is read %s",
+  "a command that was released unpublished and is requested again is reserved and consumed once; its usage is read %s",
   async (read) => {
     const { context } = harness;
     const organizationId = await organizationWith(harness, 100);
@@ -77,7 +77,7 @@ test.each(["at once", "apart", "with the end"])(
   },
 );
 
-test("a reservation after a release, known only to command-status at the sync, is settled and none stays open", async () => {
+test("a reservation after a release that only command-status knows at the sync is settled, and no reservation stays open", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = randomUUID();
@@ -98,7 +98,10 @@ test("a reservation after a release, known only to command-status at the sync, i
   await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
-/** A command whose first reservation was released unpublished, reserved again; returns both ids. */
+/**
+ * Reserves, releases unpublished, and reserves a command again; returns the ids of the command and
+ * its new reservation.
+ */
 async function reservedAgain(organizationId: string): Promise<{ commandId: string; reservation: string }> {
   const { context } = harness;
   const commandId = randomUUID();
@@ -112,7 +115,7 @@ async function reservedAgain(organizationId: string): Promise<{ commandId: strin
   return { commandId, reservation };
 }
 
-/** Looks for orphans when every command that nobody knows has expired. */
+/** Releases orphans, at a time when the deadlines of all commands have passed. */
 async function releaseLater(): Promise<void> {
   const { context } = harness;
   const later = new TestClock(context.clock.nowMs() + EXPORT_DEADLINE_MS + 3_600_000);
@@ -133,13 +136,13 @@ test("a reservation after a release stays while its command waits, and is releas
   await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
-// The previous release does not name the command.
+// The previous release does not store the command id of a reservation.
 const forgetCommand = statement<Record<string, never>>(
   "test_forget_command",
   `update open_reservations set command_id = null where charge_id = $1`,
 );
 
-test("a reservation after a release is released if its command ended with the first one", async () => {
+test("a reservation after a release is released if its command is final with the first reservation", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const { commandId } = await reservedAgain(organizationId);
@@ -147,13 +150,13 @@ test("a reservation after a release is released if its command ended with the fi
   await recordAllUsage(context, ALL_SHARDS);
   await harness.database.query(forgetCommand, [first]);
   commands.known = new Set([commandId, first]);
-  // The message that names the first reservation was published all the same.
+  // The message with the first reservation was published all the same.
   await finish(context, organizationId, commandId, 5);
   await releaseLater();
   await expectWallet(harness, organizationId, { available: 83, reserved: 12, consumed: 5 });
   commands.final = new Set([commandId, first]);
   await releaseLater();
-  // The end of a first reservation is on its way in `command.events`.
+  // The first reservation of 7 stays: its final event is still in `command.events`.
   await expectWallet(harness, organizationId, { available: 88, reserved: 7, consumed: 5 });
   commands.final = new Set();
 });
@@ -163,7 +166,7 @@ const agePending = statement<Record<string, never>>(
   `update pending_wallet_changes set created_at = now() - make_interval(mins => $2) where charge_id = any($1::uuid[])`,
 );
 
-/** A Redis that carries calls out and whose replies are lost. */
+/** A Redis that executes calls, but whose replies are lost. */
 function deafRedis(): LedgerHarness["context"]["redis"] {
   const { redis } = harness.context;
   return {
@@ -178,7 +181,7 @@ function deafRedis(): LedgerHarness["context"]["redis"] {
 test.each([
   ["Redis still remembers", 10, false],
   ["Redis may have forgotten", 61, true],
-])("a change whose reply was lost is applied once; it is repeated when %s it", async (_what, minutes, isForgotten) => {
+])("a change whose reply was lost is applied once; it is retried when %s it", async (_what, minutes, isForgotten) => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const shard = shardOf(organizationId);
@@ -194,22 +197,22 @@ test.each([
   for (let round = 0; round < 3; round += 1) await applyPending(context);
   expect(warn).toHaveBeenCalledTimes(isForgotten ? 1 : 0);
   warn.mockRestore();
-  // Changes that the wallet may have are not repeated: the wallets are set from the ledger.
+  // Changes that the wallet may have are not applied again: the wallets are set from the ledger.
   expect(await syncShards(context, [shard])).toMatchObject({ synced: isForgotten ? [shard] : [] });
   await applyPending(context);
   await expectWallet(harness, organizationId, { purchased: 125, available: 120, reserved: 0, consumed: 5 });
-  // Changes that the sync included wait no more.
+  // Changes that the sync included are no longer pending.
   expect(await context.store.readPending(100, [], 0)).toEqual([]);
 });
 
-test("a settlement repeated long after, with its reply lost again, is applied once", async () => {
+test("a settlement that is repeated much later, and whose reply is lost again, is applied once", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const shard = shardOf(organizationId);
   const commandId = await reserve(context, organizationId, 5);
   await recordAllUsage(context, ALL_SHARDS);
   const event = finalEvent(context, organizationId, commandId, 5);
-  // The process ends before it settles in Redis and records that.
+  // The process dies before it settles in Redis and before it stores a pending change.
   const dying = { ...context.store, insertPending: () => Promise.resolve() };
   const down = { ...context.redis, call: () => Promise.reject(new Error("no Redis")) };
   await recordSettlements({ ...context, store: dying, redis: down }, [event], []);
@@ -225,8 +228,8 @@ test("a settlement repeated long after, with its reply lost again, is applied on
 });
 
 /**
- * A ledger whose second recording waits until `others` have made their first. Reports when its own
- * first is made.
+ * A ledger whose second recording waits for `others`: the first recording of another ledger. It
+ * calls `made` after its own first recording.
  */
 function pausing(others: Promise<unknown>, made: () => void): LedgerHarness["context"] {
   const { context } = harness;
@@ -258,7 +261,7 @@ test("two processes concurrently consume commands that were executed after their
   };
   const endOf = async (organizationId: string, isReleased: boolean) =>
     finalEvent(context, organizationId, await commandOf(organizationId, isReleased), 5);
-  // Each process has locked the wallet that the other needs for a late consumption.
+  // Each process holds the lock of the wallet that the other needs for a late consumption.
   const batches = [
     [await endOf(one, false), await endOf(other, true)],
     [await endOf(other, false), await endOf(one, true)],
@@ -287,7 +290,7 @@ test("a reservation that is read again long after its settlement changes nothing
   await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
-/** A replica takes over without what the test removes; its shard is synced from the ledger. */
+/** Fails over to a replica with the data after `change`; its shard is synced from the ledger. */
 async function failOver(organizationId: string, change: () => Promise<unknown>): Promise<void> {
   const { context } = harness;
   const shard = shardOf(organizationId);
@@ -296,7 +299,7 @@ async function failOver(organizationId: string, change: () => Promise<unknown>):
   expect(await syncShards(context, [shard])).toMatchObject({ synced: [shard] });
 }
 
-/** A failed request, charged 3 credits: the ledger has the charge. */
+/** Charges 3 credits for a failed request; the ledger has the charge. */
 async function chargedRead(organizationId: string) {
   const { context } = harness;
   const chargeId = randomUUID();
@@ -307,7 +310,7 @@ async function chargedRead(organizationId: string) {
   return { key, giveBack: () => refund(context.redis, call) };
 }
 
-/** What the processes of the service do in turn. */
+/** Runs each loop of the service once. */
 async function allRounds(organizationId: string): Promise<void> {
   const { context } = harness;
   await recordAllUsage(context, ALL_SHARDS);
@@ -316,7 +319,7 @@ async function allRounds(organizationId: string): Promise<void> {
   await applyPending(context);
 }
 
-test("a charge is refunded once over a failover, whether the refund is in the replica or only in the ledger", async () => {
+test("a charge is refunded once over a failover, also if only the ledger has the refund", async () => {
   const { context } = harness;
   for (const isRefundLost of [false, true]) {
     const organizationId = await organizationWith(harness, 100);

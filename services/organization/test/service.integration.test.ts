@@ -35,7 +35,7 @@ const scope = new Scope();
 const health = new Health();
 const logger = createLogger({ service: "organization-test", level: "silent" });
 let environment: TestEnvironment;
-/** Between the service and PostgreSQL. */
+/** A proxy between the service and PostgreSQL. */
 let postgres: TcpProxy;
 let commandStatus: StandIn;
 let client: InternalClient;
@@ -83,7 +83,7 @@ async function organizationWith(
 ): Promise<{ organizationId: string; keyId: string; managementKey: string }> {
   const { organizationId } = await client.json("POST", "/internal/organizations", { name: "Test", credits }, Created);
   const path = `/internal/organizations/${organizationId}/keys`;
-  // Long past by the clock of the machine.
+  // By the wrong clock of the service's machine, this time passed long ago.
   const expiresAt = toIso(systemClock.nowMs() + KEY_LIFE_MS);
   return { organizationId, ...(await client.json("POST", path, { scopes: SCOPES, expiresAt }, CreatedKey)) };
 }
@@ -123,7 +123,7 @@ test("a new key reaches every reader of the directory, and is rejected everywher
   expect(() => authenticate(directory, systemClock, `Management ${managementKey}`)).toThrow("authentication required");
 });
 
-test("registering a server again announces it again; another organization is rejected", async () => {
+test("registering a server again announces it again; another organization cannot register it", async () => {
   const { organizationId } = await organizationWith(0);
   const { configuration } = serverEntry();
   const register = (owner: string, body: object) =>
@@ -172,7 +172,7 @@ test("a server's token is announced sealed, never shown, and bound to its addres
   expect(await sealedTokenOf(3)).not.toEqual(sealed);
 });
 
-test("bad input is rejected with its issues, an unknown organization with 404", async () => {
+test("invalid input is rejected with its issues, and an unknown organization with 404", async () => {
   const bad = await client.request("POST", "/internal/organizations", { name: "", credits: -1 });
   expect(bad.status).toBe(400);
   expect(JSON.parse(bad.body.toString())).toMatchObject({ issues: [{ path: ["name"] }, { path: ["credits"] }] });
@@ -208,7 +208,7 @@ test("a purchase id adds its credits once", async () => {
   expect(await walletOf(organizationId, keyId)).toMatchObject({ available: 25, purchased: 25 });
 });
 
-test("a Redis that restarts without data serves the same wallets within seconds", async () => {
+test("a Redis that restarts without data has the same wallets again within seconds", async () => {
   const { organizationId, keyId } = await organizationWith(100);
   await call(organizationId, keyId, 30);
   const commandId = randomUUID();

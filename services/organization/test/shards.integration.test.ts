@@ -94,7 +94,7 @@ test("usage, settlements, purchases, syncs and idempotency records of the other 
   expect(await read(context, other, 3)).toMatchObject({ kind: "admitted", charged: 3 });
   expect((await recordUsage(context, ALL_SHARDS)).moved).toBeGreaterThan(0);
   await finish(context, other, otherCommand, 5);
-  // More changes wait for the lost node than fit into one batch.
+  // More changes wait for the lost node than one batch holds.
   for (let at = 0; at < 3; at += 1)
     await purchaseCredits(context, { organizationId: lost, credits: 10, purchaseId: randomUUID() });
   const waiting = Array.from({ length: 600 }, (_, at) => ({
@@ -118,7 +118,7 @@ test("usage, settlements, purchases, syncs and idempotency records of the other 
   expect(await redisSums(context, other)).toEqual(sums);
   expect((await ledgerSums(harness, lost)).kept).toMatchObject({ purchased: 130, consumed: 8, reserved: 0 });
 
-  // A shard of another node that lost its data is synced, whatever the lost node holds.
+  // A shard of another node that lost its data is synced, although another node is lost.
   await redis.commands.del(metaKey(shardOf(other)));
   const syncResult = await syncShards(context, ALL_SHARDS);
   expect(syncResult).toMatchObject({ synced: [shardOf(other)], unsynced: [] });
@@ -164,7 +164,7 @@ test("a process starts while the node is lost", async () => {
   expect(await admit(redis, request)).toMatchObject({ kind: "admitted" });
 });
 
-test("a charge is refunded once after its master is lost, when the ledger read what the replica lacks", async () => {
+test("a charge is refunded once after its master is lost, also if the ledger read usage that the replica does not have", async () => {
   const { context } = harness;
   const [master] = cluster.masters;
   const organizationId = await organizationOf((shard) => replicatedShards.includes(shard));
@@ -182,7 +182,7 @@ test("a charge is refunded once after its master is lost, when the ledger read w
   await eventually(async () =>
     expect(await cluster.replica.ask("INFO replication")).toContain(`slave_repl_offset:${await offset()}\r`),
   );
-  // Replication is cut from here on.
+  // From here on, the replica receives nothing.
   await master?.ask("ACL SETUSER default -psync -sync");
   await cluster.replica.ask("CLIENT KILL TYPE master");
   await eventually(async () =>

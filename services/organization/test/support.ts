@@ -22,15 +22,15 @@ import { createStore } from "../src/outbound/postgres/store.ts";
 
 export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 
-/** What command-status would answer; the tests fill it. */
+/** The commands that command-status knows; tests set them. */
 export interface KnownCommands {
   open: OpenCommand[];
   known: Set<string>;
-  /** Those of the known commands that are final. */
+  /** The known commands that are final. */
   final: Set<string>;
 }
 
-/** Takes what the outbox publishes, unless it is unavailable. */
+/** Collects the messages that the outbox publishes, unless it is unavailable. */
 export interface KafkaStandIn {
   readonly taken: (OutgoingMessage & { readonly topic: string })[];
   isUnavailable: boolean;
@@ -107,7 +107,7 @@ function commandStatusOf(commands: KnownCommands): CommandStatus {
   };
 }
 
-/** Who asks for changes in tests. */
+/** The author of changes in tests. */
 export const NOBODY = { actor: null, address: null };
 
 /** A new organization with `credits`, its shard ready. */
@@ -144,7 +144,7 @@ export async function reserve(
   return commandId;
 }
 
-/** The same for a command that is given; returns the charge id of the request. */
+/** Reserves `credits` for this command; returns the charge id of the request. */
 export async function reserveAs(
   context: LedgerContext,
   organizationId: string,
@@ -194,7 +194,7 @@ export async function reservationOf(
   return (await redis.commands.hget(recordKey(shardOf(organizationId), commandId), "charge")) ?? commandId;
 }
 
-/** The final event of a command arrives. */
+/** Records the final event of a command. */
 export async function finish(
   context: LedgerContext,
   organizationId: string,

@@ -1,4 +1,4 @@
-/** A charge and a change of the directory are in the trace of their request. */
+/** Charges and changes of the directory are recorded in the trace of their request. */
 import { SCOPES, TOPICS } from "@kapi/contracts";
 import { outboxAge } from "@kapi/outbox";
 import { ALL_SHARDS, readUsage } from "@kapi/admission/redis";
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 let traces = 0;
-/** The span of a separate request, as it is sent to Redis. */
+/** A span of a new trace, in the form in which a request sends it to Redis. */
 function requestSpan(): { traceId: string; traceparent: string } {
   traces += 1;
   const traceId = String(traces).padStart(32, "0");
@@ -35,7 +35,7 @@ function requestSpan(): { traceId: string; traceparent: string } {
 
 const ofTrace = (traceId: string): readonly KeptSpan[] => recorder.spans.filter((span) => span.traceId === traceId);
 
-/** What Kafka was given under a key, last. */
+/** The last message that was published under a key. */
 const publishedAs = (key: string) => harness.kafka.taken.findLast((message) => message.key === key);
 
 test("a charge and the messages it causes are recorded in the trace of its request; an untraced charge is not", async () => {
@@ -68,7 +68,7 @@ test("charges in one batch are each recorded in their own trace", async () => {
   expect(together).toMatchObject({ parentId: taken[0]?.spanId, links: taken.map((span) => span?.spanId) });
 });
 
-test("a reservation that a settlement takes along is in the trace of its request", async () => {
+test("a reservation that is recorded with its settlement is in the trace of its request", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 10);
   const { traceId, traceparent } = requestSpan();

@@ -1,4 +1,4 @@
-/** The use per day and operation, beside the lines that it is the sum of. */
+/** The usage per day and operation equals the sums of the usage lines. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 
@@ -57,7 +57,7 @@ async function ofLines(organizationId: string): Promise<Day[]> {
   return harness.database.query(selectOfLines, [organizationId]);
 }
 
-/** One thing that happens to a wallet; `daysAgo` is when the command's end says that it was. */
+/** A change of a wallet. `daysAgo` gives the time in the command's final event. */
 type Step =
   | { readonly kind: "read"; readonly price: number }
   | { readonly kind: "refunded"; readonly price: number }
@@ -66,8 +66,8 @@ type Step =
       readonly kind: "command";
       readonly credits: number;
       /**
-       * What the ledger has before its end: nothing, its request, or an open reservation from a
-       * sync.
+       * The command's entries in the ledger before its final event: none, the reservation with its
+       * request, or an open reservation from a sync.
        */
       readonly before: "nothing" | "request" | "open";
       readonly end: End | null;
@@ -76,7 +76,7 @@ interface End {
   readonly action: "consume" | "release";
   readonly daysAgo: number;
   readonly times: number;
-  /** Recorded while Redis is unavailable; its usage entry is read afterwards. */
+  /** Whether the settlement is recorded without usage; its usage entry is read afterwards. */
   readonly blind: boolean;
 }
 
@@ -132,8 +132,8 @@ async function carryOutCommand(organizationId: string, step: Step & { readonly k
 }
 
 /**
- * A command as its final event has it, or (without an action) as a sync has it: without its
- * request.
+ * Records a command without its request: as from its final event, or without an action as from a
+ * sync.
  */
 async function recordWithoutRequest(command: {
   readonly organizationId: string;
@@ -149,7 +149,7 @@ async function recordWithoutRequest(command: {
   await harness.context.store.transaction((tx) => recordUnderLocks(tx, entries, command.atMs));
 }
 
-test("each day and operation is the sum of its lines, whatever is refunded, repeated, late or reordered", async () => {
+test("each day and operation is the sum of its lines, also with refunds, repeats, and late or reordered entries", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
       const organizationId = await organizationWith(harness, 1_000);
@@ -195,7 +195,7 @@ test("a release that comes with the request of a reservation from a sync counts 
   expect(await kept(organizationId)).toMatchObject([{ operation: "getCommand", requests: 1, credits: 0 }]);
 });
 
-test("days computed for an older ledger equal those that are updated with it", async () => {
+test("days that the migration computes equal days that are updated with each entry", async () => {
   const organizationId = await organizationWith(harness, 1_000);
   const ends = (action: "consume" | "release", daysAgo: number): End => ({ action, daysAgo, times: 1, blind: false });
   await carryOut(organizationId, [
@@ -215,7 +215,7 @@ test("days computed for an older ledger equal those that are updated with it", a
   expect(await kept(organizationId)).toEqual(before);
 });
 
-test("the answer has every day, oldest first, with operations by cost, of one organization", async () => {
+test("the answer has every day of one organization, oldest first, with the most expensive operations first", async () => {
   const { context } = harness;
   const [organizationId, other] = [await organizationWith(harness, 100), await organizationWith(harness, 100)];
   await read(context, organizationId, 3);

@@ -26,7 +26,7 @@ const nameServers = z.string().transform((text, context): readonly string[] => {
   return z.NEVER;
 });
 
-/** The address of `1.2.3.4:53` and `[::1]:53`; empty for anything else. */
+/** The address of `1.2.3.4:53` and `[::1]:53`; empty for any other text. */
 function hostOf(address: string): string {
   return (
     /^(?:\[(?<six>[^\]]+)\]|(?<four>[^:]+)):\d{1,5}$/

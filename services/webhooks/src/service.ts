@@ -37,28 +37,28 @@ const SCHEMA: ServiceSchema = {
   schema: "webhooks",
   directory: fileURLToPath(new URL("../migrations", import.meta.url)),
 };
-/** How often due deliveries are read from the database: retries, and those of killed processes. */
+/** Interval at which due deliveries are read: retries, and deliveries of killed processes. */
 const LOOK_INTERVAL_MS = 500;
 /** Open deliveries are counted up to this number. */
 const MAX_COUNTED = 100_000;
 const KEEP_DAYS_INTERVAL_MS = 3_600_000;
-/** How often overdue events are read. It extends their wait by at most this. */
+/** Interval at which overdue events are read: it extends their wait by at most this time. */
 const OVERDUE_INTERVAL_MS = 1_000;
 /**
- * Overdue events per transaction. The events waiting behind them are recorded with them: 500 of
- * each account and source, and those of the current call.
+ * Overdue events per transaction. Events that wait for them are recorded with them: at most 500 of
+ * each account and source, and the events of the current call.
  */
 const OVERDUE_BATCH = 20;
 /**
  * Maximum number of concurrent saves of one organization. A gateway has 64 connections to this
- * service. A save with a silent name server holds one for 2 s.
+ * service. A save with a silent name server holds a connection for 2 s.
  */
 export const MAX_SAVES_PER_ORGANIZATION = 16;
 
 export interface ServiceOverrides {
-  /** Replaced by tests: name resolution, jitter, and the clock (the database's by default). */
+  /** Tests replace name resolution, jitter, and the clock (by default the database's clock). */
   readonly resolve?: Resolve;
-  /** Name servers with their ports; those of the configuration by default. */
+  /** Name servers with their ports; by default the name servers of the configuration. */
   readonly nameServers?: readonly string[];
   readonly random?: () => number;
   readonly clock?: Clock;
@@ -193,7 +193,7 @@ function startLooking({ logger }: MainContext<Config>, due: DueDeliveries): Star
     round: () => due.poll(),
     pauseMs: LOOK_INTERVAL_MS,
     firstPauseMs: LOOK_INTERVAL_MS,
-    // Retry fast: deliveries wait for this.
+    // Retries soon, because deliveries wait for it.
     backOff: { firstMs: LOOK_INTERVAL_MS },
     logger,
   });

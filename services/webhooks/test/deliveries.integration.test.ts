@@ -19,7 +19,7 @@ const MIB = 1_024 * 1_024;
 
 let harness: Harness;
 let receiver: Receiver;
-/** Answers for this name only. */
+/** A name server that answers for {@link NAME} only. */
 let nameServer: NameServer;
 const NAME = "hooks.receiver.example";
 
@@ -45,7 +45,7 @@ afterEach(async () => {
 const owner = () => ({ ...anyOwner(), organizationId: harness.organizationId });
 const now = (): number => harness.clock.nowMs();
 
-/** An endpoint with one test event on its way. */
+/** Creates an endpoint, and sends a test event to it. */
 async function tested(): Promise<{ id: string; secret: string; eventId: string }> {
   const endpoint = await harness.createEndpoint({ url: receiver.url });
   const { status: code, body } = await harness.call("POST", `/webhooks/${endpoint.id}/test`);
@@ -78,7 +78,7 @@ describe("a receiver with the standardwebhooks package", () => {
     }
   });
 
-  it("gets each subscribed event once, whatever Kafka repeats", async () => {
+  it("gets each subscribed event once, also if Kafka repeats messages", async () => {
     const of = owner();
     const asked = { kinds: ["position.closed", "command.failed"] as const, serverIds: [of.serverId] };
     await harness.createEndpoint({ url: receiver.url, kinds: [...asked.kinds], serverIds: asked.serverIds });
@@ -104,7 +104,7 @@ describe("a receiver with the standardwebhooks package", () => {
   it("gets an account's transactions numbered in ledger order, in any order of arrival", async () => {
     await harness.createEndpoint({ url: receiver.url });
     const of = owner();
-    // A publisher that lost the reply to its commit publishes the first one later.
+    // A publisher that lost the reply to its commit publishes the first transaction later.
     for (const sequence of [2, 3, 1]) {
       const event = transaction(of);
       Object.assign(event.transaction, { sequence, balanceAfter: 100 * sequence });
@@ -118,7 +118,7 @@ describe("a receiver with the standardwebhooks package", () => {
     expect(balances).toEqual([100, 200, 300]);
   });
 
-  it("verifies with both secrets for 24 h after a rotation, then with the new one only", async () => {
+  it("verifies with both secrets for 24 h after a rotation, then with the new secret only", async () => {
     const { id, secret } = await harness.createEndpoint({ url: receiver.url });
     const answer = await harness.call("POST", `/webhooks/${id}/rotate-secret`);
     const fresh = (answer.body as { secret: string }).secret;
@@ -213,7 +213,7 @@ describe("a delivery", () => {
     expect(again.attempts[1]).toMatchObject({ status: 500, replyStart: "beginning" });
   });
 
-  it("answered with 100 MB uses no more memory than one answered with 64 KiB", async () => {
+  it("answered with 100 MB reads only the first part of the answer", async () => {
     const size = 100 * MIB;
     let written = 0;
     receiver.answer = (response) => {
@@ -232,7 +232,7 @@ describe("a delivery", () => {
     const delivery = await harness.attempted(id, 1);
     expect(delivery.status).toBe("succeeded");
     expect(delivery.attempts[0]?.replyStart.startsWith("x\\u0000x\\u0000")).toBe(true);
-    // Only the socket buffers were written.
+    // The receiver wrote little more than the socket buffers hold.
     expect(written).toBeLessThan(20 * MIB);
   });
 
@@ -317,14 +317,14 @@ describe("an endpoint", () => {
       },
       { timeoutMs: 20_000 },
     );
-    // Eight concurrently, then one at a time after they failed.
+    // Eight run concurrently; after they failed, one runs at a time.
     const afterwards = Math.ceil((performance.now() - startedMs) / TIMEOUT_MS);
     expect(receiver.idsAt("/hanging").length).toBeLessThanOrEqual(8 + afterwards);
     const expected = published.map(({ eventId }) => eventId).toSorted();
     expect(receiver.idsAt("/a").toSorted()).toEqual(expected);
   });
 
-  it("with a silent name server delays no other endpoint, however many there are", async () => {
+  it("with a silent name server delays no other endpoint, also if many endpoints have one", async () => {
     const silent = Array.from({ length: 16 }, (_, index) => `http://hooks-${index}.silent.example/hook`);
     for (const url of silent) await harness.createEndpoint({ url });
     for (const host of ["localhost", NAME])

@@ -90,7 +90,7 @@ describe("a non-public address", () => {
     });
   });
 
-  it("behind a name is rejected on save, even as one of several", async () => {
+  it("behind a name is rejected on save, even as one of several addresses", async () => {
     names.set("rebinding.example", [PUBLIC, "10.0.0.7"]);
     // The error does not reveal the private address.
     const reason = "rebinding.example does not resolve to public addresses";

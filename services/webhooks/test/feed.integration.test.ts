@@ -1,4 +1,4 @@
-/** The event feed: no event is missed or repeated, whatever commits concurrently. */
+/** The event feed: no event is missed or repeated, also with concurrent commits. */
 import { randomUUID } from "node:crypto";
 
 import { EventsAnswer, type WebhookKind } from "@kapi/contracts";
@@ -101,7 +101,7 @@ const MAKE_OVERDUE = statement<never>(
   "update waiting_events set waiting_since = now() - interval '6 minutes' where event_id = $1::uuid",
 );
 
-it("records early events in source order, and gives up a missing one after a while", async () => {
+it("records early events in source order, and gives up a missing event after a while", async () => {
   const organizationId = randomUUID();
   const account = { serverId: randomUUID(), accountNumber: "10000002" };
   const of = (...place: Parameters<typeof at>) => event(organizationId, { ...account, place: at(...place) });
@@ -144,7 +144,7 @@ it("keeps the order of the trading server between two sources, in any order of a
   expect(await readAll(organizationId, 10)).toEqual(all.map(({ eventId }) => eventId));
 });
 
-it("pages exactly, by kind, from now, and from any cursor", async () => {
+it("has exact pages by kind, from now, and from any cursor", async () => {
   const organizationId = randomUUID();
   expect(await page(organizationId)).toEqual({ events: [], next: "e0" });
   const kinds: WebhookKind[] = ["deal.executed", "margin.call"];
@@ -214,7 +214,7 @@ it("contains only the organization's events", async () => {
   expect(await readAll(organizationId, 10)).toHaveLength(2);
 });
 
-it("recognizes a repeat days later, even with a wrong timestamp", async () => {
+it("recognizes a repeated event days later, even with a wrong timestamp", async () => {
   const organizationId = randomUUID();
   const timestamps = [clock.nowMs(), clock.nowMs() + 3 * DAY_MS, 0].map((ms) => new Date(ms).toISOString());
   const events = timestamps.map((timestamp) => event(organizationId, { timestamp }));
@@ -231,7 +231,7 @@ const OF_DAY = statement<{ events: number }>(
   "select count(*)::integer as events from events where day = $1::date",
 );
 
-it("drops a day in use on the next run, and blocks no reader meanwhile", async () => {
+it("does not drop a day in use, drops it on the next run, and blocks no reader", async () => {
   const organizationId = randomUUID();
   const kept = event(organizationId);
   await recordEvents([kept]);
@@ -247,7 +247,7 @@ it("drops a day in use on the next run, and blocks no reader meanwhile", async (
   await days.keep(today ?? "");
 });
 
-it("recognizes a repeat across midnight if the clock of the first recording was behind", async () => {
+it("recognizes a repeated event across midnight if the clock of the first recording was behind", async () => {
   const organizationId = randomUUID();
   const midnightMs = Math.ceil(clock.nowMs() / DAY_MS) * DAY_MS;
   const late = event(organizationId, { timestamp: new Date(midnightMs + 4 * 60_000).toISOString() });

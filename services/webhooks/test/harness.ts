@@ -66,7 +66,7 @@ export class Harness {
 
   /**
    * Starts the service in this process with the test clock. Local addresses are allowed unless
-   * `env` overrides that.
+   * `env` forbids them.
    */
   async startService(env: Readonly<Record<string, string>> = {}, overrides: ServiceOverrides = {}): Promise<Scope> {
     const scope = new Scope();

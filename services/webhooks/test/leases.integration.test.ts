@@ -17,7 +17,7 @@ import { createEventStore } from "../src/outbound/postgres/event-store.ts";
 
 const LEASE_MS = 60_000;
 const PROCESSES = 8;
-/** A statement that waits for another transaction's lock fails after this. */
+/** A statement that waits for another transaction's lock fails after this time. */
 const STATEMENT_TIMEOUT_MS = 3_000;
 const directory = fileURLToPath(new URL("../migrations", import.meta.url));
 const logger = createLogger({ service: "test", level: "error" });
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => scope.stop());
 
-/** Creates an endpoint with this many due deliveries without a lease. */
+/** Creates an endpoint with `count` due deliveries that are not leased. */
 async function endpointWithDue(count: number): Promise<string> {
   const endpoint = { id: randomUUID(), organizationId: randomUUID() };
   const sealed = { keyId: "k1", iv: "", ciphertext: "", tag: "" };
@@ -54,7 +54,7 @@ async function endpointWithDue(count: number): Promise<string> {
 const lease = (endpointId: string, capacity: number): Promise<readonly LeasedDelivery[]> =>
   deliveries.lease(new Map([[endpointId, capacity]]), clock.nowMs(), clock.nowMs() + LEASE_MS);
 
-/** The attempt of a process with this response status. */
+/** An attempt of a process, with this response status. */
 function attempt(delivery: LeasedDelivery, status: number) {
   const reply = { status, error: null, durationMs: 1, replyStart: "", retryAfter: undefined };
   const [sentAtMs, nowMs] = [clock.nowMs(), clock.nowMs()];
@@ -67,7 +67,7 @@ async function shown(endpointId: string) {
   return (await deliveries.list(endpointId, query)).deliveries;
 }
 
-it("each due delivery is leased by one process, however many lease concurrently", async () => {
+it("each due delivery is leased by one process, although many processes lease concurrently", async () => {
   const endpointId = await endpointWithDue(400);
   const taken: string[] = [];
   const take = async (): Promise<void> => {
@@ -83,7 +83,7 @@ it("each due delivery is leased by one process, however many lease concurrently"
   expect(await lease(endpointId, 5)).toEqual([]);
 });
 
-it("a process does not block another one that leases the rest", async () => {
+it("a process does not block another process that leases the rest", async () => {
   const endpointId = await endpointWithDue(5);
   const [now, until] = [clock.nowMs(), clock.nowMs() + LEASE_MS].map((ms) => new Date(ms).toISOString());
   await database.transaction(async (tx) => {
@@ -94,7 +94,7 @@ it("a process does not block another one that leases the rest", async () => {
   });
 });
 
-it("any process may take over an expired lease; the first recorded attempt counts", async () => {
+it("any process may lease a delivery whose lease expired; the first recorded attempt counts", async () => {
   const endpointId = await endpointWithDue(1);
   const [stalled] = await lease(endpointId, 5);
   clock.advance(LEASE_MS - 1);

@@ -15,9 +15,9 @@ const RECORD = Buffer.from([0xc0, HEADER_BYTES, 0, TYPE_A, 0, 1, 0, 0, 0, 60, 0,
 interface KnownName {
   readonly address: string;
   readonly afterMs?: number;
-  /** Never answers IPv6 questions. Otherwise it answers that there is no address. */
+  /** Whether IPv6 questions get no answer. Otherwise the answer has no address. */
   readonly silentAboutIpv6?: true;
-  /** Truncates the UDP answer, so that the client asks over TCP. */
+  /** Whether the UDP answer is truncated, so that the client asks over TCP. */
   readonly truncated?: true;
 }
 
@@ -52,7 +52,7 @@ export class NameServer {
     return new NameServer(socket, server, answer);
   }
 
-  /** In the format of `dns.setServers`. */
+  /** The address in the format of `dns.setServers`. */
   get address(): string {
     const { address, port } = this.#socket.address();
     return `${address}:${port}`;

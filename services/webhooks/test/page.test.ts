@@ -22,7 +22,7 @@ import { generateSecret, signatureOf, signingKey } from "../src/domain/signature
 const ROOT = path.resolve(import.meta.dirname, "../../..");
 const DOCS = path.join(ROOT, "docs");
 const page = readFileSync(path.join(DOCS, "webhooks.md"), "utf8");
-/** The text of an event may be wrapped. */
+/** An event of the page. Its text may be wrapped. */
 const EVENT = /^`([\w.]+)`: ((?:(?!\n\n).)*)\n\n```json\n(.*?)```/gms;
 const shown = [...page.matchAll(EVENT)].map(([, kind, text = "", json = ""]) => ({
   kind,
@@ -71,7 +71,7 @@ describe("the page on webhooks", () => {
     expect(page).toContain(`at most ${MAX_REPLAY_EVENTS.toLocaleString("en-US")} events`);
   });
 
-  it("has TypeScript code that verifies the service's signatures only", async () => {
+  it("has TypeScript code that accepts only signatures of the service", async () => {
     const [, lines = ""] = /```ts\n(.*?)```/s.exec(page) ?? [];
     const folder = mkdtempSync(path.join(tmpdir(), "kapi-page-"));
     const secret = generateSecret();

@@ -12,7 +12,7 @@ export interface Received {
   readonly body: string;
 }
 
-/** How a receiver answers; the default is 200. */
+/** Answers a request; by default with 200. */
 export type Answer = (response: ServerResponse, received: Received) => void;
 
 /** A certificate and its key, as PEM. */
@@ -27,7 +27,7 @@ export class Receiver {
   answer: Answer = ok;
   /** Number of accepted connections. */
   connections = 0;
-  /** Stays set after a stop. */
+  /** The port stays set after a stop. */
   port = 0;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -45,7 +45,7 @@ export class Receiver {
     });
   }
 
-  /** @param identity serves https if given. */
+  /** @param identity makes the receiver serve https. */
   static async start(identity: Identity | null = null): Promise<Receiver> {
     const receiver = new Receiver(identity);
     await new Promise<void>((resolve) => receiver.#server.listen(0, "127.0.0.1", resolve));

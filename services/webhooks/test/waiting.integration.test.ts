@@ -1,4 +1,6 @@
-/** Events that wait for the other source of their account: the duration, and what is read. */
+/**
+ * Events that wait for the other source of their account: how long, and which contents are read.
+ */
 import { randomUUID } from "node:crypto";
 
 import { type Database, type Statement, statement } from "@kapi/postgres";
@@ -43,12 +45,12 @@ const LET_WAIT = statement<never>(
   "update waiting_events set waiting_since = waiting_since - $1 * interval '1 millisecond' where event_id = any($2)",
 );
 
-/** Ages waiting events beyond the wait for the other source. */
+/** Makes these events wait longer than the maximum wait for the other source. */
 async function letWaitForOther(events: readonly IncomingEvent[]): Promise<void> {
   await harness.database.query(LET_WAIT, [MAX_OTHER_SOURCE_WAIT_MS + 1, idsOf(events)]);
 }
 
-it("waits once for an unavailable source, not with each event, and again when it is back", async () => {
+it("waits once for an unavailable source, not with each event, and waits again when the source is back", async () => {
   const of = eventsOfAccount();
   const [created, initial] = [of("account", 1, 1, 0), of("finance", 1, 1, 1)];
   await harness.recordEvents([created, initial]);
@@ -76,7 +78,7 @@ it("waits once for an unavailable source, not with each event, and again when it
   expect(await feedOf(created)).toEqual(idsOf([...sent, ...old, newest, next]));
 });
 
-it("finds events overdue for the other source, even if they first waited for their own", async () => {
+it("finds events overdue for the other source, even if they first waited for their own source", async () => {
   const of = eventsOfAccount();
   await harness.recordEvents([of("account", 1, 1, 0)]);
   const [first, second, own] = [of("finance", 1, 2, 1), of("finance", 2, 5, 4), of("finance", 4, 8, 1)];
@@ -109,7 +111,7 @@ function watched(database: Database, watch: Watch): Database {
   };
 }
 
-it("reads the content of only the waiting events that it records", async () => {
+it("reads only the content of the waiting events that it records", async () => {
   const of = eventsOfAccount();
   const created = of("account", 1, 1, 0);
   await harness.recordEvents([created]);

@@ -24,8 +24,8 @@ import { USAGE_STREAM_LIMIT } from "./usage-stream.ts";
  */
 export const RECORD_OPEN_MS = 5_000;
 /**
- * How long a record is kept while its command is not final: shorter than the log's retention,
- * longer than callers retry.
+ * How long a record is kept while its command is not final: shorter than the retention of the
+ * topics, longer than callers retry.
  */
 export const RECORD_TTL_MS = 24 * 3_600_000;
 /**
@@ -36,13 +36,13 @@ export const FINAL_RECORD_TTL_MS = 3_600_000;
 export const CHARGE_TTL_MS = 120_000;
 
 /**
- * An idempotency record to create: the request that creates it is the one that queues the command.
- * Names of Redis keys and functions, and a metric, call a record `claim`.
+ * An idempotency record to create. The request that creates it queues the command. Redis keys,
+ * Redis functions and a metric call a record `claim`.
  */
 export interface NewRecord {
   readonly commandId: string;
   readonly fingerprint: string;
-  /** The whole `CommandMessage`, JSON: what is published, also by whoever reclaims the record. */
+  /** The whole `CommandMessage` as JSON. A request that reclaims the record publishes it too. */
   readonly message: string;
   /** Credits to reserve: the message's `reservedCredits`. */
   readonly credits: number;
@@ -50,8 +50,8 @@ export interface NewRecord {
 
 /**
  * The outcome of a record. `skipped`: another record of the call is a mismatch or open, so no
- * record was created. `chargeId`: the reservation of the command, if that is not the command's id
- * because an earlier reservation was released.
+ * record was created. `chargeId`: the charge id of the reservation; null if that is the command id.
+ * It differs from the command id after an earlier reservation was released.
  */
 export type RecordReply =
   | { readonly kind: "created"; readonly chargeId: string | null }
@@ -75,14 +75,13 @@ export interface AdmitRequest {
   readonly rateLimit: { readonly perSecond: number; readonly burst: number } | null;
   readonly records: readonly NewRecord[];
   /**
-   * Per record, whether command-status has the command with the same fingerprint; by default none.
+   * For each record, whether command-status has the command with the same fingerprint; by default
+   * false.
    */
   readonly knownDuplicates?: readonly boolean[];
   /** The span of the request (W3C) if it is recorded, for its usage entries. */
   readonly traceparent?: string | undefined;
-  /**
-   * The network address of the request if it is known, for its usage entries.
-   */
+  /** The network address of the request, if known, for its usage entries. */
   readonly address?: string | undefined;
 }
 
@@ -120,10 +119,10 @@ const REJECTIONS = {
 } as const;
 
 /**
- * Admits requests of organizations of `shard` in one call, one after the other. Each passes these
- * steps: shard ready, key not revoked, rate limit, credits, records, usage entries (architecture,
- * 3.1). Returns one reply per request, in order. A request repeated with the same charge id gets
- * the first reply and is charged once.
+ * Admits requests of organizations of `shard` in one call, one after another. Each request passes
+ * these steps: shard ready, key not revoked, rate limit, credits, records, usage entries
+ * (architecture, 3.1). Returns one reply per request, in order. A request repeated with the same
+ * charge id gets the first reply and is charged once.
  * @throws Error when Redis is unavailable.
  */
 export async function admitAll(
@@ -179,8 +178,8 @@ export interface CompletedRecords {
  * none. Returns true for a request if each record still has its `recordToken` and is younger than
  * {@link RECORD_OPEN_MS}, or is already marked under this token. So a call may be repeated after a
  * lost reply. After false no 202 may be sent (decisions, 2.6). An answer with passwords is
- * unconfirmed until {@link confirmCompleted}: an equal request within two minutes then answers in
- * place of this one.
+ * unconfirmed until {@link confirmCompleted}: until then an equal request within two minutes may
+ * answer in place of this request.
  */
 export async function markCompleted(
   redis: RedisConnection,
@@ -218,7 +217,7 @@ export type RefundReply =
 /** A command whose record the request created, or may have created. */
 export interface FailedRecord {
   readonly commandId: string;
-  /** Whether its message may be in the log of commands, or may yet appear there. */
+  /** Whether its message may be in a topic `commands.*`, or may still be published. */
   readonly mayBePublished: boolean;
 }
 
@@ -227,7 +226,7 @@ export interface RefundRequest {
   readonly chargeId: string;
   readonly operation: string;
   readonly requestId: string;
-  /** The management key of the request, where it is known. */
+  /** The management key of the request, if known. */
   readonly keyId?: string;
   readonly traceparent?: string | undefined;
   /** In the order of the request. */
@@ -235,11 +234,11 @@ export interface RefundRequest {
 }
 
 /**
- * Refunds what the admission of `chargeId` consumed, and what it reserved for commands that were
- * certainly not published. Idempotent, and safe if it is unknown whether the admission happened: an
- * admission after its refund charges nothing. Commands that may be published stay reserved, because
- * their final event settles them; the next equal request reclaims their records at once, and
- * answers in place of this one.
+ * Refunds the credits that the admission of `chargeId` consumed, and the credits that it reserved
+ * for commands that were certainly not published. Idempotent, and safe if it is unknown whether the
+ * admission happened: an admission after its refund charges nothing. Commands that may be published
+ * stay reserved, because their final event settles them; the next equal request reclaims their
+ * records at once, and answers in place of this request.
  */
 export async function refund(
   redis: RedisConnection,
@@ -283,10 +282,10 @@ export interface CommandRef {
 const MAX_RECORDS_PER_CALL = 500;
 
 /**
- * Deletes the stored messages of commands, which may hold a sealed password, and keeps their
- * records for {@link FINAL_RECORD_TTL_MS} more. command-status calls it for final commands that it
- * can return. One result per shard: the caller retries the commands of `unreachable` shards. Never
- * rejects.
+ * Deletes the stored messages of commands, which may have a sealed password, and keeps their
+ * records for at most {@link FINAL_RECORD_TTL_MS} more. command-status calls it for final commands
+ * that it can return. One result per shard: the caller retries the commands of `unreachable`
+ * shards. Never rejects.
  */
 export function forget(redis: RedisConnection, commands: readonly CommandRef[]): Promise<ShardReplies<void>> {
   const byShard = Map.groupBy(commands, (command) => shardOf(command.organizationId));

@@ -1,12 +1,12 @@
 #!lua name=kapi
 
 -- Admission, idempotency records and wallets, as one Redis function library. All keys of a call
--- have one hash tag, so that it runs on a Redis Cluster; every key but one is declared (see
--- marker_of). What each function takes and gives is documented beside its typed wrapper
--- (admission-functions.ts, wallet-functions.ts), and the rules it keeps in README.md.
+-- have one hash tag, so that a call runs on one node of a Redis Cluster. Every key but one is
+-- declared (see marker_of). The typed wrappers (admission-functions.ts, wallet-functions.ts)
+-- document arguments and replies; README.md has the invariants.
 --
--- Processes of the release before run beside this one, so names of functions, keys, fields and
--- replies stay as they were. There a wallet shard is a `tag`, a ready one OPEN, an unsynced one
+-- Processes of the previous release run beside this release, so names of functions, keys, fields
+-- and replies stay. In these names a wallet shard is a `tag`, a ready shard OPEN, an unsynced shard
 -- CLOSED, and a sync an `opening`. An idempotency record is a `claim`: `fresh` is created, `taken`
 -- reclaimed, `untouched` skipped, and `answered` completed.
 
@@ -15,9 +15,9 @@ local AVAILABLE, RESERVED, CONSUMED, UPDATED = 2, 3, 4, 8
 local CHARGE_OPEN = 'O'
 local CHARGE_REFUNDED = 'R'
 
--- Changes at every promotion of a replica and at every start of a Redis. The run id does not change
--- at a promotion: a Redis that was demoted and promoted again has the same one, and may have lost
--- its last writes.
+-- The replication id changes at every promotion of a replica and at every start of a Redis. The run
+-- id does not change at a promotion: a Redis that was demoted and promoted again keeps its run id,
+-- and may have lost its last writes.
 local function replication_id()
   return string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
 end
@@ -26,13 +26,13 @@ local function run_id()
   return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 end
 
--- A shard is ready only under the replication id that it was synced under: under another one writes
--- may be lost. It is asked for in every call, for it changes while this library stays loaded.
--- Returns false, or true with the shard's field `field` and its epoch.
+-- A shard is ready only under the replication id of its last sync: under another id, writes may be
+-- lost. The id is read in every call, because it changes while this library stays loaded. Returns
+-- false, or true with the shard's field `field` and its epoch.
 local function is_ready(meta, field, id)
   local kept = redis.call('HMGET', meta, 'replication', field, 'run', 'epoch')
   if kept[1] then return kept[1] == (id or replication_id()), kept[2], kept[4] end
-  -- The release before synced the shard, under the run id alone; see shard_state.
+  -- The previous release synced the shard, under the run id only; see shard_state.
   return kept[3] == run_id(), kept[2], kept[4]
 end
 
@@ -41,11 +41,11 @@ local function now_ms()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
--- A bucket may outlast its being full by this much, so that not every request has to say how long
--- it is kept.
+-- A bucket is kept this much longer than until it is full, so that not every request must set its
+-- expiry.
 local BUCKET_SPARE_MS = 60000
 
--- Milliseconds until a token is there, or 0 with one taken.
+-- Takes a token and returns 0, or returns the milliseconds until the next token.
 local function take_token(bucket, per_second, burst, now)
   local tokens = burst
   if bucket.tokens then
@@ -59,7 +59,7 @@ local function take_token(bucket, per_second, burst, now)
   return 0
 end
 
--- Kept until it must be full again at least, counted from any request before it is said anew.
+-- Writes a bucket. Its expiry is set again only when it could end before the bucket is full.
 local function write_bucket(key, bucket)
   local from = bucket.at + bucket.until_full_ms
   if bucket.kept >= from and bucket.kept <= from + BUCKET_SPARE_MS then
@@ -76,17 +76,17 @@ local function write_wallet(key, wallet, now)
     'updated', now)
 end
 
--- One text in one field: what is copied on its way to the ledger is copied once. The request id is
--- last, for it may hold spaces. A second field names the span of a request that is traced; a third
--- one the management key and, behind a space, the network address of its caller. Entries that have
--- the same fields share their names in the memory of Redis.
+-- Writes a usage entry: one text in one field, so that its parts are copied once on the way to the
+-- ledger. The request id is the last part, because it may have spaces. The second field has the
+-- span of a traced request. The third field has the management key and, after a space, the network
+-- address of the caller. Entries with the same fields share the field names in the memory of Redis.
 local function write_usage(usage, charge_id, kind, organization, operation, request_id, credits, trace, caller)
   local entry = table.concat({ kind, credits, charge_id, organization, operation, request_id }, ' ')
   redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'key', caller or '')
 end
 
--- Writes the reservation `charge_id` of a command. A charge id that is not the command's own id
--- needs the command named beside it.
+-- Writes the reservation `charge_id` of a command. If the charge id is not the command id, the
+-- entry also has the command id.
 local function write_reserved(usage, charge_id, command_id, organization, operation, request_id, credits, trace, caller)
   if charge_id == command_id then
     return write_usage(usage, charge_id, 'reserve', organization, operation, request_id, credits, trace, caller)
@@ -95,32 +95,33 @@ local function write_reserved(usage, charge_id, command_id, organization, operat
   redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'key', caller, 'command', command_id)
 end
 
--- Tells that a reservation came back. To a reader of the release before it is the reservation told
--- once more, which changes nothing.
+-- Writes that a reservation was released. A reader of the previous release reads the entry as a
+-- repeated reservation, which changes nothing.
 local function write_given_back(usage, charge_id, command_id, organization, operation, request_id, credits, trace, key_id)
   local entry = table.concat({ 'reserve', credits, charge_id, organization, operation, request_id }, ' ')
   redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'given_back', '1', 'command', command_id, 'key', key_id)
 end
 
--- Asks the ledger to give a charge back, if it has it and has not given it back. To a reader of the
--- release before it is a refund of nothing.
+-- Asks the ledger to refund a charge, if the ledger has the charge and has not refunded it. A
+-- reader of the previous release reads the entry as a refund of 0 credits.
 local function write_asked(usage, charge_id, organization, operation, request_id, trace, key_id)
   local entry = table.concat({ 'refund', 0, charge_id, organization, operation, request_id }, ' ')
   redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'ask_ledger', '1', 'key', key_id)
 end
 
--- The charge id of a command's next reservation, as a UUID (version 5). The first reservation has
--- the command's id. The ledger has one entry per charge and kind, so once the first one came back,
--- the next one needs an id of its own.
+-- The charge id of a command's next reservation, as a UUID (version 5). The charge id of the first
+-- reservation is the command id. The ledger has one entry per charge and kind, so after a release
+-- the next reservation needs another charge id.
 local function next_reservation_id(request, command_id)
   local hex = redis.sha1hex(request .. command_id)
   return string.sub(hex, 1, 8) .. '-' .. string.sub(hex, 9, 12) .. '-5' .. string.sub(hex, 13, 15) .. '-8' .. string.sub(hex, 16, 18)
     .. '-' .. string.sub(hex, 19, 30)
 end
 
--- How many entries a stream has room for. Only these functions add entries, and each counts its own
--- here, so that the stream itself is asked once in so many entries. After failover and failback a
--- stream may exceed the limit by that many. By stream and limit, which differs in tests alone.
+-- Number of entries that a stream still has room for, by stream and limit (only tests change the
+-- limit). Only these functions add entries, and they count the entries here, so XLEN is called only
+-- once in up to MAX_ROOM entries. After failover and failback a stream may exceed the limit by
+-- MAX_ROOM.
 local ROOM = {}
 local MAX_ROOM = 1000
 
@@ -138,13 +139,13 @@ local function has_room(usage, entries, limit)
   return true
 end
 
--- An answer with passwords that was marked, and whose sending was not confirmed. For this time
--- after the record was made, an equal request may answer in place of the first one, which may not
--- have answered.
+-- How long after the creation of its record an answer with passwords may be unconfirmed. During
+-- this time an equal request may answer in place of the first request, which perhaps never
+-- answered.
 local UNCONFIRMED_MS = 120000
 
--- What each record of the call is, with nothing written yet. An outcome is { kind, message, charge
--- id }; the charge id is there where the reservation has another one than the command's id.
+-- The outcome of each record of the call, before any write. An outcome is { kind, message, charge
+-- id }. The charge id is set only if the reservation has another charge id than the command id.
 local function record_outcomes(keys, args, first_key, first_arg, count, request, now, open_ms)
   local outcomes, seen = {}, { mismatch = 0, open = 0, fresh = 0, taken = 0, duplicate = 0 }
   for i = 1, count do
@@ -175,17 +176,18 @@ local function record_outcomes(keys, args, first_key, first_arg, count, request,
   return outcomes, seen
 end
 
--- How a settled reservation ended. A marker of the release before, '1', does not tell.
+-- Marker of a reservation that was released. The marker of the previous release, '1', has no
+-- action.
 local SETTLED_BY_RELEASE = 'release'
 
--- The marker of how a later reservation of the command was settled. Only the record knows the
--- charge id of that, so the key cannot be declared. It has the hash tag of `settled`, the command's
--- own marker.
+-- The marker of the settlement of a command's later reservation. Only the record has the charge id
+-- of that reservation, so the key cannot be declared. It has the hash tag of `settled`, the marker
+-- of the command itself.
 local function marker_of(settled, command_id, charge_id)
   return string.sub(settled, 1, -#command_id - 1) .. charge_id
 end
 
--- Credits to reserve for a record that is new, 0 where they are reserved or settled already.
+-- Credits to reserve for a new record; 0 if they are already reserved or settled.
 local function credits_of_fresh(outcome, command_id, price, settled, reserved)
   local charge_id = outcome[3] or command_id
   if redis.call('HEXISTS', reserved, charge_id) == 1 then return 0 end
@@ -193,9 +195,9 @@ local function credits_of_fresh(outcome, command_id, price, settled, reserved)
   return price
 end
 
--- Credits to reserve again for a record that is reclaimed, 0 where its reservation is there. It is
--- gone where it came back: nobody heard of the command for long. A command that is known, or final,
--- or consumed, needs none.
+-- Credits to reserve again for a reclaimed record; 0 if its reservation exists. The reservation may
+-- have been released because command-status did not know the command for long. A command that is
+-- known, final or consumed needs no reservation.
 local function credits_of_reclaimed(outcome, command_id, price, settled, reserved, is_known)
   if is_known or not outcome[2] then return 0 end
   local charge_id = outcome[3] or command_id
@@ -205,8 +207,8 @@ local function credits_of_reclaimed(outcome, command_id, price, settled, reserve
   return outcome.kept > 0 and outcome.kept or price
 end
 
--- Sets `credits` of each outcome that is to be reserved for. Returns their sum, and what the
--- records that are reclaimed cost their first request.
+-- Sets `credits` of each outcome that needs a reservation. Returns their sum, and the credits that
+-- reclaimed records cost their first request.
 local function price_records(keys, args, first_key, first_arg, outcomes, reserved, request)
   local total, earlier = 0, 0
   for i, outcome in ipairs(outcomes) do
@@ -237,8 +239,8 @@ local function skip(outcomes, kept_kind)
   end
 end
 
--- A wallet's fields in one text: what is answered with every request is one value to write and to
--- read.
+-- The fields of a wallet in one text: every reply has the wallet, and one value is cheaper to write
+-- and to read.
 local function wallet_text(wallet)
   local fields = {}
   for i, value in ipairs(wallet) do
@@ -247,8 +249,8 @@ local function wallet_text(wallet)
   return table.concat(fields, ' ')
 end
 
--- The answer kept for a repeat of the call holds no message: those may hold a sealed password, and
--- only records are wiped. The epoch says which sync of the shard had the wallet that was charged.
+-- The reply that is stored for a repeat of the call has no messages: a message may have a sealed
+-- password, and only records are wiped. The epoch is that of the sync that set the charged wallet.
 local function pack_answer(answer, epoch)
   local kinds = {}
   for i, outcome in ipairs(answer[4]) do kinds[i] = outcome[1] end
@@ -263,13 +265,13 @@ local function unpack_answer(kept_answer, keys, first_key)
     local record = redis.call('HMGET', keys[first_key + (i - 1) * 2], 'message', 'charge')
     outcomes[i] = { kind, has_message and record[1], kind ~= 'duplicate' and record[2] or nil }
   end
-  -- The version before kept the wallet as a list.
+  -- The previous version stored the wallet as a list.
   local wallet = type(kept[2]) == 'table' and wallet_text(kept[2]) or kept[2]
   return { 'ADMITTED', kept[1], wallet, outcomes }
 end
 
--- What the requests of one call share is read at the first one that needs it, and written once at
--- the end.
+-- Data that the requests of a call share is read by the first request that needs it, and written
+-- once at the end.
 local function revocation_in(call, key_id)
   local known = call.keys_known[key_id]
   if not known then
@@ -301,7 +303,7 @@ local function wallet_in(call, key)
   return wallet
 end
 
--- One request of a call: its keys begin at `first_key`, its args at `first_arg`.
+-- Admits one request of a call: its keys begin at `first_key`, its args at `first_arg`.
 local REQUEST_KEYS, REQUEST_ARGS = 4, 13
 
 local function admit_one(call, keys, args, first_key, first_arg)
@@ -376,7 +378,7 @@ local function admit_one(call, keys, args, first_key, first_arg)
   for i, outcome in ipairs(outcomes) do
     local at, record = record_arg + (i - 1) * 5, keys[first_record + (i - 1) * 2]
     local credits = outcome.credits or 0
-    -- A duplicate stays a duplicate: the request that marked the record can no longer give it up.
+    -- A duplicate stays a duplicate: the request that marked the record can no longer reopen it.
     if outcome[1] == 'duplicate' and outcome.has_token then redis.call('HDEL', record, 'token') end
     if outcome[1] == 'taken' then
       redis.call('HSET', record, 'token', charge_id, 'at', now, 'answered', '0')
@@ -400,12 +402,12 @@ local function admit_one(call, keys, args, first_key, first_arg)
   return answer
 end
 
--- ADMIT ALL: requests of one shard, one after the other. keys: meta usage, then per request: wallet
--- bucket charge reserved, then per record of it: record settled. args: openMs recordTtlMs
+-- ADMIT ALL: requests of one shard, one after another. keys: meta usage, then per request: wallet
+-- bucket charge reserved, then per record of the request: record settled. args: openMs recordTtlMs
 -- chargeTtlMs streamLimit, then per request: keyId organizationId chargeId mode price readPrice
--- operation requestId perSecond burst, its span or nothing, its network address or nothing, how
--- many records it has, then per record of it: commandId fingerprint message credits knownDuplicate.
--- One answer per request.
+-- operation requestId perSecond burst span (or empty) networkAddress (or empty) recordCount, then
+-- per record of the request: commandId fingerprint message credits knownDuplicate. Returns one
+-- reply per request.
 local function admit_all(keys, args)
   local call = {
     meta = keys[1], usage = keys[2], now = now_ms(),
@@ -426,11 +428,10 @@ local function admit_all(keys, args)
   return answers
 end
 
--- The same as processes of the version before ask for it: one request, and its wallet as a list.
--- keys: meta wallet bucket charge usage reserved, then per record: record settled. args: keyId
--- organizationId chargeId mode price readPrice operation requestId perSecond burst openMs
--- recordTtlMs chargeTtlMs streamLimit, then per record as above; then, of a request that is traced,
--- its span.
+-- ADMIT, for processes of the previous version: one request, with its wallet as a list. keys: meta
+-- wallet bucket charge usage reserved, then per record: record settled. args: keyId organizationId
+-- chargeId mode price readPrice operation requestId perSecond burst openMs recordTtlMs chargeTtlMs
+-- streamLimit, then per record as above, then the span of a traced request.
 local function admit(keys, args)
   local count = (#keys - 6) / 2
   local all_keys = { keys[1], keys[5], keys[2], keys[3], keys[4], keys[6], unpack(keys, 7) }
@@ -448,11 +449,11 @@ local function admit(keys, args)
   return answer
 end
 
--- MARK COMPLETED. keys: the records of one request, then those of the next. args: openMs, then per
--- request: recordToken, how many records it has, 1 where its answer has passwords. Of each request
--- all of them, or none; 1 or 0 per request. Once they are marked under its token they are the
--- request's for good, however late it asks again: nobody reclaims what is completed. An answer with
--- passwords is unconfirmed until the request confirms that it sends it.
+-- MARK COMPLETED. keys: the records of all requests, in order. args: openMs, then per request:
+-- recordToken recordCount, 1 if its answer has passwords. Marks all records of a request or none;
+-- returns 1 or 0 per request. Records that are marked under the token of a request stay marked for
+-- it, also if the request repeats the call much later: completed records are not reclaimed. An
+-- answer with passwords is unconfirmed until the request confirms that it sends the answer.
 local function mark_all_completed(keys, args)
   local now, open_ms, outcomes, first = now_ms(), tonumber(args[1]), {}, 1
   for i = 1, (#args - 1) / 3 do
@@ -474,12 +475,12 @@ local function mark_all_completed(keys, args)
   return outcomes
 end
 
--- The same as processes of the version before ask for it: one request. args: recordToken openMs
+-- MARK COMPLETED, for processes of the previous version: one request. args: recordToken openMs
 local function mark_completed(keys, args)
   return mark_all_completed(keys, { args[2], args[1], #keys, '0' })[1]
 end
 
--- CONFIRM COMPLETED. keys: the records of one request. args: recordToken. The answer is being sent.
+-- CONFIRM COMPLETED: the answer is being sent. keys: the records of one request. args: recordToken.
 local function confirm_completed(keys, args)
   for _, record in ipairs(keys) do
     if redis.call('HGET', record, 'token') == args[1] then redis.call('HDEL', record, 'unconfirmed') end
@@ -487,10 +488,11 @@ local function confirm_completed(keys, args)
   return 'OK'
 end
 
--- The credits of a record that its request never published come back, and of the record only a mark
--- stays: the next equal request begins anew, with a reservation of its own. A record whose message
--- may be published, now or by an earlier request, stays: the next equal request reclaims it at
--- once. Returns the credits that came back, and their charge id.
+-- Gives up a record of a failed request. If its message was certainly not published, its credits
+-- are released and only a mark of the record stays: the next equal request creates it anew, with
+-- another reservation. If its message may be published, now or by an earlier request, the record
+-- stays: the next equal request reclaims it at once. Returns the released credits and their charge
+-- id.
 local function give_up_record(keys, at, command_id, may_be_published)
   local record, reserved = keys[at], keys[5]
   if may_be_published then
@@ -498,8 +500,8 @@ local function give_up_record(keys, at, command_id, may_be_published)
     return 0
   end
   local kept = redis.call('HMGET', record, 'credits', 'charge')
-  -- A record without credits found those of an earlier request reserved, whose command may be under
-  -- way.
+  -- A record without credits found the reservation of an earlier request, whose command may be in
+  -- progress.
   if tonumber(kept[1] or 0) == 0 then
     redis.call('DEL', record)
     return 0
@@ -512,12 +514,12 @@ local function give_up_record(keys, at, command_id, may_be_published)
   return credits, charge_id
 end
 
--- GIVE BACK: what a request was charged that is answered 5xx, once; also where nobody knows whether
--- it was charged. Where the shard was synced since the charge, or nothing is known of the charge,
--- the ledger decides: the wallet that was set from it may have the charge, its refund, or neither.
--- keys: meta wallet charge usage reserved, then per record of the request: record. args:
--- organizationId chargeId operation requestId ttlMs streamLimit span-or-nothing keyId, then per
--- record: commandId, 1 where its message may be published.
+-- GIVE BACK: refunds the charges of a request that is answered 5xx, once, also if it is unknown
+-- whether the request was charged. If the shard was synced since the charge, or the charge is
+-- unknown, the ledger decides: the synced wallet may have the charge, its refund, or neither. keys:
+-- meta wallet charge usage reserved, then per record of the request: record. args: organizationId
+-- chargeId operation requestId ttlMs streamLimit span (or empty) keyId, then per record: commandId,
+-- 1 if its message may be published.
 local function give_back(keys, args)
   local ready, epoch = is_ready(keys[1], 'epoch')
   if not ready then return { 'CLOSED' } end
@@ -527,7 +529,7 @@ local function give_back(keys, args)
   if kept_answer == CHARGE_REFUNDED then return { 'REFUNDED', 0 } end
   local wallet = redis.call('HMGET', keys[2], unpack(WALLET_FIELDS))
   if wallet[1] and not has_room(keys[4], record_count + 1, args[6]) then return { 'CLOSED' } end
-  -- A call of the same charge that is still under way finds this, and charges nothing.
+  -- A later admission with the same charge id finds this mark, and charges nothing.
   redis.call('SET', keys[3], CHARGE_REFUNDED, 'PX', args[5])
   local answer = kept_answer and kept_answer ~= CHARGE_OPEN and cmsgpack.unpack(kept_answer) or { 0, '', {} }
   local consumed, released = answer[1], 0
@@ -558,9 +560,8 @@ local function give_back(keys, args)
   return { 'REFUNDED', consumed + released, wallet }
 end
 
--- REFUND, as processes of the release before ask for it. keys: meta wallet charge usage. args:
--- organizationId chargeId operation requestId ttlMs streamLimit, and of a request that is traced
--- its span.
+-- REFUND, for processes of the previous release. keys: meta wallet charge usage. args:
+-- organizationId chargeId operation requestId ttlMs streamLimit, then the span of a traced request.
 local function refund(keys, args)
   if not is_ready(keys[1], 'epoch') then return { 'CLOSED' } end
   local kept_answer = redis.call('GET', keys[3])
@@ -592,8 +593,8 @@ local function forget(keys, args)
   return #keys
 end
 
--- The wallets that the settlements are about, by key: each is read once in a call, with what is
--- reserved in it for the call, and written once at the end.
+-- The wallets of the settlements, by key. Each wallet and its reservations are read once in a call,
+-- and written once at the end.
 local function read_wallets(keys, args)
   local wallets = {}
   for i = 1, (#keys - 1) / 3 do
@@ -615,7 +616,7 @@ local function apply_settlement(found, charge_id, told_credits, action)
   local wallet, known = found.wallet, found.known[charge_id]
   local reserved, consumed = tonumber(known or 0), 0
   if known then found.ended[#found.ended + 1] = charge_id end
-  -- What the ledger says is consumed, also where Redis had set other credits aside, or none.
+  -- The credits of the ledger are consumed, also if Redis had reserved other credits or none.
   if action == 'consume' then consumed = tonumber(told_credits) end
   wallet[RESERVED] = tonumber(wallet[RESERVED]) - reserved
   wallet[CONSUMED] = tonumber(wallet[CONSUMED]) + consumed
@@ -624,8 +625,8 @@ local function apply_settlement(found, charge_id, told_credits, action)
 end
 
 -- SETTLE. keys: meta, then per settlement: wallet reserved settled. args: ttlMs, then per
--- settlement: chargeId credits action epoch. One word each: done (now or before), included (in the
--- sync's wallets), no_wallet.
+-- settlement: chargeId credits action epoch. Returns one word per settlement: done (now or before),
+-- included (in the wallets of the sync), no_wallet.
 local function settle_where(keys, args, only_known)
   local ready, epoch = is_ready(keys[1], 'epoch')
   if not ready then return { 'CLOSED' } end
@@ -634,14 +635,14 @@ local function settle_where(keys, args, only_known)
   for i = 1, (#keys - 1) / 3 do
     local found, at = wallets[keys[i * 3 - 1]], i * 4 - 2
     if tonumber(args[at + 3]) < opened_at then
-      -- The sync had it as settled: what is reserved all the same was reserved again since, and is
-      -- given back.
+      -- The sync had the settlement. If there is a reservation all the same, it was made after the
+      -- sync, and is released.
       if found.known[args[at]] and found.wallet[1] then apply_settlement(found, args[at], args[at + 1], 'release') end
       outcomes[i] = 'included'
     elseif not found.wallet[1] then
       outcomes[i] = 'no_wallet'
     else
-      -- A repeat within the call finds the marker that the first one set.
+      -- A repeated settlement within the call finds the marker of the first settlement.
       if (not only_known or found.known[args[at]]) and redis.call('SET', keys[i * 3 + 1], args[at + 2], 'NX', 'PX', args[1]) then
         apply_settlement(found, args[at], args[at + 1], args[at + 2])
       end
@@ -660,8 +661,8 @@ local function settle(keys, args)
   return settle_where(keys, args, false)
 end
 
--- SETTLE AGAIN: of settlements that may have been applied longer ago than Redis remembers. They are
--- applied only where their reservation is still there.
+-- SETTLE AGAIN: settlements that may have been applied longer ago than Redis remembers. They are
+-- applied only if their reservation still exists.
 local function settle_again(keys, args)
   return settle_where(keys, args, true)
 end
@@ -682,7 +683,7 @@ local function purchase(keys, args)
   return 'done'
 end
 
--- Sets what a call of a sync tells of. An entry without a wallet id goes on with the reservations
+-- Writes the wallets of one call of a sync. An entry without a wallet id continues the reservations
 -- of the wallet before it.
 local function fill_wallets(keys, args, first_arg)
   local at = first_arg
@@ -705,13 +706,13 @@ local function fill_wallets(keys, args, first_arg)
   end
 end
 
--- SYNC SHARD PART: a sync in as many calls as it takes, so that none holds Redis for long. keys:
--- meta, then per entry: wallet reserved. args: epoch, 1 in the first call, 1 in the last one, then
+-- SYNC SHARD PART: a sync in one or several calls, so that no call blocks Redis for long. keys:
+-- meta, then per entry: wallet reserved. args: epoch, 1 in the first call, 1 in the last call, then
 -- per entry: id available reserved consumed purchased threshold created updated, the number n of
--- reservations, and n times: chargeId credits. `opening` in the meta names the one sync that may
--- go on: an older one would set wallets that lack what the newer one has, and one of another
--- replication id has lost parts. Nor may a sync begin that read the ledger before the last one
--- that was completed: what was applied since would be missing.
+-- reservations, and n times: chargeId credits. `opening` in the meta names the only sync that may
+-- continue: the wallets of an older sync lack newer changes, and parts of a sync under another
+-- replication id are lost. A sync that read the ledger before the last completed sync must not
+-- begin: changes that were applied since would be missing.
 local function sync_shard_part(keys, args)
   local meta, epoch, is_first, is_last, id = keys[1], args[1], args[2] == '1', args[3] == '1', replication_id()
   if is_ready(meta, 'epoch', id) then return 'already' end
@@ -728,13 +729,13 @@ local function sync_shard_part(keys, args)
     redis.call('HSET', meta, 'opening', sync)
     return 'filled'
   end
-  -- The run id is for processes of the release before.
+  -- The run id is for processes of the previous release.
   redis.call('HSET', meta, 'replication', id, 'run', run_id(), 'epoch', epoch)
   redis.call('HDEL', meta, 'opening')
   return 'opened'
 end
 
--- The same as processes of the release before ask for it: all in one call. args: epoch, then the
+-- SYNC SHARD, for processes of the previous release: all entries in one call. args: epoch, then the
 -- entries.
 local function sync_shard(keys, args)
   local all_args = { args[1], '1', '1' }
@@ -742,8 +743,8 @@ local function sync_shard(keys, args)
   return sync_shard_part(keys, all_args)
 end
 
--- SHARD STATE. keys: meta. A shard that the release before synced on this very run of Redis gets
--- the replication id of now.
+-- SHARD STATE. keys: meta. A shard that the previous release synced on this run of Redis gets the
+-- current replication id.
 local function shard_state(keys)
   local ready = is_ready(keys[1], 'epoch')
   if ready and redis.call('HEXISTS', keys[1], 'replication') == 0 then
@@ -752,7 +753,7 @@ local function shard_state(keys)
   return ready and 1 or 0
 end
 
--- WALLET. keys: meta wallet. args: none, or the threshold to set
+-- WALLET: reads a wallet. keys: meta wallet. args: none, or the threshold to set first
 local function wallet_of(keys, args)
   if not is_ready(keys[1], 'epoch') then return { 'CLOSED' } end
   if redis.call('EXISTS', keys[2]) == 0 then return { 'NO_WALLET' } end
@@ -760,8 +761,8 @@ local function wallet_of(keys, args)
   return { 'WALLET', redis.call('HMGET', keys[2], unpack(WALLET_FIELDS)) }
 end
 
--- READ SHARD. keys: meta usage, then wallets. args: maxEntries. The wallets and the entries that
--- the ledger may not have yet, of one moment; without them where there are too many entries.
+-- READ SHARD. keys: meta usage, then wallets. args: maxEntries. Returns the wallets and the entries
+-- that the ledger may not have yet, of one moment; BUSY if there are too many entries.
 local function read_shard(keys, args)
   if not is_ready(keys[1], 'epoch') then return { 'CLOSED' } end
   if redis.call('XLEN', keys[2]) > tonumber(args[1]) then return { 'BUSY' } end
@@ -786,8 +787,8 @@ redis.register_function('kapi_purchase', purchase)
 redis.register_function('kapi_open_tag_part', sync_shard_part)
 redis.register_function('kapi_open_tag', sync_shard)
 redis.register_function('kapi_look_at_tag', shard_state)
--- For processes of the release before. This release asks by a name that only its own library has:
--- where an older one was loaded last, that call has this one loaded again.
+-- For processes of the previous release. This release calls a function that only its own library
+-- has: if an older library was loaded last, that call loads this library again.
 redis.register_function('kapi_tag_state', shard_state)
 redis.register_function('kapi_wallet', wallet_of)
 redis.register_function { function_name = 'kapi_read_tag', callback = read_shard, flags = { 'no-writes' } }

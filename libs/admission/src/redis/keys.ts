@@ -16,15 +16,15 @@ export const ALL_SHARDS: readonly Shard[] = Array.from({ length: SHARD_COUNT }, 
 
 /** Maximum number of organizations whose shards are cached, about 150 bytes each. */
 const MAX_KNOWN_SHARDS = 10_000;
-/** Every call needs the shard, and the hash is most of the cost of its key names. */
+/** Every call needs the shard, and computing the hash is most of the cost of its key names. */
 const knownShards = new LRUCache<string, Shard>({
   max: MAX_KNOWN_SHARDS,
   memoMethod: (organizationId) => hash("sha256", organizationId, "buffer").readUInt8(0) % SHARD_COUNT,
 });
 
 /**
- * The wallet shard that holds everything of an organization: the first byte of the SHA-256 of its
- * id, modulo {@link SHARD_COUNT}.
+ * The wallet shard of an organization: the first byte of the SHA-256 of its id, modulo {@link
+ * SHARD_COUNT}.
  */
 export function shardOf(organizationId: string): Shard {
   return knownShards.memo(organizationId);
@@ -51,9 +51,9 @@ export const reservedKey = (shard: Shard, organizationId: string): string =>
   `${hashTag(shard)}:reserved:${organizationId}`;
 /** Hash: token bucket of a management key. */
 export const bucketKey = (shard: Shard, keyId: string): string => `${hashTag(shard)}:bucket:${keyId}`;
-/** Answer of one admission, by which a repeated call is recognized. */
+/** The reply to one admission, which a repeated call gets again. */
 export const chargeKey = (shard: Shard, chargeId: string): string => `${hashTag(shard)}:charge:${chargeId}`;
-/** Hash: the record on a command id. */
+/** Hash: the idempotency record of a command id. */
 export const recordKey = (shard: Shard, commandId: string): string => `${hashTag(shard)}:claim:${commandId}`;
 /** Marker: this reservation or purchase was applied to the wallet. */
 export const settledKey = (shard: Shard, chargeId: string): string => `${hashTag(shard)}:settled:${chargeId}`;

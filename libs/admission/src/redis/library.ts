@@ -1,7 +1,4 @@
 import { readFileSync } from "node:fs";
 
-/**
- * The function library behind the calls of this folder, which a connection that makes them is
- * given.
- */
+/** The function library that the calls of this folder need. Give it to `startRedis`. */
 export const ADMISSION_LIBRARY = readFileSync(new URL("kapi.lua", import.meta.url), "utf8");

@@ -1,19 +1,19 @@
 import type { Shard } from "./keys.ts";
 
 /**
- * What calls to several shards gave. The node of a shard may be down: that concerns its own
- * organizations only.
+ * The results of one call per shard. If the node of a shard is down, only the call of that shard
+ * fails.
  */
 export interface ShardReplies<T> {
   /** By shard; the shards whose call failed are left out. */
   readonly replies: ReadonlyMap<Shard, T>;
-  /** Shards whose call failed. Whether it was carried out is not known. */
+  /** Shards whose call failed. It is unknown whether the call was executed. */
   readonly unreachable: readonly Shard[];
-  /** Why one of them failed; undefined where none did. */
+  /** The error of a failed call; undefined if no call failed. */
   readonly error: unknown;
 }
 
-/** Makes one call per shard, all at once. Never rejects. */
+/** Makes one call per shard, all concurrently. Never rejects. */
 export async function callPerShard<T>(
   shards: Iterable<Shard>,
   call: (shard: Shard) => Promise<T>,

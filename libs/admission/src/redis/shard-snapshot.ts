@@ -4,18 +4,18 @@ import { arrayReply } from "@kapi/redis";
 import { type WalletState, walletReply } from "./wallet-state.ts";
 import { type UsageEntry, usageFromWire } from "./usage-stream.ts";
 
-/** A shard as it is at one moment: nothing was charged between its wallets and its entries. */
+/** A shard at one moment: no charge happened between reading the wallets and the entries. */
 export interface ShardSnapshot {
   readonly kind: "ready";
-  /** By organization; those that have no wallet are left out. */
+  /** By organization; organizations without a wallet are left out. */
   readonly wallets: ReadonlyMap<string, WalletState>;
   /** Entries of the usage stream that were not deleted yet; the ledger may have some of them. */
   readonly usage: readonly UsageEntry[];
 }
 
 /**
- * Reads wallets of a shard together with its usage stream. `unsynced`: the shard is unsynced;
- * `busy`: more than `maxEntries` entries wait in the stream, which would hold Redis for long.
+ * Reads wallets of a shard together with its usage stream. `unsynced`: the shard is unsynced.
+ * `busy`: more than `maxEntries` entries wait in the stream, so reading would block Redis for long.
  */
 export async function readShard(
   redis: RedisConnection,

@@ -7,8 +7,8 @@ import { callPerShard, type ShardReplies } from "./shard-replies.ts";
 /**
  * Default maximum number of entries in a shard's usage stream: ten minutes without PostgreSQL at
  * 1,000 requests/s per shard. At the limit the shard answers as unsynced, so that no entry is lost.
- * An entry takes 250 bytes: a full shard 150 MB, 10,000 requests/s of all shards for ten minutes
- * 1.5 GB.
+ * An entry takes 250 bytes, so a full shard takes 150 MB. 10,000 requests/s of all shards for ten
+ * minutes take 1.5 GB.
  */
 export const USAGE_STREAM_LIMIT = 600_000;
 
@@ -17,33 +17,31 @@ export interface UsageEntry {
   /** Id of the entry in its stream. */
   readonly entryId: string;
   readonly chargeId: string;
-  /**
-   * `release`: the reservation `chargeId` was released, because its command was never published.
-   */
+  /** `release`: the reservation `chargeId` was released, because its command was not published. */
   readonly kind: "consume" | "reserve" | "refund" | "release";
   readonly organizationId: string;
   readonly operation: string;
   readonly requestId: string;
   readonly credits: number;
   readonly commandId: string | null;
-  /** When it was written, ms since 1970, by the clock of Redis. */
+  /** Time of writing by the clock of Redis, in ms since 1970. */
   readonly atMs: number;
   /**
-   * Of a refund: its credits are unknown here, and no wallet has it. The ledger refunds what it
-   * finds consumed and not refunded.
+   * For a refund: its credits are unknown, and no wallet in Redis has it. The ledger refunds
+   * credits that are consumed and not refunded.
    */
   readonly asksLedger?: boolean;
   /** The span (W3C) of the billed request, if that is recorded. */
   readonly traceparent?: string;
   /** The management key of the request; null in an entry of release 0.1.0. */
   readonly keyId: string | null;
-  /** The network address that the request came from; null where it is not known. */
+  /** The network address of the request; null if unknown. */
   readonly address: string | null;
 }
 
 /**
  * The oldest entries of each shard's stream, at most `maxEntries` per shard. There is no cursor:
- * what is read stays until deleted.
+ * entries stay until they are deleted.
  */
 export function readUsage(
   redis: RedisConnection,
@@ -76,19 +74,20 @@ export function usageBacklog(redis: RedisConnection, shards: readonly Shard[]): 
 }
 
 /**
- * kind, credits, charge, organization, operation and request id, as the library writes them; only
- * the last may hold spaces.
+ * Kind, credits, charge, organization, operation and request id, as the library writes them. Only
+ * the request id may have spaces.
  */
 const ENTRY = /^(consume|reserve|refund) (\d+) (\S+) (\S+) (\S+) (.*)$/s;
 
-/** An entry from a stream's own form. */
+/** Parses an entry of a stream. */
 export function usageFromWire([entryId, fields]: [string, string[]]): UsageEntry {
   const [, written, credits, chargeId = "", organizationId = "", operation = "", requestId = ""] =
     ENTRY.exec(fields[1] ?? "") ?? [];
   const kind = written === "reserve" && fieldOf(fields, "given_back") !== undefined ? "release" : written;
-  assert(isKind(kind), "a usage entry is of the library's form");
+  assert(isKind(kind), "a usage entry has the format of the library");
   const [keyId, address] = (fieldOf(fields, "key") ?? "").split(" ");
-  // What is reserved is reserved for a command: under its id, unless the entry names it.
+  // A reservation is for a command. Its charge id is the command id, unless the entry names the
+  // command.
   const isReserved = kind === "reserve" || kind === "release";
   return {
     entryId,
@@ -107,7 +106,7 @@ export function usageFromWire([entryId, fields]: [string, string[]]): UsageEntry
   };
 }
 
-/** The value of a field after the two that every entry may have. */
+/** The value of a field after the first two fields, which every entry has. */
 function fieldOf(fields: readonly string[], name: string): string | undefined {
   for (let at = 4; at < fields.length; at += 2) if (fields[at] === name) return fields[at + 1];
   return undefined;

@@ -9,43 +9,43 @@ import { callPerShard, type ShardReplies } from "./shard-replies.ts";
  * commands/s. For later repeats the caller sets {@link SettlementRequest.isOld}.
  */
 export const SETTLED_TTL_MS = 2 * 3_600_000;
-/** The same for purchases, which are few. */
+/** How long Redis remembers that a purchase was applied: purchases are few. */
 export const PURCHASED_TTL_MS = 7 * 24 * 3_600_000;
 /** Maximum number of settlements per function call, so that no call blocks Redis for long. */
 const MAX_SETTLEMENTS_PER_CALL = 200;
 
-/** How the reservation of a command ends, as the ledger recorded it. */
+/** The settlement of a reservation, as the ledger recorded it. */
 export interface SettlementRequest {
   readonly organizationId: string;
   readonly chargeId: string;
   readonly credits: number;
   readonly action: "consume" | "release";
   /**
-   * Whether it may have been applied longer ago than {@link SETTLED_TTL_MS}: then it is applied
-   * only where its reservation is still there. An applied settlement leaves none.
+   * Whether the settlement may have been applied longer ago than {@link SETTLED_TTL_MS}. It is then
+   * applied only if its reservation still exists: an applied settlement leaves no reservation.
    */
   readonly isOld?: boolean;
   /**
-   * The shard's epoch under which the ledger recorded the entry: below the epoch of the sync, its
-   * wallets include it.
+   * The shard's epoch when the ledger recorded the entry. If it is below the epoch of the sync, the
+   * wallets of the sync include the entry.
    */
   readonly epoch: number;
 }
 
 /**
- * `done`: applied, now or before. `included`: the wallets were set from a ledger that had it.
- * `unsynced`: the shard is unsynced; ask again. `no_wallet`: the organization has none in Redis.
- * `unreachable`: the node of the shard did not answer; whether it is applied is not known, and a
- * repeat is safe.
+ * `done`: applied, now or before. `included`: the wallets were set from a ledger that had the
+ * settlement. `unsynced`: the shard is unsynced; retry. `no_wallet`: the organization has no wallet
+ * in Redis. `unreachable`: the node of the shard did not answer; it is unknown whether the
+ * settlement is applied, and a repeat is safe.
  */
 export type SettlementReply = "done" | "included" | "unsynced" | "no_wallet" | "unreachable";
 
 /**
- * Settles reservations, each once: reserved credits become consumed or available again. A
- * reservation that Redis does not know (its entry was lost with an earlier run) is consumed from
- * the available credits, as the ledger does it, below zero if it must; its release changes nothing.
- * Answers in the order asked, and never rejects: of a call that fails the settlements are
- * `unreachable`, and the reason is given to `failed`.
+ * Settles reservations, each once: reserved credits become consumed or available again. If Redis
+ * does not know the reservation (its entry was lost with an earlier run), its consumption is taken
+ * from the available credits, as in the ledger, even below zero; its release changes nothing.
+ * Replies are in the order of `settlements`. Never rejects: if a call fails, its settlements are
+ * `unreachable`, and `failed` gets the error.
  */
 export async function settle(
   redis: RedisConnection,
@@ -68,7 +68,7 @@ export async function settle(
   return replies;
 }
 
-/** Settlements of one shard, all old or none. */
+/** Settles reservations of one shard: either all settlements are old, or none is. */
 async function settleInShard(
   redis: RedisConnection,
   indexes: readonly number[],
@@ -96,7 +96,7 @@ async function settleInShard(
 }
 
 /**
- * Credits that an organization bought, as the ledger recorded them. The first purchase makes the
+ * Credits that an organization bought, as the ledger recorded them. The first purchase creates the
  * wallet.
  */
 export interface PurchaseRequest {
@@ -127,21 +127,21 @@ export async function purchase(redis: RedisConnection, request: PurchaseRequest)
 }
 
 /**
- * A wallet as Redis has it; `unsynced`: its shard is unsynced; `no_wallet`: the organization has
- * none.
+ * A wallet in Redis. `unsynced`: its shard is unsynced. `no_wallet`: the organization has no
+ * wallet.
  */
 export type WalletReply =
   | { readonly kind: "unsynced" | "no_wallet" }
   | { readonly kind: "wallet"; readonly wallet: WalletState };
 
-/** Reads a wallet; nothing is charged for it. */
+/** Reads a wallet without a charge. */
 export async function readWallet(redis: RedisConnection, organizationId: string): Promise<WalletReply> {
   const shard = shardOf(organizationId);
   const keys = [metaKey(shard), walletKey(shard, organizationId)];
   return walletReplyOf(organizationId, await redis.call("kapi_wallet", keys, []));
 }
 
-/** Sets a wallet's low-balance threshold, in credits; answers with the wallet as it is now. */
+/** Sets a wallet's low-balance threshold, in credits; returns the changed wallet. */
 export async function setLowBalanceThreshold(
   redis: RedisConnection,
   organizationId: string,
@@ -158,24 +158,25 @@ function walletReplyOf(organizationId: string, reply: unknown): WalletReply {
   return { kind: kind === "NO_WALLET" ? "no_wallet" : "unsynced" };
 }
 
-/** A wallet with its open reservations, as the ledger knows them. */
+/** A wallet with its open reservations, from the ledger. */
 export interface SyncedWallet extends WalletState {
   readonly reservations: readonly { readonly chargeId: string; readonly credits: number }[];
 }
 
 /**
- * Maximum number of wallets and reservations, together, per call of a sync: 4 ms of Redis at the
- * median on two busy cores, where 1,000 took 15 ms (`npm run bench:opening`).
+ * Maximum number of wallets and reservations, together, per call of a sync. It takes 4 ms of Redis
+ * at the median on two busy cores; 1,000 took 15 ms (`npm run bench:opening`).
  */
 const MAX_ENTRIES_PER_SYNC_CALL = 250;
 
 /**
- * Sets the wallets of an unsynced shard and makes it ready, in as many calls as it takes; nobody
- * sees it ready before the last one. `epoch` must be above that of every ledger entry that the
- * wallets include, and not above that of any they do not. Wallets may come in batches, and a batch
- * may begin with more reservations of the wallet that the one before ended with. `already`: it is
- * ready. `overtaken`: a sync with a higher epoch is under way or was completed before the shard was
- * unsynced again, or Redis failed over meanwhile; look again whether the shard is unsynced.
+ * Sets the wallets of an unsynced shard and makes it ready, in one or several calls. The shard is
+ * ready only after the last call. `epoch` must be above the epoch of every ledger entry that the
+ * wallets include, and at most the epoch of every other entry. Wallets may come in batches, and a
+ * batch may begin with further reservations of the last wallet of the previous batch. `already`:
+ * the shard is ready. `overtaken`: a sync with a higher epoch is running, or was completed before
+ * the shard became unsynced again, or Redis failed over meanwhile; check again whether the shard is
+ * unsynced.
  */
 export async function syncShard(
   redis: RedisConnection,
@@ -205,8 +206,8 @@ export async function syncShard(
 }
 
 /**
- * What {@link markUnsynced} did: the shard was synced with a later epoch and stays ready, is
- * unsynced by this call, or was unsynced before.
+ * The result of {@link markUnsynced}: the shard was synced with a later epoch and stays ready, or
+ * became unsynced by this call, or was unsynced before.
  */
 export type MarkedUnsynced = "synced_since" | "unsynced" | "already";
 
@@ -216,7 +217,7 @@ export type MarkedUnsynced = "synced_since" | "unsynced" | "already";
  */
 export async function markUnsynced(redis: RedisConnection, shard: Shard, epoch: number): Promise<MarkedUnsynced> {
   const synced = await redis.commands.hget(metaKey(shard), "epoch");
-  // A sync between the two calls is repeated, which does no harm.
+  // After a sync between the two calls, the shard is only synced once more.
   if (synced !== null && Number(synced) > epoch) return "synced_since";
   return (await redis.commands.hdel(metaKey(shard), "replication", "run")) > 0 ? "unsynced" : "already";
 }
@@ -227,8 +228,8 @@ interface SyncPart {
 }
 
 /**
- * Divides a sync: a wallet with more reservations than a call may set goes on in the next one,
- * under no id.
+ * Divides a sync into calls. A wallet with more reservations than fit into a call continues in the
+ * next call, without its id.
  */
 async function* syncParts(
   shard: Shard,
@@ -262,7 +263,7 @@ async function* syncParts(
   yield part;
 }
 
-/** In place of the fields of a wallet whose first part was set by the call before. */
+/** Replaces the fields of a wallet that the previous call has set. */
 const CONTINUED = ["", "", "", "", "", "", "", ""];
 
 function syncFields(wallet: SyncedWallet): (string | number)[] {
@@ -271,14 +272,14 @@ function syncFields(wallet: SyncedWallet): (string | number)[] {
 }
 
 /**
- * Which of `shards` are unsynced (synced under another replication id, or never), and which nobody
- * answers for.
+ * Which of `shards` are unsynced (synced under another replication id, or never), and which shards
+ * do not answer.
  */
 export interface ShardStates extends Pick<ShardReplies<unknown>, "unreachable" | "error"> {
   readonly unsynced: Shard[];
 }
 
-/** Asks each shard separately, because the node of one may be down. */
+/** Reads the state of each shard separately, because the node of a shard may be down. */
 export async function shardStates(redis: RedisConnection, shards: readonly Shard[]): Promise<ShardStates> {
   const { replies, unreachable, error } = await callPerShard(shards, (shard) =>
     redis.call("kapi_look_at_tag", [metaKey(shard)], []),
@@ -286,7 +287,7 @@ export async function shardStates(redis: RedisConnection, shards: readonly Shard
   return { unsynced: shards.filter((shard) => replies.has(shard) && replies.get(shard) !== 1), unreachable, error };
 }
 
-/** Which of `shards` are unsynced. Throws where one of them cannot be asked for. */
+/** Which of `shards` are unsynced. Throws if a shard does not answer. */
 export async function unsyncedShards(redis: RedisConnection, shards: readonly Shard[]): Promise<Shard[]> {
   const { unsynced, unreachable, error } = await shardStates(redis, shards);
   if (unreachable.length > 0) throw error;

@@ -13,7 +13,7 @@ export interface WalletState {
   readonly updatedAtMs: number;
 }
 
-/** A wallet from its fields in the library's order. */
+/** Parses a wallet from its fields, in the order of the library. */
 export function walletReply(organizationId: string, reply: unknown): WalletState {
   const [id, available, reserved, consumed, purchased, threshold, created, updated] = arrayReply(reply);
   return {

@@ -1,4 +1,4 @@
-/** Numbers and times as the viewer's language writes them. */
+/** Formats numbers and times for the viewer's language. */
 
 const CREDITS = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const SHORT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
@@ -49,7 +49,7 @@ export function day(date: string): string {
   return DAY.format(new Date(date));
 }
 
-/** The same with its year. */
+/** A day given as `2026-11-21`, with its year. */
 export function longDay(date: string): string {
   return LONG_DAY.format(new Date(date));
 }

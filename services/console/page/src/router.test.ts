@@ -14,7 +14,7 @@ describe("an address of the console", () => {
     expect(placeOf("/console/", "").segments).toEqual([]);
   });
 
-  it("has an empty segment if one cannot be decoded", () => {
+  it("has an empty segment in place of a segment that cannot be decoded", () => {
     expect(placeOf("/console/accounts/%E0%A4%A", "").segments).toEqual(["accounts", ""]);
   });
 });

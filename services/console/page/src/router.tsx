@@ -24,9 +24,7 @@ export function countMove(): void {
   moves += 1;
 }
 
-/**
- * Parses a path below the base. A segment that cannot be decoded becomes an empty one.
- */
+/** Parses a path below the base. A segment that cannot be decoded becomes an empty segment. */
 export function placeOf(pathname: string, search: string): Place {
   const below = pathname.startsWith(BASE) ? pathname.slice(BASE.length) : pathname;
   const segments = below.split("/").filter((part) => part !== "");
@@ -77,7 +75,9 @@ interface LinkProps {
   readonly children: ComponentChildren;
 }
 
-/** A link to another page of the console. A click with a modifier opens a tab, as with any link. */
+/**
+ * A link to another page of the console. A click with a modifier key opens a tab, as for any link.
+ */
 export function Link({ to, current, children, ...rest }: LinkProps) {
   const follow = (event: MouseEvent): void => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;

@@ -30,14 +30,14 @@ it.each([
   ["at", "yesterday", { atMs: NOW_MS }],
   ["action", "", { action: "unreadable" }],
   ["details", { name: "half a pair \ud83d" }, {}],
-])("keeps the text of the field %s beside what can be read, where it is %j", (name, value, kept) => {
+])("keeps the text of the unreadable field %s, %j, beside the readable fields", (name, value, kept) => {
   const read = readAuditEvent({ ...EVENT, [name]: value }, NOW_MS);
   expect(read?.unreadable).toEqual([name]);
   expect(read?.record).toMatchObject({ eventId: EVENT.eventId, ...kept });
   expect(read?.record.details).toMatchObject({ unreadable: { [name]: JSON.stringify(value) } });
 });
 
-it("leaves out an address that cannot be read, and keeps little of a long text", () => {
+it("leaves out an unreadable address, and shortens a long text", () => {
   expect(readAuditEvent({ ...EVENT, address: "a".repeat(65) }, NOW_MS)).toMatchObject({
     record: { address: null, details: EVENT.details },
     unreadable: [],

@@ -3,11 +3,11 @@ import { AuditEvent } from "@kapi/contracts";
 
 import type { FetchedAuditRecord } from "./audit.ts";
 
-/** Action of an entry without a readable one. */
+/** Action of an entry whose event has no readable action. */
 export const UNREADABLE_ACTION = "unreadable";
 /** Maximum number of characters kept of an unreadable field. */
 const MAX_UNREADABLE_CHARACTERS = 500;
-/** JSON of NUL or half a surrogate pair: PostgreSQL rejects both, with the whole batch. */
+/** JSON of NUL or half a surrogate pair: PostgreSQL would reject the whole batch. */
 const NOT_STORABLE = /\\u(?:0000|d[89a-f])/;
 
 const Named = AuditEvent.pick({ eventId: true }).loose();
@@ -25,8 +25,8 @@ export interface ReadAuditEvent {
 }
 
 /**
- * Converts an event into an audit entry. Unreadable fields, as of a later release, become text in
- * its details. Null: the event id is unreadable.
+ * Converts an event into an audit entry. Unreadable fields, such as fields of a later release,
+ * become text in the details of the entry. Null: the event id is unreadable.
  */
 export function readAuditEvent(event: unknown, nowMs: number): ReadAuditEvent | null {
   const named = Named.safeParse(event);

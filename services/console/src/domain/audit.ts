@@ -1,6 +1,6 @@
 import type { AuditAction, AuditAnswer, AuditEntry, AuditEvent } from "@kapi/contracts";
 
-/** Who makes a change, and from where. Null: unknown. */
+/** The author of a change, and the author's address. Null: unknown. */
 export interface AuditCaller {
   readonly actor: AuditEvent["actor"];
   /** Network address. */
@@ -15,7 +15,7 @@ export interface AuditRecord extends AuditCaller {
   /** Short texts and numbers. Never passwords, secrets of keys, or tokens. */
   readonly details?: Readonly<Record<string, unknown>>;
   readonly atMs: number;
-  /** Set for entries of other services: one id is recorded once. */
+  /** Set for entries of other services: an event id is recorded once. */
   readonly eventId?: string;
 }
 
@@ -53,7 +53,10 @@ export function shownToPeople(entry: AuditEntry): AuditEntry {
   return { ...entry, address: null, details };
 }
 
-/** A page and its end. `found` has one entry more than `limit` if there is a next page. */
+/**
+ * A page, and the id with which the next page begins. `found` has one entry more than `limit` if
+ * there is a next page.
+ */
 export function auditPageOf(found: readonly AuditEntry[], limit: number): AuditAnswer {
   const entries = found.slice(0, limit);
   return { entries, next: found.length > limit ? (entries.at(-1)?.id ?? null) : null };

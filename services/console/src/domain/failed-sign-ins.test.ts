@@ -13,7 +13,7 @@ import {
 const user: FailedUser = { userId: "u", organizationId: "o" };
 const place = (name: string) => ({ emailHash: name, network: "203.0.113.7" });
 
-/** As a failure is recorded: counted, or the first of a window. */
+/** Counts a failure in its window, or opens a window for it, as the recorder does. */
 function fail(
   counts: FailedSignIns,
   name: string,
@@ -24,7 +24,7 @@ function fail(
   return counts.open(place(name), { user: whose, address: "203.0.113.7" }, nowMs);
 }
 
-test("the first failure of a window is an entry at once, the others are one entry when it is over", () => {
+test("the first failure of a window is an entry at once, and all later failures are one entry at the end of the window", () => {
   const counts = new FailedSignIns();
   const first = fail(counts, "a", 1);
   expect(first).toMatchObject({ ...user, address: "203.0.113.7", failures: 1, firstMs: 1, lastMs: 1 });
@@ -37,7 +37,7 @@ test("the first failure of a window is an entry at once, the others are one entr
   expect(counts.end(2 * FAILURE_WINDOW_MS + 2)).toEqual([]);
 });
 
-test("a flood is counted, and entries are bounded: users keep their room beside addresses of nobody", () => {
+test("a flood is counted with few entries; failures of unknown addresses leave the windows of users free", () => {
   const counts = new FailedSignIns();
   let entries = 0;
   for (let n = 0; n < 5_000; n += 1) if (fail(counts, `nobody ${n}`, 1, null) !== null) entries += 1;
@@ -52,14 +52,14 @@ test("a flood is counted, and entries are bounded: users keep their room beside 
   expect(counts.end(FAILURE_WINDOW_MS * 9)).toEqual([]);
 });
 
-test("a flood of one organization leaves every other one its room", () => {
+test("a flood in one organization leaves the windows of other organizations free", () => {
   const counts = new FailedSignIns();
   for (let n = 0; n < 5_000; n += 1) fail(counts, `user ${n}`, 1);
   const other = { userId: "v", organizationId: "p" };
   expect(fail(counts, "other", 2, other)).toMatchObject({ ...other, failures: 1 });
 });
 
-test("room comes back when windows are over", () => {
+test("windows that are over make room for new windows", () => {
   const counts = new FailedSignIns();
   for (let n = 0; n < MAX_USER_WINDOWS; n += 1) fail(counts, `user ${n}`, 1);
   expect(fail(counts, "more", 2)).toBeNull();
@@ -67,7 +67,7 @@ test("room comes back when windows are over", () => {
   expect(fail(counts, "more", FAILURE_WINDOW_MS + 3)).toMatchObject({ failures: 1 });
 });
 
-test("some users a minute are looked up of attempts that had to wait", () => {
+test("a limited number of users is looked up each minute for throttled attempts", () => {
   const counts = new FailedSignIns();
   const looked = (nowMs: number) => Array.from({ length: 500 }, () => counts.mayLookUp(nowMs)).filter(Boolean).length;
   expect(looked(1)).toBe(MAX_THROTTLED_LOOK_UPS);

@@ -8,11 +8,11 @@ import { uuidV7 } from "@kapi/kernel";
 /** Failures of one e-mail address and network are counted together for this time. */
 export const FAILURE_WINDOW_MS = 60_000;
 /**
- * Maximum number of windows per organization: pairs of user and network that are counted
- * separately. Each organization has its own limit, so one cannot hide failures of others.
+ * Maximum number of windows per organization. A window counts the failures of one pair of user and
+ * network. Each organization has its own limit, so a flood in one does not hide failures in others.
  */
 export const MAX_USER_WINDOWS = 20;
-/** The same for unknown e-mail addresses. */
+/** Maximum number of windows for unknown e-mail addresses. */
 export const MAX_UNKNOWN_WINDOWS = 50;
 /**
  * Maximum number of user look-ups per minute for throttled attempts; further attempts are counted
@@ -26,7 +26,7 @@ export interface FailedUser {
   readonly organizationId: string;
 }
 
-/** Key of a window. */
+/** The e-mail address and the network of an attempt: the key of a window. */
 export interface AttemptPlace {
   /** SHA-256 of the e-mail address. Unknown addresses are never recorded: they may be passwords. */
   readonly emailHash: string;
@@ -35,7 +35,7 @@ export interface AttemptPlace {
 }
 
 interface Count {
-  /** Fixed at the first failure: repeated writes make one entry. */
+  /** Chosen at the first failure: a repeated write adds no second entry. */
   readonly eventId: string;
   readonly failures: number;
   readonly firstMs: number;
@@ -45,9 +45,9 @@ interface Count {
 export interface CountedFailures extends Count {
   /** Null: unknown user, or not looked up. */
   readonly organizationId: string | null;
-  /** Null: unknown user, or several. */
+  /** Null: unknown user, or several users. */
   readonly userId: string | null;
-  /** Null: several. */
+  /** Null: several addresses. */
   readonly address: string | null;
 }
 
@@ -56,7 +56,7 @@ interface Window {
   readonly userId: string | null;
   readonly address: string;
   readonly openedMs: number;
-  /** Failures without an entry yet. */
+  /** Failures that have no entry yet. */
   count: Count | null;
 }
 
@@ -68,7 +68,9 @@ export class FailedSignIns {
   readonly #others = new Map<string | null, Count>();
   #lookUps = { sinceMs: Number.NEGATIVE_INFINITY, made: 0 };
 
-  /** Counts a failure in its open window; false: no window, not counted. */
+  /**
+   * Counts a failure in its open window. False: there is no window, and the failure is not counted.
+   */
   count(place: AttemptPlace, nowMs: number): boolean {
     const window = this.#windows.get(keyOf(place));
     if (window === undefined) return false;
@@ -77,8 +79,8 @@ export class FailedSignIns {
   }
 
   /**
-   * Opens a window for a first failure, which must be recorded now. Null: too many windows; it is
-   * counted with others.
+   * Opens a window for a first failure, which must be recorded now. Null: there are too many
+   * windows, and the failure is counted without a window.
    */
   open(
     place: AttemptPlace,
@@ -110,7 +112,9 @@ export class FailedSignIns {
     return true;
   }
 
-  /** Closes windows that are over, or all, and returns failures without an entry. */
+  /**
+   * Closes windows that are over, or all windows, and returns the failures that have no entry yet.
+   */
   end(nowMs: number, which: "over" | "all" = "over"): CountedFailures[] {
     const isOver = (sinceMs: number): boolean => which === "all" || nowMs - sinceMs >= FAILURE_WINDOW_MS;
     const ended: CountedFailures[] = [];

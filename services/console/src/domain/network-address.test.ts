@@ -2,12 +2,12 @@ import { expect, it } from "vitest";
 
 import { networkOf } from "./network-address.ts";
 
-it("an IPv4 address is itself, also where it is written as IPv6", () => {
+it("the network of an IPv4 address is the address, also if it is written as IPv6", () => {
   expect(networkOf("198.51.100.7")).toBe("198.51.100.7");
   expect(networkOf("::ffff:198.51.100.7")).toBe("198.51.100.7");
 });
 
-it("of an IPv6 address the network counts, however it is written", () => {
+it("the network of an IPv6 address is its /64, in every notation", () => {
   const network = "2001:db8:0:1::/64";
   const same = ["2001:db8:0:1::1", "2001:0DB8:0000:0001:ffff::9", "2001:db8:0:1:a:b:c:d", "2001:db8::1:0:0:0:5"];
   expect(same.map(networkOf)).toEqual(same.map(() => network));
@@ -16,6 +16,6 @@ it("of an IPv6 address the network counts, however it is written", () => {
   expect(networkOf("fe80::1%eth0")).toBe("fe80:0:0:0::/64");
 });
 
-it("what is no address is counted as it is", () => {
+it("a text that is not an address is returned unchanged", () => {
   expect(networkOf("unknown")).toBe("unknown");
 });

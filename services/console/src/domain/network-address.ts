@@ -1,16 +1,16 @@
 /**
- * Groups of an IPv6 address, and of its network part: an attacker with one address has the whole
- * network.
+ * Number of groups of an IPv6 address and of its network: an attacker with one address has all
+ * addresses of the network.
  */
 const ADDRESS_GROUPS = 8;
 const NETWORK_GROUPS = 4;
 const IPV4_IN_IPV6 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
-/** After `%`: network interface of a link-local address. */
+/** The network interface of a link-local address, after `%`. */
 const ZONE = /%.*$/;
 
 /**
- * Network of an address for counting: IPv4 as it is, also if mapped to IPv6; for IPv6 the /64,
- * normalized.
+ * The network under which attempts from an address are counted. IPv4: the address, also if it is
+ * mapped to IPv6. IPv6: the /64, normalized. Any other text is returned unchanged.
  */
 export function networkOf(address: string): string {
   const ipv4 = IPV4_IN_IPV6.exec(address)?.[1];

@@ -67,15 +67,17 @@ export interface Users {
     from?: string,
   ): Promise<{ readonly organizationId: string; readonly sessionVersion: number } | null>;
   /**
-   * Disables a user and ends all sessions; `isNew` is false if disabled before. Null: no such user.
+   * Disables a user and ends all sessions; `isNew` is false if the user was disabled already. Null:
+   * no such user.
    */
   disable(userId: string, nowMs: number): Promise<{ readonly organizationId: string; readonly isNew: boolean } | null>;
   /** Newest first, including disabled users. */
   page(organizationId: string, range: RowRange): Promise<User[]>;
   count(organizationId: string): Promise<number>;
   /**
-   * Adds users of the previous release, and applies their newer changes; later changes made here
-   * stay. Returns ids that could not be added: their e-mail address belongs to another user.
+   * Adds users of the previous release, and applies newer changes that this release made to them.
+   * Later changes of the console stay. Returns the ids of users that could not be added, because
+   * their e-mail address belongs to another user.
    */
   takeOver(former: readonly FormerUser[]): Promise<string[]>;
 }
@@ -93,7 +95,7 @@ export interface PeopleStore {
 
 /** Users of the previous release, in the organization service. */
 export interface FormerUserSource {
-  /** Some users that this service has not, or has in an earlier version. */
+  /** Some users that this service does not have, or has in an earlier version. */
   read(): Promise<readonly FormerUser[]>;
   /** Records that this service has these versions. */
   moved(users: readonly FormerUser[]): Promise<void>;
@@ -140,19 +142,19 @@ export interface Credits {
 /** A stored console session, by the hash of its id. */
 export interface ConsoleSessionState {
   readonly userId: string;
-  /** Session version of the user; another one invalidates the session. */
+  /** Session version of the user when the session was opened; a newer version ends the session. */
   readonly version: number;
   readonly csrfToken: string;
   readonly createdAtMs: number;
 }
 
 /**
- * Sessions of the console. `sessionHash`: SHA-256 of the session id in hex; only the cookie has the
- * id.
+ * Sessions of the console. `sessionHash` is the SHA-256 of the session id in hex. Only the cookie
+ * has the session id.
  */
 export interface ConsoleSessions {
   open(sessionHash: string, session: Omit<ConsoleSessionState, "createdAtMs">): Promise<void>;
-  /** Reads a session and extends its life; null: none. */
+  /** Reads a session and restarts its idle time; null: no such session. */
   use(sessionHash: string): Promise<ConsoleSessionState | null>;
   /**
    * Whether each session exists, in order, without extending its life. True if its Redis node does
@@ -162,7 +164,7 @@ export interface ConsoleSessions {
   close(sessionHash: string): Promise<void>;
 }
 
-/** Who tries to sign in; both parts are counted. */
+/** The e-mail and network address of an attempt to sign in; failures count for both. */
 export interface SignInSubject {
   /** SHA-256 of the e-mail address in lower case, in hex. */
   readonly emailHash: string;
@@ -173,22 +175,24 @@ export interface SignInSubject {
 /** Failed attempts to sign in. */
 export interface SignInAttempts {
   /**
-   * Counts an attempt as failed until it is taken back. Returns 0, or the wait in milliseconds
-   * after too many failures; then it is not counted.
+   * Counts an attempt as failed until it is taken back, and returns 0. After too many failures it
+   * counts nothing, and returns the wait in milliseconds.
    */
   begin(subject: SignInSubject): Promise<number>;
   /**
-   * Takes an attempt back. `succeeded`: clears the count of the e-mail address, and this attempt of
-   * the network address only, so that one good password does not clear failures of others.
+   * Takes an attempt back. `succeeded` clears all failures of the e-mail address, and only this
+   * attempt of the network address, so that one correct password does not clear failures of others.
    * `undecided`: the password was not checked.
    */
   takeBack(subject: SignInSubject, outcome: "succeeded" | "undecided"): Promise<void>;
 }
 
-/** Password hashes: slow on purpose, with limited concurrency. */
+/** Hashes passwords: slowly on purpose, and a few at a time. */
 export interface Passwords {
   hash(password: string): Promise<string>;
-  /** Null as hash: false, after the same work. Throws {@link PasswordsBusy} if too many wait. */
+  /**
+   * If the hash is null: false, after the same work. Throws {@link PasswordsBusy} if too many wait.
+   */
   matches(password: string, passwordHash: string | null): Promise<boolean>;
 }
 
@@ -207,9 +211,9 @@ export interface AccountName {
 
 /** The account service. Check the owner of a server first. */
 export interface Accounts {
-  /** In order; null for a server that it does not know (yet). */
+  /** In order; null for a server that the account service does not know (yet). */
   overviews(serverIds: readonly string[]): Promise<readonly (ServerOverview | null)[]>;
-  /** Null: done; otherwise why it was rejected. */
+  /** Null: the change was made; otherwise the issues with which it was rejected. */
   changeConfiguration(
     serverId: string,
     change: UpdateServerConfigurationBody,
@@ -234,11 +238,11 @@ export interface Commands {
 /** A request to the webhooks service for an organization. */
 export interface WebhooksRequest {
   readonly route: InternalRoute;
-  /** Parameters of the path beside the organization. */
+  /** Parameters of the path, without the organization. */
   readonly params: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: unknown;
-  /** The person who asks. */
+  /** The person for whom the console sends the request. */
   readonly caller: Caller;
 }
 
@@ -249,8 +253,8 @@ export interface OwnersAnswer {
 }
 
 /**
- * The service that owns webhooks: its answer, or what it refuses the request with. Throws
- * DependencyError if it is unavailable.
+ * Sends a request to the webhooks service. Returns its answer, or the error with which it rejects
+ * the request. Throws DependencyError if it is unavailable.
  */
 export type Webhooks = (
   organizationId: string,
@@ -259,6 +263,6 @@ export type Webhooks = (
 
 /** The newest live samples. */
 export interface Samples {
-  /** In order; null for an account without one. */
+  /** In order; null for an account without a sample. */
   latest(accounts: readonly AccountName[]): Promise<readonly (AccountMetricsFrame | null)[]>;
 }

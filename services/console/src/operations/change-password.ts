@@ -6,7 +6,7 @@ import type { SignInDependencies } from "./sign-in.ts";
 import { type OpenedSession, openSession, type SignedIn } from "./use-session.ts";
 
 export interface ChangePassword extends ChangePasswordBody {
-  /** Network address of whoever asks. */
+  /** Network address of the caller. */
   readonly address: string;
   readonly sessionId: string | null;
 }
@@ -26,7 +26,7 @@ export async function changePassword(
   const passwordHash = await context.passwords.hash(newPassword);
   const { userId, organizationId } = user;
   const changed = await context.store.transaction(async (tx) => {
-    // Only if the checked password is still set: of two concurrent changes one fails.
+    // Succeeds only if the checked password is still set: one of two concurrent changes fails.
     const set = await tx.users.setPassword(userId, passwordHash, checked.passwordHash);
     const actor = { type: "user", id: userId } as const;
     const record = { actor, address, organizationId, action: "user.password_changed" as const, subject: actor };

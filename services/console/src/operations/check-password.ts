@@ -14,7 +14,7 @@ import type { AttemptPlace } from "../domain/failed-sign-ins.ts";
 import { networkOf } from "../domain/network-address.ts";
 import type { FailedSignInRecorder } from "./record-failed-sign-ins.ts";
 
-/** What Retry-After says where too many wait for their password to be looked at. */
+/** Wait in Retry-After if too many passwords wait to be hashed. */
 const BUSY_WAIT_MS = 1_000;
 
 export interface PasswordCheckDependencies {
@@ -24,18 +24,18 @@ export interface PasswordCheckDependencies {
   readonly failedSignIns: FailedSignInRecorder;
 }
 
-/** A password that somebody claims to be a user's. */
+/** An e-mail address and password to be checked. */
 export interface PasswordClaim {
   readonly email: string;
   readonly password: string;
-  /** Network address of whoever claims it. */
+  /** Network address of the caller. */
   readonly address: string;
 }
 
 /**
- * Returns the user, or null for an unknown user, a disabled one and a wrong password alike, after
- * the same work. Throws 429 with Retry-After after too many failures of the e-mail or network
- * address. Both are recorded in the audit log.
+ * Returns the user of a correct password. Returns null for an unknown user, a disabled user and a
+ * wrong password alike, after the same work. Throws 429 with Retry-After after too many failures of
+ * the e-mail address or network address. Both outcomes are recorded in the audit log.
  */
 export async function checkPassword(
   context: PasswordCheckDependencies,

@@ -21,7 +21,7 @@ const EVENT: AuditEvent = {
 
 const AROUND = { logger: createLogger({ service: "test", level: "silent" }), clock: new TestClock() };
 
-/** A source and a log; what happens is reported in order. */
+/** A source and a log. `reported` has the commits and confirmations in order. */
 function harness(events: readonly unknown[]) {
   const reported: string[] = [];
   const log: FetchedAuditRecord[] = [];
@@ -38,7 +38,7 @@ function harness(events: readonly unknown[]) {
   return { reported, log, source, dependencies: { ...AROUND, store: { transaction } } };
 }
 
-it("writes what waits into the log, and tells the source only after that", async () => {
+it("writes waiting events into the log, and confirms them only after the commit", async () => {
   const { reported, log, source, dependencies } = harness([EVENT]);
   expect(await fetchAuditEvents(dependencies, source)).toBe(1);
   const { at: _at, ...rest } = EVENT;
@@ -46,7 +46,7 @@ it("writes what waits into the log, and tells the source only after that", async
   expect(reported).toEqual(["committed", `recorded ${EVENT.eventId}`]);
 });
 
-it("records an event that cannot be read wholly as far as it can be, and goes on with the others", async () => {
+it("records the readable fields of a partly unreadable event, and continues with later events", async () => {
   const unreadable = { ...EVENT, eventId: "3b1f6a52-8c0d-5e77-b6a1-2f9d4c8e7a11", at: null, actor: { type: "robot" } };
   const { reported, log, source, dependencies } = harness([unreadable, "no event", EVENT]);
   expect(await fetchAuditEvents(dependencies, source)).toBe(2);
@@ -61,14 +61,14 @@ it("records an event that cannot be read wholly as far as it can be, and goes on
   expect(reported).toEqual(["committed", `recorded ${unreadable.eventId} ${EVENT.eventId}`]);
 });
 
-it("tells the source nothing where the log cannot be written", async () => {
+it("confirms nothing if the log cannot be written", async () => {
   const { reported, source, dependencies } = harness([EVENT]);
   const store = { transaction: () => Promise.reject(new Error("the database is unavailable")) };
   await expect(fetchAuditEvents({ ...dependencies, store }, source)).rejects.toThrow("unavailable");
   expect(reported).toEqual([]);
 });
 
-it("asks for nothing more where nothing waits", async () => {
+it("confirms nothing if no event waits", async () => {
   const { reported, source, dependencies } = harness([]);
   expect(await fetchAuditEvents(dependencies, source)).toBe(0);
   expect(reported).toEqual([]);

@@ -12,9 +12,9 @@ export interface FetchAuditDependencies {
 }
 
 /**
- * Writes waiting events of a source into the audit log; returns how many. The source keeps an event
- * until it is marked as recorded; a repeated event is recorded once. A partly unreadable event is
- * recorded as far as possible, so that it does not block others.
+ * Writes waiting events of a source into the audit log; returns their number. The source keeps an
+ * event until it is marked as recorded; a repeated event is recorded once. A partly unreadable
+ * event is recorded with its readable fields, so that it does not block later events.
  */
 export async function fetchAuditEvents(
   { store, clock, logger }: FetchAuditDependencies,
@@ -23,12 +23,12 @@ export async function fetchAuditEvents(
   const nowMs = clock.nowMs();
   const records = (await source.read()).flatMap((event) => {
     const read = readAuditEvent(event, nowMs);
-    if (read === null) logger.error("an event for the audit log has no id: it stays where it is");
+    if (read === null) logger.error("an event for the audit log has no id: it stays in its source");
     else if (read.unreadable.length > 0) {
       const { eventId } = read.record;
       logger.error(
         { eventId, fields: read.unreadable },
-        "an event for the audit log is recorded as far as it can be read",
+        "an event for the audit log is recorded without its unreadable fields",
       );
     }
     return read === null ? [] : [read.record];

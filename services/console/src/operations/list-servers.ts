@@ -3,7 +3,7 @@ import { CURRENCY_SYMBOLS } from "@kapi/contracts";
 
 import type { Accounts, Directory, ServerOverview } from "../domain/ports.ts";
 
-/** What servers are asked of: who may use them, and what they are like. */
+/** Sources of server data: the directory with owner and status, and the account service. */
 export interface ServerDependencies {
   readonly directory: Directory;
   readonly accounts: Accounts;

@@ -3,7 +3,7 @@ import { type PageQuery, type Pagination, paginationOf } from "@kapi/contracts";
 import type { Directory, User, Users } from "../domain/ports.ts";
 
 /**
- * Users of an organization, newest first, including disabled ones. Throws 404 for an unknown
+ * Users of an organization, newest first, including disabled users. Throws 404 for an unknown
  * organization.
  */
 export async function listUsers(

@@ -2,7 +2,7 @@
  * Live samples of the accounts that people watch. One request a second to the metrics service
  * covers all accounts watched in this process. A slow stream gets only the newest sample.
  *
- * Call `takeSamples` and `endClosedSessions` about once a second, `endAll` once at the stop. A
+ * Call `takeSamples` and `endClosedSessions` about once a second, and `endAll` at the stop. A
  * stream gets each sample once, in order of sequence, and nothing after its end.
  */
 import { type AccountMetricsFrame, accountKey, type LiveEnd } from "@kapi/contracts";
@@ -16,7 +16,7 @@ export const MAX_STREAMS_PER_USER = 50;
 /** Maximum number of streams of this process, and so of accounts per request. */
 const MAX_STREAMS = 1_000;
 
-/** Where the samples of one stream go. */
+/** Receives the samples of one stream. */
 export interface LiveSink {
   sample(frame: AccountMetricsFrame): void;
   end(reason: LiveEnd["reason"]): void;
@@ -57,7 +57,9 @@ export class LiveAccounts {
     return () => this.#streams.delete(stream);
   }
 
-  /** Asks for the newest sample of every watched account, once each, and hands on what is new. */
+  /**
+   * Reads the newest sample of every watched account, and sends it to streams that do not have it.
+   */
   async takeSamples(): Promise<void> {
     const watched = Map.groupBy(this.#streams, (stream) => accountKey(stream.serverId, stream.accountNumber));
     const groups = [...watched.values()];
@@ -81,7 +83,7 @@ export class LiveAccounts {
     for (const [index, stream] of streams.entries()) if (open[index] !== true) this.#end(stream, "signed_out");
   }
 
-  /** Ends everything: the process stops, and another one may take the watchers. */
+  /** Ends all streams: the process stops, and browsers may reconnect to another process. */
   endAll(): void {
     for (const stream of this.#streams) this.#end(stream, "restart");
   }
@@ -97,7 +99,7 @@ export class LiveAccounts {
     stream.sink.sample(frame);
   }
 
-  /** Accounts that had a sample and have none: deleted, or metrics has only just started. */
+  /** Streams whose account no longer has a sample: it is deleted, or metrics has just started. */
   async #endDeleted(silent: readonly Stream[]): Promise<void> {
     if (silent.length === 0) return;
     const existing = await this.#dependencies.accounts.existing(silent.map(nameOf));

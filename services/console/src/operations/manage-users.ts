@@ -9,7 +9,7 @@ import type { Directory, Passwords, PeopleStore } from "../domain/ports.ts";
 /** Random bytes of a generated password: 144 bits, 24 characters. */
 const GENERATED_PASSWORD_BYTES = 18;
 
-/** What changes of users work with. */
+/** Dependencies of changes of users. */
 export interface UserDependencies {
   readonly store: PeopleStore;
   readonly passwords: Passwords;
@@ -22,11 +22,11 @@ export interface CreateUser {
   /** In lower case. */
   readonly email: string;
   readonly name: string;
-  /** Generated where none is given. */
+  /** Absent: a password is generated. */
   readonly password?: string | undefined;
 }
 
-/** What only the answer to the call shows: a password, where it was generated. */
+/** A generated password. Only the answer to this call shows it. */
 export interface GeneratedPassword {
   readonly password?: string;
 }
@@ -88,7 +88,7 @@ export async function disableUser(
   });
 }
 
-/** The entry of a change of a user. */
+/** The audit entry for a change of a user. */
 function ofUser(
   action: AuditRecord["action"],
   { userId, organizationId }: { readonly userId: string; readonly organizationId: string },

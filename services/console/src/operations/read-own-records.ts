@@ -17,7 +17,7 @@ import type { Accounts, Commands, Directory } from "../domain/ports.ts";
  */
 type Owned<T> = T & { readonly directory: Pick<Directory, "server"> };
 
-/** A page of the accounts of an organization's server: the account service's bytes. */
+/** A page of the accounts of an organization's server: the exact body of the account service. */
 export async function listAccounts(
   { directory, accounts }: Owned<{ readonly accounts: Accounts }>,
   organizationId: string,
@@ -30,7 +30,7 @@ export async function listAccounts(
   return body;
 }
 
-/** An account without its credentials: those must not reach a client application. */
+/** An account without its credentials, which must not reach a client application. */
 export async function getAccount(
   { directory, accounts }: Owned<{ readonly accounts: Accounts }>,
   organizationId: string,
@@ -44,7 +44,7 @@ export async function getAccount(
   return { account };
 }
 
-/** A page of the commands of an organization's server: command-status's bytes. */
+/** A page of the commands of an organization's server: the exact body of command-status. */
 export async function listCommands(
   { directory, commands }: Owned<{ readonly commands: Commands }>,
   organizationId: string,
@@ -55,7 +55,7 @@ export async function listCommands(
   return commands.list(organizationId, serverId, query);
 }
 
-/** A command of an organization's server: command-status's bytes. */
+/** A command of an organization's server: the exact body of command-status. */
 export async function getCommand(
   { directory, commands }: Owned<{ readonly commands: Commands }>,
   organizationId: string,

@@ -10,7 +10,7 @@ import { createFailedSignIns, type FailedAttempt } from "./record-failed-sign-in
 const USER = { userId: "0197a3c2-5b1e-7c44-9f0e-2a8d4be61f01", organizationId: "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02" };
 const ATTEMPT: FailedAttempt = { emailHash: "hash", network: "203.0.113.7", address: "203.0.113.7" };
 
-/** A recorder with a log that has each event id once, as the real one has. */
+/** A recorder with a log that, as the audit log does, keeps each event id once. */
 function harness() {
   const log = new Map<string | undefined, AuditRecord>();
   const state = { away: false, repliesLost: false, writes: 0, lookUps: 0 };
@@ -35,7 +35,7 @@ function harness() {
   return { entries: () => [...log.values()], state, clock, recorder, lookUp };
 }
 
-it("a flood is one entry at once and one with the number of the others, and looks the user up once", async () => {
+it("a flood is one entry at once and one entry with the number of later failures, without a look-up", async () => {
   const { entries, state, clock, recorder, lookUp } = harness();
   recorder.add(ATTEMPT, USER);
   for (let time = 1; time < 500; time += 1) recorder.addThrottled(ATTEMPT, lookUp);
@@ -51,7 +51,7 @@ it("a flood is one entry at once and one with the number of the others, and look
   expect(state.lookUps).toBe(0);
 });
 
-it("attempts that had to wait look up some users a minute, and are counted without the others", async () => {
+it("throttled attempts look up a limited number of users, and are otherwise counted without a user", async () => {
   const { entries, state, recorder, lookUp } = harness();
   for (let n = 0; n < 500; n += 1) recorder.addThrottled({ ...ATTEMPT, emailHash: `hash ${n}` }, lookUp);
   await recorder.flush("all");
@@ -62,14 +62,14 @@ it("attempts that had to wait look up some users a minute, and are counted witho
   expect(entries().reduce((sum, entry) => sum + failures(entry), 0)).toBe(500);
 });
 
-it("a look-up that fails leaves the attempt counted", async () => {
+it("an attempt whose look-up fails is counted", async () => {
   const { entries, recorder } = harness();
   recorder.addThrottled(ATTEMPT, () => Promise.reject(new Error("away")));
   await recorder.flush("all");
   expect(entries()).toMatchObject([{ organizationId: null, subject: null, details: { failures: 1 } }]);
 });
 
-it("what cannot be written holds up nobody, is kept, and is written later", async () => {
+it("entries that cannot be written delay no attempt, and are written later", async () => {
   const { entries, state, recorder } = harness();
   state.away = true;
   recorder.add(ATTEMPT, USER);
@@ -82,7 +82,7 @@ it("what cannot be written holds up nobody, is kept, and is written later", asyn
   expect(entries()).toHaveLength(2);
 });
 
-it("what was written and its reply lost is written again as the same entries", async () => {
+it("entries whose write succeeded with a lost reply are not written twice", async () => {
   const { entries, state, clock, recorder } = harness();
   for (let time = 0; time < 3; time += 1) recorder.add(ATTEMPT, USER);
   await recorder.flush();
@@ -94,7 +94,7 @@ it("what was written and its reply lost is written again as the same entries", a
   expect(entries().map(({ details }) => details?.["failures"])).toEqual([1, 2]);
 });
 
-it("entries that come together are written together", async () => {
+it("concurrent entries are written in few transactions", async () => {
   const { entries, state, recorder } = harness();
   for (let n = 0; n < 10; n += 1) recorder.add({ ...ATTEMPT, emailHash: `hash ${n}` }, USER);
   await recorder.flush();

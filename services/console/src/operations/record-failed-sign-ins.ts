@@ -7,7 +7,7 @@ import type { PeopleStore } from "../domain/ports.ts";
 
 /** A failed attempt. */
 export interface FailedAttempt extends AttemptPlace {
-  /** Network address of whoever tries. */
+  /** Network address of the caller. */
   readonly address: string;
 }
 
@@ -16,14 +16,17 @@ export interface FailedAttempt extends AttemptPlace {
  * an entry: their time would show whether the e-mail address is known.
  */
 export interface FailedSignInRecorder {
-  /** Counts an attempt under the e-mail address of `user`, or of nobody. */
+  /** Counts an attempt; `user` is null for an unknown e-mail address. */
   readonly add: (attempt: FailedAttempt, user: FailedUser | null) => void;
   /**
    * Counts a throttled attempt. `lookUp` finds its user; it is called only for separately counted
    * attempts, and rarely.
    */
   readonly addThrottled: (attempt: FailedAttempt, lookUp: () => Promise<FailedUser | null>) => void;
-  /** Writes counts of finished windows, or of all. Failed writes are retried by the next call. */
+  /**
+   * Writes the counts of finished windows, or of all windows. Failed writes are retried by the next
+   * call.
+   */
   readonly flush: (which?: "over" | "all") => Promise<void>;
 }
 
@@ -33,10 +36,9 @@ export interface FailedSignInDependencies {
   readonly logger: Logger;
 }
 
-/** Makes the recorder of this process. */
 export function createFailedSignIns({ store, clock, logger }: FailedSignInDependencies): FailedSignInRecorder {
   const counts = new FailedSignIns();
-  /** Taken out of the counts and not written yet. While there are any, windows stay open. */
+  /** Failures that left the counts and are not written yet. Until then, windows stay open. */
   let due: readonly CountedFailures[] = [];
   let writing: Promise<void> | null = null;
   const lookUps = new Set<Promise<void>>();
@@ -51,11 +53,13 @@ export function createFailedSignIns({ store, clock, logger }: FailedSignInDepend
         due = due.filter((one) => !written.includes(one));
       }
     } finally {
-      // Synchronously: later additions to `due` start a new write.
+      // No `await` since the last look at `due`: a later addition to `due` starts a new write.
       writing = null;
     }
   };
-  /** One transaction at a time: what comes meanwhile is written with the next one. */
+  /**
+   * One transaction at a time: failures that arrive meanwhile are written by the next transaction.
+   */
   const writeDue = (): Promise<void> => (writing ??= writeAll());
   const add = (attempt: FailedAttempt, user: FailedUser | null): void => {
     const nowMs = clock.nowMs();

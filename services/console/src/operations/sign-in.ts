@@ -5,7 +5,7 @@ import type { ConsoleSessions, PeopleStore } from "../domain/ports.ts";
 import { checkPassword, type PasswordCheckDependencies, type PasswordClaim } from "./check-password.ts";
 import { type OpenedSession, openSession } from "./use-session.ts";
 
-/** What a sign-in and a change of the password work with. */
+/** Dependencies of a sign-in and a change of the password. */
 export interface SignInDependencies extends PasswordCheckDependencies {
   readonly store: PeopleStore;
   readonly sessions: ConsoleSessions;

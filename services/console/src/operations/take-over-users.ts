@@ -9,14 +9,17 @@ export interface TakeOverUsersDependencies {
 }
 
 /**
- * Takes over some users of the previous release from the organization service; returns how many. A
+ * Copies some users of the previous release from the organization service; returns their number. A
  * repeat changes nothing, unless a process of that release changed the user since.
  */
 export async function takeOverUsers({ users, source, logger }: TakeOverUsersDependencies): Promise<number> {
   const former = await source.read();
   if (former.length === 0) return 0;
   for (const userId of await users.takeOver(former))
-    logger.error({ userId }, "a user of the release before is left out: its e-mail address belongs to another user");
+    logger.error(
+      { userId },
+      "a user of the previous release is not copied: the e-mail address belongs to another user",
+    );
   await source.moved(former);
   return former.length;
 }

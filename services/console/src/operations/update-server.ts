@@ -6,7 +6,8 @@ import { consoleServerOf, type ServerDependencies } from "./list-servers.ts";
 /**
  * Changes the configuration at the account service (and the trading server), then the status in the
  * directory (decisions, 4.10). Throws 404 for a server outside the organization, and 400 with
- * issues for a rejected configuration; then the status stays. Both owners write the audit log.
+ * issues for a rejected configuration; in that case the status is not changed either. Both owners
+ * keep an entry for the audit log in their outbox.
  */
 export async function updateServer(
   { directory, accounts }: ServerDependencies,

@@ -7,16 +7,16 @@ import type { ActiveUser, ConsoleSessions, Users } from "../domain/ports.ts";
 
 const SESSION_ID_BYTES = 32;
 const CSRF_TOKEN_BYTES = 32;
-/** A session id as {@link openSession} makes them: anything else is asked of nobody. */
+/** The format of session ids of {@link openSession}. Other texts are not looked up in Redis. */
 const SESSION_ID = /^[A-Za-z0-9_-]{43}$/;
 
-/** What tells who has a session. */
+/** Dependencies that find the user of a session. */
 export interface SessionDependencies {
   readonly sessions: ConsoleSessions;
   readonly users: Users;
 }
 
-/** A session that is open, and who has it. */
+/** An open session and its user. */
 export interface SignedIn {
   /** SHA-256 of the session's id, in hex. */
   readonly sessionHash: string;
@@ -24,7 +24,7 @@ export interface SignedIn {
   readonly user: ActiveUser;
 }
 
-/** The person, for who records what they change. */
+/** The person as the author of a change, for the service that records it. */
 export function callerOf({ user }: SignedIn, address: string | null): Caller {
   return { actor: { type: "user", id: user.userId }, address };
 }
@@ -35,7 +35,7 @@ export interface OpenedSession {
   readonly signedIn: SignedIn;
 }
 
-/** What tells whether a session is still open. */
+/** Identifies a session, to check whether it is still open. */
 export interface SessionMark {
   readonly sessionHash: string;
   readonly userId: string;
@@ -71,7 +71,7 @@ async function find({ sessions, users }: SessionDependencies, sessionId: string)
   return { sessionHash, csrfToken: state.csrfToken, user };
 }
 
-/** Closes a session; null, or one that is closed already, is as well. */
+/** Closes a session. Null, malformed and closed ids are accepted. */
 export async function closeSession(
   { sessions }: Pick<SessionDependencies, "sessions">,
   sessionId: string | null,
@@ -79,7 +79,7 @@ export async function closeSession(
   if (sessionId !== null && SESSION_ID.test(sessionId)) await sessions.close(hashOf(sessionId));
 }
 
-/** Whether each session is still open, in order; asking keeps none alive. */
+/** Whether each session is still open, in order. This does not extend their life. */
 export async function areSessionsOpen(
   { sessions, users }: SessionDependencies,
   marks: readonly SessionMark[],

@@ -4,7 +4,9 @@ import type { AccountName } from "../domain/ports.ts";
 import type { ServerDependencies } from "./list-servers.ts";
 import type { SignedIn, SessionMark } from "./use-session.ts";
 
-/** Opens a stream of samples. Throws 404 for an account outside the organization. */
+/**
+ * Checks that a person may watch an account; returns the mark of the session. Throws 404 otherwise.
+ */
 export async function watchAccount(
   { directory, accounts }: ServerDependencies,
   { sessionHash, user }: SignedIn,

@@ -5,7 +5,7 @@ import { createPasswords } from "./passwords.ts";
 
 const PASSWORD = "correct horse battery";
 
-it("a password matches its own argon2id hash, no other's, and nobody's", async () => {
+it("only the right password matches an argon2id hash, and no password matches a missing hash", async () => {
   const passwords = await createPasswords();
   const [hash, again] = [await passwords.hash(PASSWORD), await passwords.hash(PASSWORD)];
   expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
@@ -15,10 +15,10 @@ it("a password matches its own argon2id hash, no other's, and nobody's", async (
   expect(await passwords.matches(PASSWORD, null)).toBe(false);
 });
 
-it("those who come when many wait are refused at once; all others have their answer", async () => {
+it("passwords above the limit of waiting ones are rejected at once; all others are checked", async () => {
   const passwords = await createPasswords(3);
   const asked = await Promise.allSettled(Array.from({ length: 7 }, () => passwords.matches(PASSWORD, null)));
   const refused = asked.filter((one) => one.status === "rejected");
-  // Two are looked at and three wait, also where there is nothing to compare with.
+  // Two are hashed and three wait, although there is no hash to compare with.
   expect(refused.map((one) => one.reason instanceof PasswordsBusy)).toEqual([true, true]);
 });

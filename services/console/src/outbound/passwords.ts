@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 
 import { type Passwords, PasswordsBusy } from "../domain/ports.ts";
 
-/** Memory of one hash, in KiB, and passes over it: what OWASP asks of argon2id at least. */
+/** Memory of one hash, in KiB, and passes over it: the minimum that OWASP requires of argon2id. */
 const MEMORY_KIB = 19 * 1_024;
 const PASSES = 2;
 const PARALLELISM = 1;
@@ -13,8 +13,8 @@ const PARALLELISM = 1;
  */
 const MAX_RUNNING = 2;
 /**
- * Maximum number of waiting hashes, about 30 ms each; above it a request is rejected, because its
- * caller would leave first.
+ * Maximum number of waiting hashes; each takes about 30 ms. Further requests are rejected, because
+ * their callers would not wait that long.
  */
 const MAX_WAITING = 60;
 const DUMMY_PASSWORD_BYTES = 16;
@@ -26,9 +26,9 @@ const OPTIONS: Options = {
   parallelism: PARALLELISM,
 };
 
-/** Argon2id, {@link MAX_RUNNING} at a time; `maxWaiting` more wait for their turn. */
+/** Hashes with argon2id, {@link MAX_RUNNING} at a time; at most `maxWaiting` more wait. */
 export async function createPasswords(maxWaiting: number = MAX_WAITING): Promise<Passwords> {
-  // Hash for unknown users, so that a check takes as long.
+  // The hash for unknown users: their check takes as long as a check of known users.
   const nobodys = await hash(randomBytes(DUMMY_PASSWORD_BYTES), OPTIONS);
   const turns = new Turns(maxWaiting);
   return {
@@ -38,7 +38,7 @@ export async function createPasswords(maxWaiting: number = MAX_WAITING): Promise
   };
 }
 
-/** Lets so many run at once; the others wait in order. */
+/** Runs {@link MAX_RUNNING} calls at a time; further calls wait in order. */
 class Turns {
   readonly #maxWaiting: number;
   readonly #waiting: (() => void)[] = [];

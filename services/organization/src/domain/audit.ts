@@ -12,7 +12,7 @@ export interface AuditRecord extends AuditCaller, Pick<AuditEvent, "organization
   /** Short texts and numbers. Never passwords, secrets of keys, or tokens. */
   readonly details?: AuditEvent["details"];
   readonly atMs: number;
-  /** Set where a cause can repeat: one id is recorded once. */
+  /** Set if a cause can be reported again: an event id is recorded once. */
   readonly eventId?: string;
 }
 

@@ -26,7 +26,7 @@ describe("an attempt", () => {
     expect(outcome.attempt.error).not.toBeNull();
   });
 
-  it("with 410 fails the delivery and marks the endpoint as gone", () => {
+  it("with 410 fails the delivery and reports the receiver as gone", () => {
     expect(classifyReply(reply(410), at)).toMatchObject({ status: "failed", dueAtMs: null, gone: true });
   });
 

@@ -9,7 +9,7 @@ const GONE = 410;
 export interface Reply {
   /** Null without a response. */
   readonly status: number | null;
-  /** Why there is no response; null with one. */
+  /** Why there is no response; null if there is a response. */
   readonly error: string | null;
   readonly durationMs: number;
   /** First part of the response body, made safe to show. */
@@ -23,7 +23,7 @@ export interface AttemptOutcome {
   readonly status: "succeeded" | "failed" | "pending";
   /** When to retry, in milliseconds since 1970; null without a retry. */
   readonly dueAtMs: number | null;
-  /** The receiver answered 410: it wants no more deliveries. */
+  /** Whether the receiver answered 410: it wants no more deliveries. */
   readonly gone: boolean;
   /**
    * The receiver asked for no requests before this time, in milliseconds since 1970; null if it did
@@ -34,9 +34,9 @@ export interface AttemptOutcome {
 }
 
 /**
- * 2xx succeeds. 410 fails the delivery and disables the endpoint. Everything else, including 3xx,
+ * 2xx succeeds. 410 fails the delivery and disables the endpoint. Every other reply, including 3xx,
  * is retried on the schedule (decisions, 11).
- * @param failures failed attempts before this one since the delivery started.
+ * @param failures failed attempts before this attempt, since the delivery started.
  * @param random from 0 (inclusive) to 1, for the jitter.
  */
 export function classifyReply(

@@ -10,7 +10,7 @@ const NAME = {
 const NOW_MS = Date.UTC(2026, 2, 2);
 
 it.each([{ actor: { type: "key", id: "mfrggzdfmztwq2lk" }, address: "203.0.113.7" } as const, THIS_SERVICE, null])(
-  "a change by %j gives an audit event of the contract",
+  "the audit event of a change by %j matches the contract",
   (by) => {
     const event = auditEventOf("webhook.deleted", NAME, by, NOW_MS);
     expect(AuditEvent.parse(event)).toEqual(event);

@@ -31,7 +31,10 @@ export interface Endpoint {
   readonly updatedAtMs: number;
 }
 
-/** Whether `kind` is a command event. Those are recorded only if an endpoint subscribes to them. */
+/**
+ * Whether `kind` is a command event. Command events are recorded only if an endpoint subscribes to
+ * them.
+ */
 export function isCommandKind(kind: WebhookKind): boolean {
   return COMMAND_KINDS.has(kind);
 }

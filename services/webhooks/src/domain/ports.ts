@@ -28,7 +28,7 @@ export interface LeasedDelivery extends DeliveryName {
   readonly payload: string;
   /** Number of attempts so far, across redeliveries. */
   readonly attemptCount: number;
-  /** Number of failed attempts since the delivery started or was redelivered. */
+  /** Number of failed attempts since the delivery started or was last redelivered. */
   readonly step: number;
   /** The span that recorded the event, if it is sampled. */
   readonly traceparent?: string | undefined;
@@ -66,7 +66,7 @@ export interface RecordedEvents {
 
 /** How many deliveries this process can lease now. */
 export interface Capacity {
-  /** Reserves a slot for one more delivery to this endpoint; false if there is none. */
+  /** Reserves a slot for one more delivery to this endpoint; false if there is no free slot. */
   reserve(endpoint: EndpointName): boolean;
 }
 

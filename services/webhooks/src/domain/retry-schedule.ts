@@ -3,8 +3,8 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /**
- * Delays after the first, second, … failed attempt (decisions, 11). After the last delay there is
- * one more attempt.
+ * Delays after the first, second, … failed attempt (decisions, 11). One more attempt follows the
+ * last delay.
  */
 export const RETRY_DELAYS_MS = [
   5 * SECOND_MS,

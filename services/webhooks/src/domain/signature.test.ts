@@ -18,14 +18,14 @@ function headersOf(signature: string): Record<string, string> {
 }
 
 describe("a signature", () => {
-  it("is the one that the standardwebhooks package makes, and verifies there", () => {
+  it("equals the signature of the standardwebhooks package, which verifies it", () => {
     const secret = generateSecret();
     const theirs = new Webhook(secret).sign(message.id, new Date(message.timestamp * 1_000), message.body);
     expect(signatureOf([signingKey(secret)], message)).toBe(theirs);
     expect(new Webhook(secret).verify(message.body, headersOf(theirs))).toEqual({ ü: 1 });
   });
 
-  it("is of the id, the time and the whole body", () => {
+  it("covers the id, the time and the whole body", () => {
     const secret = generateSecret();
     const verifier = new Webhook(secret);
     const signature = signatureOf([signingKey(secret)], message);

@@ -12,7 +12,7 @@ const SECRET_PREFIX = "whsec_";
 const SECRET_BYTES = 32;
 const VERSION = "v1";
 
-/** A new secret, as its owner sees it. */
+/** A new secret in the form in which its owner sees it. */
 export function generateSecret(): string {
   return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString("base64");
 }
@@ -27,7 +27,7 @@ export function signingKey(secret: string): KeyObject {
 
 /**
  * Value of `webhook-signature`.
- * @param keys each one signs; the newest first.
+ * @param keys each key signs; the newest first.
  * @param message the id, the send time in whole seconds since 1970, and the exact body.
  */
 export function signatureOf(

@@ -46,7 +46,7 @@ function waited(
 const overdue = (one: IncomingEvent): WaitingEvent => waited(one, MAX_WAIT_MS + 1);
 const overdueForOther = (one: IncomingEvent): WaitingEvent => waited(one, MAX_OTHER_SOURCE_WAIT_MS + 1, true);
 
-/** Newest recorded sequences; the second pair gives `through` of both sources. */
+/** Newest recorded sequences; the second pair has `through` of both sources. */
 function recordedUpTo(
   [account, finance]: readonly [number | null, number | null],
   [accountThrough, financeThrough]: readonly [number | null, number | null] = [null, null],
@@ -73,7 +73,7 @@ function order(
 }
 
 describe("the order of an account's events", () => {
-  it("follows each source; events after a missing one wait, in that source only", () => {
+  it("follows each source; events after a missing event wait, in that source only", () => {
     const events = [
       event("f3", "finance", 3),
       event("a2", "account", 2),
@@ -90,7 +90,7 @@ describe("the order of an account's events", () => {
     expect(order(events, recordedUpTo([0, null]))).toEqual({ ready: ["f7"], early: ["f9"] });
   });
 
-  it("takes waiting events once when the missing one arrives", () => {
+  it("takes waiting events once when the missing event arrives", () => {
     const waiting = [waited(event("f2", "finance", 2))];
     const events = [event("f2", "finance", 2), event("f1", "finance", 1)];
     expect(order(events, recordedUpTo([0, 0]), waiting)).toEqual({ ready: ["f1", "f2"], early: [] });
@@ -144,7 +144,7 @@ describe("the order of an account's events", () => {
     });
   });
 
-  it("does not wait for an unknown source, or for one without places", () => {
+  it("does not wait for an unknown source, or for a source without places", () => {
     const deal = event("deal", "account", 8, { through: 40, after: 39 });
     expect(order([deal], recordedUpTo([7, 3])).ready).toEqual(["deal"]);
     const recorded = recordedUpTo([7, 3], [38, 20]);
@@ -181,7 +181,7 @@ describe("the order of an account's events", () => {
     expect(recorded).toEqual(recordedUpTo([11, 7], [110, 109]));
   });
 
-  it("gives up the other source if more than 500 events waited, not if as many arrive at once", () => {
+  it("gives up the other source if more than 500 events waited, but not if more than 500 arrive at once", () => {
     const events = Array.from({ length: 600 }, (_, index) =>
       event(`a${index + 8}`, "account", index + 8, { through: index + 40, after: 39 }),
     );
@@ -195,7 +195,7 @@ describe("the order of an account's events", () => {
     });
   });
 
-  it("waits for account.created, and after a missing event of the own source, for the long wait", () => {
+  it("waits the long time for account.created, and after a missing event of the own source", () => {
     const initial = event("f1", "finance", 1, { through: 1, after: 1 });
     const isShort = (one: IncomingEvent, recorded: RecordedSequences): boolean[] =>
       orderBySource([one], [], new Map([[ACCOUNT, recorded]])).early.map(({ isForOtherSource }) => isForOtherSource);
@@ -223,7 +223,7 @@ describe("the order of an account's events", () => {
 /** The events that one trading event becomes: 0 or 1 of the account service, several of finance. */
 const traded = fc.record({ account: fc.integer({ min: 0, max: 1 }), finance: fc.integer({ min: 0, max: 3 }) });
 
-it("any history in any batches is ordered as on the trading server, each event once", () => {
+it("in any batches, each event of a history comes once, in the order of the trading server", () => {
   const histories = fc.array(traded, { minLength: 1, maxLength: 30 });
   fc.assert(
     fc.property(histories, fc.infiniteStream(fc.nat()), (history, randomness) => {
@@ -246,7 +246,7 @@ it("any history in any batches is ordered as on the trading server, each event o
   );
 });
 
-it("with missing, late or given-up events, each arriving event is recorded once and none waits forever", () => {
+it("with missing, late or given-up events, each arriving event is recorded once, and no event waits forever", () => {
   const histories = fc.array(traded, { minLength: 1, maxLength: 30 });
   fc.assert(
     fc.property(histories, fc.infiniteStream(fc.nat()), (history, randomness) => {

@@ -33,16 +33,18 @@ const OTHER: Readonly<Record<Source, Source>> = { account: "finance", finance: "
 
 /** How far the events of one source are recorded. */
 export interface RecordedSource {
-  /** Newest recorded sequence; null if unknown: then the next event to arrive is the first one. */
+  /**
+   * Newest recorded sequence; null if unknown: the next event that arrives is then the first event.
+   */
   sequence: number | null;
   /**
-   * The source has published everything up to this event of the trading server; null if unknown:
-   * then nothing waits for it.
+   * The source has published everything up to this event of the trading server. Null if unknown: no
+   * event then waits for this source.
    */
   through: number | null;
 }
 
-/** How far an account is recorded. */
+/** How far both sources of an account are recorded. */
 export type RecordedSequences = Readonly<Record<Source, RecordedSource>>;
 
 /** A waiting event. Its content is read when it is recorded. */
@@ -52,14 +54,14 @@ export interface WaitingEvent extends Pick<IncomingEvent, "organizationId" | "ev
   readonly place: SourcePlace;
   /** How long it has waited, in milliseconds. */
   readonly waitedMs: number;
-  /** As {@link EarlyEvent.isForOtherSource}, at the last check of its account. */
+  /** {@link EarlyEvent.isForOtherSource} at the last check of its account. */
   readonly isForOtherSource: boolean;
 }
 
 /** An event that has to wait. */
 export interface EarlyEvent {
   readonly event: IncomingEvent | WaitingEvent;
-  /** It waits only for the other source, so for at most {@link MAX_OTHER_SOURCE_WAIT_MS}. */
+  /** Whether it waits only for the other source: at most {@link MAX_OTHER_SOURCE_WAIT_MS}. */
   readonly isForOtherSource: boolean;
 }
 
@@ -98,8 +100,8 @@ export function isWaiting(event: IncomingEvent | WaitingEvent): event is Waiting
 /**
  * Splits `events`, and the waiting events of their accounts, into ready events and events that must
  * wait. Advances `recorded`, whose keys are account keys. Events without a place are always ready.
- * So are events at or below the newest recorded sequence: a source whose database was restored
- * repeats its numbers.
+ * Events at or below the newest recorded sequence are ready too: a source whose database was
+ * restored repeats its numbers.
  */
 export function orderBySource(
   events: readonly IncomingEvent[],
@@ -136,9 +138,9 @@ interface SourceQueue {
   readonly overdueUpTo: number;
   /** Up to this sequence, events have waited too long for the other source. */
   readonly otherOverdueUpTo: number;
-  /** Number of ready events: they are removed from the queue. */
+  /** Number of ready events, at the start of `sorted`: they have left the queue. */
   taken: number;
-  /** Number of other events that were stored as waiting. */
+  /** Number of events that were stored as waiting and are not ready. */
   waiting: number;
 }
 
@@ -171,7 +173,7 @@ function queueOf(source: Source, ofAccount: readonly PlacedEvent[]): SourceQueue
 }
 
 /**
- * Removes the ready events from the queues of an account and returns them in order. Adds given-up
+ * Takes the ready events from the queues of an account and returns them in order. Adds given-up
  * events to `missing`.
  */
 function dequeueReady(
@@ -200,7 +202,8 @@ function dequeueReady(
 }
 
 /**
- * Only the oldest event can wait for the other source alone. Later events also wait for the oldest.
+ * Only the oldest event of a queue can wait for the other source alone. Later events also wait for
+ * this event.
  */
 function remainingOf({ sorted, taken }: SourceQueue, recorded: RecordedSequences): EarlyEvent[] {
   return sorted
@@ -255,8 +258,9 @@ function missingBefore(queue: SourceQueue, event: PlacedEvent, recorded: Recorde
 }
 
 /**
- * An event without a place (release 0.1.0) makes the source's place unknown, so that nothing waits
- * for it in vain. Giving up the other source does the same until its next event is recorded.
+ * An event without a place (release 0.1.0) makes the place of its source unknown, so that no event
+ * waits for it in vain. Giving up the other source makes the place of that source unknown until its
+ * next event is recorded.
  */
 function advance(recorded: RecordedSequences, place: SourcePlace): void {
   const own = recorded[place.source];

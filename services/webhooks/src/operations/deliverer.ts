@@ -125,7 +125,7 @@ export class Deliverer {
     if (this.#stopping) return;
     for (let next = this.#queues.next(); next !== undefined; next = this.#queues.next()) {
       const delivery = next;
-      // The delivery starts in the trace of its event, not in that of the delivery before.
+      // The delivery starts in the trace of its event, not in the trace of the previous delivery.
       const work = inBatchSpan("deliver webhook", [delivery.traceparent], () => this.#deliver(delivery));
       this.#track(
         work.catch((error: unknown) => {
@@ -164,7 +164,8 @@ export class Deliverer {
           pausedUntilMs: outcome.pausedUntilMs,
         });
       }
-      // Start the next delivery before recording this one: more attempts then share a statement.
+      // Start the next delivery before recording this attempt: more attempts then share a
+      // statement.
       this.#pump();
       this.#options.onCapacity(endpointId);
     }
@@ -177,7 +178,7 @@ export class Deliverer {
     await this.#disableIfGoneOrFailing(target, outcome);
   }
 
-  /** Makes the attempt; null if none was made, or the attempt was aborted. */
+  /** Makes the attempt; null if no attempt was made, or if it was aborted. */
   async #send(delivery: LeasedDelivery): Promise<SentAttempt | null> {
     const { endpointCache, clock, timeoutMs, marginMs, sender } = this.#options;
     const target = await endpointCache.get(delivery.endpointId);
@@ -210,7 +211,7 @@ export class Deliverer {
     return { target, outcome, succeeded, durationMs: reply.durationMs };
   }
 
-  /** Null without a usable secret. */
+  /** The request of the attempt; null without a usable secret. */
   #outgoing(
     delivery: LeasedDelivery,
     target: EndpointWithKeys,

@@ -25,7 +25,7 @@ export interface DueOptions {
 
 /**
  * Leases due deliveries for the {@link Deliverer}: retries, deliveries beyond its capacity, and
- * those of killed processes. Most new deliveries skip this: the process that records them also
+ * deliveries of killed processes. Most new deliveries skip this: the process that records them also
  * leases them.
  */
 export class DueDeliveries {
@@ -35,7 +35,7 @@ export class DueDeliveries {
   /** Disabled or deleted endpoints, whose open deliveries are to be cancelled. */
   readonly #deactivated = new Set<string>();
   #working: Promise<void> | null = null;
-  /** Work arrived while working. */
+  /** Whether work arrived while working. */
   #again = false;
   #stopping = false;
 
@@ -71,7 +71,7 @@ export class DueDeliveries {
     await this.#working;
   }
 
-  /** Leases nothing more; resolves after the current work. */
+  /** Leases no further deliveries; resolves after the current work. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await this.#working;
@@ -105,7 +105,7 @@ export class DueDeliveries {
     }
   }
 
-  /** How many deliveries to lease per endpoint: pending endpoints with capacity. */
+  /** The number of deliveries to lease, for each pending endpoint with capacity. */
   #wanted(): Map<string, number> {
     const wanted = new Map<string, number>();
     const capacity = this.#options.deliverer.capacity();

@@ -13,7 +13,7 @@ import { signingKey } from "../domain/signature.ts";
  */
 const MAX_AGE_MS = 1_000;
 const MAX_BATCH = 500;
-/** Maximum number of cached endpoints; above it the least recently used one is dropped. */
+/** Maximum number of cached endpoints; above it the least recently used endpoint is dropped. */
 const MAX_KNOWN = 10_000;
 
 /** An endpoint with its decrypted secrets. */

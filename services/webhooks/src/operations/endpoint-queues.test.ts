@@ -41,7 +41,7 @@ function started(queues: EndpointQueues): Record<string, number> {
   return counts;
 }
 
-/** How many deliveries of an endpoint can be reserved. */
+/** The number of deliveries of an endpoint that can be reserved. */
 function capacityOf(
   queues: EndpointQueues,
   endpointId: string,
@@ -70,7 +70,7 @@ describe("the endpoint queues", () => {
     expect(started(queues)).toEqual({ a: 1, b: 1 });
   });
 
-  it("reserve half of all slots for endpoints without one, however many hang", () => {
+  it("reserve half of all slots for endpoints without a slot, however many hang", () => {
     const hanging = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`hanging ${index}`, 200]));
     const queues = queuesWith(hanging, { concurrency: 256, perEndpoint: 8 });
     const counts = Object.values(started(queues));
@@ -144,7 +144,7 @@ describe("the endpoint queues", () => {
     expect(queues.finish("a", { ...failed, pausedUntilMs: 5_000 })).toHaveLength(1);
     for (let index = 0; index < 7; index += 1) queues.finish("a", failed);
     expect(capacityOf(queues, "a", 4_999)).toBe(0);
-    // Leased before the pause.
+    // This delivery was leased before the pause.
     expect(queues.add(delivery("a"), 4_999)).toBe(false);
     expect(started(queues)).toEqual({});
     expect(queues.waiting).toBe(0);
@@ -153,7 +153,7 @@ describe("the endpoint queues", () => {
     expect(started(queues)).toEqual({ a: 1 });
   });
 
-  it("remember a bounded number of failed endpoints, and drop the least recently used one", () => {
+  it("remember a bounded number of failed endpoints, and drop the least recently used endpoint", () => {
     const queues = queuesWith({});
     const fail = (endpointId: string): void => {
       queues.add(delivery(endpointId), NOW_MS);
@@ -167,7 +167,7 @@ describe("the endpoint queues", () => {
     expect([0, 1, 2].map((index) => capacityOf(queues, String(index)))).toEqual([1, 256, 1]);
   });
 
-  it("accept no more than an endpoint will soon take", () => {
+  it("accept no more deliveries than an endpoint will soon send", () => {
     const queues = queuesWith({ slow: 1 }, { concurrency: 100, perEndpoint: 2 });
     expect(capacityOf(queues, "never seen")).toBe(80);
     for (let index = 0; index < 40; index += 1) {
@@ -178,7 +178,7 @@ describe("the endpoint queues", () => {
     expect(capacityOf(queues, "slow")).toBe(2);
   });
 
-  it("limit an organization to its share, half of which is reserved for its endpoints without a slot", () => {
+  it("limit an organization to its share, and reserve half of the share for its endpoints without a slot", () => {
     const queues = queuesWith({}, { concurrency: 100, perOrganization: 40, perEndpoint: 8 });
     for (let endpoint = 0; endpoint < 20; endpoint += 1) {
       for (let index = 0; index < 8; index += 1) queues.add(delivery(`hanging ${endpoint}`, "attacker"), NOW_MS);

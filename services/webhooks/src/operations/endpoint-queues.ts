@@ -4,11 +4,14 @@ import type { LeasedDelivery, Capacity } from "../domain/ports.ts";
 
 /** Maximum number of waiting deliveries of one endpoint in memory. */
 const MAX_WAITING_PER_ENDPOINT = 256;
-/** Maximum number of waiting deliveries in memory. Above it each endpoint may still have one. */
+/**
+ * Maximum number of waiting deliveries in memory. Above it each endpoint may still have one waiting
+ * delivery.
+ */
 const MAX_WAITING = 10_000;
 /**
  * Maximum number of idle queues that are remembered because their endpoint failed or is slow. Above
- * it the queue that sent nothing for longest is dropped.
+ * it the queue whose last delivery is oldest is dropped.
  */
 const MAX_IDLE_QUEUES = 10_000;
 /** Maximum number of waiting deliveries of one organization in memory. */
@@ -23,8 +26,8 @@ const FIRST_GUESS_MS = 250;
 /** Weight of the newest attempt in the average duration. */
 const NEWEST_WEIGHT = 0.2;
 /**
- * Once this share of all slots, or of an organization's slots, is in use, a slot goes only to an
- * endpoint without one. Failing endpoints together never use more than this share of all slots.
+ * Once this share of all slots, or of an organization's slots, is in use, further slots go only to
+ * endpoints without a slot. Failing endpoints together never use more than this share of all slots.
  */
 const SHARED_FRACTION = 0.5;
 
@@ -34,7 +37,8 @@ interface EndpointQueue {
   readonly waiting: LeasedDelivery[];
   running: number;
   /**
-   * Consecutive failures. After the first one, only one attempt runs at a time until one succeeds.
+   * Consecutive failures. After the first failure, only one attempt runs at a time until one
+   * succeeds.
    */
   failures: number;
   /** Smoothed duration of an attempt, in milliseconds. */
@@ -50,10 +54,11 @@ export interface DeliveryLimits {
   /** Maximum number of concurrent deliveries. */
   readonly concurrency: number;
   /**
-   * The same for the endpoints of one organization; at least twice its maximum number of endpoints.
+   * Maximum number of concurrent deliveries of one organization; at least twice its maximum number
+   * of endpoints.
    */
   readonly perOrganization: number;
-  /** The same for one endpoint. */
+  /** Maximum number of concurrent deliveries of one endpoint. */
   readonly perEndpoint: number;
 }
 
@@ -68,11 +73,11 @@ export interface AttemptResult {
 
 /**
  * One queue per endpoint, served in turn, so that an endpoint only waits for itself. Each endpoint
- * has a few slots; a failing endpoint has one, with pauses. Deliveries beyond what an endpoint will
- * soon take stay in the database.
+ * has a few slots; a failing endpoint has one slot, with pauses. Deliveries beyond the number that
+ * an endpoint will soon send stay in the database.
  *
  * Many hanging endpoints cannot take all slots: once half of them are in use, each further slot
- * goes to an endpoint without one, and failing endpoints never have more than half. The slots of
+ * goes to an endpoint without a slot, and failing endpoints never have more than half. The slots of
  * each organization are shared among its endpoints in the same way.
  */
 export class EndpointQueues {
@@ -82,11 +87,13 @@ export class EndpointQueues {
   readonly #limits: DeliveryLimits;
   readonly #random: () => number;
   /**
-   * Above this number of used slots, each endpoint gets only its first one. Also the maximum for
-   * all failing endpoints together.
+   * Above this number of used slots, each endpoint gets only its first slot. Also the maximum
+   * number of slots of all failing endpoints together.
    */
   readonly #sharedSlots: number;
-  /** The same for the slots of one organization. */
+  /**
+   * Above this number of used slots of an organization, its endpoints get only their first slot.
+   */
   readonly #sharedOfOrganization: number;
   /** Running and waiting deliveries by organization. */
   readonly #runningOf = new Counts();
@@ -112,7 +119,7 @@ export class EndpointQueues {
     return this.#waiting;
   }
 
-  /** The current capacity, for a caller that then adds what it reserved. */
+  /** The current capacity, for a caller that then adds the deliveries that it reserved. */
   capacity(nowMs: number): Capacity {
     let free = MAX_WAITING - this.#waiting;
     const endpoints = new Map<string, number>();
@@ -142,7 +149,7 @@ export class EndpointQueues {
     return true;
   }
 
-  /** Starts the next delivery: it counts as running. Undefined if none may start. */
+  /** Starts the next delivery: it counts as running. Undefined if no delivery may start. */
   next(): LeasedDelivery | undefined {
     if (this.#running >= this.#limits.concurrency) return undefined;
     for (const endpointId of this.#turns) {
@@ -193,7 +200,7 @@ export class EndpointQueues {
     return all;
   }
 
-  /** How many more deliveries an endpoint accepts, regardless of other endpoints. */
+  /** The number of further deliveries that an endpoint accepts, regardless of other endpoints. */
   #capacityOf(endpointId: string, nowMs: number): number {
     const queue = this.#queues.get(endpointId);
     if (queue === undefined) return deliveriesWithinHorizon(this.#limits.perEndpoint, FIRST_GUESS_MS);
@@ -243,7 +250,7 @@ export class EndpointQueues {
     this.#queues.delete(endpointId);
     const isAsNew = queue.failures === 0 && queue.pausedUntilMs === 0 && queue.averageDurationMs <= FIRST_GUESS_MS;
     if (isAsNew) return;
-    // Moved to the end: the least recently used queue is dropped first.
+    // The queue moves to the end: the least recently used queue is dropped first.
     this.#queues.set(endpointId, queue);
     if (this.#queues.size > MAX_IDLE_QUEUES) this.#forgetOldest();
   }
@@ -299,7 +306,7 @@ class Counts {
   }
 }
 
-/** How many deliveries this number of slots sends within the horizon. */
+/** The number of deliveries that these slots send within {@link HORIZON_MS}. */
 function deliveriesWithinHorizon(slots: number, averageDurationMs: number): number {
   const sent = Math.ceil((slots * HORIZON_MS) / Math.max(1, averageDurationMs));
   return Math.max(slots, Math.min(MAX_WAITING_PER_ENDPOINT, sent));

@@ -49,7 +49,7 @@ it("counts and logs given-up events once, after the commit", async () => {
   await recordEvents([event]);
   expect(measured.total(METRIC, { reason: "overdue" })).toBe(3);
   expect(measured.total(METRIC, { reason: "too_many" })).toBe(1);
-  // The number of missing events is unknown.
+  // The number of missing events is unknown, so they count as 1.
   expect(measured.total(METRIC, { reason: "other_source" })).toBe(1);
   expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
     expect.objectContaining({ level: expect.anything() as unknown, gaps: 3, missing }),

@@ -53,7 +53,7 @@ export function createEventRecorder(
   };
 }
 
-/** The feed continues without these events: receivers get them late or never. */
+/** Reports missing events: the feed continues, and receivers get these events late or never. */
 function reportMissing(missing: readonly MissingEvents[], logger: Logger): void {
   if (missing.length === 0) return;
   for (const events of missing) countMissing(events);

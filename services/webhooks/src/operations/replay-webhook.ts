@@ -9,7 +9,8 @@ const STEP_EVENTS = 2_000;
 
 /**
  * Sends the events recorded from `since` (inclusive) to `until` (exclusive) again, with the same
- * ids, including events never sent to this endpoint. Without `kinds`, the subscribed ones.
+ * ids, including events that were never sent to this endpoint. Without `kinds`, it sends the
+ * subscribed kinds.
  */
 export async function replayWebhook(
   dependencies: WebhookDependencies,

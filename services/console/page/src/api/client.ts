@@ -13,7 +13,7 @@ export interface RequestOptions {
   readonly body?: unknown;
   /** Aborts the request. */
   readonly signal?: AbortSignal;
-  /** A 401 concerns the input, such as a password, and not the session. */
+  /** Whether a 401 concerns the input, such as a password, and not the session. */
   readonly unauthorizedIsAnswer?: boolean;
 }
 
@@ -62,7 +62,7 @@ export function streamAddress(path: string): string {
   return BASE + path;
 }
 
-/** A query string of the given fields, with its question mark; empty if there are none. */
+/** A query string of the given fields, with its question mark; empty if no field has a value. */
 export function queryOf(values: Readonly<Record<string, string | number | null | undefined>>): string {
   const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== "");
   const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));

@@ -116,7 +116,7 @@ export class ConsoleApi {
     await this.#client.request(`/keys/${encodeURIComponent(keyId)}`, { method: "DELETE" });
   }
 
-  /** `before`: the last entry of the page before. */
+  /** `before`: the last entry of the previous page. */
   audit(before: string | undefined, limit: number, signal: AbortSignal): Promise<AuditAnswer> {
     return this.#client.request(`/audit${queryOf({ limit, before })}`, { signal });
   }

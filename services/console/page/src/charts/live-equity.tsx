@@ -14,7 +14,7 @@ import { amountsShown, keptWith, linesOf, NO_SAMPLES, type Samples } from "./sam
 const HEIGHT_PX = 280;
 const NUMBERS_PX = 72;
 const TIMES_PX = 32;
-/** Delay before a rejected stream is opened again. */
+/** Delay before a rejected or ended stream is opened again. */
 const AGAIN_MS = 5_000;
 /** Interval in which unchanged lines are extended. */
 const TICK_MS = 1_000;
@@ -149,7 +149,7 @@ interface NewestProps {
 function Newest({ sample, currency }: NewestProps) {
   const inCurrency = (amount: number | undefined) =>
     amount === undefined ? <Nothing /> : <span class="number">{money(amount, currency)}</span>;
-  // 0: no margin is used, so there is no margin level.
+  // A margin level of 0 means that no margin is used: there is no margin level.
   const level = sample === undefined || sample.marginLevel === 0 ? null : sample.marginLevel;
   return (
     <DetailList>
@@ -194,7 +194,9 @@ function clockTime(seconds: number): string {
   return CLOCK.format(new Date(seconds * 1000));
 }
 
-/** Labels in full for steps below a thousand, so that neighbours differ; otherwise compact. */
+/**
+ * Full numbers for steps below a thousand, so that neighbouring labels differ; otherwise compact.
+ */
 function labelled(step: number): (amount: number) => string {
   const decimals = step < 1 ? 2 : 0;
   if (step >= 1_000) return short;

@@ -35,14 +35,14 @@ describe("the samples of a chart", () => {
     expect(samples.cameMs).toBe(3);
   });
 
-  it("are at most those of ten minutes", () => {
+  it("are limited to ten minutes", () => {
     let samples = NO_SAMPLES;
     for (let sequence = 1; sequence <= MAX_SAMPLES + 5; sequence += 1) samples = keptWith(samples, sample(sequence), 0);
     expect(samples.list).toHaveLength(MAX_SAMPLES);
     expect(samples.list.at(-1)?.sequence).toBe(MAX_SAMPLES + 5);
   });
 
-  it("draw lines that continue unchanged until now, counted from the arrival of the newest", () => {
+  it("draw lines that continue unchanged until now, counted from the arrival of the newest sample", () => {
     const came = 5_000_000;
     const samples = keptWith(keptWith(NO_SAMPLES, sample(1), 0), sample(2, 1_010), came);
     const [times, equity, balance] = linesOf(samples, came + 3_000);

@@ -47,8 +47,8 @@ export function amountsShown(low: number, high: number): [number, number] {
 }
 
 /**
- * Of what is between the lowest and the highest amount; of an amount that does not change; in units
- * of currency.
+ * Margin above and below the amounts: as a share of their range, as a share of an unchanged amount,
+ * and at least this many units of currency.
  */
 const ROOM = 0.08;
 const FLAT_ROOM = 0.0005;

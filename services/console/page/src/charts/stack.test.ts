@@ -20,7 +20,7 @@ describe("the layers of the usage chart", () => {
     ]);
   });
 
-  it("show a limited number of operations; the rest is combined", () => {
+  it("show a limited number of operations; all others are combined", () => {
     const used = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`operation-${index}`, index + 1]));
     const layers = stack([day("2026-11-20", used)]);
     expect(layers).toHaveLength(MAX_LAYERS);

@@ -10,17 +10,17 @@ export interface Layer {
   readonly name: string;
   /** Credits of each day. */
   readonly credits: readonly number[];
-  /** Upper edge of each day: the sum of this layer and those below. */
+  /** Upper edge of each day: the sum of this layer and the layers below it. */
   readonly tops: number[];
 }
 
-/** Maximum number of layers; the smallest share one. */
+/** Maximum number of layers; the smallest operations share one layer. */
 export const MAX_LAYERS = 6;
 const OTHERS = "other operations";
 
 /**
  * Layers of a stacked chart, the largest at the bottom. A day with more refunds than use counts as
- * 0: a layer cannot be negative. The table has exact numbers.
+ * 0, because a layer cannot be negative. The table shows exact numbers.
  */
 export function stack(days: readonly DayOfUse[]): readonly Layer[] {
   const totals = new Map<string, number>();

@@ -22,7 +22,7 @@ const WORDS: Readonly<Record<string, string>> = {
   unreadable: "Unreadable entry",
 };
 
-/** Describes an action; returns the name of an action of a later release. */
+/** Describes an action; returns the action itself if a later release added it. */
 export function actionInWords(action: string): string {
   return WORDS[action] ?? action;
 }

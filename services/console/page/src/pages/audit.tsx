@@ -14,7 +14,7 @@ const ENTRIES_A_PAGE = 25;
 /** Who did what in the organization, newest first. */
 export function AuditPage() {
   const api = useApi();
-  /** The entry before each page so far; the first page has none. */
+  /** For each page so far, the last entry of the page before it; none for the first page. */
   const [trail, setTrail] = useState<readonly string[]>([]);
   const before = trail.at(-1);
   const audit = useData(`audit ${before ?? ""}`, (signal) => api.audit(before, ENTRIES_A_PAGE, signal));

@@ -9,13 +9,13 @@ import { useAction } from "../parts/use-data.ts";
 
 interface SignInProps {
   readonly api: ConsoleApi;
-  /** A session has ended. */
+  /** Whether a session has ended. */
   readonly ended: boolean;
   readonly onSignedIn: (session: ConsoleSession) => void;
 }
 
 /**
- * The sign-in form, shown at the requested address. That page appears after the sign-in.
+ * The sign-in form, shown at the requested address. After the sign-in, the requested page appears.
  */
 export function SignInPage({ api, ended, onSignedIn }: SignInProps) {
   const [email, setEmail] = useState("");

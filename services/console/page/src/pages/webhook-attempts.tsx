@@ -7,12 +7,12 @@ import { Block, Detail, DetailList, Moment, State } from "../parts/values.tsx";
 
 interface AttemptsProps {
   readonly delivery: WebhookDelivery;
-  /** The delivery is being sent again. */
+  /** Whether the delivery is being sent again. */
   readonly busy: boolean;
   /** Sends the delivery again; null if it cannot be sent. */
   readonly redeliver: (() => void) | null;
   readonly onClose: () => void;
-  /** Why the redelivery failed. */
+  /** The error of a failed redelivery. */
   readonly children: ComponentChildren;
 }
 

@@ -16,7 +16,7 @@ import { ALL_KINDS } from "./webhook-kinds.ts";
 const DELIVERIES_A_PAGE = 20;
 /** Poll interval of the list while a delivery on it is about to be sent. */
 const AGAIN_MS = 2_000;
-/** A delivery due within this time is polled for. */
+/** The list is polled while a delivery is due within this time. */
 const SOON_MS = 10_000;
 /** Every state, with its name in the filter. */
 const STATES: Readonly<Record<DeliveryStatus, string>> = {
@@ -30,7 +30,7 @@ const STATES: Readonly<Record<DeliveryStatus, string>> = {
 interface DeliveriesProps {
   readonly endpoint: WebhookEndpoint;
   readonly query: URLSearchParams;
-  /** Changes when something was sent, so that the list is reloaded. */
+  /** Changes after each send, so that the list is reloaded. */
   readonly round: number;
 }
 

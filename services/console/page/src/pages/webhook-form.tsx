@@ -18,7 +18,7 @@ interface FormProps {
   readonly title: string;
   /** Label of the submit button. */
   readonly confirm: string;
-  /** The present endpoint; null for a new one. */
+  /** The endpoint to change; null for a new endpoint. */
   readonly endpoint: WebhookEndpoint | null;
   readonly save: (settings: WebhookSettings) => Promise<void>;
   readonly onClose: () => void;
@@ -100,7 +100,7 @@ function lacking(field: string, message: string): Failure {
 }
 
 interface KindChoiceProps {
-  /** Null: all except final states of commands, including kinds added later. */
+  /** Null: all kinds except final states of commands, including kinds added later. */
   readonly chosen: readonly WebhookKind[] | null;
   readonly choose: (kinds: WebhookKind[] | null) => void;
   readonly error: string | null;
@@ -141,7 +141,7 @@ function KindChoice({ chosen, choose, error }: KindChoiceProps) {
 
 interface ServerChoiceProps {
   readonly servers: readonly ConsoleServer[];
-  /** Null: all, including servers added later. */
+  /** Null: all servers, including servers added later. */
   readonly chosen: readonly string[] | null;
   readonly choose: (serverIds: string[] | null) => void;
   readonly error: string | null;

@@ -12,7 +12,7 @@ const event = webhook.verify(rawBody, request.headers);`;
 
 interface NewSecretProps {
   readonly given: WebhookSecret;
-  /** Whether it replaces a former secret, which also signs for a day. */
+  /** Whether the secret replaces a former secret, which also signs for a day. */
   readonly rotated: boolean;
   /** The user has stored the secret. */
   readonly onDone: () => void;

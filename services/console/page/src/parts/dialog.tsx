@@ -22,7 +22,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     element?.showModal();
     return () => {
       isGone.current = true;
-      // While it is open, no element behind it can have the focus.
+      // Close first: while the dialog is open, no element behind it can have the focus.
       element?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
@@ -33,7 +33,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     event.preventDefault();
     onClose();
   };
-  // The browser may still close the dialog. It reports `close` late: another one may be open.
+  // The browser may still close the dialog. It reports `close` late: another dialog may be open.
   const closed = (): void => {
     if (!isGone.current) onClose();
   };

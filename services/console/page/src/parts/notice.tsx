@@ -25,7 +25,7 @@ interface ProblemProps {
   readonly fields?: readonly string[];
 }
 
-/** The error of an action; nothing without one, or if fields show all of it. */
+/** The error of an action. Shows nothing without an error, or if fields show all its issues. */
 export function Problem({ failure, fields = NO_FIELDS }: ProblemProps) {
   if (failure === null) return null;
   const { message, issues } = failure;
@@ -46,7 +46,7 @@ interface LoadedProps<T> {
   readonly children: (value: T) => ComponentChildren;
 }
 
-/** Shows loaded data, or that it is loading or failed. */
+/** Shows loaded data, or that the data is loading, or why loading failed. */
 export function Loaded<T>({ data, what, children }: LoadedProps<T>) {
   const { value, failure, loading, reload } = data;
   return (

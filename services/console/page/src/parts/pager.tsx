@@ -8,7 +8,7 @@ interface PagerProps {
   readonly go: (page: number) => void;
 }
 
-/** The page number of a list, and buttons for the pages before and after. */
+/** The page number of a list, and buttons for the previous and the next page. */
 export function Pager({ pagination, what, go }: PagerProps) {
   const { page, total, totalPages } = pagination;
   const [one, many] = what;

@@ -3,14 +3,14 @@ import type { ComponentChildren } from "preact";
 /** One column of a table. */
 export interface Column<Row> {
   readonly head: string;
-  /** The head is only for screen readers, as for a column of buttons. */
+  /** Whether the head is only for screen readers, for example above buttons. */
   readonly hiddenHead?: boolean;
   readonly numeric?: boolean;
   readonly cell: (row: Row) => ComponentChildren;
 }
 
 interface TableProps<Row> {
-  /** Caption for screen readers, not shown. */
+  /** Caption for screen readers only. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
@@ -18,8 +18,8 @@ interface TableProps<Row> {
 }
 
 /**
- * A table whose first column names the row. On a narrow screen each row becomes a card; explicit
- * roles keep it a table for screen readers.
+ * A table whose first column names the row. On a narrow screen each row becomes a card. Explicit
+ * roles keep the table a table for screen readers.
  */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   return (

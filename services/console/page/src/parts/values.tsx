@@ -84,7 +84,7 @@ interface DetailProps {
   readonly children: ComponentChildren;
 }
 
-/** One of the {@link DetailList}. */
+/** One name and value of a {@link DetailList}. */
 export function Detail({ name, children }: DetailProps) {
   return (
     <div>
@@ -98,8 +98,8 @@ interface BlockProps {
   readonly text: string;
   readonly label: string;
   /**
-   * Long lines are broken where they are shown; else they scroll in a region of their own, which
-   * the keyboard reaches.
+   * Whether long lines are wrapped. Otherwise they scroll in a region of their own, which the
+   * keyboard can reach.
    */
   readonly wraps?: boolean;
 }

@@ -50,7 +50,9 @@ export interface ConsoleDependencies extends SessionRouteDependencies, ServerDep
   readonly assets: Assets;
 }
 
-/** Installs the console. A new group of routes is a file here that takes `SignedInRoutes`. */
+/**
+ * Installs the console. A new group of routes is a file in this folder that uses `SignedInRoutes`.
+ */
 export function registerConsoleRoutes(app: FastifyInstance, dependencies: ConsoleDependencies): void {
   const { directory, secureCookies } = dependencies;
   const headers = secureCookies ? HTTPS_HEADERS : HEADERS;

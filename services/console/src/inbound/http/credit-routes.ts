@@ -6,7 +6,7 @@ import type { SignedInRoutes } from "./signed-in-routes.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** The organization's credits and what they were used for, as the organization service has them. */
+/** The credits and the usage of the organization, from the organization service. */
 export function registerCreditRoutes(routes: SignedInRoutes, credits: Credits): void {
   routes.get("/credits", async ({ user }) => ({ balance: await credits.balance(user.organizationId) }));
   routes.put("/credits/threshold", async ({ user }, request) => {

@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 
 import { EventStream } from "./event-stream.ts";
 
-/** Large, so that few of them fill a connection. */
+/** Large, so that few frames fill the buffers of a connection. */
 const FRAME_CHARACTERS = 100_000;
 const FRAMES = 1_000;
 
@@ -14,7 +14,7 @@ function frameOf(sequence: number): AccountMetricsFrame {
   return { sequence, accountNumber: "x".repeat(FRAME_CHARACTERS) } as AccountMetricsFrame;
 }
 
-it("a browser that does not read costs one sample of memory, and sees the newest when it reads again", async () => {
+it("for a browser that does not read, only the newest sample is kept, and sent when it reads again", async () => {
   const answered = Promise.withResolvers<ServerResponse>();
   const server = createServer((_request, response) => answered.resolve(response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -28,7 +28,7 @@ it("a browser that does not read costs one sample of memory, and sees the newest
 
   for (let sequence = 1; sequence <= FRAMES; sequence += 1) {
     stream.sample(frameOf(sequence));
-    // Let what can be sent be sent.
+    // Lets the server send all data that the connection accepts.
     await new Promise((resolve) => setImmediate(resolve));
   }
   expect(response.writableLength).toBeLessThan(2 * FRAME_CHARACTERS);

@@ -4,14 +4,14 @@ import { type AccountMetricsFrame, LIVE_EVENTS, type LiveEnd } from "@kapi/contr
 
 import type { LiveSink } from "../../operations/live-accounts.ts";
 
-/** So often a stream says something, so that neither a proxy nor a browser takes it for dead. */
+/** Interval of comments: without them, a proxy or a browser would consider the stream dead. */
 const COMMENT_INTERVAL_MS = 15_000;
 const COMMENT = ":\n\n";
 const OK = 200;
 
 /**
  * A stream of server-sent events. While the connection is full, only the newest sample is kept: a
- * slow browser costs no memory and continues with the newest.
+ * slow browser costs little memory, and continues with the newest sample.
  */
 export class EventStream implements LiveSink {
   readonly #response: ServerResponse;
@@ -22,7 +22,7 @@ export class EventStream implements LiveSink {
     this.#response = response;
   }
 
-  /** Begins the answer; `onGone` is called when the connection is gone, or the stream has ended. */
+  /** Begins the answer. `onGone` is called once the connection is closed, also by `end`. */
   begin(headers: OutgoingHttpHeaders, onGone: () => void): void {
     if (this.#isGone()) return onGone();
     const timer = setInterval(() => this.#write(COMMENT), COMMENT_INTERVAL_MS);

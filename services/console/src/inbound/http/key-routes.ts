@@ -8,7 +8,7 @@ import type { SignedInRoutes } from "./signed-in-routes.ts";
 
 const KeyPath = z.object({ keyId: KeyEntry.shape.keyId });
 
-/** What each scope lets a key do, for people who make one. */
+/** Describes each scope for people who create a key. */
 const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
   "credits:read": "See the credits and what they were used for",
   "accounts:read": "See servers, accounts, their history and commands, and export a history",
@@ -22,7 +22,10 @@ const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
   "webhooks:manage": "Add, change, test and delete webhook endpoints, and send events again",
 };
 
-/** Management keys of the organization. A new key reaches all its servers (decisions, 12). */
+/**
+ * Management keys of the organization. A new key reaches all servers of the organization
+ * (decisions, 12).
+ */
 export function registerKeyRoutes(routes: SignedInRoutes, directory: Directory): void {
   routes.get("/scopes", () => ({ scopes: SCOPES.map((scope) => ({ scope, description: SCOPE_TEXTS[scope] })) }));
   routes.get("/keys", async ({ user }) => ({ keys: await directory.keys(user.organizationId) }));

@@ -26,7 +26,7 @@ export function registerLiveRoutes(
     stream.begin(headers, unwatch);
     return reply;
   });
-  // Streams never end by themselves and would block the stop of the listener.
+  // Open streams would keep the listener from stopping.
   app.addHook("preClose", (done) => {
     live.endAll();
     done();

@@ -13,7 +13,7 @@ export interface OperatorRouteDependencies extends UserDependencies {
   readonly directory: Directory;
 }
 
-/** The operator's routes: the people of organizations, and the audit log of all of them. */
+/** The operator's routes: the people of organizations, and the audit log of all organizations. */
 export function registerOperatorRoutes(app: FastifyInstance, dependencies: OperatorRouteDependencies): void {
   serve(app, CONSOLE_ROUTES.listUsers, ({ params, query }) => listUsers(dependencies, params.organizationId, query));
   serve(app, CONSOLE_ROUTES.createUser, ({ params: { organizationId }, body }, request) =>
@@ -31,7 +31,7 @@ export function registerOperatorRoutes(app: FastifyInstance, dependencies: Opera
   );
 }
 
-/** Whoever has the operator's token and asks for a change, for the audit log. */
+/** The operator as the author of a change, for the audit log. */
 function operatorOf(request: FastifyRequest): AuditCaller {
   return { actor: { type: "operator", id: null }, address: addressOf(request) };
 }

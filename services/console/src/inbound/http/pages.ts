@@ -1,4 +1,4 @@
-/** The built page, read once at the start. No path reaches other files. */
+/** The built page, read once at the start. No request path reaches other files. */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -8,7 +8,7 @@ import { ApiError, type FastifyInstance, type FastifyReply, type FastifyRequest 
 
 const ROOT = "/console/";
 const INDEX = "index.html";
-/** Files in here have a hash of their content in their name: they never change. */
+/** Names of files in this folder contain a hash of the content: the files never change. */
 const HASHED_FOLDER = "assets/";
 const FOREVER = "public, max-age=31536000, immutable";
 const NOT_MODIFIED = 304;
@@ -34,7 +34,7 @@ interface Asset {
   readonly etag: string;
 }
 
-/** The files of a folder, by their path below {@link ROOT}; none where it does not exist. */
+/** The files of a folder, by their path below {@link ROOT}; empty if the folder does not exist. */
 export type Assets = ReadonlyMap<string, Asset>;
 
 /** Reads the built page. */

@@ -20,7 +20,7 @@ const JSON_TYPE = "application/json; charset=utf-8";
 const ServerPath = z.object({ serverId: Guid });
 const CommandPath = ServerPath.extend({ commandId: z.string() });
 
-/** Names an account of a server, in the path. */
+/** The parameters of a path that name an account of a server. */
 export const AccountPath = ServerPath.extend({ accountNumber: AccountNumber });
 
 /** The organization's servers, their accounts and commands. */
@@ -37,7 +37,7 @@ export function registerServerRoutes(
   });
   routes.get("/servers/:serverId/accounts", async ({ user }, request, reply) => {
     const { serverId } = parse(ServerPath, request.params);
-    // Always paged.
+    // Without a page the account service would return all accounts.
     const { page = 1, limit = DEFAULT_PAGE_LIMIT, ...filter } = parse(ListTradingAccountsQuery, request.query);
     const body = await listAccounts(dependencies, user.organizationId, serverId, { page, limit, ...filter });
     return reply.type(JSON_TYPE).send(body);

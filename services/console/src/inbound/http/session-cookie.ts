@@ -5,10 +5,10 @@ import { SESSION_ABSOLUTE_MS } from "../../domain/session-life.ts";
 
 /** Path of the cookie: only the console's own routes receive the session. */
 const COOKIE_PATH = "/console";
-/** What browsers ask of a `__Host-` cookie. */
+/** The path that browsers require for a `__Host-` cookie. */
 const SECURE_COOKIE_PATH = "/";
 
-/** The session id that the browser sent, or null. `secure`: in the cookie for https. */
+/** The session id that the browser sent, or null. `secure`: reads the cookie for https. */
 export function sessionIdOf(request: FastifyRequest, secure: boolean): string | null {
   for (const part of (request.headers.cookie ?? "").split(";")) {
     const [name = "", value = ""] = part.split("=", 2);
@@ -17,7 +17,7 @@ export function sessionIdOf(request: FastifyRequest, secure: boolean): string | 
   return null;
 }
 
-/** Gives the browser a session; null takes it away. `secure`: over https only. */
+/** Sets the session cookie of the browser; null deletes it. `secure`: for https only. */
 export function setSessionCookie(reply: FastifyReply, sessionId: string | null, secure: boolean): void {
   const parts = [
     `${nameOf(secure)}=${sessionId ?? ""}`,

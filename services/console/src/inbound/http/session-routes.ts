@@ -9,13 +9,13 @@ import { sessionIdOf, setSessionCookie } from "./session-cookie.ts";
 import type { SignedInRoutes } from "./signed-in-routes.ts";
 
 export interface SessionRouteDependencies extends SignInDependencies {
-  /** Cookies for https only. */
+  /** Whether cookies are for https only. */
   readonly secureCookies: boolean;
-  /** Where callers reach the management API. */
+  /** Public base URL of the management API. */
   readonly apiUrl: string;
 }
 
-/** Signing in and out, and the own password. */
+/** Signing in and out, and changing one's own password. */
 export function registerSessionRoutes(
   app: FastifyInstance,
   routes: SignedInRoutes,

@@ -5,7 +5,7 @@ import { type SessionDependencies, type SignedIn, useSession } from "../../opera
 import { requireCsrfToken } from "./own-page.ts";
 import { sessionIdOf } from "./session-cookie.ts";
 
-/** What a route of the console does for whoever is signed in; what it returns is the answer. */
+/** Handles a request of a person who is signed in; returns the answer. */
 export type SignedInHandler = (signedIn: SignedIn, request: FastifyRequest, reply: FastifyReply) => unknown;
 
 /**
@@ -20,7 +20,10 @@ export interface SignedInRoutes {
   delete(path: string, handler: SignedInHandler): void;
 }
 
-/** Routes on `app`, below {@link CONSOLE_API}. `secure`: sessions are in cookies for https. */
+/**
+ * Routes on `app`, below {@link CONSOLE_API}. `secure`: reads the session from the cookie for
+ * https.
+ */
 export function signedInRoutes(app: FastifyInstance, sessions: SessionDependencies, secure: boolean): SignedInRoutes {
   const reading = (path: string, handler: SignedInHandler): void => {
     app.get(CONSOLE_API + path, async (request, reply) =>

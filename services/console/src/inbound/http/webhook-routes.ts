@@ -48,7 +48,7 @@ function requestFor(route: InternalRoute, request: FastifyRequest): Omit<Webhook
   };
 }
 
-/** Malformed ids return 404, and get into no path. */
+/** Malformed ids return 404: they must not become part of the path of an internal request. */
 function idsOf(request: FastifyRequest): Readonly<Record<string, string>> {
   const params = request.params as Readonly<Record<string, string>>;
   const { endpointId, deliveryId } = params;

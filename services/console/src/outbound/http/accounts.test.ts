@@ -10,7 +10,7 @@ import { createAccounts } from "./accounts.ts";
 const scope = new Scope();
 afterAll(() => scope.stop());
 
-/** The account service as it looks like over HTTP, whose lists are refused with `error`. */
+/** A client of an account service that rejects lists with `error`. */
 async function refusing(error: ApiError): Promise<Accounts> {
   const app = createHttpServer({ logger: createLogger({ service: "test", level: "silent" }), health: new Health() });
   app.get("/internal/servers/:serverId/accounts", () => {

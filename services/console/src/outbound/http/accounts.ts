@@ -18,9 +18,9 @@ import {
 
 import type { Accounts, ServerOverview } from "../../domain/ports.ts";
 
-/** A change is made on the trading server too, before it is answered. */
+/** The account service answers after the change was made on the trading server too. */
 const CHANGE_TIMEOUT_MS = 10_000;
-/** A question; twice does no more than once. */
+/** A read: safe to repeat. */
 const REPEATABLE = { repeatable: true };
 const OK = 200;
 const NOT_FOUND = 404;
@@ -63,8 +63,8 @@ function overviewOf(server: Server, accountCount: number): ServerOverview {
 }
 
 /**
- * The exact body; null: 404. @throws ApiError TOO_MANY_CONCURRENT_REQUESTS if the organization has
- * its share
+ * The exact body; null: 404. Throws ApiError TOO_MANY_CONCURRENT_REQUESTS if the organization uses
+ * its whole share.
  */
 async function bytesOf<R extends InternalRoute>(
   client: InternalClient,

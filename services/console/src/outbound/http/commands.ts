@@ -8,7 +8,7 @@ const CONTENT_TOO_LARGE = 413;
 const LINE_FEED = 0x0a;
 const { listCommands, readCommands, streamCommands } = COMMAND_STATUS_ROUTES;
 
-/** The commands of command-status over its internal routes, for people to look at. */
+/** Reads commands from command-status over internal HTTP. */
 export function createCommands(client: InternalClient): Commands {
   return {
     list: async (organizationId, serverId, query) => {

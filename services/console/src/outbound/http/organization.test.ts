@@ -20,7 +20,7 @@ const ORGANIZATION = randomUUID();
 const scope = new Scope();
 afterAll(() => scope.stop());
 
-/** A client of an organization service that answers as `install` says. */
+/** A client of an organization service with the routes of `install`. */
 async function clientOf(install: (app: FastifyInstance) => void): Promise<InternalClient> {
   const app = createHttpServer({ logger: createLogger({ service: "test", level: "silent" }), health: new Health() });
   install(app);
@@ -37,7 +37,7 @@ function refusing(error: ApiError): Promise<InternalClient> {
   );
 }
 
-it("refuses as the organization service does, and fails where that fails", async () => {
+it("rejects with the error of the organization service, and fails if the service fails", async () => {
   const missing = await refusing(new ApiError("WALLET_NOT_FOUND"));
   await expect(createCredits(missing).balance(ORGANIZATION)).rejects.toMatchObject({
     name: "ApiError",
@@ -47,14 +47,14 @@ it("refuses as the organization service does, and fails where that fails", async
   await expect(createCredits(unsynced).balance(ORGANIZATION)).rejects.toThrow(DependencyError);
 });
 
-it("has nobody sign in again because the service itself is not let in, or because of an answer in another shape", async () => {
+it("does not ask people to sign in again if the service is not authenticated or answers in another shape", async () => {
   const refused = await refusing(new ApiError("AUTHENTICATION_REQUIRED"));
   await expect(createCredits(refused).balance(ORGANIZATION)).rejects.toThrow(DependencyError);
   const other = await clientOf((app) => serveRaw(app, ORGANIZATION_ROUTES.getCreditBalance, () => ({ wallet: 1 })));
   await expect(createCredits(other).balance(ORGANIZATION)).rejects.toThrow(DependencyError);
 });
 
-it("reads a list to its end, and no further than its most", async () => {
+it("reads a list to its end, up to the maximum number of items", async () => {
   const asked: string[] = [];
   const key = { scopes: [], serverIds: null, status: "active", createdAt: "", expiresAt: null, rateLimit: null };
   let totalPages = 3;

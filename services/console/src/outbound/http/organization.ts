@@ -1,4 +1,4 @@
-/** The organization service over internal HTTP: whose keys and servers, and whose credits. */
+/** The organization service over internal HTTP: the directory, credits, and former users. */
 import {
   type InternalRoute,
   MAX_KEY_NAMES,
@@ -29,7 +29,7 @@ const UNAUTHORIZED = 401;
 const MAX_KEYS = 1_000;
 const MAX_SERVERS = 500;
 const ITEMS_PER_PAGE = 100;
-/** A question; twice does no more than once. */
+/** A read: safe to repeat. */
 const REPEATABLE = { repeatable: true };
 
 const by = (caller: Caller): CallOptions => ({ headers: callerHeaders(caller) });
@@ -88,7 +88,7 @@ export function createCredits(client: InternalClient): Credits {
   };
 }
 
-/** Users as the release before kept them. */
+/** Users of the previous release. */
 export function createFormerUserSource(client: InternalClient): FormerUserSource {
   return {
     read: async () => (await callRoute(client, ORGANIZATION_ROUTES.listFormerUsers, {})).users,
@@ -132,7 +132,7 @@ interface Page<T> {
   readonly totalPages: number;
 }
 
-/** The first `most` items of a list. */
+/** About the first `most` items of a list: reads whole pages until it has that many. */
 async function pages<T>(
   most: number,
   read: (query: { readonly page: number; readonly limit: number }) => Promise<Page<T>>,

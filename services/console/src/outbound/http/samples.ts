@@ -3,7 +3,7 @@ import { callRoute, type InternalClient } from "@kapi/http";
 
 import type { Samples } from "../../domain/ports.ts";
 
-/** Asked every second: what takes longer is given up, and asked again. */
+/** Samples are requested every second, so a slow request is soon replaced by a new one. */
 const TIMEOUT_MS = 2_000;
 
 /** The newest samples of the metrics service. */

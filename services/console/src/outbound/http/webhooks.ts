@@ -4,7 +4,7 @@ import { callerHeaders, callRouteRaw, type InternalClient, errorFromResponse } f
 import type { Webhooks } from "../../domain/ports.ts";
 
 const CLIENT_ERRORS_FROM = 400;
-/** Saving an endpoint looks its name up first. */
+/** The webhooks service resolves the host name of an endpoint before it saves the endpoint. */
 const TIMEOUT_MS = 10_000;
 
 /** The webhooks service over internal HTTP. Its errors are shown unchanged. */

@@ -30,7 +30,7 @@ const INSERT_ROWS = statement<Record<string, never>>(
    on conflict (event_id) do nothing`,
 );
 
-/** The id of a user; an actor of another service could have any text there. */
+/** Whether the actor is a user with a valid id: another service may send any text as the id. */
 const USER_ID = "entry.actor_type = 'user' and entry.actor_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'";
 const ENTRIES = `select entry.id, entry.organization_id, entry.at, entry.action, entry.actor_type, entry.actor_id,
     person.email as actor_name, entry.address, entry.subject_type, entry.subject_id, entry.details
@@ -43,7 +43,7 @@ const SELECT_OF = statement<AuditRow>(
   `${ENTRIES} where ${BEFORE} and entry.organization_id = $3 order by entry.id desc limit $2`,
 );
 
-/** Adds entries, of those with an event id those that are not there. */
+/** Adds entries; known event ids are skipped. */
 export function insertAudit(
   tx: Pick<Transaction, "execute">,
   records: readonly (AuditRecord | FetchedAuditRecord)[],
@@ -63,12 +63,12 @@ export function insertAudit(
   ]);
 }
 
-/** A proxy may name a caller by anything; what is no address is not kept. */
+/** A proxy may name a caller by any text: only addresses are kept. */
 function addressOrNull(address: string | null): string | null {
   return address !== null && isIP(address) !== 0 ? address : null;
 }
 
-/** The entries as readers see them, but for the names of keys. */
+/** Reads the audit log. Names of keys are not in it. */
 export function createAuditLog(database: Queryable): AuditLog {
   return {
     page: async ({ organizationId, before, limit }: AuditQuery) => {

@@ -1,4 +1,4 @@
 import { readFileSync } from "node:fs";
 
-/** Redis functions behind the calls of this folder. */
+/** The Redis functions that this folder calls. */
 export const CONSOLE_LIBRARY = readFileSync(new URL("console.lua", import.meta.url), "utf8");

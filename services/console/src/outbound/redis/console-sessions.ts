@@ -7,8 +7,8 @@ import { SESSION_LIFE } from "../../domain/session-life.ts";
 export const consoleSessionKey = (sessionHash: string): string => `console:session:${sessionHash}`;
 
 /**
- * Sessions in Redis. The connection needs the function library of the console. `life`: differs only
- * in tests.
+ * Sessions in Redis. The connection needs the function library of the console. Only tests set
+ * `life`.
  */
 export function createConsoleSessions(redis: RedisConnection, life = SESSION_LIFE): ConsoleSessions {
   return {

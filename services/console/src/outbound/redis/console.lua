@@ -1,11 +1,11 @@
 #!lua name=kapi_console
 
--- The data of the console in Redis: sessions, and counts of failed sign-ins. The library is not the
--- one of admission, and touches no wallet. The typed wrappers are in console-sessions.ts and
--- sign-in-attempts.ts.
+-- The data of the console in Redis: sessions, and counts of failed sign-ins. This library is
+-- separate from the library of admission, and touches no wallet. The typed wrappers are in
+-- console-sessions.ts and sign-in-attempts.ts.
 
 local SESSION_FIELDS = { 'user', 'version', 'csrf', 'created' }
--- Limits the exponent: the wait has reached its maximum long before, and 2^n stays exact.
+-- Limits the exponent: at this exponent the wait is far above its maximum, and 2^n is still exact.
 local MAX_DOUBLINGS = 30
 
 local function now_ms()
@@ -42,9 +42,9 @@ local function counters(keys)
 end
 
 -- BEGIN SIGN-IN. keys: email address both known. args: windowMs firstWaitMs maxWaitMs freePerEmail
--- freePerAddress. Returns the remaining wait in milliseconds, and counts nothing. Without a wait,
--- returns 0 and counts the attempt as failed until it is taken back. So concurrent attempts count
--- too.
+-- freePerAddress. If the attempt must wait, returns the wait in milliseconds and counts nothing.
+-- Otherwise returns 0 and counts the attempt as failed until it is taken back, so concurrent
+-- attempts count too.
 local function begin_sign_in(keys, args)
   local now, wait = now_ms(), 0
   local counted = counters(keys)

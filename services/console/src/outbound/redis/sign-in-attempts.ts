@@ -2,31 +2,31 @@ import { type RedisConnection, numberReply } from "@kapi/redis";
 
 import type { SignInAttempts, SignInSubject } from "../../domain/ports.ts";
 
-/** Failures are forgotten so long after the last one. */
+/** Time after the last failure at which failures are forgotten. */
 export const SIGN_IN_WINDOW_MS = 15 * 60_000;
-/** Failures for one e-mail address before the next attempt has to wait. */
+/** Number of failures under one e-mail address without a wait. */
 export const FREE_FAILURES_PER_EMAIL = 5;
-/** The same for one network address, behind which there may be a whole office. */
+/** Number of failures from one network address without a wait: a whole office may share it. */
 export const FREE_FAILURES_PER_ADDRESS = 20;
-/** The first wait; each failure more doubles it. */
+/** The first wait; each further failure doubles it. */
 export const FIRST_SIGN_IN_WAIT_MS = 1_000;
 export const MAX_SIGN_IN_WAIT_MS = 60_000;
-/** How long a network is known from which somebody has signed in. */
+/** Time for which a network is known after a sign-in from it. */
 export const KNOWN_NETWORK_MS = 90 * 24 * 3_600_000;
 
-/** Hash: failures to sign in under an e-mail address; all keys of `{sign-in}` are of one call. */
+/** Hash: failures to sign in under an e-mail address; one call uses several keys of `{sign-in}`. */
 export const signInEmailKey = (emailHash: string): string => `{sign-in}:email:${emailHash}`;
 /** Hash: failures to sign in from a network address. */
 export const signInAddressKey = (address: string): string => `{sign-in}:address:${address}`;
-/** Hash: failures under an e-mail address from a network it is known from. */
+/** Hash: failures under an e-mail address from a network with an earlier sign-in. */
 export const signInBothKey = (emailHash: string, address: string): string => `{sign-in}:both:${emailHash}:${address}`;
 /** Marker: somebody has signed in under the e-mail address from this network. */
 export const signInKnownKey = (emailHash: string, address: string): string => `{sign-in}:known:${emailHash}:${address}`;
 
 /**
  * Counts attempts in Redis. The connection needs the function library of the console. After {@link
- * FREE_FAILURES_PER_EMAIL} or {@link FREE_FAILURES_PER_ADDRESS} failures an attempt waits 1, 2, 4 …
- * 60 s since the last one. Failures from a network of an earlier successful sign-in count
+ * FREE_FAILURES_PER_EMAIL} or {@link FREE_FAILURES_PER_ADDRESS} failures an attempt waits 1, 2, 4
+ * … 60 s since the last failure. Failures from a network of an earlier successful sign-in count
  * separately: failures elsewhere do not lock users out.
  */
 export function createSignInAttempts(redis: RedisConnection): SignInAttempts {

@@ -13,7 +13,7 @@ export interface WalletCheck {
   readonly wholeAtMs: number;
 }
 
-/** A wallet of the ledger, with what its check needs. */
+/** A wallet of the ledger, with the data for its check. */
 export interface CheckableWallet extends LedgerWallet {
   readonly usageLines: number;
   /** Whether a change is in the ledger and perhaps not in Redis. */
@@ -28,7 +28,7 @@ export interface WalletPage {
   /** Ordered by organization. */
   readonly wallets: readonly CheckableWallet[];
   /**
-   * The sums include every entry of the shard up to this epoch. Later entries have a higher one.
+   * The sums include every entry of the shard up to this epoch. Later entries have a higher epoch.
    */
   readonly throughEpoch: number;
 }
@@ -48,8 +48,8 @@ export interface WalletChecks {
   /** Shards that have wallets. */
   shards(): Promise<Shard[]>;
   /**
-   * Passes at most `limit` wallets of organizations after `afterId` to `work`. Nobody records in
-   * the shard until `work` ends. `unrecorded` returns those entries that the ledger does not have.
+   * Passes at most `limit` wallets of organizations after `afterId` to `work`. Nothing is recorded
+   * in the shard until `work` ends. `unrecorded` returns the entries that the ledger does not have.
    */
   withPage<T>(
     shard: Shard,
@@ -57,7 +57,7 @@ export interface WalletChecks {
     limit: number,
     work: (page: WalletPage, unrecorded: (entries: readonly LedgerEntry[]) => Promise<LedgerEntry[]>) => Promise<T>,
   ): Promise<T>;
-  /** Sums up the asked entries up to `throughEpoch`. */
+  /** Sums up the entries of `asked` up to `throughEpoch`. */
   sumEntries(asked: readonly EntriesAfter[], throughEpoch: number): Promise<ReadonlyMap<string, EntrySums>>;
   keep(checks: readonly WalletCheck[]): Promise<void>;
 }

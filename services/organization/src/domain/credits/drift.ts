@@ -12,7 +12,7 @@ export interface LedgerWallet {
 /** A wallet whose sums in the ledger differ from another source. */
 export interface Drift {
   readonly organizationId: string;
-  /** What differs: the wallet in Redis, or the sums of the ledger's entries. */
+  /** The source that differs: the wallet in Redis, or the sums of the ledger's entries. */
   readonly source: "redis" | "entries";
   readonly expected: WalletSums;
   /** Null: the source has no such wallet. */
@@ -27,8 +27,8 @@ export function withAvailable({ purchased, reserved, consumed }: WalletDelta): W
 }
 
 /**
- * Wallets that differ in Redis. Expected are the sums of the ledger plus the charges `unrecorded`,
- * which Redis made and the ledger does not have yet.
+ * Wallets whose sums in Redis differ from the expected sums. The expected sums are those of the
+ * ledger plus `unrecorded`: charges that Redis made and that the ledger does not have yet.
  */
 export function driftOfRedis(
   ledger: readonly LedgerWallet[],
@@ -42,7 +42,7 @@ export function driftOfRedis(
   });
 }
 
-/** Wallets whose entries give other sums. */
+/** Wallets of the ledger whose entries give other sums. */
 export function driftOfEntries(ledger: readonly LedgerWallet[], entries: ReadonlyMap<string, WalletDelta>): Drift[] {
   return ledger.flatMap(({ organizationId, sums }) => {
     const found = entries.get(organizationId);

@@ -1,6 +1,7 @@
 /**
- * How many entries each queue may add to a batch of `capacity`. Short queues add all they have;
- * long ones share the rest, so a full queue delays only itself.
+ * Maximum number of entries that each queue may add to a batch of `capacity` entries; at least 1.
+ * Short queues add all their entries. Long queues share the rest, so a long queue delays only
+ * itself.
  */
 export function fairShare(waiting: readonly number[], capacity: number): number {
   let left = capacity;

@@ -56,8 +56,8 @@ export interface PendingWalletChange {
   readonly credits: number;
   readonly epoch: number;
   /**
-   * Redis may have applied it and forgotten so, or cannot apply its kind: the shard must be synced
-   * again.
+   * Redis may have applied the change and forgotten that, or cannot apply its kind. The shard must
+   * be synced again.
    */
   readonly isOld?: boolean;
 }
@@ -84,7 +84,10 @@ export interface CreditMonths {
   raiseLagging(lagMs: number): Promise<void>;
   /** Drops the oldest month if it is before `firstKept` and unused; returns whether it did. */
   dropOldest(firstKept: string): Promise<boolean>;
-  /** Deletes at most `limit` wallet closings that no kept month follows; returns how many. */
+  /**
+   * Deletes at most `limit` wallet closings of months before the last dropped month; returns how
+   * many.
+   */
   deleteClosings(limit: number): Promise<number>;
   /** Number of entries in `refused_credit_entries`. */
   countRefused(): Promise<number>;
@@ -93,9 +96,9 @@ export interface CreditMonths {
 export interface OldReservations {
   /** Upper bound of the creation time. */
   readonly beforeMs: number;
-  /** The same for exports and unknown operations. */
+  /** Upper bound of the creation time of exports and unknown operations. */
   readonly longBeforeMs: number;
-  /** Where the page before ended. */
+  /** Last reservation of the previous page; null: the first page. */
   readonly after: Reservation | null;
 }
 
@@ -111,8 +114,8 @@ export interface UsageLines {
 /** One transaction on the ledger. */
 export interface CreditTransaction extends AuditTransaction {
   /**
-   * Shares the locks of `shards` until the transaction ends. Take them before reading usage from
-   * Redis: no sync reads wallets in between, and no month ends.
+   * Shares the locks of `shards` until the transaction ends. Call it before reading usage from
+   * Redis: then no sync reads wallets in between, and no month ends.
    */
   shareShardLocks(shards: readonly Shard[]): Promise<void>;
   /**
@@ -146,8 +149,8 @@ export interface CreditStore {
   walletsOf(shards: readonly Shard[], after: WalletPlace | null, limit: number): Promise<WalletPlace[]>;
   /**
    * Raises the shard's epoch and passes its wallets and open reservations to `sync` in batches. The
-   * last wallet of a batch may continue in the next one. They include exactly the entries of
-   * earlier epochs.
+   * last wallet of a batch may continue in the next batch. The wallets include exactly the entries
+   * of earlier epochs.
    */
   readForSync<T>(
     shard: Shard,
@@ -155,12 +158,12 @@ export interface CreditStore {
   ): Promise<T>;
   /** At most `limit` old reservations, oldest first. */
   oldReservations(range: OldReservations, limit: number): Promise<Reservation[]>;
-  /** The offset of each partition of `command.events` before which the ledger has everything. */
+  /** The offset of each partition of `command.events` before which the ledger has all events. */
   consumedOffsets(): Promise<ReadonlyMap<number, bigint>>;
   insertPending(changes: readonly PendingWalletChange[]): Promise<void>;
   /**
-   * At most `limit` changes that wait for Redis, purchases first, without those of `exceptShards`.
-   * Old after `oldAfterMs`.
+   * At most `limit` changes that wait for Redis, purchases first. Changes of `exceptShards` are
+   * left out. A change is old after `oldAfterMs`.
    */
   readPending(limit: number, exceptShards: readonly Shard[], oldAfterMs: number): Promise<PendingWalletChange[]>;
   /** Removes changes that Redis has applied. */

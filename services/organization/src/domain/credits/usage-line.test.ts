@@ -15,7 +15,7 @@ const entries: { kind: LedgerEntryKind; action: "consume" | "release" | null }[]
 ];
 
 test.each(entries)(
-  "an entry of $kind $action shows what it changes in what is consumed and reserved",
+  "a usage line of $kind $action shows the change of consumed plus reserved credits",
   ({ kind, action }) => {
     const { reserved, consumed } = deltaOf({ kind, action, credits: 7 });
     if (kind === "purchase" || !isUsageLine({ kind, action, credits: 7 })) expect(reserved + consumed).toBe(0);

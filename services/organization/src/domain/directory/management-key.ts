@@ -7,7 +7,7 @@ export interface ManagementKey extends Omit<KeyEntry, "kind" | "version" | "secr
   readonly revokedAt: string | null;
 }
 
-/** The key as people see it. Expiry writes nothing: the status follows from the time. */
+/** The key as the console shows it. Expiry writes nothing: the status follows from the time. */
 export function consoleKeyOf(key: ManagementKey, nowMs: number): ConsoleKey {
   const hasExpired = key.expiresAt !== null && Date.parse(key.expiresAt) <= nowMs;
   return {

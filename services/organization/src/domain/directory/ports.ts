@@ -24,7 +24,7 @@ export interface Organization {
 /** One transaction. It announces changes through the outbox. */
 export interface DirectoryTransaction extends AuditTransaction {
   insertOrganization(id: string, name: string, nowMs: number): Promise<void>;
-  /** Counts usable keys and all keys. Nobody else adds a key until the transaction ends. */
+  /** Counts usable keys and all keys. No other transaction adds a key until this one ends. */
   lockAndCountKeys(organizationId: string, nowMs: number): Promise<{ readonly active: number; readonly total: number }>;
   insertKey(key: NewKey, nowMs: number): Promise<ManagementKey>;
   /**
@@ -71,7 +71,7 @@ export interface DirectoryStore {
 
 /** Users that the console service has not taken over yet. */
 export interface FormerUsers {
-  /** At most `limit` users that the console has not, or has in an earlier version. */
+  /** At most `limit` users that the console does not have, or has in an earlier version. */
   unmoved(limit: number): Promise<FormerUser[]>;
   /** Records that the console has these versions. */
   markMoved(users: readonly Pick<FormerUser, "userId" | "sessionVersion">[]): Promise<void>;

@@ -14,14 +14,14 @@ import { isApplied } from "./settle-in-redis.ts";
 
 const MAX_CHANGES_PER_BATCH = 500;
 /**
- * Older changes are not repeated: Redis may have applied one and forgets that after {@link
- * SETTLED_TTL_MS}. The other half is a margin for changes that were noted late.
+ * Older changes are not applied again: Redis may have applied a change, and forgets that after
+ * {@link SETTLED_TTL_MS}. Half of that time is a margin for changes that were recorded late.
  */
 const REPEATED_WITHIN_MS = SETTLED_TTL_MS / 2;
 
 /**
- * Applies pending changes in Redis; returns how many it accepted. The others stay. Changes of an
- * unsynced or unreachable shard do not hide those of others.
+ * Applies pending changes in Redis; returns how many Redis accepted. The other changes stay.
+ * Changes of an unsynced or unreachable shard do not keep changes of other shards from being read.
  */
 export async function applyPending(context: LedgerContext): Promise<number> {
   const skipped = new Set<Shard>();
@@ -43,9 +43,9 @@ export interface AppliedChanges {
 }
 
 /**
- * Applies these changes in Redis and removes those that it accepted. If Redis may have applied one
- * and forgotten so, its shard becomes unsynced instead: the next sync sets its wallets from the
- * ledger.
+ * Applies these changes in Redis and removes the changes that Redis accepted. If Redis may have
+ * applied a change and forgotten that, its shard becomes unsynced instead: the next sync sets its
+ * wallets from the ledger.
  */
 export async function applyChanges(
   context: LedgerContext,
@@ -71,8 +71,8 @@ export async function applyChanges(
 }
 
 /**
- * Marks shards unsynced that have old changes and no sync since. Returns these shards, and the
- * unreachable ones.
+ * Marks shards as unsynced if they have old changes and were not synced since. Returns these shards
+ * and the unreachable ones.
  */
 async function unsyncShardsOfOld(context: LedgerContext, changes: readonly PendingWalletChange[]): Promise<Set<Shard>> {
   const waiting = new Set<Shard>();

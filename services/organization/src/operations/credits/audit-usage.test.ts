@@ -14,7 +14,7 @@ function used(keyId: string | null, atMs: number, kind: UsageEntry["kind"] = "co
 }
 
 describe("the uses of keys among usage entries", () => {
-  it("are the oldest request of each", () => {
+  it("are the oldest request of each key", () => {
     expect(keyUsesOf([used("a", 7), used("b", 5), used("a", 3, "reserve"), used("a", 9)])).toEqual([
       { keyId: "a", atMs: 3, address: ADDRESS },
       { keyId: "b", atMs: 5, address: ADDRESS },
@@ -66,7 +66,7 @@ describe("the password resets among events of commands", () => {
     ]);
   });
 
-  it("have one event id per repeated event, and no actor in 0.1.0", () => {
+  it("have the same event id for a repeated event, and no actor in events of 0.1.0", () => {
     const { createdBy: _actor, callerAddress: _address, ...earlier } = ended({});
     const [first, again] = resetsOf([ended({}), earlier]);
     expect(again).toMatchObject({ eventId: first?.eventId, actor: null, address: null });

@@ -5,7 +5,7 @@ import type { UsageEntry } from "@kapi/admission/redis";
 
 import type { AuditRecord, KeyUse } from "../../domain/audit.ts";
 
-/** The oldest request of each key. Refunds and releases are no use. */
+/** The oldest request of each key. Refunds and releases do not count. */
 export function keyUsesOf(entries: readonly UsageEntry[]): KeyUse[] {
   const first = new Map<string, KeyUse>();
   for (const { keyId, kind, atMs, address } of entries) {

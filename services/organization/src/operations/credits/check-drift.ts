@@ -8,19 +8,19 @@ import { plus } from "../../domain/credits/ledger-entry.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { entryFromUsage } from "./convert-usage.ts";
 
-/** Wallets of one comparison. */
+/** Number of wallets in one comparison. */
 const WALLETS_PER_PAGE = 500;
 /** Shards with longer streams are not compared in this round: reading them would block Redis. */
 const MAX_ENTRIES_PER_CALL = 10_000;
 /**
  * Settlements reach the ledger just before Redis. So a wallet drifts only if it differs at every
- * comparison; a busy wallet agrees at some.
+ * comparison. A busy wallet without drift agrees at one comparison at least.
  */
 const COMPARISONS = 8;
 const COMPARISON_PAUSE_MS = 1_000;
 /**
- * How often all entries of a wallet are summed up again, not only those since the last check.
- * Wallets with more lines are never summed up again.
+ * Interval after which all entries of a wallet are summed up again, not only the entries since the
+ * last check. Wallets with more lines than MAX_WHOLE_LINES are never summed up again.
  */
 const WHOLE_CHECK_INTERVAL_MS = 24 * 3_600_000;
 const MAX_WHOLE_LINES = 500_000;
@@ -102,8 +102,8 @@ function comparePage({ checks, redis, logger }: DriftContext, shard: Shard, afte
 }
 
 /**
- * Sums up the entries since each wallet's last check. A wallet without drift is where its next
- * check starts.
+ * Sums up the entries since each wallet's last check. Stores the sums of each wallet without drift:
+ * its next check starts from them.
  */
 async function checkEntries(
   { checks, clock }: DriftContext,

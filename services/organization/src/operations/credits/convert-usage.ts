@@ -1,7 +1,7 @@
 /**
- * Converts usage entries of Redis into ledger entries. Some ask for the refund of a charge that
- * Redis does not know: its shard was synced since the charge, or Redis forgot it. The ledger
- * refunds what it finds consumed.
+ * Converts usage entries of Redis into ledger entries. Some usage entries ask for the refund of a
+ * charge that Redis does not know: its shard was synced since the charge, or Redis forgot it. The
+ * ledger refunds the credits that the charge consumed.
  */
 import type { UsageEntry } from "@kapi/admission/redis";
 

@@ -4,8 +4,8 @@ import { gauge, type Logger } from "@kapi/runtime";
 import type { CreditMonths } from "../../domain/credits/ports.ts";
 
 /**
- * Maximum age of an epoch. The drift check raises epochs each minute; an epoch that it has missed
- * this long is raised here, so that no shard stays in a past month.
+ * Maximum age of an epoch. The drift check raises epochs each minute. An epoch that was not raised
+ * for this long is raised here, so that no shard stays in a past month.
  */
 const MAX_EPOCH_AGE_MS = 10 * 60_000;
 const MAX_CLOSINGS_PER_BATCH = 10_000;

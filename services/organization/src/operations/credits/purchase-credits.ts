@@ -28,8 +28,8 @@ export async function purchaseCredits(context: LedgerContext, wanted: PurchaseCr
 
 /**
  * Records a purchase and its pending change of the wallet. Returns null if the ledger already has
- * the purchase. A repeated purchase is never applied, because Redis forgets purchases after days. A
- * purchase that is not applied yet is in `pending_wallet_changes`.
+ * the purchase. A repeated purchase is not applied here, because Redis forgets purchases after
+ * days: `pending_wallet_changes` has every purchase that is not applied yet.
  */
 export async function recordPurchase(
   tx: CreditTransaction,

@@ -17,7 +17,7 @@ import { recordUnderLocks, shardsOf } from "./record-under-locks.ts";
 import { countRecorded, recordInTransaction } from "./record-usage.ts";
 import { settleInRedis } from "./settle-in-redis.ts";
 
-/** Maximum number of usage entries per shard that are taken along. */
+/** Maximum number of usage entries per shard that a batch of settlements records as well. */
 const MAX_USAGE_PER_SHARD = 1_000;
 
 /** Where a batch of `command.events` ends. */
@@ -28,9 +28,9 @@ export interface ReachedOffset {
 
 /**
  * Records settlements of final commands in the ledger, then in the wallets. {@link applyPending}
- * retries what Redis cannot apply now, so events never wait for Redis. Waiting usage of the same
- * shards is taken along: most reservations are then written with their end, and are never open
- * ones.
+ * retries settlements that Redis cannot apply now, so events never wait for Redis. Waiting usage of
+ * the same shards is recorded as well: most reservations are then written together with their
+ * settlement, and never become open reservations.
  */
 export async function recordSettlements(
   context: LedgerContext,
@@ -63,9 +63,9 @@ export async function recordSettlements(
 }
 
 /**
- * Records consumptions that the first transaction found missing. A transaction of their own
- * prevents deadlocks, because they lock more wallets. After a crash in between, the events are read
- * again and the same consumptions are missing.
+ * Records consumptions that the first transaction found missing. They lock more wallets than the
+ * first transaction, so they have their own one: this prevents deadlocks. After a crash between the
+ * two, the events are read again and the same consumptions are missing.
  */
 async function recordLate(
   { store, clock }: LedgerContext,
@@ -81,9 +81,9 @@ async function recordLate(
 }
 
 /**
- * Commands that were executed after their reservation was released: they were unknown for long, or
- * their publishing failed and the request was repeated. Each is consumed once, under a charge id of
- * its own.
+ * Consumptions of commands that were executed after their reservation was released. Either
+ * command-status did not know the command for long, or its publishing failed and the request was
+ * repeated. Each command is consumed once, under another charge id.
  */
 function consumedAfterRelease(converted: readonly LedgerEntry[], recorded: readonly RecordedEntry[]): LedgerEntry[] {
   const consumed = new Set(converted.filter((entry) => entry.action === "consume").map((entry) => entry.chargeId));
@@ -105,12 +105,12 @@ function settlementOf({ entry, epoch, isNew }: RecordedEntry, nowMs: number): Se
   return [{ organizationId, chargeId, credits, action, epoch, isOld: !isNew && isPast(entry, nowMs) }];
 }
 
-/** Whether Redis may have forgotten the settlement; half of its memory, since clocks differ. */
+/** Whether Redis may have forgotten the settlement. Half of the TTL, because clocks differ. */
 function isPast({ atMs }: LedgerEntry, nowMs: number): boolean {
   return nowMs - atMs > SETTLED_TTL_MS / 2;
 }
 
-/** Usage of reachable shards; the others are read later. */
+/** Usage of the reachable shards. Usage of the other shards is read later. */
 async function readableUsage(
   { redis, logger }: LedgerContext,
   shards: readonly Shard[],
@@ -140,8 +140,8 @@ function entriesOf(event: CommandEvent): LedgerEntry[] {
     { ...common, kind: "settle", action },
   ];
   if (chargeId === event.commandId) return entries;
-  // The command's first reservation was released. A reader that knows only the command may have
-  // counted it as open.
+  // The command's first reservation was released. A sync knows only the command id, and may have
+  // recorded that reservation as open.
   const first = { ...common, chargeId: event.commandId };
   return [{ ...first, kind: "reserve", action: null }, { ...first, kind: "settle", action: "release" }, ...entries];
 }

@@ -81,8 +81,9 @@ interface RecordedUsageEntries {
 }
 
 /**
- * Records usage, then `others`: if both report an entry, usage knows the request. Needs the shards'
- * locks since before the usage was read. `inSpan` gets the spans of the traced usage.
+ * Records usage before `others`: if both have an entry, the entry of usage is kept, because it has
+ * the request. The caller must hold the shards' locks since before it read the usage. `inSpan` gets
+ * the spans of the traced usage.
  */
 export async function recordInTransaction(
   tx: CreditTransaction,
@@ -95,7 +96,8 @@ export async function recordInTransaction(
   const recorded = await traceUsage(usage, (members) =>
     inSpan(members, () => tx.recordEntries(entries.concat(others), nowMs)),
   );
-  // No wallet in Redis has new refunds that the ledger decided: their shards are synced again.
+  // Wallets in Redis do not have new refunds that the ledger decided, so their shards are synced
+  // again.
   const refunds = recorded.filter(({ entry, isNew }) => isNew && entry.kind === "refund" && asked.has(entry.chargeId));
   await tx.insertPending(refunds.map((refund) => pendingRelease(refund, true)));
   return { converted: entries, recorded, repeated: await repeatedSettlements(tx, entries, recorded) };
@@ -109,7 +111,7 @@ export function countRecorded(usage: ReadonlyMap<Shard, readonly UsageEntry[]>):
 }
 
 /**
- * Moves everything in the streams of unsynced shards, which do not grow. Returns the shards that
+ * Moves all entries in the streams of unsynced shards, which do not grow. Returns the shards that
  * Redis answered for.
  */
 export async function recordAllUsage(context: LedgerContext, shards: readonly Shard[]): Promise<Shard[]> {

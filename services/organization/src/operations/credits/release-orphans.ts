@@ -7,8 +7,9 @@ import { recordUnderLocks } from "./record-under-locks.ts";
 import { pendingRelease } from "./settle-in-redis.ts";
 
 /**
- * Margin after the command's deadline; then an unknown command's reservation is released. If the
- * command is published later, it is consumed by an entry of its own.
+ * Time after a command's deadline. If command-status does not know the command then, its
+ * reservation is released. If the command is published later all the same, a new credit ledger
+ * entry consumes its credits.
  */
 const ORPHAN_MARGIN_MS = 5 * 60_000;
 const MAX_RESERVATIONS_PER_BATCH = 100;
@@ -21,8 +22,8 @@ const abandoned = counter(
 
 /**
  * Releases reservations of commands that were never published: the request ended 5xx and was not
- * repeated. Also later reservations of a command that ended with an earlier one. {@link
- * applyPending} applies them in Redis. Returns how many were released.
+ * repeated. It also releases second and later reservations of a command that is final.
+ * {@link applyPending} applies the releases in Redis. Returns the number of released reservations.
  */
 export async function releaseOrphans(context: LedgerContext, commandStatus: CommandStatus): Promise<number> {
   const { store, clock } = context;
@@ -30,7 +31,8 @@ export async function releaseOrphans(context: LedgerContext, commandStatus: Comm
   const longBeforeMs = clock.nowMs() - EXPORT_DEADLINE_MS - ORPHAN_MARGIN_MS;
   let released = 0;
   let after: Reservation | null = null;
-  // Reads every page: known commands may stay open for long and hide no later orphan.
+  // Reads every page: old reservations of known commands may fill whole pages, and orphans after
+  // them must be found too.
   for (;;) {
     const page: readonly Reservation[] = await store.oldReservations(
       { beforeMs, longBeforeMs, after },
@@ -73,8 +75,10 @@ async function releaseUnknown(
 }
 
 /**
- * The final event of a command settles its first reservation. A later reservation is settled only
- * by the event that names it, because the message with an earlier one may have been executed.
+ * The charge id of a command's first reservation is the command id: the command's final event
+ * settles it. A later reservation has another charge id. The final event settles it only if the
+ * executed message has that charge id. If the message with an earlier reservation was executed, no
+ * event ever settles the later one.
  */
 function isOrphan({ chargeId, commandId }: Reservation, state: CommandState | undefined): boolean {
   return state === "unknown" || (state === "final" && chargeId !== commandId);

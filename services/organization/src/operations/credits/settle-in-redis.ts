@@ -4,14 +4,17 @@ import type { LedgerEntry, RecordedEntry } from "../../domain/credits/ledger-ent
 import type { CreditTransaction, PendingWalletChange } from "../../domain/credits/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 
-/** Settles recorded entries in Redis; keeps what it cannot settle now. */
+/**
+ * Settles recorded entries in Redis. A settlement that Redis does not apply becomes a pending
+ * change.
+ */
 export async function settleInRedis(context: LedgerContext, settlements: readonly SettlementRequest[]): Promise<void> {
   if (settlements.length === 0) return;
   const replies = await settle(context.redis, settlements, (error) =>
     context.logger.warn({ err: error }, "settlements wait for Redis"),
   );
   const left = settlements.filter((_, index) => !isApplied(replies[index]));
-  // An old one stays old: Redis may have applied and forgotten it.
+  // An old settlement stays old: Redis may have applied and forgotten it.
   await context.store.insertPending(
     left.map(({ chargeId, organizationId, action: kind, credits, epoch, isOld = false }) => ({
       chargeId,
@@ -30,17 +33,21 @@ export function pendingRelease({ entry, epoch }: RecordedEntry, isOld: boolean):
   return { chargeId, organizationId, kind: "release", credits, epoch, isOld };
 }
 
-/** Whether the wallet has the change, by the call or by its sync. */
+/** Whether the wallet has the change, from this call or from a sync. */
 export function isApplied(reply: SettlementReply | undefined): boolean {
   return reply === "done" || reply === "included";
 }
 
 /**
- * Settlements of reservations that the usage streams report although the ledger has both. Mostly
- * the entry was only read late. But Redis may have reserved twice: it lost the reservation, the
- * ledger recorded the end before the sync, and the same command was requested again. Or a command
- * was reserved, released unpublished, and requested again. Settling again returns the second
- * reservation. They count as old: if Redis has no reservation, it has the settlement.
+ * Settlements of reservations that the usage streams report although the ledger has both the
+ * reservation and its settlement. Usually the usage entry was only read late. But Redis may have
+ * reserved twice:
+ * - Redis lost the reservation, the ledger recorded the settlement before the sync, and the command
+ *   was requested again.
+ * - The command was not published, its reservation was released, and it was requested again.
+ *
+ * Settling again returns the second reservation. These settlements count as old: if Redis has no
+ * reservation, its wallet has the settlement already.
  */
 export async function repeatedSettlements(
   tx: CreditTransaction,

@@ -8,8 +8,8 @@ import { recordUnderLocks } from "./record-under-locks.ts";
 import { recordAllUsage } from "./record-usage.ts";
 
 /**
- * Maximum wait for the ledger's own consumption of `command.events`. Nothing is lost after it: a
- * settlement recorded after the sync has the sync's epoch and is applied then.
+ * Maximum wait for the ledger's own consumption of `command.events`. After a longer wait nothing is
+ * lost: a settlement that is recorded after the sync has the sync's epoch, and is applied then.
  */
 const CONSUMPTION_WAIT_MS = 5_000;
 const CONSUMPTION_POLL_MS = 20;
@@ -31,11 +31,11 @@ export interface SyncResult {
 }
 
 /**
- * Syncs those of `shards` that are unsynced, after Redis lost data or was replaced: records
- * everything that is known of money, then sets the wallets from the ledger (architecture, 3.1). A
- * shard whose node is down does not delay the others. Throws if the ledger or command-status is
- * unavailable; the shards then stay unsynced. Any process may repeat it at any time, also
- * concurrently.
+ * Syncs the unsynced shards among `shards`, after Redis lost data or was replaced. Records all
+ * usage and open reservations that are known, then sets the wallets from the ledger (architecture,
+ * 3.1). A shard whose node is down does not delay the others. Throws if the ledger or
+ * command-status is unavailable; the shards then stay unsynced. Any process may repeat it at any
+ * time, also concurrently.
  */
 export async function syncShards(context: SyncContext, shards: readonly Shard[]): Promise<SyncResult> {
   const { unsynced, unreachable } = await shardStates(context.redis, shards);

@@ -1,10 +1,10 @@
-/** A span for each usage entry of a traced request: the way of its charge into the ledger. */
+/** Spans for usage entries of traced requests: each shows how a charge reaches the ledger. */
 import type { UsageEntry } from "@kapi/admission/redis";
 import { ATTRIBUTE, isTracing, MESSAGING, type Span, startSpan, type Traceparent } from "@kapi/runtime";
 
 const STREAM = "usage";
 
-/** Runs `work`, which records `entries`, with the spans of the traced ones. */
+/** Runs `work`, which records `entries`, with the spans of the traced entries. */
 export async function traceUsage<T>(
   entries: readonly UsageEntry[],
   work: (members: readonly Traceparent[]) => Promise<T>,

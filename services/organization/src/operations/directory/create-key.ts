@@ -44,7 +44,7 @@ export async function createKey(
   const nowMs = clock.nowMs();
   const key = await store.transaction(async (tx) => {
     rejectTooMany(await tx.lockAndCountKeys(organizationId, nowMs));
-    // Null: all servers. Only their number, since the list has no limit.
+    // Only the number of servers, because the list has no limit. Null: all servers.
     const details = { name, scopes, servers: serverIds?.length ?? null, expiresAt };
     const subject = { type: "key", id: keyId } as const;
     tx.recordAudit([{ ...by, organizationId, action: "key.created", subject, details, atMs: nowMs }]);

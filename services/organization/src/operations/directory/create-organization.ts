@@ -7,7 +7,7 @@ import { applyNow, recordPurchase } from "../credits/purchase-credits.ts";
 
 export interface CreateOrganization {
   readonly name: string;
-  /** First purchase. */
+  /** Credits of the first purchase. */
   readonly credits: number;
   readonly lowBalanceThreshold?: number | undefined;
 }

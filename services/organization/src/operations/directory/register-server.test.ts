@@ -14,7 +14,7 @@ const { organizationId, configuration } = serverEntry();
 
 interface Registration {
   readonly context: RegistrationContext;
-  /** What would be stored. */
+  /** The servers that were stored, in this order. */
   readonly stored: NewServer[];
   readonly audited: AuditRecord[];
 }

@@ -8,7 +8,7 @@ import type { DirectoryContext } from "./directory-context.ts";
 
 export interface RegistrationContext extends DirectoryContext {
   readonly tradingServers: {
-    /** Seal the tokens. */
+    /** Keys that seal the tokens. */
     readonly keys: Keyring;
     /** Whether http addresses are allowed: on one machine only. */
     readonly allowInsecure: boolean;
@@ -21,7 +21,9 @@ const NOT_HTTPS = {
   message: "The address must begin with https://",
 };
 
-/** Else the shared token would be sent to the new address, which may be mistyped. */
+/**
+ * Otherwise the token that all servers share would go to the new address, which may be mistyped.
+ */
 const NO_TOKEN_FOR_ADDRESS = {
   path: ["tradingServerToken"],
   code: "custom",
@@ -29,7 +31,7 @@ const NO_TOKEN_FOR_ADDRESS = {
 };
 
 export interface RegisterServer extends Pick<ServerEntry, "organizationId" | "tradingServerUrl" | "configuration"> {
-  /** A known server is changed; a new one gets this id, or a new id. */
+  /** A known server with this id is changed. A new server gets this id; absent: a new id. */
   readonly serverId?: string | undefined;
   /** Token of calls to the server. A known server keeps its token if its address stays the same. */
   readonly tradingServerToken?: string | undefined;

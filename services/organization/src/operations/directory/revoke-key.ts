@@ -8,7 +8,7 @@ import type { DirectoryContext } from "./directory-context.ts";
 
 /**
  * Revokes a key for good: in the directory, and in Redis, which rejects the key at once. Throws 404
- * for an unknown key, or one of another organization than the named one. Safe to repeat.
+ * for an unknown key, and for a key outside `organizationId` unless that is null. Safe to repeat.
  */
 export async function revokeKey(
   context: DirectoryContext & { readonly redis: RedisConnection },

@@ -8,7 +8,7 @@ import { createCommandStatus } from "./command-status.ts";
 const scope = new Scope();
 afterAll(() => scope.stop());
 
-/** command-status over HTTP; its look-ups answer `answerOf` each command, in order. */
+/** A client of a command-status server whose look-ups return `answersOf` the command ids. */
 async function lookingUp(answersOf: (commandIds: readonly string[]) => readonly unknown[]): Promise<CommandStatus> {
   const app = createHttpServer({ logger: createLogger({ service: "test", level: "silent" }), health: new Health() });
   app.post("/internal/commands/lookup", (request) => ({

@@ -9,7 +9,7 @@ import { statement, type Transaction } from "@kapi/postgres";
 import type { AuditTransaction } from "../../domain/audit.ts";
 import { columnsOf } from "./columns.ts";
 
-// Sorted, to prevent deadlocks. Only the request that sets the time writes the audit entry.
+// Keys are locked in order, to prevent deadlocks. Only the first use of a key is an audit entry.
 const INSERT_FIRST_USES = statement<Record<string, never>>(
   "audit_insert_first_uses",
   `with unused as (

@@ -1,7 +1,7 @@
 /**
- * Users of releases without a console service, which takes them over. Processes of the previous
- * release still change them; each change raises `session_version`, and the user is taken over
- * again.
+ * Users that releases without a console service created. The console service copies them into its
+ * tables. Processes of the previous release still change them: each change raises
+ * `session_version`, and the user is copied again.
  */
 import type { FormerUser } from "@kapi/contracts";
 import { type Queryable, statement } from "@kapi/postgres";

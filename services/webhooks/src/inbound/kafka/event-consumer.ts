@@ -85,7 +85,7 @@ function withTrace(event: IncomingEvent, traceparent: string | undefined): Incom
   return traceparent === undefined ? event : { ...event, traceparent };
 }
 
-/** The event; null if there is none to record; a text if the record is malformed. */
+/** The event; null if the record needs no event; a text if the record is malformed. */
 function eventFromWire(value: Buffer, translate: Translate): IncomingEvent | string | null {
   try {
     return translate(JSON.parse(value.toString("utf8")));

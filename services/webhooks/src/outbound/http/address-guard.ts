@@ -32,9 +32,9 @@ export function createAddressGuard(rules: AddressRules, resolve: Resolve): Addre
 }
 
 /**
- * The lookup of every connection. One private address of a name rejects the connection, unless
- * `allowInsecure`. The connection uses exactly the checked addresses, so a name cannot change in
- * between.
+ * The look-up of every connection. Unless `allowInsecure` is set, one private address of a name
+ * rejects the connection. The connection uses exactly the checked addresses, so a name cannot
+ * change in between.
  */
 export function connectionLookup({ allowInsecure }: AddressRules, resolve: Resolve): LookupFunction {
   const addressesOf = callbackify((name: string) => (allowInsecure ? resolve(name) : resolvePublic(name, resolve)));

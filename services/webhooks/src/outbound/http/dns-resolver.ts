@@ -20,9 +20,9 @@ export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 /** A look-up fails after this time, in milliseconds. */
 export const RESOLVE_TIMEOUT_MS = 5_000;
 /**
- * The next name server is asked after once or twice this time, in milliseconds (the timer
- * resolution of c-ares). A save waits 2 s, so it gets past one silent server. A late response still
- * counts.
+ * The next name server is asked after this time in milliseconds, or after twice this time, because
+ * of the timer resolution of c-ares. A save waits 2 s, so it gets past one silent server. A late
+ * response still counts.
  */
 const QUERY_TIMEOUT_MS = 400;
 /**
@@ -38,11 +38,11 @@ const IPV6_WAIT_MS = 500;
 export const FAILURE_TTL_MS = 3_000;
 /**
  * Maximum number of names in memory (running or failed look-ups); above it the least recently used
- * one is dropped.
+ * name is dropped.
  */
 const MAX_KNOWN = 10_000;
 const HOSTS_FILE = "/etc/hosts";
-/** This machine (RFC 6761), unless the hosts file overrides it. */
+/** The name of this machine (RFC 6761), unless the hosts file overrides it. */
 const LOCALHOST = "localhost";
 const LOOPBACK: readonly LookupAddress[] = [
   { address: "127.0.0.1", family: 4 },
@@ -110,7 +110,7 @@ async function askNameServers(name: string, nameServers?: readonly string[]): Pr
   };
   const ask = async (family: 4 | 6): Promise<LookupAddress[]> => {
     const found = await (family === 4 ? resolver.resolve4(name) : resolver.resolve6(name));
-    // Some name servers never answer IPv6 questions. Without IPv4 many machines reach no host.
+    // Some name servers never answer IPv6 questions, so only IPv4 addresses end the wait.
     if (family === 4) cancelIn(IPV6_WAIT_MS);
     return found.map((address) => ({ address, family }));
   };

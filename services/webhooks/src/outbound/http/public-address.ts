@@ -1,7 +1,7 @@
 /**
- * Which addresses belong to the public internet. All others are rejected: this machine, private
- * networks, link-local, documentation, multicast, translated IPv4. Spelling does not matter: the
- * URL parser has normalized it.
+ * Decides which addresses belong to the public internet. All other addresses are rejected: this
+ * machine, private networks, link-local, documentation, multicast, translated IPv4. Spelling does
+ * not matter: the URL parser has normalized the address.
  */
 import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
 
@@ -23,11 +23,11 @@ const SPECIAL_IPV4 = [
   "224.0.0.0/3",
 ] as const;
 /**
- * Contains all public IPv6. Excludes mapped IPv4, NAT64, private, link-local and multicast
- * addresses.
+ * The range of all public IPv6 addresses. Mapped IPv4, NAT64, private, link-local and multicast
+ * addresses are outside of it.
  */
 const GLOBAL_IPV6 = "2000::/3";
-/** Exceptions within it: IETF protocols with Teredo, documentation, 6to4. */
+/** Exceptions within that range: IETF protocols with Teredo, documentation, 6to4. */
 const SPECIAL_IPV6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"] as const;
 
 const special = blockList([...SPECIAL_IPV4, ...SPECIAL_IPV6]);

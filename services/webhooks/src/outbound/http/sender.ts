@@ -177,7 +177,7 @@ function replyOf({ status, error, body, retryAfter }: Answer, durationMs: number
 }
 
 function textOf(error: unknown): string {
-  // With several addresses, each failed one has its own error.
+  // With several addresses, each failed address has its own error.
   if (error instanceof AggregateError) return error.errors.map(textOf).join("; ");
   return error instanceof Error ? error.message : String(error);
 }

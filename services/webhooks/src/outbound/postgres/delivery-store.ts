@@ -13,7 +13,7 @@ import type { DeliveryStore, LeasedDelivery, AttemptRecord } from "../../domain/
 /** Maximum number of stored attempts per delivery; the oldest are dropped. */
 export const KEPT_ATTEMPTS = 20;
 
-/** A loose index scan: one step per endpoint with open deliveries, however many it has. */
+/** A loose index scan: one step per endpoint with open deliveries, regardless of their number. */
 export const DUE_ENDPOINTS = statement<{ endpoint_id: string; organization_id: string; due_at: Date }>(
   "webhooks_due_endpoints",
   `with recursive open (endpoint_id, organization_id, due_at) as (
@@ -144,11 +144,15 @@ const COUNT = statement<{ total: number }>(
 );
 
 /**
- * Compared as text, so that no plan scans all deliveries of the endpoint instead of using the id.
+ * The id is compared as text, so that no plan scans all deliveries of the endpoint instead of using
+ * the index on the delivery's id.
  */
 const OF_ENDPOINT = "endpoint_id::text = $1";
 
-/** $1 endpoint, $2 delivery, $3 now. A running delivery is unchanged; any other is due now. */
+/**
+ * $1 endpoint, $2 delivery, $3 now. A running delivery is unchanged; every other delivery is due
+ * now.
+ */
 export const REDELIVER = statement<Record<string, never>>(
   "webhooks_redeliver",
   `update deliveries set status = 'pending', due_at = $3, leased = false, step = 0, completed_at = null

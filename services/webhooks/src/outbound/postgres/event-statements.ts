@@ -8,7 +8,9 @@ export interface OrganizationRow {
   readonly last_position: number;
 }
 
-/** $1: organizations. Locked in a fixed order, so that two processes cannot deadlock. */
+/**
+ * $1: organizations. The rows are locked in a fixed order, so that two processes cannot deadlock.
+ */
 export const LOCK_ORGANIZATIONS = statement<OrganizationRow>(
   "webhooks_lock_organizations",
   `select organization_id, last_position from organizations where organization_id = any($1::uuid[])

@@ -167,8 +167,8 @@ async function withoutKnown(
 }
 
 /**
- * Removes the ready events from the waiting ones and loads their content. Leaves out events that a
- * process of the previous release recorded meanwhile, from a repeated message.
+ * Removes the ready events from the waiting events and loads their content. Leaves out events that
+ * a process of the previous release recorded meanwhile, from a repeated message.
  */
 async function withContent(
   tx: Transaction,

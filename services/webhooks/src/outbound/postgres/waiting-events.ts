@@ -46,7 +46,7 @@ const WAITING_EVENTS = statement<WaitingRow>(
 );
 
 /**
- * $1: maximum wait for the other source, in milliseconds; $2: maximum wait for anything else; $3:
+ * $1: maximum wait for the other source, in milliseconds; $2: maximum wait for other events; $3:
  * limit. Longest waits first.
  */
 const OVERDUE_EVENTS = statement<ContentRow>(
@@ -63,8 +63,8 @@ const OVERDUE_EVENTS = statement<ContentRow>(
 );
 
 /**
- * $1-$6: organizations, event ids, servers, account numbers, events as JSON, whether each waits
- * only for the other source. Events that already wait are unchanged.
+ * $1-$6: organizations, event ids, servers, account numbers, events as JSON, and whether each event
+ * waits only for the other source. Events that already wait are unchanged.
  */
 const INSERT_WAITING = statement<never>(
   "webhooks_insert_waiting",
@@ -73,7 +73,7 @@ const INSERT_WAITING = statement<never>(
    on conflict (organization_id, event_id) do nothing`,
 );
 
-/** $1-$3: organizations, event ids, whether each waits only for the other source. */
+/** $1-$3: organizations, event ids, and whether each event waits only for the other source. */
 const CHANGE_WAITING = statement<never>(
   "webhooks_change_waiting",
   `update waiting_events as w set for_other_source = given.for_other_source
@@ -116,7 +116,7 @@ export async function overdueEvents(database: Queryable, limit: number): Promise
   return rows.map(fromContent);
 }
 
-/** Removes these events from the waiting ones and returns them with their content. */
+/** Removes these events from the waiting events and returns them with their content. */
 export async function deleteWaiting(tx: Transaction, waiting: readonly WaitingEvent[]): Promise<IncomingEvent[]> {
   const rows = await tx.query(DELETE_WAITING, [
     waiting.map(({ organizationId }) => organizationId),
@@ -125,7 +125,7 @@ export async function deleteWaiting(tx: Transaction, waiting: readonly WaitingEv
   return rows.map(fromContent);
 }
 
-/** Stores events that wait, and updates waiting ones. */
+/** Stores new waiting events, and updates events that wait already. */
 export function storeWaiting(tx: Transaction, early: readonly EarlyEvent[]): void {
   const added: { readonly event: IncomingEvent; readonly isForOtherSource: boolean }[] = [];
   const changed: EarlyEvent[] = [];
@@ -152,7 +152,7 @@ export function storeWaiting(tx: Transaction, early: readonly EarlyEvent[]): voi
   }
 }
 
-/** {@link storeWaiting} wrote the row from an event. */
+/** The event of a row that {@link storeWaiting} wrote. */
 function fromContent(row: ContentRow): IncomingEvent {
   const event = JSON.parse(row.event) as IncomingEvent & { readonly place: StoredPlace };
   return { ...event, place: fromStored(event.place) };

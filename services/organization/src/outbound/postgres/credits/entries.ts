@@ -17,10 +17,10 @@ const MONTH_BEGIN_MARGIN_MS = 2 * 24 * 3_600_000;
 type EntryKey = Pick<LedgerEntry, "chargeId" | "kind">;
 const KEY_COLUMNS = `charge_id as "chargeId", leg as kind`;
 
-// The shared locks keep others from recording in the other month, so an entry in neither month is
-// new. Reservations of an older month are the exception: they are open, or their end is in one of
-// the two. A repeated command has the time and id of the new request under the charge id of its
-// first reservation.
+// While the locks are shared, no shard moves to another month. So an entry in neither month is new.
+// A reservation of an older month is the exception: it is open, or its settlement is in one of the
+// two months. The request of a repeated command has a new time and id, and the charge id of the
+// command's first reservation.
 function insertInto({ table, previousTable: previous }: LedgerPosition): string {
   const tables = previous === null ? [table] : [table, previous];
   const settled = tables.map(
@@ -93,7 +93,7 @@ export const SELECT_OPEN_RESERVATIONS = statement<Reserved>(
 
 export interface KnownEntry extends EntryKey, Pick<LedgerEntry, "credits" | "action"> {
   readonly epoch: number;
-  /** Only the command's end reported it so far. */
+  /** A reservation that only a final event or a sync has reported so far. */
   readonly incomplete: boolean;
 }
 
@@ -141,7 +141,7 @@ const INSERT_PURCHASE_ROWS = statement<{ purchaseId: string }>(
    on conflict (purchase_id) do nothing
    returning purchase_id as "purchaseId"`,
 );
-// The entry first: the previous release wrote nothing else.
+// Reads the entry too: the previous release does not write `purchases`.
 export const SELECT_PURCHASE = statement<{ organizationId: string; credits: number }>(
   "entries_select_purchase",
   `select organization_id as "organizationId", credits from all_credit_entries where charge_id = $1 and leg = 'purchase'

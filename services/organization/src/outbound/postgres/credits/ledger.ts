@@ -30,9 +30,9 @@ import { withoutPast } from "./past-entries.ts";
 import { keepUsageDays } from "./usage-days.ts";
 
 /**
- * An older epoch stops recording. Every process raises epochs that are ten minutes old, so a shard
- * is in the current month, and an entry repeated within {@link PAST_AGE_MS} is in that month or the
- * one before.
+ * Maximum age of an epoch that still records. Every process raises epochs that are ten minutes old,
+ * so a shard is in the current month. An entry that is repeated within {@link PAST_AGE_MS} is in
+ * that month or the month before it.
  */
 const MAX_EPOCH_LAG_SECONDS = 24 * 3_600;
 
@@ -121,7 +121,7 @@ export async function recordEntries(
   const [others, settlements] = [wanted.filter((entry) => !isSettlement(entry)), wanted.filter(isSettlement)];
   const [added, ends] = await Promise.all([
     insertOthers(tx, others, positionOf),
-    // Also reads what was just inserted.
+    // Also reads the reservations that were just inserted.
     atReservedPrice(tx, tables, settlements),
   ]);
   for (const name of await insertEntries(tx, ends, positionOf)) added.add(name);
@@ -129,7 +129,7 @@ export async function recordEntries(
   const fresh = entries.filter((entry) => added.has(entryName(entry)));
   const repeated = entries.filter((entry) => !added.has(entryName(entry)));
   keepReservations(tx, fresh);
-  // In this order: only the statement on the days waits last.
+  // In this order: the write of the usage days is the last one, because it may wait for long.
   const [, earlier] = await Promise.all([keepWallets(tx, fresh, nowMs), keepDays(tx, tables, fresh, repeated)]);
   return [...entries, ...distinct.filter((entry) => past.has(entryName(entry)))].map((entry) => {
     const before = earlier.get(entryName(entry)) ?? past.get(entryName(entry));
@@ -240,7 +240,7 @@ function announceLowBalance(tx: OutboxTransaction, wallet: ChangedWallet, nowMs:
   enqueue(tx, TOPICS.creditsEvents, organizationId, JSON.stringify(event));
 }
 
-/** Updates usage per day; returns what the ledger had of `known`. */
+/** Updates usage per day; returns the ledger's entries for `known`, by name. */
 async function keepDays(
   tx: Transaction,
   tables: readonly string[],

@@ -63,8 +63,8 @@ const ADD_TO_DAYS = statement<Record<string, never>>(
 
 /**
  * Adds new entries to their days. Reservations get the operation and time of `incomplete`, and may
- * move to another day. One write, the last one of the ledger: a transaction that waits for it holds
- * nothing that others need.
+ * move to another day. One statement writes the days, after all other writes of the ledger: a
+ * transaction that has locked days waits for no other lock.
  */
 export async function keepUsageDays(
   tx: Transaction,
@@ -114,7 +114,7 @@ async function completeReservations(
   });
 }
 
-/** What a reservation at `at` and its release add to their days under `operation`. */
+/** The usage that a reservation at `at` and its release add to their days under `operation`. */
 function usageOf(
   { organizationId, credits }: CompletedRow,
   at: Date,

@@ -14,9 +14,9 @@ interface UsageRow extends Omit<UsageLine, "createdBy" | "at"> {
 const MAX_RESERVED_DAYS = 62;
 const IS_LINE = `credits > 0 and (leg in ('consume', 'refund', 'reserve') or action = 'release')`;
 
-// Only the indexes of the months are read to find the page, then the page's own entries, each in
-// the month of its epoch. Entries of credit_legs have no epoch. The reservation of a release knows
-// the request.
+// The page is found by the indexes of the months alone. Then each entry of it is read from the
+// month of its epoch. Entries of credit_legs count as without an epoch. The operation, request id
+// and author of a release are in its reservation.
 export const SELECT_PAGE = statement<UsageRow>(
   "usage_lines_select_page",
   `with page as (

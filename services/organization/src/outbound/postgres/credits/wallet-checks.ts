@@ -61,9 +61,9 @@ interface SumsRow extends WalletDelta {
   readonly entries: number;
 }
 
-// Sums entries after an epoch, up to the whole epoch of the entry that is $4 entries on. It repeats
-// the rules of domain/credits/ledger-entry.ts on purpose: shared code would repeat the ledger's
-// mistakes.
+// Sums entries after an epoch, through the whole epoch of the entry that follows after $4 entries.
+// It repeats the rules of domain/credits/ledger-entry.ts on purpose: shared code would repeat the
+// ledger's mistakes.
 const sumEntries = perTable<SumsRow>(
   "wallet_checks_sum_entries",
   (table) =>

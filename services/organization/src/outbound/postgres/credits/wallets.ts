@@ -47,8 +47,8 @@ const LOCK_SHARD = statement<Record<string, never>>(
   `select pg_advisory_xact_lock(hashtext(current_schema()), $1::int)`,
 );
 /**
- * A new month copies the wallets of the shard: 1.5 to 4.5 s for 200,000, more than the usual
- * timeout.
+ * Raising the epoch into a new month copies the wallets of the shard: 1.5 to 4.5 s for 200,000
+ * wallets, more than the usual timeout.
  */
 const RAISE_TIMEOUT_MS = 60_000;
 /** The server's timeout comes first. */
@@ -131,8 +131,8 @@ async function readWallet(database: Queryable, organizationId: string): Promise<
 }
 
 /**
- * Takes the shard's lock exclusively until the transaction ends, and raises its epoch. Returns
- * where the shard records from then on: all entries before are of an earlier epoch.
+ * Holds the shard's lock exclusively until the transaction ends, and raises its epoch. Returns
+ * where the shard records from then on: all earlier entries have a lower epoch.
  */
 export async function raiseEpochExclusively(tx: Queryable, shard: Shard): Promise<LedgerPosition> {
   await tx.query(LOCK_SHARD, [shard]);
@@ -143,8 +143,8 @@ export async function raiseEpochExclusively(tx: Queryable, shard: Shard): Promis
 }
 
 /**
- * {@link ROWS_PER_SYNC_BATCH} rows at a time. The snapshot is taken under the exclusive lock. The
- * lock is released, and the epoch committed, before `sync` is called.
+ * Reads {@link ROWS_PER_SYNC_BATCH} rows at a time. The snapshot is taken under the exclusive lock.
+ * The lock is released, and the epoch committed, before `sync` is called.
  */
 export async function readForSync<T>(
   database: Database,

@@ -27,7 +27,7 @@ const INSERT_KEY_ROW = statement<KeyRow>(
      created_at, status, version)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'active', 1) returning ${ROW}`,
 );
-// Concurrent creations count each other.
+// The lock makes each creation count the keys of concurrent ones.
 const LOCK_ORGANIZATION = statement(
   "directory_lock_organization",
   `select 1 from organizations where id = $1 for update`,

@@ -109,12 +109,12 @@ export async function* readServerEntries(database: Database): AsyncGenerator<Ser
   for await (const rows of database.stream(SELECT_SERVER_ROWS, [], ROWS_PER_READ)) yield rows.map(serverEntryOf);
 }
 
-/** With its token. */
+/** The entry with the sealed token. */
 function serverEntryOf(row: ServerRow): ServerEntry {
   return { ...serverOf(row), ...(row.sealedToken === null ? {} : { sealedToken: row.sealedToken }) };
 }
 
-/** Without its token. */
+/** The entry without the token. */
 function serverOf({ sealedToken: _token, ...row }: ServerRow): ServerEntry {
   return { kind: "server", ...row };
 }
