@@ -27,7 +27,11 @@ const NOBODY = 65_534;
  * checkpoints means fewer checkpoints, and so fewer full-page writes.
  */
 const SETTINGS = ["shared_buffers=512MB", "max_wal_size=2GB", "max_connections=200", "synchronous_commit=on"];
-const FLAGS = SETTINGS.flatMap((setting) => ["-c", setting]);
+/**
+ * Further settings of an ephemeral server. Its data need not survive a crash of the machine. A
+ * dropped database causes a checkpoint, which would otherwise stall the commits of other tests.
+ */
+const EPHEMERAL_SETTINGS = ["fsync=off", "full_page_writes=off"];
 
 export const postgres: ServerKind = {
   name: "postgres",
@@ -39,7 +43,7 @@ export const postgres: ServerKind = {
       image: IMAGE,
       port: PORT,
       environment: { POSTGRES_USER: USER, POSTGRES_PASSWORD: context.secrets.postgresPassword },
-      command: ["postgres", ...FLAGS],
+      command: ["postgres", ...defaultFlags(context)],
       dataFolder: "/var/lib/postgresql",
       address: (host, port) => postgresAddress(context, host, port),
     }),
@@ -75,18 +79,26 @@ export async function startPostgresProcess(
   const port = options.port ?? (await freePort());
   const flags = ["-D", data, "-p", String(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="];
   const tls = options.tls === undefined ? [] : keepCertificate(options.tls, data);
-  const further = settings.flatMap((setting) => ["-c", setting]);
+  const further = flagsOf(settings);
   return startNative(
     postgres,
     context,
     {
-      ...asOrdinaryUser(binaries.postgres, [...flags, ...FLAGS, ...tls, ...further]),
+      ...asOrdinaryUser(binaries.postgres, [...flags, ...defaultFlags(context), ...tls, ...further]),
       env: { ...process.env, LC_ALL: "C" },
       address: postgresAddress(context, "127.0.0.1", port),
       stopSignal: "SIGINT",
     },
     name,
   );
+}
+
+function defaultFlags({ ephemeral }: ServerContext): string[] {
+  return flagsOf(ephemeral ? [...SETTINGS, ...EPHEMERAL_SETTINGS] : SETTINGS);
+}
+
+function flagsOf(settings: readonly string[]): string[] {
+  return settings.flatMap((setting) => ["-c", setting]);
 }
 
 /**

@@ -21,6 +21,11 @@ const ANSWER_TIMEOUT_MS = 5_000;
  */
 const DURABILITY = ["--appendonly", "yes", "--appendfsync", "everysec", "--save", ""];
 const SETTINGS = [...DURABILITY, "--auto-aof-rewrite-min-size", "256mb"];
+/**
+ * Of an ephemeral server: its data need not survive a crash of the machine, and a slow disk does
+ * not stall it.
+ */
+const EPHEMERAL_SETTINGS = [...SETTINGS, "--appendfsync", "no"];
 
 export const redis: ServerKind = {
   name: "redis",
@@ -32,12 +37,16 @@ export const redis: ServerKind = {
       image: IMAGE,
       port: PORT,
       environment: {},
-      command: ["redis-server", "--bind", "0.0.0.0", "--protected-mode", "no", ...SETTINGS],
+      command: ["redis-server", "--bind", "0.0.0.0", "--protected-mode", "no", ...settingsOf(context)],
       dataFolder: "/data",
       address: (host, port) => `redis://${host}:${port}`,
     }),
   native: (context) => startRedisProcess(context),
 };
+
+function settingsOf({ ephemeral }: ServerContext): readonly string[] {
+  return ephemeral ? EPHEMERAL_SETTINGS : SETTINGS;
+}
 
 /**
  * Starts a redis-server process. Each `name` has its own data folder, so that several processes can
@@ -52,7 +61,7 @@ export async function startRedisProcess(
   const port = options.port ?? (await freePort());
   const folder = path.join(context.stateDir, name);
   mkdirSync(folder, { recursive: true });
-  const settings = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, ...SETTINGS, ...further];
+  const settings = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, ...settingsOf(context), ...further];
   return startNative(
     redis,
     context,
