@@ -19,7 +19,7 @@ const SECRET_BYTES = 32;
 /** The leverages of the server that `npm start` creates (decisions, 4.10). */
 export const DEMO_LEVERAGES = [1, 2, 5, 10, 20, 25, 30, 50, 100, 200, 300, 400, 500, 1000, 2000, 5000, 10000] as const;
 
-/** A random account number of 8 digits, so that tests on the same servers use different accounts. */
+/** A random account number of 8 digits, so tests on the same servers use different accounts. */
 export function anyAccountNumber(): string {
   return String(10_000_000 + (randomBytes(4).readUInt32BE() % 90_000_000));
 }

@@ -283,7 +283,7 @@ export const ListDeliveriesQuery = PageQuery.extend({
 });
 export type ListDeliveriesQuery = z.infer<typeof ListDeliveriesQuery>;
 
-/** Answer of createWebhook and rotateWebhookSecret: the only answers with the secret (`whsec_…`). */
+/** Answer of createWebhook and rotateWebhookSecret, the only answers with a secret (`whsec_…`). */
 export const WebhookSecretAnswer = z.object({ endpoint: WebhookEndpoint, secret: z.string() });
 export const WebhookAnswer = z.object({ endpoint: WebhookEndpoint });
 export const WebhooksAnswer = z.object({ endpoints: z.array(WebhookEndpoint) });
