@@ -25,7 +25,7 @@ const READY_REQUEST_TIMEOUT_MS = 2_000;
 const STOP_DEADLINE_MS = 28_000;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 10_000;
-/** If a process ran longer, the delay before its restart is {@link FIRST_RETRY_MS} again. */
+/** If a process ran this long, the delay before its restart is {@link FIRST_RETRY_MS} again. */
 const STEADY_MS = 30_000;
 const LOG_LINES = 12;
 const LATE_START_ADVICE =
