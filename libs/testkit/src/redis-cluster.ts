@@ -13,7 +13,7 @@ import { startInFolder, testFolder } from "./state-folder.ts";
 
 const MASTERS = 3;
 const SLOTS = 16_384;
-/** A node that is silent this long has failed. If it has a replica, the replica takes over. */
+/** A node that is silent this long counts as failed. Its replica, if it has one, takes over. */
 const NODE_TIMEOUT_MS = 1_000;
 const CRASH_DEADLINE_MS = 5_000;
 /** The host name that the nodes report to clients. Their certificates are for this name. */
