@@ -63,7 +63,7 @@ function packagesOf(file) {
 
 /**
  * Runs a command in the checkout, on this process's terminal, and returns its exit code. Signals
- * are forwarded; this process then waits, so that the command can shut down in order.
+ * are forwarded; this process then waits until the command has shut down.
  */
 export function run(command, args, env = {}) {
   return new Promise((resolve) => {

@@ -256,6 +256,6 @@ describe("getCommand, which has no 400", () => {
 
 function named(name: string): OperationRow {
   const found = OPERATIONS.find((operation) => operation.name === name);
-  if (found === undefined) throw new Error(`${name} is in the table`);
+  if (found === undefined) throw new Error(`${name} is not in the table`);
   return found;
 }

@@ -1,7 +1,7 @@
 /**
  * Tests every operation of the interface's table with every status in its row, on the running
- * system: exact fields, error texts, headers and price. A status that no function causes fails.
- * Status 500 is tested in unavailable.test.ts.
+ * system: exact fields, error texts, headers and price. If `PROVOKE` has no function for a listed
+ * status, the test fails. Status 500 is tested in unavailable.test.ts.
  */
 import { randomUUID } from "node:crypto";
 
@@ -14,7 +14,7 @@ import { ANSWERS, CreationEnvelope, Envelope, ErrorBody, HistoryExport, Password
 import { WEBHOOK_OPERATIONS } from "./webhook-tables.ts";
 import { finished, newAccount, pathOf, startContractHarness, type ContractHarness } from "./harness.ts";
 
-/** Statuses that other tests cause, in separate stacks with paused services. */
+/** Statuses that unavailable.test.ts causes, in a separate stack with paused services. */
 const ELSEWHERE = new Set([500]);
 
 let harness: ContractHarness;
@@ -46,7 +46,7 @@ async function targetOf(operation: OperationRow): Promise<Partial<Target>> {
   return newAccount(harness.owner, harness.target.serverId);
 }
 
-/** For an unknown caller or an unknown operation, the wallet is not read (decisions, 1.6). */
+/** With 401, and with an unknown path or method, the wallet is not read (decisions, 1.6). */
 function showsRemaining({ status, headers }: Answer): boolean {
   const code = headers.get("x-error-code");
   return status !== 401 && status !== 405 && code !== "NOT_FOUND";
@@ -231,7 +231,7 @@ describe("the lists of an account that has traded", () => {
 
   it("an export has records of all four kinds, with the fields of each kind", async () => {
     const operation = OPERATIONS.find(({ name }) => name === "Export account history");
-    if (operation === undefined) throw new Error("the export is in the table");
+    if (operation === undefined) throw new Error("the export is not in the table");
     const accepted = await send(operation);
     const command = await finished(harness.owner, (accepted.body as { command: { id: string } }).command.id);
     expect(command).toMatchObject({ status: "succeeded" });
@@ -271,7 +271,7 @@ describe("the document at /openapi.json", () => {
     expect(first.headers.get("x-credits-charged")).toBe("0");
   });
 
-  it("has a page that may only load files of its own origin", async () => {
+  it("is shown by the page /docs, which may only load files of its own origin", async () => {
     const page = await fetch(`${harness.stack.baseUrl}/docs`);
     expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'none'; script-src 'self' 'nonce-/);
     expect(await page.text()).not.toMatch(/(src|href)="(https?:)?\/\//);

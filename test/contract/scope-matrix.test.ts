@@ -54,7 +54,7 @@ const noAccess = (serverId: string): string => SERVER_ACCESS_TEXT.replace("<serv
 describe.each(OPERATIONS)("$name, which needs $scope", (operation) => {
   it.each(SCOPES)("checks the scope of a key that only has %s", async (scope) => {
     const caller = harness.single.get(scope);
-    if (caller === undefined) throw new Error(`a key with ${scope}`);
+    if (caller === undefined) throw new Error(`no key with ${scope}`);
     const answer = await probe(caller, operation);
     if (scope === operation.scope) {
       const admitted = operation.method === "GET" ? [200] : [400];
@@ -94,7 +94,7 @@ describe.each(OPERATIONS)("$name, which needs $scope", (operation) => {
 describe("an operation without a server in its path, called by another organization", () => {
   it("returns 404 for a command", async () => {
     const operation = OPERATIONS.find(({ name }) => name === "getCommand");
-    if (operation === undefined) throw new Error("getCommand is in the table");
+    if (operation === undefined) throw new Error("getCommand is not in the table");
     expect((await probe(harness.owner, operation)).status).toBe(200);
     expect((await probe(stranger, operation)).status).toBe(404);
   });

@@ -258,7 +258,7 @@ export const HistoryExport = z.strictObject({
   ),
 });
 
-/** Body of every error. Only requests that a schema rejects have `issues` (decisions, 1.2). */
+/** Body of every error. Only errors of a schema have `issues` (decisions, 1.2). */
 export const ErrorBody = z.strictObject({
   error: text.min(1),
   issues: z

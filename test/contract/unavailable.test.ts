@@ -50,7 +50,7 @@ afterAll(() => harness.stop());
 
 function send(operation: OperationRow): Promise<Answer> {
   const request = requests.get(operation);
-  if (request === undefined) throw new Error(`a request of ${operation.name}`);
+  if (request === undefined) throw new Error(`no request of ${operation.name}`);
   return harness.owner.send(operation.method, request.path, request.options);
 }
 
@@ -66,7 +66,7 @@ describe.each(OPERATIONS)("$name", (operation) => {
   const expected = NEEDS_NO_OWNER.has(operation.name) ? 200 : 500;
   it(`returns ${expected} in under five seconds while the services are paused`, () => {
     const found = held.get(operation);
-    if (found === undefined) throw new Error("an answer");
+    if (found === undefined) throw new Error(`no response of ${operation.name}`);
     expect(found.tookMs).toBeLessThan(ANSWER_DEADLINE_MS);
     if (expected === 500) expectUnavailable(found.answer);
     else expect(found.answer.status).toBe(200);

@@ -154,7 +154,7 @@ const PROVOKE: Readonly<Record<number, (operation: WebhookRow) => Promise<void>>
     expectError(await send(operation, { caller: harness.withoutScope }), 403, 0, missing);
     for (const scope of SCOPES.filter((other) => other !== operation.scope)) {
       const caller = harness.single.get(scope);
-      if (caller === undefined) throw new Error(`a key with ${scope}`);
+      if (caller === undefined) throw new Error(`no key with ${scope}`);
       expectError(await send(operation, { caller }), 403, 0, missing);
     }
     // These operations need access to all servers.

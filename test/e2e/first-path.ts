@@ -1,7 +1,7 @@
 /**
  * The first path: the tasks that a new user tries after `npm start`, from an external client. The
- * tests run on the seeded market and on recorded quotes, because the guarantees must not depend on
- * the market.
+ * tests run on simulated prices from a fixed seed and on recorded quotes, because the guarantees
+ * must not depend on the prices.
  */
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";

@@ -18,6 +18,6 @@ describe("keys and credits", () => {
   describeKeysAndCredits({ stack: () => system.stack, demo: () => system.demo });
 });
 
-describe("the first path on the seeded market", () => {
+describe("the first path on simulated prices", () => {
   describeFirstPath({ demo: () => system.demo, postgresUrl: () => system.stack.servers.postgresUrl });
 });

@@ -42,13 +42,13 @@ const FIRST_WARM_UP_MS = 45_000;
 /** Warm-up of each phase or competitor, in which its processes compile their hot code. */
 const WARM_UP_MS = 15_000;
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 15_000);
-/** Longer, because the phases before do not run the code of reads. */
+/** Warm-up of reads. It is longer, because no earlier phase runs the code of reads. */
 const READ_WARM_UP_MS = 2 * WARM_UP_MS;
 const STEADY_PER_SECOND = 50;
 /** Duration of one turn of a competitor. */
 const TURN_MS = MEASURE_MS / 2;
 const TURN_WARM_UP_MS = 1_000;
-/** Time for which the workers are stopped. It is shorter than Kafka's session timeout. */
+/** Time for which the workers are paused. It is shorter than Kafka's session timeout. */
 const STILL_MS = 5_000;
 const STILL_WARM_UP_MS = 1_000;
 /** The services that a deposit passes before its 202. */
@@ -188,7 +188,7 @@ function pidsOf(stack: Stack): Map<string, number> {
 }
 
 /**
- * (b) while the workers are stopped: the rate of the path to the 202 if workers had separate
+ * (b) while the workers are paused: the rate of the path to the 202 if workers had separate
  * processors. Then the rate at which the workers execute the accepted commands.
  */
 async function withWorkersStill(bench: Bench): Promise<{ accepted: Figures; workedOffPerSecond: number }> {
@@ -318,7 +318,7 @@ async function measure(bench: Bench, environment: Record<string, string>): Promi
   const b = say("(b) POST deposit, workers running: accepted, in turns with (a)", accepted.kapi);
   say("    the same on the bare path, in turns with both", accepted.barePath);
   const still = await withWorkersStill(bench);
-  say("    the same while the workers stand still", still.accepted);
+  say("    the same while the workers are paused", still.accepted);
   const c = say(
     "(c) GET command",
     await reads(bench.stack, () => statusOf(bench, ids[Math.floor(Math.random() * 100)] ?? "")),
@@ -333,8 +333,8 @@ async function measure(bench: Bench, environment: Record<string, string>): Promi
   say("    the same without the usage stream, in turns with it", off);
   console.log(`
 (b)/(a) = ${(b.perSecond / a.perSecond).toFixed(2)}   aim >= 0.40
-          ${(accepted.barePath.perSecond / a.perSecond).toFixed(2)} of (a) on the bare path: kapi's processes, topics and rows, and none of its checks
-          ${(still.accepted.perSecond / a.perSecond).toFixed(2)} where the workers take no processor time from it; what waits then is worked off at ${Math.round(still.workedOffPerSecond)}/s
+          ${(accepted.barePath.perSecond / a.perSecond).toFixed(2)} of (a) on the bare path: kapi's processes, topics and rows without its checks
+          ${(still.accepted.perSecond / a.perSecond).toFixed(2)} while the workers are paused; then they execute the waiting commands at ${Math.round(still.workedOffPerSecond)}/s
 (c)     = ${Math.round(c.perSecond)}/s   aim >= 6000/s
 (d)     p50 = ${d.p50Ms.toFixed(1)} ms   aim < 30 ms
 (e)/(f) = ${(e.perSecond / f.perSecond).toFixed(2)}   aim >= 1.50

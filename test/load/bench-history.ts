@@ -70,7 +70,10 @@ async function measurePages(stack: Stack, demo: Demo): Promise<void> {
   console.log(results.join("\n"));
 }
 
-/** Measures pages of the list of accounts with live values: first, last, of a status, a search. */
+/**
+ * Measures pages of the list of accounts with live values: the first page, the last page, a page of
+ * one status, and a page of a search.
+ */
 async function measureAccountPages(stack: Stack, demo: Demo): Promise<void> {
   const owner = new Pool(stack.url("account"), { connections: 1 });
   const headers = { "x-service-token": stack.secrets.serviceTokens.gateway };

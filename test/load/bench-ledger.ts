@@ -142,7 +142,7 @@ async function measure(bench: Bench): Promise<void> {
   const perSecond = (count: number): string => Math.round((count * 1_000) / tookMs).toLocaleString("en");
   console.log(`
 written  ${perSecond(written)} entries/s for ${(tookMs / 1_000).toFixed(0)} s
-recorded ${perSecond(entries)} entries/s meanwhile; all ${written.toLocaleString("en")} of them ${drainedMs.toFixed(0)} ms after the last
+recorded ${perSecond(entries)} entries/s meanwhile; all ${written.toLocaleString("en")} were recorded ${drainedMs.toFixed(0)} ms after the measurement
 lag      the oldest entry that waits: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, at most ${at(1)} ms; at most ${Math.max(...samples.map(({ entries }) => entries))} wait
 cores    ${coresOf(before, after, tookMs)}
 processor time per entry, µs: ${microsecondsEach(before, after, entries)}`);

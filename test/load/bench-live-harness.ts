@@ -85,7 +85,7 @@ export class LiveHarness {
 
   /**
    * Starts a metrics process and waits until it is ready. `livePort` is the port of an ended
-   * process that it replaces.
+   * process that the new process replaces.
    */
   async metrics(env: Readonly<Record<string, string>> = {}, livePort?: number): Promise<MetricsProcess> {
     const [httpPort, port] = [await freePort(), livePort ?? (await freePort())];
@@ -215,7 +215,7 @@ export async function until(
 ): Promise<void> {
   const endMs = performance.now() + timeoutMs;
   while (!(await isSo())) {
-    if (performance.now() > endMs) throw new Error(`${what}: not within ${timeoutMs / 1_000} s`);
+    if (performance.now() > endMs) throw new Error(`${what}: waited longer than ${timeoutMs / 1_000} s`);
     await setTimeout(pollMs);
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Parts `sockets` and `restart` of `bench -- live`: memory of sockets and windows, and the time
- * until a restarted process serves all of them again.
+ * until a restarted process is ready and serves all sockets again.
  */
 import { freePort } from "@kapi/servers";
 
@@ -45,7 +45,7 @@ export async function sockets(): Promise<Aim[]> {
     const after = await settledMemory(inspector, metrics.pid);
     const each = difference(before, after, SOCKETS);
     const weight: Aim = {
-      what: `memory of an idle subscribed socket, ${SOCKETS} of them`,
+      what: `memory of an idle subscribed socket, with ${SOCKETS} sockets`,
       figure: textOf(each),
       aim: `<= ${AIM_SOCKET_BYTES / KB} KB`,
       isMet: each.resident <= AIM_SOCKET_BYTES,
@@ -68,7 +68,7 @@ async function comeBack(harness: LiveHarness, clients: Clients, metrics: Metrics
   const s = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`;
   const refused = tries.reduce((total, one) => total + one, 0);
   return {
-    what: `${SOCKETS} sockets back with afterSequence, ${BEHIND} samples each`,
+    what: `${SOCKETS} sockets reconnected with afterSequence, ${BEHIND} samples each`,
     figure:
       `${s(doneMs - readyMs)}, connected after ${s(connectedMs - readyMs)}, ${refused} handshakes tried again; ` +
       `the process was ready ${s(again.readyMs)} after its start`,

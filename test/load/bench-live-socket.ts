@@ -21,7 +21,7 @@ const READ_BYTES = 256 * 1_024;
 const DAY_MS = 86_400_000;
 const ZERO = 48;
 const ANY_ID = "00000000-0000-0000-0000-000000000000";
-/** Digits of every account number here. */
+/** Number of digits of every account number here. */
 const ACCOUNT_DIGITS = 8;
 const SAMPLE = '{"type":"account.metrics"';
 const SAMPLE_ACCOUNT_AT = `${SAMPLE},"eventId":"${ANY_ID}","serverId":"${ANY_ID}","accountNumber":"`.length;
@@ -194,7 +194,7 @@ export class BenchSocket {
       const short = bytes[at + 1] ?? 0;
       const length = short === LENGTH_IN_16_BITS ? bytes.readUInt16BE(at + 2) : short;
       const start = at + (short === LENGTH_IN_16_BITS ? 4 : 2);
-      if (short > LENGTH_IN_16_BITS) throw new Error("a frame with a 64-bit length, which the stream never sends");
+      if (short > LENGTH_IN_16_BITS) throw new Error("a frame has a 64-bit length, which the stream never sends");
       if (start + length > bytes.length) break;
       const opcode = (bytes[at] ?? 0) & OPCODE;
       if (opcode === TEXT) this.#text(bytes, start, length);

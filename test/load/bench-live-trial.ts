@@ -72,7 +72,7 @@ export async function figuresOf(clients: readonly Worker<ClientMethods>[]): Prom
 }
 
 /**
- * Measures one rate. Returns after every valuation was delivered, or announced as no longer
+ * Measures one rate. Returns after every valuation was either delivered or announced as no longer
  * available.
  */
 export async function trial(setup: Setup, offered: number, warmUpMs = WARM_UP_MS): Promise<Trial> {
@@ -106,42 +106,43 @@ export async function trial(setup: Setup, offered: number, warmUpMs = WARM_UP_MS
 }
 
 /**
- * Finds the highest sustained rate: clients get all samples without notices, and 99 % of them
- * within 50 ms. A rate that fails is tried again. Prints every trial.
+ * Finds the highest sustained rate: clients get all samples, no sample is announced as no longer
+ * available, and 99 % of the samples arrive within 50 ms. A rate that fails is tried again. Prints
+ * every trial except the warm-up.
  */
 export async function highestRate(setup: Setup, startAt: number, label: string): Promise<Trial> {
   await trial(setup, startAt, FIRST_WARM_UP_MS);
-  const held = async (offered: number): Promise<Trial | null> => {
+  const sustained = async (offered: number): Promise<Trial | null> => {
     for (let tries = 0; tries < TRIES; tries += 1) {
       const result = await trial(setup, Math.round(offered));
-      const isHeld = result.p99Ms < AIM_P99_MS && result.announced === 0 && keepsUp(result, setup.fanOut);
-      console.log(`${isHeld ? "  held  " : "  missed"} ${line(label, result)}`);
-      if (isHeld) return result;
+      const isSustained = result.p99Ms < AIM_P99_MS && result.announced === 0 && keepsUp(result, setup.fanOut);
+      console.log(`${isSustained ? "  sustained" : "  missed   "} ${line(label, result)}`);
+      if (isSustained) return result;
     }
     return null;
   };
   let best: Trial | null = null;
   let low = 0;
   let high = startAt;
-  for (let result = await held(high); result !== null; result = await held(high)) {
+  for (let result = await sustained(high); result !== null; result = await sustained(high)) {
     best = result;
     low = high;
     high *= STEP;
   }
   for (let halvings = 0; halvings < HALVINGS; halvings += 1) {
     const middle = (low + high) / 2;
-    const result = await held(middle);
+    const result = await sustained(middle);
     if (result === null) high = middle;
     else [best, low] = [result, middle];
   }
-  if (best === null) throw new Error(`${label}: no rate was held`);
+  if (best === null) throw new Error(`${label}: no rate was sustained`);
   return best;
 }
 
 /** Measures the deliveries under overload. */
 export async function maximum(setup: Setup, best: Trial, label: string): Promise<Trial> {
   const result = await trial(setup, Math.round(best.offered * OVERLOAD));
-  console.log(`  most   ${line(label, result)}`);
+  console.log(`  overload  ${line(label, result)}`);
   return result;
 }
 

@@ -24,7 +24,7 @@ if (unknown.length > 0) throw new Error(`no part ${unknown.join(", ")}; there ar
 
 // process.exit also ends the processes of the parts.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
-// A separate folder: tests remove dead runs from their own state folder.
+// A separate folder, because tests remove the folders of killed runs from the shared state folder.
 process.env[STATE_VARIABLE] = path.join(STATE_DIR, "parts");
 // Stops the processes of a killed run first. Each run starts with empty servers.
 await stopRecorded(path.join(STATE_DIR, "servers"));

@@ -15,7 +15,7 @@ import { deposit, startAcceptHarness, statusOf, type AcceptHarness } from "./acc
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench-storage");
 const DEPOSITS = Number(process.env["BENCH_DEPOSITS"] ?? 20_000);
 const CONCURRENT_DEPOSITS = 64;
-/** Not counted: the first commands fill database pages that later commands share. */
+/** These deposits are not counted, because they fill database pages that later commands share. */
 const WARM_UP_DEPOSITS = 2_000;
 const FINAL_POLL_MS = 100;
 const FINAL_DEADLINE_MS = 60_000;
@@ -28,7 +28,7 @@ const SCAN_COUNT = 1_000;
 
 type Sizes = ReadonlyMap<string, number>;
 
-/** Sends deposits and waits until the last command is final and every reader has written it. */
+/** Sends deposits, waits until the last command is final, and then for {@link SETTLE_MS}. */
 async function makeDeposits(harness: AcceptHarness, count: number): Promise<void> {
   let left = count;
   let last = "";

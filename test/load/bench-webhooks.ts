@@ -37,8 +37,8 @@ const AIM_RATIO = 1.5;
 const WAIT_MS = 120_000;
 const NAME_CHARACTERS = 10;
 /**
- * Whether the endpoint hangs, for each turn. Hanging turns come in pairs, so that attempts reach
- * their timeout (15 s) in the second turn.
+ * Whether the endpoint hangs, for each turn: it answers in a turn `d` and hangs in a turn `e`.
+ * Hanging turns come in pairs, so that attempts reach their timeout (15 s) in the second turn.
  */
 const TURNS = (process.env["BENCH_TURNS"] ?? "deeddeed").split("").map((turn) => turn === "e");
 const WORK_DONE = statement<{ transactions: number; rows_read: number }>(
@@ -272,7 +272,7 @@ function transactionOf(envelope: Envelope, sequence: number): FinanceEvent {
   return { ...envelope, type: "transaction.recorded", transaction };
 }
 
-/** Compares the p99 of 99 endpoints while another one answers and while it hangs. */
+/** Compares the p99 of 99 endpoints while the 100th endpoint answers and while it hangs. */
 async function besideHanging(bench: Bench): Promise<void> {
   const audience = await bench.audience(ORGANIZATIONS, ENDPOINTS_PER_ORGANIZATION, true);
   const answering: Arrival[] = [];
@@ -286,7 +286,7 @@ async function besideHanging(bench: Bench): Promise<void> {
   const overMs = (MEASURE_MS * TURNS.length) / 2;
   const [without, beside] = [figuresOfAll(answering, overMs), figuresOfAll(hanging, overMs)];
   console.log(line(`(d) 99 of 100 endpoints, ${STEADY_DELIVERIES} deliveries/s, all turns`, without));
-  console.log(line("(e) the same 99, while the last one hangs", beside));
+  console.log(line("(e) the same 99, while the 100th endpoint hangs", beside));
   const ratio = (beside.p99Ms / without.p99Ms).toFixed(2);
   console.log(`p99 beside an endpoint that hangs: ${ratio} x the p99 without   aim <= ${AIM_RATIO}`);
   const [usual, usualBeside] = [p99OfUsualSecond(answering), p99OfUsualSecond(hanging)];

@@ -5,7 +5,10 @@ import { Client } from "pg";
 export const ACCOUNTS = 100_000;
 /** Deals in the schema. There are as many orders, and half as many positions. */
 export const DEALS = 1_000_000;
-/** Deals of the busy account: every twentieth row, as if all accounts traded at one time. */
+/**
+ * Deals of the busy account. Every twentieth row belongs to this account, so its rows lie between
+ * the rows of other accounts, as when all accounts trade in the same period.
+ */
 export const DEALS_OF_ONE = 50_000;
 /** Number of accounts that share the other deals equally. */
 const TRADING_ACCOUNTS = 9_500;

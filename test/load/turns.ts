@@ -10,7 +10,7 @@ export interface Competitor {
   readonly call: () => Promise<unknown>;
   /** Called before each of its turns. */
   readonly before?: () => unknown;
-  /** Called after each of its turns, so that remaining work does not affect the next one. */
+  /** Called after each of its turns, so that remaining work does not affect the next turn. */
   readonly after?: () => unknown;
 }
 

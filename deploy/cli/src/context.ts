@@ -17,7 +17,7 @@ export interface Surroundings {
 
 /** The dependencies of the commands. */
 export interface CommandContext extends Surroundings {
-  /** Resolved at its first use: help does not need it. */
+  /** The address of the service is resolved at the first request, because help does not need it. */
   readonly operator: (service: OperatedService) => Operator;
   /** Prints `value` as JSON with `--json`, otherwise as `text` formats it. */
   readonly print: <T>(options: PrintOptions, value: T, text: (value: T) => string) => void;

@@ -32,8 +32,8 @@ export interface FeedOptions {
 export class FeedUnavailable extends Error {}
 
 /**
- * Reads one page after the cursor `after`; null: from now on. Throws {@link FeedUnavailable} if it
- * can be retried, CommandFailure if the API rejects the request.
+ * Reads one page after the cursor `after`; null: from now on. Throws {@link FeedUnavailable} if the
+ * request can be retried, CommandFailure if the API rejects the request.
  */
 export async function readFeed(options: FeedOptions, after: string | null, signal: AbortSignal): Promise<FeedPage> {
   const { api, managementKey, kinds } = options;

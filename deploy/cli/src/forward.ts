@@ -13,7 +13,8 @@ import type { ListenedEvent } from "./feed.ts";
 /** Response timeout, as for deliveries to public receivers. */
 const ANSWER_TIMEOUT_MS = 15_000;
 /**
- * Delays before retries while the program does not answer; after the last one the event is skipped.
+ * Delays before retries while the program does not answer. After the last retry the event is
+ * skipped.
  */
 const RETRY_PAUSES_MS = [250, 500, 1_000, 2_000, 4_000] as const;
 
@@ -36,7 +37,8 @@ export interface ForwardOptions {
 }
 
 /**
- * Sends an event. Any answer ends the delivery. Without an answer it is retried five times.
+ * Sends an event. Any answer ends the delivery. Without an answer, the delivery is retried up to
+ * five times.
  */
 export async function forward(event: ListenedEvent, options: ForwardOptions): Promise<Forwarded> {
   for (let attempts = 1; ; attempts += 1) {

@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 
 import { runCommandLine } from "./program.ts";
 
-/** The first line of standard input, without its end. */
+/** The first line of standard input, without the line break. */
 async function readLine(): Promise<string> {
   for await (const line of createInterface({ input: process.stdin })) return line;
   return "";

@@ -6,7 +6,7 @@ import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-/** The only service that calls no other service. */
+/** A service that calls no other service, so it can run alone. */
 const SERVICE = "trading-simulator";
 
 async function answers(url: string): Promise<boolean> {
@@ -50,7 +50,7 @@ describe("a stack", () => {
     expect(await eventually(() => answers(service.url))).toBe(true);
   });
 
-  it("a service that cannot start fails with the end of its log in the error", async () => {
+  it("a service that cannot start fails, and the error has the last lines of its log", async () => {
     const service = stack.process(SERVICE);
     await service.stop();
     await expect(service.start({ POSTGRES_POOL_SIZE: "many" })).rejects.toThrow(/POSTGRES_POOL_SIZE/);

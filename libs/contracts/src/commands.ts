@@ -27,8 +27,8 @@ export interface CommandContract {
    */
   readonly money: "amount" | "initialBalance" | null;
   /**
-   * The passwords that the command sets: both passwords of a new account, or the reset one; null
-   * for none.
+   * The passwords that the command sets: both passwords of a new account, or the password that is
+   * reset. Null if the command sets no password.
    */
   readonly password: "creation" | "trading" | "investor" | null;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /**
- * The closed catalogue of public errors: code (header `X-Error-Code`) → status and text
+ * The closed table of public errors: code (header `X-Error-Code`) → status and text
  * (interface, "Errors"; decisions, 1.2). Code that raises an error fills in `<…>`.
  */
 export const ERRORS = {

@@ -40,7 +40,7 @@ export interface OperationContract {
   readonly idempotencyKey: boolean;
   readonly price: PriceClass;
   readonly success: readonly number[];
-  /** In addition to 429 (decisions, 7.5). */
+  /** Statuses of errors, in addition to 429 (decisions, 7.5). */
   readonly errors: readonly number[];
   /** Whether the path names a server, so that access to the server is checked. */
   readonly server: boolean;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What a request is priced as (decisions, 7.1). */
+/** The classes that determine the price of a request (decisions, 7.1). */
 export const PRICE_CLASSES = ["read", "mutation", "create", "bulkItem", "export", "liveConnection"] as const;
 export type PriceClass = (typeof PRICE_CLASSES)[number];
 
@@ -17,7 +17,7 @@ export const Prices = z.object({
 });
 export type Prices = z.infer<typeof Prices>;
 
-/** The one table of default prices, in credits (decisions, 7.1). */
+/** The default prices, in credits (decisions, 7.1). */
 export const DEFAULT_PRICES: Prices = Object.freeze({
   read: 1,
   mutation: 5,

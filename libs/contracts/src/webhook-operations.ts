@@ -43,7 +43,7 @@ const CHANGE = {
 
 const WITHOUT_404 = [400, 401, 402, 403, 500] as const;
 const WITH_404 = [400, 401, 402, 403, 404, 500] as const;
-/** Malformed ids of endpoints return 404, like those of commands. */
+/** Malformed ids of endpoints return 404, as malformed ids of commands do. */
 const WITHOUT_400 = [401, 402, 403, 404, 500] as const;
 
 export const WEBHOOK_OPERATIONS = {

@@ -42,7 +42,7 @@ describe("stopping a server", () => {
     await stop();
   });
 
-  it("lets a running request finish; it is not ready and accepts no new connection", async () => {
+  it("lets a running request finish; the server is not ready and accepts no new connection", async () => {
     const { listening, health, begun, finish, stop } = await start();
     const answer = fetch(`${listening.url}/slow`);
     await begun;
@@ -90,7 +90,7 @@ describe("stopping a server", () => {
     await cut;
   });
 
-  it("fails to start if the address is in use", async () => {
+  it("a start fails if the address is in use", async () => {
     const { listening, stop } = await start();
     const logger = createLogger({ service: "test", level: "silent" });
     const second = createHttpServer({ logger, health: new Health() });

@@ -110,7 +110,7 @@ describe("a call of another service", () => {
     expect(spans).toEqual([]);
   });
 
-  it("starts no trace at the other side; a request from outside does", async () => {
+  it("starts no trace at the other side if it runs outside of a trace; a request from outside starts a trace", async () => {
     const { url, spans } = await serve();
     const { value: client, stop } = startInternalClient({
       baseUrl: url,

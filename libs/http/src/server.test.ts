@@ -103,7 +103,7 @@ const post = (path: string, body: string | Buffer, headers: Record<string, strin
   ask(path, { method: "POST", body: typeof body === "string" ? body : new Uint8Array(body), headers });
 
 describe("errors", () => {
-  it("have the catalogue's status and text, the code in a header, and no other field", async () => {
+  it("have the status and text of the table of errors, the code in a header, and no other field", async () => {
     const answer = await ask("/refused");
     expect(answer).toMatchObject({ status: 429, code: "RATE_LIMITED", body: { error: "Rate limit exceeded" } });
     expect(Object.keys(answer.body as object)).toEqual(["error"]);
@@ -111,7 +111,7 @@ describe("errors", () => {
     expect(answer.headers.get("content-type")).toContain("application/json");
   });
 
-  it("of an unknown kind are hidden from the caller and logged", async () => {
+  it("errors of an unknown kind are hidden from the caller and logged", async () => {
     const answer = await ask("/unknown-error");
     expect(answer).toMatchObject({ status: 500, code: "INTERNAL", body: { error: "Internal server error" } });
     expect(JSON.stringify(answer.body)).not.toContain("secret");
@@ -120,7 +120,7 @@ describe("errors", () => {
     expect(line).toContain(answer.headers.get("x-request-id"));
   });
 
-  it("of a dependency have Retry-After", async () => {
+  it("errors of a dependency have Retry-After", async () => {
     const answer = await ask("/dependency");
     expect(answer).toMatchObject({
       status: 500,
@@ -143,7 +143,7 @@ describe("errors", () => {
 });
 
 describe("X-Request-Id", () => {
-  it("is the caller's if that is acceptable, on errors too", async () => {
+  it("is the caller's value if that value is valid, on errors too", async () => {
     for (const path of ["/bytes", "/nowhere", "/refused", "/%zz"]) {
       const response = await fetch(url + path, { headers: { "x-request-id": "order-17/b" } });
       expect(response.headers.get("x-request-id")).toBe("order-17/b");
@@ -209,7 +209,7 @@ describe("bodies", () => {
     expect(await ask("/item", { method: "DELETE", headers: JSON_HEADERS })).toMatchObject({ body: { deleted: true } });
   });
 
-  it("that are missing are rejected by the schema, with issues", async () => {
+  it("missing bodies are rejected by the schema, with issues", async () => {
     const answer = await post("/shape", "");
     expect(answer).toMatchObject({
       status: 400,
@@ -249,18 +249,18 @@ describe("responses", () => {
     }
   });
 
-  it("of sendStream have an idle timeout above the gateway's deadline; other responses do not", async () => {
+  it("responses of sendStream have an idle timeout above the gateway's deadline; other responses do not", async () => {
     expect((await ask("/idle-timeout/stream")).body).toBe(STREAM_IDLE_TIMEOUT_MS);
     expect(STREAM_IDLE_TIMEOUT_MS).toBeGreaterThan(120_000);
     expect((await ask("/idle-timeout/whole")).body).toEqual(["60000"]);
   });
 
-  it("to long path parameters come from the handler, whose schema can reject them", async () => {
+  it("a request with a long path parameter reaches the handler, whose schema can reject the parameter", async () => {
     const name = "x".repeat(4_000);
     expect((await ask(`/items/${name}`)).body).toEqual({ name });
   });
 
-  it("to malformed HTTP are 400 in the same form", async () => {
+  it("the response to malformed HTTP is 400 in the same form", async () => {
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
     socket.end("NONSENSE\r\n\r\n");
     const chunks: Buffer[] = await socket.toArray();

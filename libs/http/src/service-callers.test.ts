@@ -83,7 +83,7 @@ describe("an internal operation", () => {
     expect((await ask(LIST, { ...shared, ...as("operator.wrong") })).status).toBe(401);
   });
 
-  it("that is not in the table is an error when the service starts", () => {
+  it("an operation that is not in the table is an error when the service starts", () => {
     const { app } = serverWith();
     expect(() => app.get("/internal/forgotten", () => ({}))).toThrow("GET /internal/forgotten of organization");
   });

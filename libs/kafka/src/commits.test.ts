@@ -34,7 +34,7 @@ test("only the newest of several offsets of a partition is committed, and all pa
   ]);
 });
 
-test("an offset is never committed after its generation", async () => {
+test("an offset is never committed after the end of its generation", async () => {
   const sent: Offsets[] = [];
   let current = true;
   const commits = new Commits(logger);
@@ -45,7 +45,7 @@ test("an offset is never committed after its generation", async () => {
   expect(sent).toEqual([]);
 });
 
-test("a rejected commit is sent again, unless a newer one of its partition waits", async () => {
+test("a rejected commit is sent again, unless a newer commit of its partition waits", async () => {
   const sent: (string[] | undefined)[] = [];
   const rejection = deferred<void>();
   const commits = new Commits(logger);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { mayPass } from "./errors.ts";
 
-test("a coordinator that no broker could name is looked for again, and the consumer does not fail", () => {
+test("the error that no broker knows the coordinator is temporary; an error that cannot be retried is not", () => {
   // Reflect.construct, because the declared type of the constructor has no argument.
   const notFound: unknown = Reflect.construct(kafkajs.KafkaJSGroupCoordinatorNotFound, ["no broker answered"]);
   expect(mayPass(notFound)).toBe(true);

@@ -42,14 +42,14 @@ async function connectionTo(listener: net.Server, onDial: () => void = nothing):
   return connection;
 }
 
-test("a dial that is closed before it ends rejects at once, and its timeout closes no later connection", async () => {
+test("a connection attempt that is closed is rejected at once, and its timeout closes no later connection", async () => {
   const connection = await connectionTo(net.createServer());
   const first = connection.connect();
   connection.close();
   await expect(first).rejects.toThrow("Closed connection");
 
   await connection.connect();
-  // Longer than the timeout of the first dial.
+  // Longer than the timeout of the first attempt.
   await delay(CONNECT_TIMEOUT_MS + 100);
   expect(connection.isConnected()).toBe(true);
 });

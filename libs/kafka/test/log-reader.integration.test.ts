@@ -160,7 +160,7 @@ test("if the fetch of one broker fails while a handler runs, no partition is han
   const running = new Map<number, number>();
   let overlaps = 0;
   let failures = 0;
-  // One broker under two names: a loop of its own fetches partition 1.
+  // One broker has two names, so a separate loop fetches partition 1.
   const split = withCluster(kafka, (cluster) =>
     changed(cluster, {
       findLeaderForPartitions: (name: string, partitions: number[]) => {

@@ -105,7 +105,7 @@ test("messages of one turn share a request, and requests are never concurrent", 
   expect(most).toBe(1);
 });
 
-test("rejected partitions are sent again, stored partitions are not", async () => {
+test("messages of rejected partitions are sent again, messages of stored partitions are not", async () => {
   let tries = 0;
   const watched = watchProduce(kafka, async (_records, produce) => {
     tries += 1;

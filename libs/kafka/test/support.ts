@@ -34,7 +34,7 @@ export async function ownTopics(
 export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadlineMs = systemClock.nowMs() + DEADLINE_MS;
   while (!(await condition())) {
-    if (systemClock.nowMs() > deadlineMs) throw new Error(`not within ${DEADLINE_MS} ms: ${what}`);
+    if (systemClock.nowMs() > deadlineMs) throw new Error(`waited longer than ${DEADLINE_MS} ms: ${what}`);
     await delay(POLL_MS);
   }
 }

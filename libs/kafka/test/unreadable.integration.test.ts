@@ -148,7 +148,7 @@ test("a batch that was damaged on its way is fetched again, and no record is ski
   expect(fetches()).toBe(3);
 });
 
-test("a batch that stays damaged is skipped up to the next batch, whatever its own header says", async () => {
+test("a batch that stays damaged is skipped up to the next batch, even if its own header has other offsets", async () => {
   const topic = TOPICS.commandsExport;
   await publish(topic, CompressionTypes.None);
   const { damage } = damageBatchAt(1n, Infinity);

@@ -8,8 +8,8 @@ export const MAX_RETRY_MS = 16_000;
 const JITTER = 0.25;
 
 /**
- * Pauses between attempts, in milliseconds: the first is `firstMs`, each further one is twice as
- * long, up to `maxMs`.
+ * Pauses between attempts, in milliseconds: the first pause is `firstMs`, each further pause is
+ * twice as long as the previous pause, up to `maxMs`.
  */
 export interface BackOff {
   readonly firstMs: number;

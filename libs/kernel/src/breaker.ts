@@ -37,7 +37,7 @@ export class Breaker {
     return this.#probing || this.waitMs() > 0 ? 0 : 1;
   }
 
-  /** Milliseconds until a probe is allowed; 0 if one is allowed now. */
+  /** Milliseconds until the pause is over; 0 without a pause. */
   waitMs(): number {
     const leftMs = this.open ? Math.max(0, this.#openUntilMs - this.#clock.nowMs()) : 0;
     // A wait above the longest pause means that the clock was set back.

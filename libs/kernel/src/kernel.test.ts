@@ -40,7 +40,7 @@ describe("money", () => {
     expect(Object.is(minorFromAmount(-0), 0)).toBe(true);
   });
 
-  it("keeps every number of cents through JSON and back", () => {
+  it("converts every integer of cents to an amount and back without a change", () => {
     fc.assert(
       fc.property(fc.integer({ min: -1e14, max: 1e14 }), (cents) => {
         expect(minorFromAmount(amountFromMinor(cents))).toBe(cents);
@@ -89,7 +89,7 @@ describe("a generated password", () => {
     ]),
   };
 
-  it("depends on the key that is named, not on the current key; a key that was removed is an error", () => {
+  it("depends on the named key, not on the current key; a key that is not in the keyring is an error", () => {
     const id = "0190f6d2-0000-5000-8000-00000000000a";
     const password = derivePassword(before, "older", id, "trading");
     expect(derivePassword(after, "older", id, "trading")).toBe(password);

@@ -24,7 +24,7 @@ export class OrganizationQueue {
   }
 
   /**
-   * Runs `job` once a slot is free, and holds the slot until `job` has settled.
+   * Runs `job` as soon as a slot is free, and holds the slot until `job` has settled.
    * @throws QueueTimeout if no slot is free within `maxWaitMs`
    */
   async run<T>(organizationId: string, maxWaitMs: number, job: () => Promise<T>): Promise<T> {

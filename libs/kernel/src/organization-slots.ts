@@ -3,7 +3,7 @@ import { assert } from "./assert.ts";
 export interface SlotLimits {
   /** Maximum number of slots that one organization holds at the same time. */
   readonly perOrganization: number;
-  /** Maximum number of slots of all organizations together. Without it, only the shares limit. */
+  /** Maximum number of slots of all organizations together. Default: unlimited. */
   readonly total?: number;
 }
 

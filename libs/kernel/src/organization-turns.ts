@@ -1,8 +1,8 @@
 import type { OrganizationSlots } from "./organization-slots.ts";
 
 /**
- * Items that wait for a slot, by organization. Organizations take turns: a free slot goes to the
- * organization whose last slot is longest ago, however many items of another organization wait.
+ * Items that wait for a slot, by organization. Organizations take turns: an organization that gets
+ * a slot moves to the end of the order, however many of its items still wait.
  */
 export class OrganizationTurns<Item> {
   readonly #slots: OrganizationSlots;

@@ -17,7 +17,7 @@ export interface RepeatOptions {
   /** Pause before the first round, in milliseconds. Without it, the first round begins at once. */
   readonly firstPauseMs?: number;
   /**
-   * Pauses after failed rounds. Without it, from `pauseMs` up to 5 s.
+   * Pauses after failed rounds. By default, the first pause is `pauseMs`, and the maximum is 5 s.
    */
   readonly backOff?: BackOff;
   readonly logger: { readonly warn: (fields: object, text: string) => void };

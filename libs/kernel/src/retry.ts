@@ -3,12 +3,12 @@ import { delay, monotonicClock } from "./clock.ts";
 
 export interface RetryOptions {
   readonly backOff: BackOff;
-  /** Whether a further attempt may succeed after this error. Default: after every error. */
+  /** Whether a further attempt may succeed after this error. By default, always. */
   readonly isRetryable?: (error: unknown) => boolean;
-  /** Maximum number of attempts. Without it, unlimited. */
+  /** Maximum number of attempts. Default: unlimited. */
   readonly maxAttempts?: number;
   /**
-   * No attempt begins later than this many milliseconds after the first attempt. Without it,
+   * No attempt begins later than this many milliseconds after the first attempt. Default:
    * unlimited.
    */
   readonly timeoutMs?: number;

@@ -59,7 +59,7 @@ export async function startContainer(
 async function within<T>(timeoutMs: number, what: string, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    const error = new LocalError(`${what} was not there after ${timeoutMs / 1000} s`);
+    const error = new LocalError(`${what} did not start within ${timeoutMs / 1000} s`);
     timer = setTimeout(() => reject(error), timeoutMs);
   });
   try {

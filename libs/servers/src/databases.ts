@@ -46,6 +46,6 @@ async function statement(postgresUrl: string, text: string): Promise<void> {
 }
 
 function quoted(name: string): string {
-  assert(/^[a-z_][a-z0-9_]{0,62}$/.test(name), `no name of a database: ${name}`);
+  assert(/^[a-z_][a-z0-9_]{0,62}$/.test(name), `invalid name of a database: ${name}`);
   return `"${name}"`;
 }

@@ -148,7 +148,7 @@ export interface KafkaPrograms {
   readonly classPath: string;
 }
 
-/** Returns Java and the jars; downloads them if they are missing. */
+/** Returns Java and the jars. Installs missing Java and downloads missing jars. */
 export async function kafkaPrograms(context: ServerContext): Promise<KafkaPrograms> {
   const java = await javaOfThisMachine(context);
   return { java, classPath: path.join(await jars(context), "*") };

@@ -1,6 +1,6 @@
 /**
- * A problem of this machine, for example a missing program. The message is one line that says what
- * to do.
+ * A problem of this machine, for example a missing program. The message says what is wrong and, if
+ * possible, what to do. It is shown without a stack trace.
  */
 export class LocalError extends Error {
   override readonly name = "LocalError";

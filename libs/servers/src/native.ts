@@ -10,7 +10,7 @@ const STOP_DEADLINE_MS = 15_000;
 
 export interface NativePlan extends Omit<SpawnOptions, "logFile"> {
   readonly address: string;
-  /** The signal for a fast shutdown in order. */
+  /** The signal for a fast, clean shutdown. */
   readonly stopSignal: "SIGTERM" | "SIGINT";
 }
 

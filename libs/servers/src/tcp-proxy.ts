@@ -93,7 +93,7 @@ export class TcpProxy {
   }
 
   /**
-   * Half-open: existing connections are silent until {@link pass}. New connections follow the
+   * Half-open: existing connections are silent until the mode changes. New connections follow the
    * current mode.
    */
   freeze(): void {

@@ -35,7 +35,7 @@ async function byFirstWay(kind: ServerKind, context: ServerContext): Promise<Run
       return await kind.container(context);
     } catch (error) {
       if (forced === "containers") throw error;
-      context.report.note(`${kind.title}: no container (${messageOf(error)}); as a process of this machine instead`);
+      context.report.note(`${kind.title}: the container did not start (${messageOf(error)}); starting a process`);
     }
   } else if (forced === "containers") {
     throw new LocalError("LOCAL_SERVERS asks for containers, but no Docker engine answers.");
@@ -62,7 +62,8 @@ export async function answersWithin(kind: ServerKind, address: string, deadlineM
 }
 
 /**
- * Waits until the process answers. Throws with the end of its log if it dies or takes too long.
+ * Waits until the server answers. Throws with the last lines of its log if the process ends or does
+ * not answer before the deadline.
  */
 export async function processAnswers(
   kind: ServerKind,
@@ -78,7 +79,7 @@ export async function processAnswers(
     }
     const how = alive ? `does not answer after ${started.deadlineMs / 1000} s` : "ended while it started";
     throw new LocalError(
-      `${kind.title} ${how}. The end of ${started.logFile}:\n${lastLines(started.logFile, LOG_LINES)}`,
+      `${kind.title} ${how}. The last lines of ${started.logFile}:\n${lastLines(started.logFile, LOG_LINES)}`,
     );
   }
 }

@@ -16,10 +16,10 @@ import { commandIdOf, randomBase32, toIso, uuidV5 } from "@kapi/kernel";
 
 const KEY_ID_CHARACTERS = 16;
 const SECRET_BYTES = 32;
-/** The leverages of the demo server (decisions, 4.10). */
+/** The leverages of the server that `npm start` creates (decisions, 4.10). */
 export const DEMO_LEVERAGES = [1, 2, 5, 10, 20, 25, 30, 50, 100, 200, 300, 400, 500, 1000, 2000, 5000, 10000] as const;
 
-/** An account number that no other test has: 8 digits. */
+/** A random account number of 8 digits, so tests on the same servers use different accounts. */
 export function anyAccountNumber(): string {
   return String(10_000_000 + (randomBytes(4).readUInt32BE() % 90_000_000));
 }

@@ -39,7 +39,7 @@ export interface TestEnvironment {
   /** Unique; lower-case letters and digits. */
   readonly name: string;
   readonly kafkaBrokers: string;
-  /** Only with `ownKafka`. */
+  /** Throws without the option `ownKafka`. */
   readonly kafka: TestKafka;
   /** All topics exist under this prefix. */
   readonly topicPrefix: string;
@@ -48,7 +48,7 @@ export interface TestEnvironment {
   /** An empty Redis, which no other environment uses. */
   readonly redisUrl: string;
   readonly redis: TestRedis;
-  /** Only with the option `clusters`. */
+  /** Throws without the option `clusters`. */
   readonly clusters: Clusters;
   readonly secrets: Secrets;
   /** A folder of this environment; `stop` removes it. */

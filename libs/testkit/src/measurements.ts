@@ -8,7 +8,7 @@ export interface Measurements {
   total(name: string, attributes?: Readonly<Record<string, string>>): number;
 }
 
-/** Replaces OpenTelemetry's SDK in this process, until the process ends. */
+/** Replaces OpenTelemetry's global meter provider, until the process ends. */
 export function measurements(): Measurements {
   const last = new Map<string, number>();
   const totals = new Map<string, number>();

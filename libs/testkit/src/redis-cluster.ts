@@ -13,7 +13,7 @@ import { startInFolder, testFolder } from "./state-folder.ts";
 
 const MASTERS = 3;
 const SLOTS = 16_384;
-/** A node that is silent for this time counts as failed, and its replica takes over. */
+/** A node that is silent this long counts as failed. Its replica, if it has one, takes over. */
 const NODE_TIMEOUT_MS = 1_000;
 const CRASH_DEADLINE_MS = 5_000;
 /** The host name that the nodes report to clients. Their certificates are for this name. */
@@ -61,11 +61,14 @@ export async function startTestRedisCluster(): Promise<TestRedisCluster> {
   });
 }
 
-/** The keys in a reply to CLUSTER GETKEYSINSLOT: its lines without lengths and without `+OK`. */
+/** Matches the keys in a reply to CLUSTER GETKEYSINSLOT: lines that are no lengths and no `+OK`. */
 const KEYS = /^(?![*$+])\S+/gm;
 const MAX_KEYS = 1_000;
 
-/** Moves a slot with at most 1,000 keys to another master; clients may use it. Returns its keys. */
+/**
+ * Moves a slot with at most 1,000 keys to another master, and returns its keys. Clients may use the
+ * slot meanwhile.
+ */
 export async function moveSlot(slot: number, from: TestRedisNode, to: TestRedisNode): Promise<string[]> {
   await to.ask(`CLUSTER SETSLOT ${slot} IMPORTING ${from.id}`);
   await from.ask(`CLUSTER SETSLOT ${slot} MIGRATING ${to.id}`);

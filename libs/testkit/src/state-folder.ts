@@ -8,12 +8,12 @@ import { Scope } from "@kapi/runtime";
 const NAME_CHARACTERS = 10;
 
 /**
- * In the state folder of the checkout. Each run of tests has a folder here, and each test
- * environment has a folder in the folder of its run.
+ * The folder of all test runs, in the state folder of the checkout. Each run has a folder here, and
+ * each test environment has a folder in the folder of its run.
  */
 export const TEST_STATE_ROOT = path.resolve(import.meta.dirname, "../../../.local/tests");
 
-/** By this variable the global set-up passes the folder of the run to the test files. */
+/** The global set-up passes the folder of the run to the test files in this variable. */
 export const STATE_VARIABLE = "KAPI_TEST_STATE";
 
 /** A unique name of lower-case letters and digits. */
@@ -34,7 +34,7 @@ export interface OwnServers {
 }
 
 /**
- * Starts servers for one test file, with their state in this folder. If one server does not start,
+ * Starts servers for one test file, with their state in `stateDir`. If one server does not start,
  * all servers are stopped and the folder is removed.
  */
 export async function startInFolder<T>(stateDir: string, start: (own: OwnServers) => Promise<T>): Promise<T> {
@@ -62,7 +62,7 @@ export async function sweepDeadRuns(): Promise<void> {
   }
 }
 
-/** Stops the servers of a run's environments, then the servers of the run; removes its folder. */
+/** Stops the servers of a run's environments, then the servers of the run, and removes `folder`. */
 export async function removeRun(folder: string): Promise<void> {
   for (const environment of foldersIn(folder)) await stopRecorded(environment);
   await stopRecorded(folder);

@@ -42,7 +42,7 @@ export async function startTestKafka(
     if (!(error instanceof LocalError)) throw error;
     const server = await startKafkaContainer(context, settings);
     const impossible = (): never => {
-      throw new LocalError("A test that pauses Kafka needs it as a process: Java 17 and Maven.");
+      throw new LocalError("A test that pauses Kafka needs Kafka as a process: install Java 17 and Maven.");
     };
     const value = { brokers: server.address, pause: impossible, resume: impossible };
     return { value, stop: () => server.stop() };

@@ -92,7 +92,7 @@ async function idOf(account: string): Promise<string> {
   return (await call<{ account: { id: string } }>(platform.url, organization, path)).body.account.id;
 }
 
-/** A command that only its idempotency record has: it was never published. */
+/** A command that is only in its idempotency record, because it was never published. */
 async function unpublishedRecord(change: Partial<AnyCommandMessage>): Promise<AnyCommandMessage> {
   const named = { organizationId: organization.id, serverId: organization.server.serverId };
   const message = commandMessage({ ...named, ...change });
@@ -230,13 +230,14 @@ describe.each(RESETS)("$operation, repeated with another key of the organization
     }
   });
 
-  it("is an equal request for a while if release 0.1.0 accepted it, completed or not", async () => {
+  it("is an equal request for a limited time if release 0.1.0 accepted it, completed or not", async () => {
     const path = `/api/v1/management/servers/${organization.server.serverId}/accounts/${accountNumber}${queued.path}`;
     const fingerprint = hash("sha256", `${queued.operation}\n${path}\n{}`, "hex");
     const derivationKeyId = "k1";
     const change = { operation: queued.operation as Command["operation"], accountNumber, fingerprint, derivationKeyId };
     const message = await unpublishedRecord({ ...change, payload: {} });
-    // Its request ended early: the repeat reclaims it, publishes it and shows the password.
+    // The first request ended early: the repeat reclaims the record, publishes the command and
+    // shows the password.
     const first = await ask(queued, { key: message.idempotencyKey });
     expect(first).toMatchObject({ status: 202, body: { duplicate: false, command: { id: message.commandId } } });
     const { password } = first.body;
@@ -245,7 +246,7 @@ describe.each(RESETS)("$operation, repeated with another key of the organization
     await getCommand(platform.url, organization, message.commandId, 20);
     const done = await ask(queued, { key: message.idempotencyKey });
     expect(done).toMatchObject({ status: 200, body: { duplicate: true, password, command: { status: "succeeded" } } });
-    // A day later it is a different request.
+    // A day later, the repeat is a different request.
     const old = await unpublishedRecord({
       ...change,
       payload: {},
@@ -256,7 +257,7 @@ describe.each(RESETS)("$operation, repeated with another key of the organization
 });
 
 describe("a key that is limited to another server", () => {
-  it("finds no command: only recorded or published, with or without wait", async () => {
+  it("finds no command, whether the command is only recorded or published, with or without wait", async () => {
     const recorded = await unpublishedRecord({ accountNumber });
     const queued = await ask({ operation: "account.enable", path: "/enable", body: {}, price: 5 });
     for (const id of [recorded.commandId, queued.body.command.id]) {

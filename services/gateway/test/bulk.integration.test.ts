@@ -191,7 +191,7 @@ describe("a bulk whose keys were used before", () => {
     expect((await create(platform.url, organization, `${key}:2`, accounts[2])).status).toBe(200);
   });
 
-  it("one of them for a different request, is 409 and queues nothing, before and after that request is final", async () => {
+  it("one key for a different request, is 409 and queues nothing, before and after that request is final", async () => {
     const key = randomUUID();
     const accounts = bodies(3);
     const other = await create(platform.url, organization, `${key}:1`, accountBody({ accountName: "Eve" }));
@@ -274,7 +274,7 @@ describe("a gateway killed in the middle of a bulk", () => {
       const before = await getWallet(platform.url, organization);
       await expect(bulk(key, accounts, organization, doomed.url)).rejects.toThrow("fetch failed");
       expect(await doomed.ended).toBe("SIGKILL");
-      // The retry has one more item: it is queued together with the items of the first request.
+      // The retry has one more item: the item is queued together with those of the first request.
       const retry = await bulk(key, [...accounts, accountBody()]);
       expect(retry.status).toBe(202);
       expect(duplicates(retry)).toEqual([...accounts.map(() => false), false]);

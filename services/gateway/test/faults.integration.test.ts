@@ -101,7 +101,8 @@ describe("a gateway killed in the middle of a creation", () => {
       const final = await getCommand(platform.url, organization, commandId, 20);
       expect(final.body.command).toMatchObject({ status: "succeeded", attempts: 1 });
       const times = (await publishedCreations()).filter((id) => id === commandId).length;
-      // Published twice only if it was published before the kill and was not final at the retry.
+      // The command is published twice only if it was published before the kill and was not final
+      // at the retry.
       expect(times).toBeGreaterThanOrEqual(1);
       expect(times).toBeLessThanOrEqual(point === "gateway.claimed" ? 1 : 2);
       const after = await getWallet(platform.url, organization);
@@ -116,7 +117,7 @@ describe("a gateway killed in the middle of a creation", () => {
     const body = accountBody();
     await expect(create(doomed.url, organization, key, body)).rejects.toThrow("fetch failed");
     const commandId = commandIdOf(organization.id, key);
-    // As the organization service releases the reservation of an orphan.
+    // Releases the reservation as the organization service does for an orphan.
     const release = { organizationId: organization.id, chargeId: commandId, credits: 10, action: "release" as const };
     expect(await settle(platform.redis, [{ ...release, epoch: 2 }])).toEqual(["done"]);
     const before = await getWallet(platform.url, organization);
@@ -172,7 +173,7 @@ describe("a gateway that is stopping", () => {
     const before = await getWallet(platform.url, organization);
     let looks = 1;
     const answer = getCommand(stopping.url, organization, accepted.body.command.id, 30);
-    // The wait has begun once it is charged: then more is spent than the reads of the wallet cost.
+    // The wait has begun when it is charged. Then more is spent than the reads of the wallet cost.
     await eventually(async () => {
       const { availableCredits } = await getWallet(platform.url, organization);
       return before.availableCredits - availableCredits > looks++;
@@ -279,7 +280,7 @@ describe("a very large list", () => {
   });
 });
 
-// The last two tests: they delete the wallets of all earlier organizations.
+// These two tests are last, because they delete the wallets of all earlier organizations.
 it("an accepted command that Redis lost before command-status has it is 500, never 404", async () => {
   const own = await platform.organization(100);
   const { commandId, url } = await acceptedButLost(own);

@@ -28,7 +28,7 @@ describe("an account that is deleted immediately", () => {
     const accountNumber = await createdAccount(platform.url, organization);
     const funds = await deposit(platform.url, organization, accountNumber, randomUUID(), { amount: 5, requestId: "r" });
     await getCommand(platform.url, organization, funds.body.command.id, 20);
-    // Both gateways cache that it exists.
+    // Both gateways cache that the account exists.
     for (const url of [platform.url, other]) {
       const answer = await call(url, organization, `${accountPath(accountNumber)}/transactions`);
       expect(answer).toMatchObject({ status: 200, body: { pagination: { total: 2 } } });

@@ -7,8 +7,8 @@ const HOST = "127.0.0.1";
 const LENGTH_BYTES = 4;
 
 /**
- * Opens a proxy before a Kafka of one broker. A relay replaces the broker's port in its responses
- * with the proxy's port, so that clients connect to the proxy. `stop` closes both.
+ * Opens a proxy in front of a Kafka of one broker. A relay replaces the broker's port in its
+ * responses with the proxy's port, so that clients connect to the proxy. `stop` closes both.
  */
 export async function proxyOfKafka(broker: string): Promise<{ proxy: TcpProxy; stop: () => Promise<void> }> {
   const { hostname: host, port } = new URL(`kafka://${broker}`);

@@ -3,8 +3,8 @@ import net from "node:net";
 const HOST = "127.0.0.1";
 
 /**
- * A TCP proxy before Redis that can lose replies: Redis runs the call, and the proxy closes the
- * connection before the reply. It can also run a hook just before a call reaches Redis.
+ * A TCP proxy in front of Redis that can lose replies: Redis runs the call, and the proxy closes
+ * the connection before the reply. It can also run a hook just before a call reaches Redis.
  */
 export class LossyProxy {
   readonly url: string;

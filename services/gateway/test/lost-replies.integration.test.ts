@@ -71,7 +71,8 @@ async function changeOfWallet(before: Wallet): Promise<{ available: number; rese
 }
 
 /**
- * Waits for the refund of a creation that may be published. An equal request can then reclaim it.
+ * Waits for the refund of a creation that may be published. An equal request can then reclaim its
+ * record.
  */
 async function untilReclaimable(key: string): Promise<void> {
   const record = recordKey(shardOf(organization.id), commandIdOf(organization.id, key));
@@ -84,7 +85,7 @@ it("a creation whose completion lost its reply is 202 with its credentials, and 
   const answer = await create(url, organization, randomUUID(), accountBody());
   expect(answer).toMatchObject({ status: 202, body: { duplicate: false } });
   expect(answer.body).toHaveProperty("credentials");
-  // The second read of the wallet is consumed.
+  // The second read of the wallet consumes one credit.
   expect(await changeOfWallet(before)).toEqual({ available: -10 - 1, reserved: 10, consumed: 1 });
 });
 
@@ -97,7 +98,7 @@ it("a creation that is 500 although it was completed returns its credentials to 
   expect(failed).toMatchObject({ status: 500, charged: 0 });
   proxy.heal();
   await untilReclaimable(key);
-  // It is published: the final state of the command settles the reservation.
+  // The command is published, so its final state settles the reservation.
   expect(await changeOfWallet(before)).toEqual({ available: -10 - 1, reserved: 10, consumed: 1 });
   const retry = await create(url, organization, key, body);
   expect(retry).toMatchObject({ status: 202, charged: 10, body: { duplicate: false } });
@@ -193,7 +194,7 @@ describe("Kafka that is unavailable", () => {
     expect(retry.body).toHaveProperty("credentials");
     const final = await getCommand(platform.url, organization, retry.body.command.id, 20);
     expect(final.body.command.status).toBe("succeeded");
-    // Two reads of the wallet, and the read.
+    // Two reads of the wallet, and the read of the command.
     expect(await changeOfWallet(before)).toEqual({ available: -10 - 3, reserved: 10, consumed: 3 });
   });
 
@@ -211,11 +212,11 @@ describe("Kafka that is unavailable", () => {
     expect(retry.body).toHaveProperty("credentials");
     const final = await getCommand(platform.url, organization, retry.body.command.id, 20);
     expect(final.body.command).toMatchObject({ status: "succeeded", attempts: 1 });
-    // Two reads of the wallet, and the read.
+    // Two reads of the wallet, and the read of the command.
     expect(await changeOfWallet(before)).toEqual({ available: -10 - 3, reserved: 10, consumed: 3 });
   });
 
-  // The last test: a gateway that fails to start stops the platform.
+  // This test is last, because a gateway that fails to start stops the platform.
   it("while a gateway starts: the gateway waits, and serves when Kafka is available", async () => {
     await kafka.refuse();
     const starting = platform.gateway({ KAFKA_BROKERS: kafka.address });

@@ -147,7 +147,7 @@ describe("a deposit", () => {
     expect(wallet.availableCredits + wallet.reservedCredits + wallet.lifetimeConsumed).toBe(wallet.lifetimePurchased);
   });
 
-  it("that is 402 leaves its key free", async () => {
+  it("a creation that is 402 reserves no credits", async () => {
     const poor = await platform.organization(12);
     const key = randomUUID();
     const first = await create(platform.url, poor, randomUUID());
@@ -156,7 +156,7 @@ describe("a deposit", () => {
     expect(await getWallet(platform.url, poor)).toMatchObject({ availableCredits: 1, reservedCredits: 10 });
   });
 
-  it("repeated is 200 also without credits", async () => {
+  it("a repeated creation is 200 also without credits", async () => {
     const poor = await platform.organization(10);
     const body = accountBody();
     const key = randomUUID();

@@ -73,7 +73,7 @@ describe("a key without permission", () => {
     }
   });
 
-  it("gets 403 for an unknown server and for another organization's, before 402 and 400", async () => {
+  it("gets 403 for an unknown server and for another organization's server, before 402 and 400", async () => {
     const poor = await platform.organization(0);
     for (const caller of [organization, poor]) {
       for (const serverId of [randomUUID(), stranger.server.serverId]) {
@@ -147,7 +147,7 @@ describe("an invalid request costs the read price and names the error", () => {
     ["leverage", 10_001],
     ["password", "short"],
     ["requestId", ""],
-  ])("a creation with %s %j is 400 with an issue that names it", async (field, value) => {
+  ])("a creation with %s %j is 400 with an issue that names the field", async (field, value) => {
     const answer = await create(platform.url, organization, randomUUID(), accountBody({ [field]: value }));
     expect(answer).toMatchObject({ status: 400, charged: 1, body: { error: "Invalid request" } });
     expect(answer.headers.get("x-error-code")).toBe("VALIDATION_FAILED");

@@ -189,7 +189,7 @@ describe("the stored snapshots of an account", () => {
 });
 
 describe("the snapshots of a server", () => {
-  it("come newest first and by account, from `since` to before `until`, `limit` of them", async () => {
+  it("come newest first and by account, from `since` to before `until`, at most `limit` snapshots", async () => {
     const server = serverEntry({ organizationId: harness.organizationId });
     await harness.putDirectory(server);
     const { serverId } = server;
@@ -229,7 +229,7 @@ describe("the snapshots of a server", () => {
 });
 
 describe("a metrics process", () => {
-  it("stores a snapshot after its restart if it was killed before, and none twice", async () => {
+  it("stores a snapshot after its restart if it was killed before, and no snapshot twice", async () => {
     const account = harness.account();
     await value(account, 5, 100_000);
     const [first] = await stored(account, 1);

@@ -29,7 +29,7 @@ afterAll(async () => {
 /** An invalid record of `trading.valuations`. */
 interface Bad {
   readonly value: string | Buffer;
-  /** Default: the account's own. */
+  /** Default: the key of the account. */
   readonly key?: string;
   /** Added to the partition number of its key. */
   readonly astray?: number;
@@ -40,8 +40,8 @@ function body(account: string, change: object = {}): string {
 }
 
 /**
- * Publishes a valid valuation, the invalid one and another valid one in one request; returns the
- * position of the invalid one.
+ * Publishes a valid, the invalid and another valid valuation in one request. Returns the position
+ * of the invalid valuation.
  */
 async function publishBetweenGoodOnes(account: string, { value, key, astray = 0 }: Bad): Promise<Position> {
   const own = accountKey(harness.serverId, account);
@@ -75,8 +75,8 @@ function originOf(headers: Readonly<Record<string, string>>): string {
 }
 
 /**
- * The valid valuations before and after each invalid one are samples, and the invalid one is a dead
- * letter with its reason.
+ * Checks that the valid valuations before and after each invalid valuation become samples, and that
+ * the invalid valuation becomes a dead letter with its reason.
  */
 async function expectPassedOver(cases: readonly { account: string; bad: Bad; reason: RegExp }[]): Promise<void> {
   for (const { account } of cases) client.subscribe(harness.serverId, account, 0);
@@ -99,7 +99,7 @@ async function expectPassedOver(cases: readonly { account: string; bad: Bad; rea
   }
 }
 
-describe("an invalid valuation is a dead letter with its reason and position, and the next one is a sample", () => {
+describe("an invalid valuation is a dead letter with its reason and position, and the next valuation is a sample", () => {
   it.each<[string, string | Buffer]>([
     ["nothing", ""],
     ["half an object", "{"],
@@ -167,7 +167,7 @@ describe("an invalid valuation is a dead letter with its reason and position, an
     await expectPassedOver([{ account, bad: { value }, reason: /^the valuation is malformed: accountNumber: ./ }]);
   });
 
-  it("with another account's key, or without one", async () => {
+  it("with another account's key, or without a key", async () => {
     const [account, keyless, other] = [harness.account(), harness.account(), harness.account()];
     const reason = /^the key is not that of the account$/;
     await expectPassedOver([
@@ -207,7 +207,7 @@ describe("an invalid valuation is a dead letter with its reason and position, an
     }
   });
 
-  it("measured long before the previous one, or too far ahead of all clocks", async () => {
+  it("measured long before the previous valuation, or too far ahead of all clocks", async () => {
     const [early, ahead, far] = [harness.account(), harness.account(), harness.account()];
     const old = body(early, { measuredAt: new Date(Date.now() - HOUR_MS).toISOString() });
     const tomorrow = body(ahead, { measuredAt: new Date(Date.now() + 23 * HOUR_MS).toISOString() });
@@ -224,7 +224,7 @@ describe("an invalid valuation is a dead letter with its reason and position, an
   });
 });
 
-it("a duplicate of a valuation that arrives after later ones is not a dead letter", async () => {
+it("a duplicate of a valuation that arrives after later valuations is not a dead letter", async () => {
   const account = harness.account();
   const key = accountKey(harness.serverId, account);
   client.subscribe(harness.serverId, account, 0);

@@ -58,7 +58,7 @@ describe("10,000 messages in a second", () => {
   it("are all answered, in order, more slowly than they were sent; other sockets do not wait", async () => {
     const [flood, other] = [await connectRaw(), await connect()];
     const startedMs = Date.now();
-    // One of ten is valid; the errors of the other nine contain their number.
+    // One message of ten is valid; the errors of the other nine messages contain their number.
     flood.send(...numbers(10_000).map((n) => clientFrame(n.endsWith("0") ? "ping" : `{"accountNumber":"${n}"}`)));
     other.send("ping");
     await other.until(() => other.texts.includes("pong"));
@@ -133,7 +133,7 @@ describe("2,000 subscribes at once", () => {
         accountNumber: oneMore,
       },
     ]);
-    // An existing subscription can restart, and an ended one makes room.
+    // An existing subscription can restart, and an ended subscription does not count.
     client.subscribe(serverId, first, 0);
     await client.until(() => client.frames("account.metrics.replay").length === MAX_SUBSCRIPTIONS + 1);
     client.send({ type: "unsubscribe", serverId, accountNumber: first });

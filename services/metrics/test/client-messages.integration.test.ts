@@ -152,7 +152,7 @@ describe("an invalid message is answered INVALID_MESSAGE, once, and the socket s
 });
 
 describe("a message for a server or account that the key does not reach", () => {
-  it("is answered SERVER_ACCESS_DENIED for an unknown, removed or foreign server, or one not in the key's list", async () => {
+  it("is answered SERVER_ACCESS_DENIED for an unknown, removed or foreign server, or a server not in the key's list", async () => {
     const others = serverEntry();
     const removed = serverEntry({ organizationId: harness.organizationId, status: "removed" });
     const unlisted = serverEntry({ organizationId: harness.organizationId });

@@ -228,7 +228,7 @@ export class Harness {
 
   /** Fills an organization's wallet. */
   async buy(organizationId: string, credits: number): Promise<void> {
-    // Above the epoch of every earlier sync, as the ledger's epochs are.
+    // The epoch must be above the epoch of every earlier sync, as in the ledger.
     this.#epoch += 1;
     await syncShard(this.redis, shardOf(organizationId), this.#epoch, []);
     await purchase(this.redis, {

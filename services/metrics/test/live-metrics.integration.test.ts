@@ -90,7 +90,7 @@ describe("a client that reconnects", () => {
     expect(client.frames("account.metrics.replay")).toEqual([]);
   });
 
-  it("gets a notice and every sample above afterSequence, then the live ones: no gap, no repeat", async () => {
+  it("gets a notice and every sample above afterSequence, then the live samples, without a gap or a repeat", async () => {
     const account = harness.account();
     const first = await connect();
     first.subscribe(harness.serverId, account, 0);
@@ -125,7 +125,8 @@ describe("a client that reconnects", () => {
   it("gets only the last 300 samples, with a truncated replay notice", async () => {
     const account = harness.account();
     await harness.value(account, range(1, 450));
-    // The log may have a sample before the process has applied it, so wait for another client's.
+    // The log may have a sample before the process has applied it, so wait until another client
+    // has the sample.
     const other = await connect();
     other.subscribe(harness.serverId, account);
     await other.until(() => other.last(account) === 450);

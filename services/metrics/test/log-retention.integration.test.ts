@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LiveClient } from "./live-client.ts";
 import { type MetricsProcess, Harness } from "./harness.ts";
 
-/** The broker checks several times a second, instead of every few minutes. */
+/** The broker checks retention and compacts several times a second, not every few minutes. */
 const OWN_KAFKA = {
   "log.cleaner.backoff.ms": "200",
   "log.retention.check.interval.ms": "300",
@@ -66,7 +66,7 @@ async function checkpoints(): Promise<Map<string, string[]>> {
   return found;
 }
 
-/** Waits until the account's checkpoint is that of `sequence`. */
+/** Waits until the account's checkpoint has `sequence`. */
 async function checkpointed(account: string, sequence: number): Promise<string> {
   return eventually(
     async () => {
@@ -92,7 +92,7 @@ async function compactedTo(wanted: ReadonlyMap<string, string>, write: () => Pro
   );
 }
 
-/** Has the broker delete all records of the topics, and keep later ones. */
+/** Makes the broker delete all records of the topics. Later records are kept. */
 async function emptied(...topics: readonly TopicContract[]): Promise<void> {
   for (const topic of topics) await alterTopic(harness.kafka, topic, { "retention.ms": "1", "segment.ms": "100" });
   for (const topic of topics) {
@@ -161,7 +161,7 @@ describe("a compacted metrics.latest", () => {
 });
 
 describe("logs whose old segments the broker has deleted", () => {
-  /** The `n`th valuation of its account, at a fixed time; they are five seconds apart. */
+  /** Publishes the `n`th valuation of its account, at a fixed time. Valuations are 5 s apart. */
   const valueAt = (account: string, n: number): Promise<void> =>
     harness.value(account, [n * 100], { measuredAt: new Date(pastMs + n * 5_000).toISOString() });
 
@@ -174,7 +174,7 @@ describe("logs whose old segments the broker has deleted", () => {
     await checkpointed(idle, 3);
     await checkpointed(busy, 20);
     await metrics.kill("SIGTERM");
-    // After the committed offset; these valuations are deleted before a process reads them.
+    // These valuations are after the committed offset, and are deleted before a process reads them.
     for (const n of range(21, 30)) await valueAt(busy, n);
     await emptied(TOPICS.tradingValuations, TOPICS.metricsSamples);
     for (const n of range(31, 33)) await valueAt(busy, n);

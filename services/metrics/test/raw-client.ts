@@ -22,8 +22,8 @@ export interface FrameParts {
 }
 
 /**
- * Encodes a client's frame (RFC 6455, 5.2), also one that violates the protocol. The mask is zero,
- * so that the payload stays readable.
+ * Encodes a client's frame (RFC 6455, 5.2), also a frame that violates the protocol. The mask is
+ * zero, so that the payload stays readable.
  */
 export function clientFrame(payload: string | Buffer, parts: FrameParts = {}): Buffer {
   const { opcode = OPCODES.text, final = true, masked = true, reserved = 0 } = parts;

@@ -49,7 +49,7 @@ it(
   async () => {
     const busy = harness.account();
     let idle = harness.account();
-    // `idle` is on its own partition, where the new offsets stay below the old ones.
+    // `idle` is on its own partition, where the new offsets stay below the old offsets.
     while (partitionOf(idle) === partitionOf(busy)) idle = harness.account();
     for (const account of [busy, idle]) {
       const client = await follow(account, 0);

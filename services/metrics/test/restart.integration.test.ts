@@ -55,7 +55,7 @@ async function replayed(wsUrl: string, account: string, count: number): Promise<
   return texts;
 }
 
-describe("a metrics process that is killed", () => {
+describe("a metrics process that is killed or paused", () => {
   it("continues every sequence after its restart, with the same bytes for the same sequence and no gap", async () => {
     const accounts = [harness.account(), harness.account(), harness.account()];
     const first = await harness.metrics();
@@ -81,7 +81,7 @@ describe("a metrics process that is killed", () => {
     live.close();
   });
 
-  it("loses no low: the next sample has the lowest equity of valuations without a sample", async () => {
+  it("loses no minimum: the next sample has the lowest equity of valuations without a sample", async () => {
     const account = harness.account();
     const slow = { COALESCE_MS: "5000" };
     const first = await harness.metrics(slow);
@@ -97,7 +97,7 @@ describe("a metrics process that is killed", () => {
     expect(frames.at(-1)).toMatchObject({ equity: 100.02, intervalMinimumEquity: 50 });
   });
 
-  it("loses its partitions to another process, and clients miss and repeat no sample", async () => {
+  it("loses its partitions to another process while it is paused, and clients miss and repeat no sample", async () => {
     const account = harness.account();
     const sequencer = await harness.metrics({ ROLES: "sequencer" });
     const stream = await harness.metrics({ ROLES: "stream" });
@@ -118,8 +118,8 @@ describe("a metrics process that is killed", () => {
   });
 });
 
-describe("a sample that does not follow the last one", () => {
-  it("is rejected by every process, and the account's stream continues", async () => {
+describe("a sample of another writer", () => {
+  it("is rejected by every process if it does not follow the last sample, and the account's stream continues", async () => {
     const account = harness.account();
     const key = accountKey(harness.serverId, account);
     const both = await harness.metrics();
@@ -141,7 +141,7 @@ describe("a sample that does not follow the last one", () => {
     }
   });
 
-  it("is accepted if another writer wrote it first: the sequencer continues after it and loses no valuation", async () => {
+  it("is accepted if it follows the last sample: the sequencer continues after it and loses no valuation", async () => {
     const account = harness.account();
     const key = accountKey(harness.serverId, account);
     const metrics = await harness.metrics({ COALESCE_MS: "2000" });
@@ -149,7 +149,7 @@ describe("a sample that does not follow the last one", () => {
     const [first] = await waitForSamples(account, 1);
     await harness.value(account, [90_00, 95_00]);
     const to = Number(first?.message.headers["to"]);
-    // The foreign sample includes the low; ours must continue with the remaining valuations.
+    // The foreign sample includes the minimum; our sample must continue with the next valuations.
     const frame = { ...(JSON.parse(first?.message.value.toString() ?? "{}") as object), sequence: 2, equity: 90 };
     await harness.producer.send(TOPICS.metricsSamples, {
       key,
@@ -190,7 +190,7 @@ describe("a checkpoint", () => {
     const writeStale = (): Promise<unknown> =>
       harness.producer.send(TOPICS.metricsLatest, { key, value: JSON.stringify(stale), partition });
     await writeStale();
-    // The partition's sequencer replaces it.
+    // The partition's sequencer replaces the stale checkpoint.
     expect(await waitForCheckpoint(account, 20)).toMatchObject({ sequence: 20, offset: fresh.offset });
     await first.kill();
     await writeStale();
@@ -226,7 +226,7 @@ describe("a metrics process with open sockets", () => {
     expect(client.closeCode).toBe(1012);
   });
 
-  it("spreads the closing of many, serves each until it is closed, and rejects new ones meanwhile", async () => {
+  it("spreads the closing of many sockets, serves each until it is closed, and rejects new sockets meanwhile", async () => {
     const metrics = await harness.metrics();
     const clients = await Promise.all(
       Array.from({ length: 60 }, () => LiveClient.connect(metrics.wsUrl, harness.managementKey)),

@@ -45,11 +45,14 @@ export interface BareProcess extends ReturnType<typeof bareKafka> {
     busyIntervalMs: number,
     handle: (messages: readonly Message[], partition: number) => Promise<void>,
   ) => Promise<void>;
-  /** Signals the parent that it is ready. */
+  /** Reports to the parent process that this process is ready. */
   readonly hello: (details: Record<string, unknown>) => void;
 }
 
-/** `name` is the name of kapi's service; `minIntervalMs` is between requests of the producer. */
+/**
+ * `name` is the name of kapi's service. `minIntervalMs` is the minimum time between two requests of
+ * the producer.
+ */
 export async function bareProcess(name: string, minIntervalMs?: number): Promise<BareProcess> {
   const { kafka, logger } = bareKafka(name);
   const pool = new pg.Pool({ connectionString: process.env["POSTGRES_URL"] ?? "", max: POOL_SIZE });

@@ -1,4 +1,4 @@
-/** Messages between the processes of the bare path, about as large as those of kapi. */
+/** Messages between the processes of the bare path, about as large as kapi's messages. */
 
 /** A record of `commands.finance`. */
 export interface BareCommand {

@@ -18,7 +18,7 @@ const ERROR_CHARACTERS = 300;
 /** Random characters in the e-mail address of a demo user. */
 const EMAIL_CHARACTERS = 4;
 
-/** Leverages of the demo server (decisions, 4.10). */
+/** Leverages of the server that {@link registerServer} registers (decisions, 4.10). */
 const DEMO_LEVERAGES = [1, 2, 5, 10, 20, 25, 30, 50, 100, 200, 300, 400, 500, 1000, 2000, 5000, 10000];
 
 export const DEMO_CONFIGURATION: ServerEntry["configuration"] = {
@@ -50,8 +50,8 @@ export async function createOrganization(
 }
 
 /**
- * Registers a demo server. With a `serverId`, sets the address, the token and the configuration of
- * that server again.
+ * Registers a server in environment `demo`. With a `serverId`, sets the address, the token and the
+ * configuration of that server again.
  */
 export function registerServer(stack: Stack, organizationId: string, serverId?: string): Promise<{ serverId: string }> {
   const known = serverId === undefined ? {} : { serverId };

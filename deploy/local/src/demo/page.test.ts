@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 import { commands } from "./page.ts";
 
-it("the second command reads exactly what the first one creates", () => {
+it("the second command of the ready page reads the command that the first one creates", () => {
   const organizationId = "0b0c8a3e-5b0e-4c56-9f0a-111111111111";
   const demo = {
     baseUrl: "http://127.0.0.1:8080",

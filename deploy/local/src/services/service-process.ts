@@ -25,7 +25,7 @@ const READY_REQUEST_TIMEOUT_MS = 2_000;
 const STOP_DEADLINE_MS = 28_000;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 10_000;
-/** If a process ran longer than this, the delay before its restart is the shortest one again. */
+/** If a process ran this long, the delay before its restart is {@link FIRST_RETRY_MS} again. */
 const STEADY_MS = 30_000;
 const LOG_LINES = 12;
 const LATE_START_ADVICE =
@@ -130,8 +130,8 @@ export class ServiceProcess {
   }
 
   /**
-   * Waits until the service is ready. Throws with the end of the log after `timeoutMs`, or if an
-   * unsupervised process ends.
+   * Waits until the service is ready. Throws after `timeoutMs`, or if an unsupervised process ends.
+   * The error has the last lines of the log.
    */
   async ready(timeoutMs = READY_DEADLINE_MS): Promise<void> {
     const end = Date.now() + timeoutMs;
@@ -193,7 +193,7 @@ export class ServiceProcess {
   }
 
   #failure(what: string, advice = ""): LocalError {
-    const end = `The end of ${this.logFile}:\n${lastLines(this.logFile, LOG_LINES)}`;
+    const end = `The last lines of ${this.logFile}:\n${lastLines(this.logFile, LOG_LINES)}`;
     return new LocalError(`${this.name} ${what}. ${advice}${end}`);
   }
 }

@@ -11,7 +11,7 @@ export const LIVE_LIMITS = {
   messagesPerSecond: 1_000,
   /** Samples of an account that can be replayed. */
   windowSamples: 300,
-  /** Maximum age of a replayed sample, in seconds; the newest sample has none. */
+  /** Maximum age of a replayed sample, in seconds. The newest sample has no maximum age. */
   windowSeconds: 300,
   /** Minimum time between two samples if only prices have moved, in milliseconds. */
   coalescingMs: 1_000,

@@ -127,7 +127,7 @@ export const AccountCredentials = z.object({
 });
 export type AccountCredentials = z.infer<typeof AccountCredentials>;
 
-/** Answer of listTradingAccounts; `pagination` only where `page` or `limit` was given. */
+/** Answer of listTradingAccounts; it has `pagination` only if `page` or `limit` was given. */
 export const TradingAccountsAnswer = z.object({
   accounts: z.array(TradingAccount),
   pagination: Pagination.optional(),

@@ -32,7 +32,7 @@ export const AUDIT_SUBJECT_TYPES = ["organization", "user", "key", "server", "we
 /** Maximum number of entries per page. */
 export const MAX_AUDIT_ENTRIES = 100;
 const DEFAULT_AUDIT_ENTRIES = 50;
-/** The greatest id that a `bigint` holds has 19 digits. */
+/** At most 18 digits, so that every id fits into a `bigint`. */
 const ENTRY_ID = /^[1-9]\d{0,17}$/;
 
 /**

@@ -5,8 +5,8 @@
  * Every request carries the session cookie. Every request but a GET carries the session's
  * `csrfToken` in {@link CSRF_HEADER}; only the sign-in has no token yet. The token changes with
  * every sign-in and every change of the password. Errors have the one form of the interface:
- * `{error, issues?}`; 401 without a session. The routes, bodies and answers below `/webhooks` are
- * those of the management API (`http/webhooks.ts`).
+ * `{error, issues?}`; 401 without a session. The routes, bodies and answers below `/webhooks` equal
+ * the management API (`http/webhooks.ts`).
  */
 import { z } from "zod";
 
@@ -62,7 +62,7 @@ export const GivenName = z
 /** A new password of a person. */
 export const UserPassword = z.string().min(MIN_USER_PASSWORD_CHARACTERS).max(MAX_USER_PASSWORD_CHARACTERS);
 
-/** Body of POST /session. Malformed e-mail addresses and passwords are treated as wrong ones. */
+/** Body of POST /session. Malformed e-mail addresses and passwords count as wrong credentials. */
 export const SignInBody = z.object({
   email: z.string().trim().toLowerCase().min(1).max(MAX_EMAIL_CHARACTERS),
   password: z.string().min(1).max(MAX_USER_PASSWORD_CHARACTERS),
@@ -89,7 +89,7 @@ export const ConsoleSession = z.object({
 });
 export type ConsoleSession = z.infer<typeof ConsoleSession>;
 
-/** Answer of GET /credits and PUT /credits/threshold; 404 where the organization has no wallet. */
+/** Answer of GET /credits and PUT /credits/threshold; 404 if the organization has no wallet. */
 export const ConsoleCreditsAnswer = z.object({ balance: Wallet });
 export type ConsoleCreditsAnswer = z.infer<typeof ConsoleCreditsAnswer>;
 
@@ -97,7 +97,7 @@ export type ConsoleCreditsAnswer = z.infer<typeof ConsoleCreditsAnswer>;
 export const LowBalanceThresholdBody = z.object({ lowBalanceThreshold: z.int().min(0).max(MAX_THRESHOLD_CREDITS) });
 export type LowBalanceThresholdBody = z.infer<typeof LowBalanceThresholdBody>;
 
-/** Query of GET /credits/usage-by-day: the number of days; the last one is today (UTC). */
+/** Query of GET /credits/usage-by-day: the number of days; the last day is today (UTC). */
 export const UsageByDayQuery = z.object({ days: queryInteger(1, MAX_USAGE_DAYS).default(DEFAULT_USAGE_DAYS) });
 
 /** What one operation used on one day. */
@@ -217,8 +217,8 @@ export type ConsoleAccountAnswer = z.infer<typeof ConsoleAccountAnswer>;
 
 /**
  * Events of GET /servers/:serverId/accounts/:accountNumber/live (text/event-stream). `sample` has
- * an `AccountMetricsFrame`: the newest one at once, and then each newer one. `end` has a
- * {@link LiveEnd}; after it the server closes the stream.
+ * an `AccountMetricsFrame`: the newest sample at once, and then each newer sample. `end` has a
+ * {@link LiveEnd}; after this event the server closes the stream.
  */
 export const LIVE_EVENTS = { sample: "sample", end: "end" } as const;
 /**

@@ -248,12 +248,12 @@ export type DeliveryStatus = z.infer<typeof DeliveryStatus>;
 
 /** One attempt to deliver. */
 export const DeliveryAttempt = z.object({
-  /** From 1. */
+  /** Counts from 1. */
   number: z.int().min(1),
   at: z.iso.datetime(),
-  /** The receiver's HTTP status; null where there was no answer. */
+  /** The receiver's HTTP status; null without an answer. */
   status: z.int().nullable(),
-  /** Why it failed; null for a success. */
+  /** Why the attempt failed; null if it succeeded. */
   error: z.string().nullable(),
   durationMs: z.int().min(0),
   /** The first part of the reply, at most 1 KiB, control characters escaped. */
@@ -283,7 +283,7 @@ export const ListDeliveriesQuery = PageQuery.extend({
 });
 export type ListDeliveriesQuery = z.infer<typeof ListDeliveriesQuery>;
 
-/** Answer of createWebhook and rotateWebhookSecret: the only ones with the secret (`whsec_…`). */
+/** Answer of createWebhook and rotateWebhookSecret, the only answers with a secret (`whsec_…`). */
 export const WebhookSecretAnswer = z.object({ endpoint: WebhookEndpoint, secret: z.string() });
 export const WebhookAnswer = z.object({ endpoint: WebhookEndpoint });
 export const WebhooksAnswer = z.object({ endpoints: z.array(WebhookEndpoint) });

@@ -10,8 +10,8 @@ const MAX_IDS = 1_000;
 /** Maximum wait of one request, in milliseconds (decisions, 3.7). */
 const MAX_WAIT_MS = 30_000;
 /**
- * Replaces a command that did not fit into the answer: ask for it again. The first command always
- * fits.
+ * Replaces a command that did not fit into the answer: request the command again. The first command
+ * always fits.
  */
 export const LATER = "later";
 

@@ -15,7 +15,7 @@ export const HISTORY_ROUTE = {
   query: z.object({
     from: DateTime.optional(),
     to: DateTime.optional(),
-    // One record more than an export shows: the last one says whether more records match.
+    // One record more than an export shows. This record shows whether more records match.
     limit: queryInteger(1, MAX_EXPORT_RECORDS + 1),
   }),
   answer: z.object({ records: z.array(ExportRecord) }),

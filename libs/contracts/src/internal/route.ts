@@ -4,8 +4,8 @@ import { z } from "zod";
 import { AccountNumber, Guid } from "../values.ts";
 
 /**
- * The callers. A service token begins with the name of its caller. `operator` is the operator's
- * command line.
+ * The callers of internal routes. A service token begins with the name of its caller. `operator` is
+ * the operator's command line.
  */
 export const CALLERS = ["gateway", "account", "export", "metrics", "organization", "console", "operator"] as const;
 export type Caller = (typeof CALLERS)[number];

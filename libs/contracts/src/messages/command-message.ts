@@ -48,11 +48,11 @@ export const CommandHeader = z.object({
   deadlineAt: z.iso.datetime(),
   /** Who asked for the command first. Missing in messages of release 0.1.0. */
   createdBy: MessageCreatedBy,
-  /** Only for a password reset. */
+  /** Set only for a password reset. */
   callerAddress: CallerAddress,
   /**
-   * The span (W3C) in which the command was accepted. Never in the topic: its records have the
-   * header `traceparent`.
+   * The span (W3C) in which the command was accepted. Never set in the topic, because its records
+   * have the header `traceparent`.
    */
   traceparent: z.string().optional(),
 });
@@ -142,7 +142,7 @@ export function moneyOf(operation: CommandOperation, payload: Readonly<Record<st
 
 /**
  * A message with a readable header and an unreadable request. The command is settled and fails; it
- * is never carried out (decisions, 3.1).
+ * is never executed (decisions, 3.1).
  */
 export interface UnreadableCommandMessage extends CommandHeader {
   readonly payload: Readonly<Record<string, never>>;

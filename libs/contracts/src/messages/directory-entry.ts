@@ -39,7 +39,7 @@ export const ServerEntry = z.object({
   tradingServerUrl: z.url(),
   /**
    * The server's token, sealed for this server; account and finance open it. Undefined if the
-   * server was registered without one.
+   * server was registered without a token.
    */
   sealedToken: Sealed.optional(),
   configuration: z.object({

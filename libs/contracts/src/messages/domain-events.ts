@@ -29,7 +29,7 @@ const EventFields = {
   serverId: z.guid(),
   accountNumber: z.string(),
   occurredAt: z.iso.datetime(),
-  /** Release 0.1.0 does not send it. */
+  /** Release 0.1.0 does not send this field. */
   place: EventPlace.optional(),
 };
 

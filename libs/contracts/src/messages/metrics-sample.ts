@@ -2,8 +2,8 @@ import { z } from "zod";
 
 /**
  * Headers of a record of `metrics.samples`, decimal text. The value is byte for byte the WebSocket
- * frame (`AccountMetricsFrame`). A sample counts only if `sequence` is the account's last + 1 and
- * `from` is the last `to` (architecture, 3.5).
+ * frame (`AccountMetricsFrame`). A sample is accepted only if `sequence` is the account's last
+ * sequence + 1 and `from` equals the account's last `to` (architecture, 3.5).
  */
 export const SAMPLE_HEADERS = {
   sequence: "sequence",

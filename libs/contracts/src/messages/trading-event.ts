@@ -69,7 +69,7 @@ const Envelope = {
   eventId: z.uuid(),
   serverId: z.guid(),
   accountNumber: z.string(),
-  /** Per account, from 1, without a gap, over all types. */
+  /** Counts the events of the account, of all types, from 1 without a gap. */
   sequence: Sequence,
   occurredAt: z.iso.datetime(),
   /** The reference of the change that caused the event; null for the market or a trader. */

@@ -50,7 +50,8 @@ export interface KafkaNode extends ClusterNode {
   readonly id: number;
   /**
    * Kills the broker, deletes its data, and starts a broker with a new id at the same address.
-   * Returns when the new broker has a copy of every partition. The other two brokers must run.
+   * Returns when the new broker has replaced the old one in every partition and all replicas are in
+   * sync. The other two brokers must run.
    */
   replace(): Promise<void>;
 }
@@ -142,7 +143,7 @@ class Broker extends NodeProcess implements KafkaNode {
     const controllers = others.map(({ controllerPort }) => `${HOST}:${controllerPort}`);
     await this.kill();
     rmSync(folderOf(this.#shared, place), { recursive: true, force: true });
-    // The former broker loses its vote first, so that two of two votes decide meanwhile. If the
+    // The former broker loses its vote first: the two running brokers then have all votes. If the
     // replacement got its vote first, three of four votes would be necessary.
     await waitUntil(`broker ${former.nodeId} losing its vote`, JOIN_DEADLINE_MS, async () => {
       await removeVoter(controllers, former);

@@ -16,7 +16,7 @@ export interface ClusterNode {
   readonly state: NodeState;
   /** Starts the node with its data, and waits until it answers. A paused node is only resumed. */
   start(): Promise<void>;
-  /** Stops the node in order, as for maintenance. */
+  /** Shuts the node down cleanly, as for maintenance. */
   stop(): Promise<void>;
   /** Kills the node with SIGKILL. */
   kill(): Promise<void>;
@@ -27,8 +27,8 @@ export interface ClusterNode {
 }
 
 /**
- * Ends nodes at the end of a run. Stops them in order if their data is kept; kills them if it is
- * not.
+ * Ends nodes at the end of a run. If their data is kept, the nodes are shut down cleanly; otherwise
+ * they are killed.
  */
 export async function endNodes({ ephemeral }: ServerContext, nodes: readonly ClusterNode[]): Promise<void> {
   await Promise.all(nodes.map((node) => (ephemeral ? node.kill() : node.stop())));

@@ -1,9 +1,9 @@
 /**
  * A PostgreSQL primary with a streaming standby. Clients reach the primary through one proxy, whose
- * target follows the primary; the standby reads from it through another proxy. Replication is
- * synchronous while a standby follows: a commit is acknowledged when the standby has it on disk
- * too, so a failover loses no acknowledged commit. A standby that is unavailable holds up commits
- * until `detachStandby`, which a cluster manager does by itself in production.
+ * target follows the primary; the standby reads from the primary through another proxy. Replication
+ * is synchronous while a standby follows: a commit is acknowledged when the standby has it on disk
+ * too, so a failover loses no acknowledged commit. While the standby is unavailable, commits wait
+ * until `detachStandby`. In production, a cluster manager detaches the standby.
  */
 import { rmSync } from "node:fs";
 import path from "node:path";

@@ -30,11 +30,15 @@ export interface RedisNode extends ClusterNode {
   isMaster(): Promise<boolean>;
   /** Sends one command ("CLUSTER INFO") directly to the node. Returns the raw reply. */
   ask(command: string): Promise<string>;
-  /** Makes this replica the master. If its master runs, that one hands over in order (failback). */
+  /**
+   * Makes this replica the master (failback). If its current master runs, the master hands over
+   * without loss; otherwise the takeover is forced (CLUSTER FAILOVER FORCE).
+   */
   takeOver(): Promise<void>;
   /**
    * Kills the node, deletes its data, and starts an empty node with a new id at the same address.
-   * The new node is a replica of the current master of the slots. All other nodes must run.
+   * The new node is a replica of the node that now has the slots of the old node, or of the old
+   * node's master. All other nodes must run.
    */
   replace(): Promise<void>;
 }
@@ -146,7 +150,7 @@ class Node extends NodeProcess implements RedisNode {
     await settled(this.#nodes);
   }
 
-  /** Connects this node to `other`; gossip tells all other nodes. */
+  /** Connects this node to `other`. Redis' gossip then connects it to all other nodes. */
   async meet(other: Node): Promise<void> {
     await this.ask(`CLUSTER MEET ${HOST} ${other.#place.proxy.port} ${other.#place.busPort}`);
   }
@@ -161,8 +165,8 @@ class Node extends NodeProcess implements RedisNode {
   }
 
   /**
-   * The current master of the slots of node `id`, or of the master of that node. After a failover
-   * this is the former replica.
+   * If node `id` was a master: its replica, after that replica has become the master. If node `id`
+   * was a replica: its master.
    */
   async #successor(others: readonly Node[], id: string): Promise<Node> {
     const [witness] = others;
@@ -226,7 +230,7 @@ async function follow(replica: Node, master: Node): Promise<void> {
 }
 
 async function settled(nodes: readonly Node[]): Promise<void> {
-  await waitUntil("Redis's replicas getting in step", SETTLED_DEADLINE_MS, async () => {
+  await waitUntil("Redis's replicas getting in sync", SETTLED_DEADLINE_MS, async () => {
     const states = await Promise.all(nodes.map(stateOf));
     const masters = states.filter(({ replication }) => replication.includes("role:master"));
     return (

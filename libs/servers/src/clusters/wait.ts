@@ -5,8 +5,8 @@ import { LocalError, messageOf } from "../local-error.ts";
 const POLL_MS = 100;
 
 /**
- * Repeats `check` until it is true; throws after `deadlineMs` with what was waited for and the last
- * failure.
+ * Repeats `check` until it returns true. Throws after `deadlineMs`; the message has `what` and the
+ * last error.
  */
 export async function waitUntil(what: string, deadlineMs: number, check: () => Promise<boolean>): Promise<void> {
   const end = Date.now() + deadlineMs;

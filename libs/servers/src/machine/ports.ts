@@ -22,7 +22,8 @@ export function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
 }
 
 /**
- * Returns `preferred` if it is free. Otherwise chooses a free port. No port is chosen twice.
+ * Returns `preferred` if it is free. Otherwise chooses a free port. This process never chooses a
+ * port twice.
  */
 export async function freePort(preferred?: number): Promise<number> {
   if (preferred !== undefined && (await isFree(preferred))) return preferred;

@@ -71,8 +71,8 @@ export interface SpawnOptions {
 }
 
 /**
- * Starts a process in its own group. So Ctrl-C in the terminal reaches only its parent, which stops
- * the processes in order. Throws if the command cannot be run.
+ * Starts a process in its own group. So Ctrl-C in the terminal reaches only the parent, and the
+ * parent stops the process. Throws if the command cannot be run.
  */
 export async function spawnProcess(options: SpawnOptions): Promise<{ id: ProcessId; child: ChildProcess }> {
   const { command, args, logFile, ...rest } = options;

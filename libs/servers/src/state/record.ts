@@ -40,7 +40,10 @@ export class StateRecord {
     this.#state = state;
   }
 
-  /** Opens the state folder; ends what a dead run has left. Throws if a live run has the folder. */
+  /**
+   * Opens the state folder, and ends the remaining processes and containers of a killed run. Throws
+   * if a live run uses the folder.
+   */
   static async open(stateDir: string): Promise<StateRecord> {
     mkdirSync(stateDir, { recursive: true });
     const file = path.join(stateDir, STATE_FILE);
@@ -108,13 +111,13 @@ export async function stopRecorded(stateDir: string): Promise<boolean> {
   return true;
 }
 
-/** Whether a live run has `stateDir`. */
+/** Whether a live run uses `stateDir`. */
 export function isRunning(stateDir: string): boolean {
   const state = readState(path.join(stateDir, STATE_FILE));
   return state !== null && isAlive(state.owner);
 }
 
-/** Ends entries, the last started first. */
+/** Ends entries in the reverse order of their start. */
 async function endAll(entries: readonly Entry[]): Promise<void> {
   for (const entry of entries.toReversed()) {
     if (entry.kind === "process") await endProcess(entry, entry.stopSignal, STALE_DEADLINE_MS);

@@ -48,7 +48,7 @@ it.each([
   for (const serverIds of [[], [ANOTHER_SERVER]]) {
     const call = callOf(serverIds);
     await expect(operation(call)).rejects.toMatchObject({ status: 404, code: "COMMAND_NOT_FOUND" });
-    // It costs the same as a command that does not exist.
+    // The request costs the same as the read of a command that does not exist.
     expect(call.charge.admitted).toEqual({ charged: 1, remaining: 9 });
   }
 });

@@ -53,7 +53,7 @@ it("a read that fails after its charge is refundable", async () => {
   expect(charge.admitted).toBe(ADMITTED);
 });
 
-it("after a rejected charge, reads of the key start after their charge, until one is accepted", async () => {
+it("after a rejected charge, reads of the key start after their charge, until a charge is accepted", async () => {
   admit.mockRejectedValue(NO_CREDITS);
   for (let time = 0; time < 3; time += 1) await expect(chargeOf(key).readWhileCharging(read)).rejects.toBe(NO_CREDITS);
   expect(read).toHaveBeenCalledTimes(1);

@@ -63,7 +63,7 @@ describe("the acceptance rule", () => {
 });
 
 describe("a writer of one account", () => {
-  it("cuts the first sample at once and the next one only after the interval", () => {
+  it("cuts the first sample at once and the next sample only after the interval", () => {
     const writer = writerAfterFirst();
     expect(writer.addValuation(valuation(11, { equityMinor: 99_00 }), 400, COALESCE_MS)).toBe("waits");
     expect(writer.isDue(999, COALESCE_MS)).toBe(false);
@@ -91,7 +91,7 @@ describe("a writer of one account", () => {
     expect(sample.range).toEqual({ sequence: 2, from: 10, to: 13 });
   });
 
-  it("drops a valuation with the values of the last sample, but not while another waits", () => {
+  it("drops a valuation with the values of the last sample, but not while another valuation waits", () => {
     const writer = writerAfterFirst();
     expect(writer.addValuation(valuation(11), 1, COALESCE_MS)).toBe("unchanged");
     expect(writer.waits).toBe(false);
@@ -102,7 +102,7 @@ describe("a writer of one account", () => {
     expect(writer.cut(2_000)).toMatchObject({ range: { to: 14 }, minimum: { equityMinor: 90_00 } });
   });
 
-  it("rejects a valuation measured before the last one, and skips a valuation that a sample includes", () => {
+  it("rejects a valuation measured before the last valuation, and skips a valuation that a sample includes", () => {
     const writer = writerAfterFirst();
     expect(writer.addValuation(valuation(11, { measuredAtMs: 9 }), 1, COALESCE_MS)).toBe(DUPLICATE);
     expect(writer.addValuation(valuation(11, { measuredAtMs: 10 - MAX_DUPLICATE_AGE_MS }), 1, COALESCE_MS)).toBe(
@@ -118,7 +118,7 @@ describe("a writer of one account", () => {
     expect(takenOver.addValuation(valuation(52, { measuredAtMs: 49 }), 1, COALESCE_MS)).toBe(DUPLICATE);
   });
 
-  it("rejects a valuation measured too far ahead, and accepts the next one", () => {
+  it("rejects a valuation measured too far ahead, and accepts the next valuation", () => {
     const writer = writerAfterFirst();
     const ahead = { measuredAtMs: 20 + MAX_CLOCK_DIFFERENCE_MS, equityMinor: 1 };
     expect(writer.addValuation(valuation(11, ahead), 19, 0)).toBe(MEASURED_AHEAD);
@@ -152,7 +152,7 @@ describe("a writer of one account", () => {
     }
   });
 
-  it("resets to an accepted foreign sample, and puts its remaining valuations into the next sample", () => {
+  it("resets to an accepted foreign sample, and puts the writer's remaining valuations into the next sample", () => {
     const writer = writerAfterFirst();
     writer.addValuation(valuation(11, { equityMinor: 50_00 }), 1, COALESCE_MS);
     writer.addValuation(valuation(12, { equityMinor: 90_00 }), 2, COALESCE_MS);
@@ -179,7 +179,7 @@ describe("a writer of one account", () => {
  * Simulates two writers of one account, a log that reorders or loses their samples, restarts that
  * read again from the committed offset, and the acceptance rule. Invariants: sequences have no gap;
  * every valuation that changed something is in exactly one accepted sample; a sample's minimum is
- * the lowest equity of its valuations and of the sample before.
+ * the lowest equity of its valuations and of the previous sample.
  */
 describe("two writers of one account", () => {
   interface Simulation {
@@ -280,7 +280,7 @@ describe("two writers of one account", () => {
       expect(range.sequence).toBe(last.sequence + 1);
       expect(range.from).toBe(last.to);
       const covered = readings.slice(range.from + 1, range.to + 1);
-      // The interval starts with the equity of the sample before.
+      // The interval starts with the equity of the previous sample.
       const observed = readings.slice(Math.max(0, range.from), range.to + 1);
       const lowest = Math.min(...observed.map((one) => one.equityMinor));
       const earliest = observed.find((one) => one.equityMinor === lowest);

@@ -28,14 +28,14 @@ describe("the cursor of a subscription", () => {
     });
   });
 
-  it("is truncated when samples are no longer kept, or when afterSequence is above the last one", () => {
+  it("is truncated when samples are no longer kept, or when afterSequence is above the last sample", () => {
     expect(openCursor(KEPT, 9)).toMatchObject({ next: 11, replay: { replayTruncated: true, replayCount: 10 } });
     expect(openCursor(KEPT, 0)).toMatchObject({ next: 11, replay: { replayTruncated: true } });
     expect(openCursor(KEPT, 21)).toMatchObject({ next: 21, replay: { replayTruncated: true, replayCount: 0 } });
     expect(openCursor(NOTHING, 1)).toMatchObject({ next: 1, replay: { replayTruncated: true } });
   });
 
-  it("sends a notice to a subscriber that missed samples, and to no other", () => {
+  it("sends a notice to a subscriber that missed samples, and to no other subscriber", () => {
     expect(resumeCursor(KEPT, 11)).toEqual({ next: 11, replay: null });
     expect(resumeCursor(KEPT, 21)).toEqual({ next: 21, replay: null });
     expect(resumeCursor(KEPT, 10)).toMatchObject({ next: 11, replay: { replayTruncated: true, replayCount: 10 } });

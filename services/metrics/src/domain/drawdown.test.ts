@@ -10,7 +10,7 @@ function sample(time: string, equityMinor: number, minimum: Partial<EquityObserv
 
 function after(...samples: EquityObserved[]): DrawdownState {
   const state = samples.reduce<DrawdownState | null>(observe, null);
-  if (state === null) throw new Error("at least one sample");
+  if (state === null) throw new Error("no sample was given");
   return state;
 }
 
@@ -27,7 +27,7 @@ describe("the drawdown of a day", () => {
     expect(dailyDrawdown(state)).toBe(2.5);
   });
 
-  it("includes an interval's low on the day on which it was measured", () => {
+  it("includes an interval's minimum on the day on which it was measured", () => {
     const low = { minimumMinor: 500, minimumAtMs: at("02T00:00:01") };
     expect(dailyDrawdown(after(sample("01T23:59", 1_000), sample("02T00:00:02", 990, low)))).toBe(50);
     const before = { ...low, minimumAtMs: at("01T23:59:59") };

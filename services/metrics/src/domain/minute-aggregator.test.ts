@@ -53,7 +53,7 @@ describe("the snapshots of an account", () => {
     expect(aggregator.openFrom).toBe(30);
   });
 
-  it("skip a sample that cannot be decoded, and continue with the next", () => {
+  it("skip a sample that cannot be decoded, and continue with the next sample", () => {
     const aggregator = new MinuteAggregator(account, null);
     aggregator.skipSample(sampleOf(1, 5)[0]);
     expect([aggregator.sequence, aggregator.openFrom]).toEqual([1, null]);
@@ -65,7 +65,7 @@ describe("the snapshots of an account", () => {
     });
   });
 
-  it("continue from the stored state: samples that it includes do not count again", () => {
+  it("continue from the stored state: samples that the state includes do not count again", () => {
     const first = new MinuteAggregator(account, null);
     first.addSample(...sampleOf(1, 5, 1_000));
     const closed = first.addSample(...sampleOf(2, 65, 900));

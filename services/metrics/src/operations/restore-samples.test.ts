@@ -50,7 +50,7 @@ describe("a restart", () => {
     const { log, stale } = restored([account(1, whole), older, account(2, whole), marker]);
     expect(log.find(older.key)).toMatchObject({ sequence: 9, to: 90, checkpointed: 9 });
     expect([...stale]).toEqual([[older.key, older.value]]);
-    // No record is stale once the highest sequence was written again.
+    // No record is stale after the highest sequence was written again.
     expect(restored([account(1, whole), older, account(1, whole), marker]).stale.size).toBe(0);
   });
 

@@ -58,7 +58,7 @@ describe("the sample log", () => {
     expect(stream && log.anchorOf(stream)).toEqual({ sequence: 8, from: 70, offset: 51 });
   });
 
-  it("drops the samples of a deleted account, and accepts no later one", () => {
+  it("drops the samples of a deleted account, and accepts no later sample", () => {
     const { log, accepted } = newLog();
     log.apply(0, [record(0, 1, -1, 4)]);
     log.remove(KEY);

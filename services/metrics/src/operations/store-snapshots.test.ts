@@ -100,7 +100,7 @@ test("an account whose stored state ends before the log starts continues from th
   expect(written).toMatchObject([{ snapshot: { sequence: 4 }, fromOffset: 30 }]);
 });
 
-test("a sample that cannot be decoded is skipped and reported a few times a minute, and the next one is stored", async () => {
+test("a sample that cannot be decoded is skipped and reported a few times a minute, and the next sample is stored", async () => {
   const { snapshots, written, warnings, clock, ends } = start(null);
   const damaged = Array.from({ length: 30 }, (_, index) => ({ ...record(index + 1, 1), value: Buffer.from("{") }));
   await snapshots.addRecords(0, [...damaged, record(31, 2)]);

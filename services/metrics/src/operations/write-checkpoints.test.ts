@@ -50,7 +50,7 @@ it("replaces a stale checkpoint that it reads back; the marker has the offset th
   log.apply(PARTITION, [record(2)]);
   await checkpoints.write();
   expect(latest.map(({ key }) => key)).toEqual([KEY, markerKey(PARTITION), KEY, markerKey(PARTITION)]);
-  // Two records were read back before. Later ones may be another writer's.
+  // Two records were read back before. Later records may be from another writer.
   expect(PartitionCheckpoint.parse(JSON.parse(latest[3]?.value ?? ""))).toEqual({ samplesOffset: 3, latestOffset: 2 });
 
   if (stale !== undefined) latest.push(stale);
@@ -64,7 +64,7 @@ it("replaces a stale checkpoint that it reads back; the marker has the offset th
   ]);
 });
 
-it("writes no checkpoint for samples that are read again after a restart, and one for later samples", async () => {
+it("writes no checkpoint for samples that are read again after a restart, and a checkpoint for later samples", async () => {
   const { log, latest, checkpoints } = start();
   const window = { sequence: 1, from: -1, offset: 1 };
   const point = { state: { sequence: 0, to: -1 }, acceptFrom: 1, restoreFrame: false };
@@ -77,7 +77,7 @@ it("writes no checkpoint for samples that are read again after a restart, and on
   expect(latest.slice(1).map(({ key }) => key)).toEqual([KEY, markerKey(PARTITION)]);
 });
 
-it("writes the last checkpoints of all partitions if a topic was recreated, otherwise of its own", async () => {
+it("writes the last checkpoints of all partitions if a topic was recreated, otherwise of its own partitions", async () => {
   const other = PARTITION + 1;
   const { log, latest, checkpoints } = start();
   log.apply(other, [record(1)]);

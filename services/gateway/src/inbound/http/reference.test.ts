@@ -14,7 +14,7 @@ import { registerOperationRoutes, type RouteDependencies } from "./routes.ts";
 const logger = createLogger({ service: "test", level: "error" });
 
 /**
- * The gateway's routes without dependencies: no request of these tests uses one.
+ * The gateway's routes without dependencies: no request of these tests uses a dependency.
  */
 function gateway(onRoute: (method: string, url: string) => void) {
   const app = createHttpServer({ logger, health: new Health(), bodyErrors: "when-parsed" });

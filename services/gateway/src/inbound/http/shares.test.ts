@@ -27,7 +27,7 @@ import { registerOperationRoutes } from "./routes.ts";
 const SHARE = 2;
 /** Deadline of streams and of calls to the owner, in milliseconds: longer than any test. */
 const DEADLINE_MS = 600_000;
-/** Deadline of a stream in the test of it, in milliseconds. */
+/** Deadline of a stream in the test of that deadline, in milliseconds. */
 const SHORT_STREAM_MS = 200;
 /** Time limit for a state that must come, also on a busy machine, in milliseconds. */
 const EVENTUALLY_MS = 30_000;
@@ -246,7 +246,7 @@ describe("a streamed list", () => {
     await closedAtOwner();
   });
 
-  it("of commands that is too large for one response counts for the share too, and a rejected one is refunded", async () => {
+  it("of commands that is too large for one response counts for the share too, and a rejected list is refunded", async () => {
     answer = (request, response) => {
       if (String(request.url).includes("/commands/stream")) endless(request, response);
       else response.writeHead(413, JSON_HEADERS).end("{}");
@@ -305,7 +305,7 @@ describe("a search", () => {
 });
 
 describe("details of an account", () => {
-  it("use at most the organization's share of calls; some more wait, other organizations are not affected", async () => {
+  it("use at most the organization's share of calls; further calls wait, and other organizations are not affected", async () => {
     const held: ServerResponse[] = [];
     answer = (request, response) => {
       if (String(request.url).includes(one.server.serverId)) held.push(response);

@@ -42,7 +42,7 @@ async function refundsAfter(error: ApiError): Promise<{ refunds: RefundRequest[]
   return { refunds, chargeIds };
 }
 
-it("refunds a handshake whose charge is unknown, but not a rejected one", async () => {
+it("refunds a handshake whose charge is unknown, but not a rejected handshake", async () => {
   const unknown = await refundsAfter(new ChargeUnknown(new Error("the reply is lost")));
   const [chargeId] = unknown.chargeIds;
   expect(unknown.refunds).toEqual([{ key: entry, operation: "liveMetrics", requestId: "request", chargeId }]);

@@ -9,7 +9,7 @@ import type { Started } from "@kapi/runtime";
  */
 const LIVE_BACKLOG = 4_096;
 
-/** Listens on a separate port that answers only upgrades. */
+/** Listens on a separate port for upgrades. Every other request is answered 404. */
 export async function startUpgradeListener(host: string, port: number): Promise<Started<Server>> {
   const body = JSON.stringify({ error: "Not found" });
   const server = createServer(arrivalLimits(), (_request, response) => {
