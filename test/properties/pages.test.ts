@@ -23,7 +23,10 @@ const IN_FLIGHT = 16;
 const MAX_LIMIT = 100;
 const PROPERTY_TIMEOUT_MS = 60_000;
 
-/** Every list, the field of its records, and the time that orders the records. */
+/**
+ * The paged lists of a server and of an account: path, field of the records, and the time that
+ * orders the records.
+ */
 const LISTS = [
   ["transactions", "transactions", "recordedAt"],
   ["orders", "orders", "createdAt"],

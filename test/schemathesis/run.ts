@@ -124,7 +124,7 @@ async function forget(stack: Stack): Promise<void> {
 function run(command: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<number> {
   const { PATH = "", HOME = "" } = process.env;
   return new Promise((resolve, reject) => {
-    // The working directory keeps files of these programs out of the checkout.
+    // These programs write files to their working directory. Git ignores this one.
     const child: ChildProcess = spawn(command, args, { cwd: LOCAL, stdio: "inherit", env: { PATH, HOME, ...more } });
     child.once("error", reject);
     child.once("exit", (code) => resolve(code ?? 1));

@@ -29,7 +29,10 @@ const REDIS_KEYS = [
 const LIMIT = /^`(?<text>(?<name>[A-Z_]+) = [^`]+)` in `(?<file>[^`]+)`$/;
 /** A limit that is a setting. */
 const SETTING = /^`(?<name>[A-Z_]+)`$/;
-/** No limit, because the data grows with accounts or organizations: the member that holds it. */
+/**
+ * A row without a limit, because its data grows with accounts or organizations. It names the class
+ * member that holds the data.
+ */
 const WITHOUT_LIMIT = /^none: `(?<name>#?\w+)` in `(?<file>[^`]+)`$/;
 
 const COMMAND_MONTHS = "services/command-status/src/config.ts DEFAULT_KEPT_MONTHS";

@@ -9,7 +9,10 @@ const CITING = /\.(?:ts|tsx|js|mjs|sql|lua|md|sh|ya?ml)$/;
 const DECISIONS = "docs/decisions";
 /** `07-credits.md`: the record of section 7. */
 const RECORD = /^(?<number>\d\d)-[a-z0-9-]+\.md$/;
-/** Pages whose sections are cited by number or heading, by the word of the citation. */
+/**
+ * Pages whose sections are cited by number or by heading. Each key is the word with which such a
+ * citation begins.
+ */
 const PAGES: Readonly<Record<string, string>> = {
   architecture: "docs/architecture.md",
   interface: "docs/reference/interface.md",
@@ -43,7 +46,8 @@ export interface Citation {
 
 /**
  * Citations below `root` without a section in `docs/decisions`, `docs/architecture.md` or
- * `docs/reference/interface.md`, and records with different numbers in title and file name.
+ * `docs/reference/interface.md`, citations without a comma and a space after the word, and records
+ * with different numbers in title and file name.
  */
 export function citationFaults(root: string): string[] {
   const records = recordsOf(root);

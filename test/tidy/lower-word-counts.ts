@@ -1,4 +1,4 @@
-/** `npm run word-counts`: writes the current counts into `words.json`. No count may grow. */
+/** `npm run word-counts`: writes the current counts into `words.json`. No sum may grow. */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 

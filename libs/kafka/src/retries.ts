@@ -17,7 +17,7 @@ const retries = counter(
 /** Batches to handle again later: their partitions pause, other partitions continue. */
 export class Retries {
   readonly #options: Pick<ConsumerOptions, "groupId" | "logger">;
-  /** The number of failed attempts for the first batch of a partition, by partition. */
+  /** The number of failed attempts of a partition's next batch, by topic and partition. */
   readonly #tries = new Map<string, number>();
   readonly #timers = new Set<NodeJS.Timeout>();
 

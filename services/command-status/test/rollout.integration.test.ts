@@ -127,7 +127,7 @@ it("after that day new commands go to their month, and old commands keep their o
   expect(missing).toBe(0);
 });
 
-it("after that day release 0.1.0 can store no command that this release would not find", async () => {
+it("after that day release 0.1.0 can change only commands of the old table, so this release finds every command", async () => {
   const refused = /release 0\.1\.0 can no longer store commands/;
   const [unknown, started, placed] = [anyCommand(), anyCommand(), byMonth[0] ?? anyCommand()];
   await expect(old.ingestMessages([unknown])).rejects.toThrow(refused);

@@ -30,7 +30,7 @@ it.each([
   ["is certainly not published", new NotPublished("no broker"), false],
   ["may be published", new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": "1" } }), true],
 ])(
-  "a message that %s is 500 with Retry-After, and the charge knows for the refund whether it may be published",
+  "if a message %s, the response is 500 with Retry-After, and the refund gets whether the message may be published",
   async (_what, error, mayBePublished) => {
     const marked: boolean[] = [];
     const charge = { mayBePublished: () => marked.push(true), notPublished: () => marked.push(false) };

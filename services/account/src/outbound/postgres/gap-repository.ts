@@ -44,7 +44,10 @@ const POSTPONE_GAP: Statement<never> = statement(
    where server_id = $1 and account_number = $2`,
 );
 
-/** Stores gaps of the history, so that a restart does not lose them. */
+/**
+ * Reads, postpones and closes the stored gaps of the history. They are stored so that a restart
+ * does not lose them.
+ */
 export function createGapRepository(database: Database): GapRepository {
   return {
     due: async (limit) => (await database.query(DUE_GAPS, [limit])).map(fromRow),

@@ -25,13 +25,15 @@ export interface AccountRun {
   readonly run: readonly TradingEvent[];
 }
 
-/** Writes history to one set of tables. The caller must hold the accounts' rows. */
+/**
+ * Writes history to one set of tables. The caller must have locked the rows of the accounts.
+ */
 export interface HistoryWriter {
   /** Feeds by `serverId/accountNumber`; accounts without booked events are missing. */
   feeds(queryable: Queryable, accounts: readonly AccountName[]): Promise<ReadonlyMap<string, Feed>>;
   /**
-   * Books runs of different accounts; returns the results in order. A failure to write rejects
-   * `transaction`.
+   * Books runs of different accounts; returns the results in order. The write is not awaited:
+   * if it fails, the transaction rejects with its error.
    */
   write(transaction: Transaction, runs: readonly AccountRun[]): Promise<BookedHistory[]>;
 }

@@ -1,9 +1,9 @@
 import type { Actor } from "@kapi/contracts";
 
-/** The column of tables and field of Redis have an older name: see the glossary. */
+/** In tables the column of the kind has an older name: see the glossary. */
 export type LedgerEntryKind = "purchase" | "consume" | "refund" | "reserve" | "settle";
 
-/** One movement of credits. */
+/** A credit ledger entry: one movement of credits. */
 export interface LedgerEntry {
   readonly chargeId: string;
   readonly kind: LedgerEntryKind;

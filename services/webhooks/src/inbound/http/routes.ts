@@ -1,4 +1,4 @@
-/** Internal routes: one per operation of the management API, with its exact response. */
+/** Internal routes: one for each webhook operation of the API, with its exact response. */
 import { paginationOf, type PathParameters, WEBHOOKS_ROUTES } from "@kapi/contracts";
 import { ApiError, callerOf, type FastifyInstance, serve, serveRaw } from "@kapi/http";
 import { isUuid } from "@kapi/kernel";
