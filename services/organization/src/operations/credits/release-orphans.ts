@@ -16,7 +16,7 @@ const MAX_RESERVATIONS_PER_BATCH = 100;
 
 const abandoned = counter(
   "organization.claims.abandoned",
-  "Reservations released because their command was never published before it expired",
+  "Reservations released because their command was not published before it expired, or had ended with an earlier reservation",
   "{claim}",
 );
 
