@@ -64,6 +64,16 @@ const POLL_INTERVAL_MS = 20;
 const RETRIES = 10;
 const FINAL = new Set(["succeeded", "failed", "expired"]);
 
+/** Repeats a request after each response 500 with Retry-After, at most {@link RETRIES} times. */
+export async function repeated<T>(send: () => Promise<Answer<T>>): Promise<Answer<T>> {
+  for (let retries = 0; ; retries += 1) {
+    const answer = await send();
+    const retryAfterS = answer.status === 500 ? answer.headers.get("retry-after") : null;
+    if (retryAfterS === null || retries === RETRIES) return answer;
+    await pause(Number(retryAfterS) * 1000);
+  }
+}
+
 /** A backend with one management key. */
 export class OutsideClient {
   readonly demo: Demo;
@@ -124,17 +134,13 @@ export class OutsideClient {
    * A service may be busy, or may not know a new server yet. Returns the 202, the 200 of a
    * repeated request that was accepted before, or the first error that is not repeated.
    */
-  async queue(method: string, path: string, body: object, key: string = randomUUID()): Promise<Answer<EnvelopeView>> {
-    for (let retries = 0; ; retries += 1) {
-      const answer = await this.send(method, path, body, key);
-      const retryAfterS = answer.status === 500 ? answer.headers.get("retry-after") : null;
-      if (retryAfterS === null || retries === RETRIES) return answer;
-      await pause(Number(retryAfterS) * 1000);
-    }
+  queue(method: string, path: string, body: object, key: string = randomUUID()): Promise<Answer<EnvelopeView>> {
+    return repeated(() => this.send(method, path, body, key));
   }
 
   async account(accountNumber: string): Promise<AccountView> {
-    const answer = await this.call<{ account: AccountView }>("GET", this.server(`/accounts/${accountNumber}`));
+    const path = this.server(`/accounts/${accountNumber}`);
+    const answer = await repeated(() => this.call<{ account: AccountView }>("GET", path));
     if (answer.status !== 200) throw new Error(`account details answered ${answer.status}`);
     return answer.body.account;
   }

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connectToAccounts, fillAccounts } from "../load/history-fill.ts";
 import { crowd, print, seenBy } from "./attacks.ts";
 import { inFlight } from "./in-flight.ts";
-import { type AccountView, type EnvelopeView, type OutsideClient, pause } from "./outside-client.ts";
+import { type AccountView, type EnvelopeView, type OutsideClient, pause, repeated } from "./outside-client.ts";
 import { startTwoGateways, type TwoGateways } from "./system.ts";
 import { TradingControl } from "./trading-control.ts";
 
@@ -63,8 +63,8 @@ afterAll(async () => {
 });
 
 async function accepted(method: string, path: string, body: object): Promise<EnvelopeView> {
-  const answer = await first.send(method, path, { requestId: randomUUID(), ...body }, randomUUID());
-  if (answer.status !== 202) throw new Error(`${path} answered ${answer.status} ${JSON.stringify(answer.body)}`);
+  const answer = await first.queue(method, path, { requestId: randomUUID(), ...body });
+  if (answer.status > 202) throw new Error(`${path} answered ${answer.status} ${JSON.stringify(answer.body)}`);
   return answer.body;
 }
 
@@ -77,7 +77,7 @@ async function done(method: string, path: string, body: object = {}): Promise<Re
 /** Retries while the organization has too many lists or searches in flight. */
 async function read<T>(path: string): Promise<T> {
   for (;;) {
-    const { status, body } = await second.call<T>("GET", second.server(path));
+    const { status, body } = await repeated(() => second.call<T>("GET", second.server(path)));
     if (status === 200) return body;
     if (status !== 429) throw new Error(`${path} answered ${status} ${JSON.stringify(body)}`);
     await pause(RETRY_INTERVAL_MS);
@@ -101,7 +101,8 @@ describe("a command", () => {
           index % 2 === 0
             ? await accepted("POST", `${account}/finance/deposits`, { amount: DEPOSIT })
             : await accepted("PATCH", account, { accountName: `Name ${index}` });
-        const found = await second.call<{ command?: { id: string } }>("GET", `/commands/${command.id}`);
+        const read = `/commands/${command.id}`;
+        const found = await repeated(() => second.call<{ command?: { id: string } }>("GET", read));
         if (found.status !== 200 || found.body.command?.id !== command.id) wrong.push(`${index}: ${found.status}`);
         return command.id;
       });

@@ -92,7 +92,7 @@ function requestOf(operation: Operation, account: string): Request {
 
 function send(client: OutsideClient, request: Request, key: string): Promise<Answer<EnvelopeView>> {
   // The request id only correlates: each attempt of a request has a different one.
-  return client.send(request.method, request.path, { ...request.body, requestId: randomUUID() }, key);
+  return client.queue(request.method, request.path, { ...request.body, requestId: randomUUID() }, key);
 }
 
 const commandsOf = (client: OutsideClient, key: string): Promise<{ id: string }[]> =>
