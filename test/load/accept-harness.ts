@@ -127,6 +127,16 @@ export async function statusOf(harness: AcceptHarness, commandId: string): Promi
   return (await get<{ command: { status: string } }>(harness, `/commands/${commandId}`)).command.status;
 }
 
+/** Waits until the command has succeeded; throws if it ends otherwise. */
+export async function succeeded(harness: AcceptHarness, commandId: string): Promise<void> {
+  for (;;) {
+    const path = `/commands/${commandId}?wait=20`;
+    const { status } = (await get<{ command: { status: string } }>(harness, path)).command;
+    if (status === "succeeded") return;
+    if (status === "failed" || status === "expired") throw new Error(`command ${commandId} ended ${status}`);
+  }
+}
+
 async function openAccounts(demo: Demo, api: Pool): Promise<string[]> {
   const headers = { authorization: `Management ${demo.managementKey}` };
   const path = `/api/v1/management/servers/${demo.serverId}/accounts`;

@@ -2,7 +2,7 @@
  * The competitor of `bench -- accept`: BullMQ does the ledger work of a deposit behind a Fastify
  * route, in two processes, as gateway and worker in kapi. `node bullmq-peer.ts route` prints its
  * address as JSON. `node bullmq-peer.ts worker` writes one double-entry deposit per job to
- * PostgreSQL, in one transaction.
+ * PostgreSQL, in one statement.
  */
 import { Queue, Worker } from "bullmq";
 import { fastify } from "fastify";
@@ -29,44 +29,22 @@ create table if not exists peer.transactions (command_id text primary key, accou
   unique (account_number, sequence));
 create table if not exists peer.entries (command_id text not null, ledger text not null, amount_minor bigint not null, primary key (command_id, ledger));`;
 
-async function book(pool: pg.Pool, deposit: Deposit): Promise<number> {
-  const client = await pool.connect();
-  try {
-    await client.query("begin");
-    const { rows } = await client.query<{ balance_minor: string; sequence: string }>({
-      name: "account",
-      text: `insert into peer.accounts values ($1, $2, 1) on conflict (account_number) do update
-             set balance_minor = peer.accounts.balance_minor + $2, sequence = peer.accounts.sequence + 1
-             returning balance_minor, sequence`,
-      values: [deposit.accountNumber, deposit.amountMinor],
-    });
-    const balance = Number(rows[0]?.balance_minor);
-    await client.query({
-      name: "transaction",
-      text: `insert into peer.transactions (command_id, account_number, sequence, amount_minor, balance_before, balance_after)
-             values ($1, $2, $3, $4, $5, $6)`,
-      values: [
-        deposit.commandId,
-        deposit.accountNumber,
-        rows[0]?.sequence,
-        deposit.amountMinor,
-        balance - deposit.amountMinor,
-        balance,
-      ],
-    });
-    await client.query({
-      name: "entries",
-      text: "insert into peer.entries values ($1, 'account', $2), ($1, 'deposits', -$2)",
-      values: [deposit.commandId, deposit.amountMinor],
-    });
-    await client.query("commit");
-    return balance;
-  } catch (error) {
-    await client.query("rollback");
-    throw error;
-  } finally {
-    client.release();
-  }
+/** The balance, the transaction and both entries of a deposit. Parameters: command, account, amount. */
+const BOOK = `
+  with account as (
+    insert into peer.accounts values ($2, $3, 1) on conflict (account_number) do update
+    set balance_minor = peer.accounts.balance_minor + $3, sequence = peer.accounts.sequence + 1
+    returning balance_minor, sequence),
+  entries as (insert into peer.entries values ($1, 'account', $3), ($1, 'deposits', -$3::bigint)),
+  transactions as (
+    insert into peer.transactions (command_id, account_number, sequence, amount_minor, balance_before, balance_after)
+    select $1, $2, sequence, $3, balance_minor - $3, balance_minor from account)
+  select balance_minor from account`;
+
+async function book(pool: pg.Pool, { commandId, accountNumber, amountMinor }: Deposit): Promise<number> {
+  const values = [commandId, accountNumber, amountMinor];
+  const { rows } = await pool.query<{ balance_minor: string }>({ name: "book", text: BOOK, values });
+  return Number(rows[0]?.balance_minor);
 }
 
 async function work(): Promise<void> {

@@ -2,9 +2,12 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import path from "node:path";
 
+import { assertDefined } from "@kapi/kernel";
+
 /** A child process that has printed its first line, as JSON. */
 export interface ChildProcess<T> {
   readonly hello: T;
+  readonly pid: number;
   stop(): Promise<void>;
 }
 
@@ -33,6 +36,7 @@ export async function startProcess<T>(
   });
   return {
     hello: JSON.parse(first) as T,
+    pid: assertDefined(child.pid, "the process id of a running child"),
     stop: () => {
       child.kill("SIGTERM");
       return ended;

@@ -28,7 +28,7 @@ export {
   startServers,
   startServersIn,
 } from "./servers.ts";
-export { type Entry, isRunning, StateRecord, stopRecorded } from "./state/record.ts";
+export { type Entry, isRunning, recordedPids, StateRecord, stopRecorded } from "./state/record.ts";
 export { generateSecrets, keptSecrets, type Secrets, serviceTokenDigests, writePrivately } from "./state/secrets.ts";
 export { deleteTopics } from "./topics.ts";
 export { type Clusters, startClusters } from "./clusters/clusters.ts";

@@ -111,6 +111,12 @@ export async function stopRecorded(stateDir: string): Promise<boolean> {
   return true;
 }
 
+/** The ids of the listed processes of `stateDir`, by name. Containers are left out. */
+export function recordedPids(stateDir: string): Map<string, number> {
+  const { started } = readState(path.join(stateDir, STATE_FILE)) ?? { started: [] };
+  return new Map(started.flatMap((entry) => (entry.kind === "process" ? [[entry.name, entry.pid]] : [])));
+}
+
 /** Whether a live run uses `stateDir`. */
 export function isRunning(stateDir: string): boolean {
   const state = readState(path.join(stateDir, STATE_FILE));

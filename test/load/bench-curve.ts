@@ -1,0 +1,288 @@
+/**
+ * `npm run bench -- curve`: latency and cost of deposits at fixed rates, for the whole stack and,
+ * in turns, for BullMQ with the same ledger rows in one statement. While one peer is measured, the
+ * services of the other do not run. Servers, services and load generator share the machine: compare
+ * the two peers, not single figures.
+ */
+import { randomUUID } from "node:crypto";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+import { TOPICS } from "@kapi/contracts";
+import { createKafka, endOffsets, type KafkaConnection } from "@kapi/kafka";
+import { createLogger } from "@kapi/runtime";
+import { recordedPids } from "@kapi/servers";
+import { QueueEvents } from "bullmq";
+import pg from "pg";
+import { Pool } from "undici";
+
+import { type AcceptHarness, ACCOUNTS, deposit, post, startAcceptHarness, succeeded } from "./accept-harness.ts";
+import { FinalCommands } from "./final-commands.ts";
+import { openLoop, type OpenLoopFigures, type OpenLoopTarget } from "./open-loop.ts";
+import { startProcess } from "./process.ts";
+import { memoryOf, type ProgramUsage, usageOf } from "./program-usage.ts";
+
+const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench-curve");
+const RATES = (process.env["CURVE_RATES"] ?? "0,10,50,100,200,400,800").split(",").map(Number);
+/** Measured time of each rate in each turn. */
+const HOLD_MS = Number(process.env["CURVE_HOLD_MS"] ?? 15_000);
+const TURNS = Number(process.env["CURVE_TURNS"] ?? 2);
+/** Java and Node compile hot code in this time; the first turn of a peer needs longer. */
+const FIRST_WARM_UP_MS = Number(process.env["CURVE_WARM_UP_MS"] ?? 45_000);
+const WARM_UP_MS = 10_000;
+const WARM_UP_PER_SECOND = 200;
+/** Pause before a measurement, so that background work of the last rate has ended. */
+const SETTLE_MS = 2_000;
+const MIB = 1024 * 1024;
+const SERVERS = new Set(["kafka", "postgres", "redis"]);
+
+/** A system that makes deposits. */
+interface Peer extends OpenLoopTarget {
+  readonly name: string;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Its own processes and the servers that it uses, by name. */
+  pids(): Map<string, number>;
+}
+
+/** Sums of counters of the servers. */
+interface ServerCounts {
+  readonly commits: number;
+  readonly walBytes: number;
+  readonly records: ReadonlyMap<string, number>;
+}
+
+/** One rate of one peer in one turn. */
+interface Measured {
+  readonly figures: OpenLoopFigures;
+  readonly elapsedMs: number;
+  readonly deposits: number;
+  readonly programs: ReadonlyMap<string, ProgramUsage>;
+  readonly counts: ServerCounts;
+}
+
+function serverPids(): [string, number][] {
+  return [...recordedPids(STATE_DIR)].filter(([name]) => SERVERS.has(name));
+}
+
+function kapiPeer(harness: AcceptHarness): Peer {
+  const services = [...harness.stack.processes.values()];
+  return {
+    name: "kapi",
+    start: async () => {
+      await Promise.all(services.filter(({ pid }) => pid === null).map((service) => service.start()));
+    },
+    stop: async () => {
+      await Promise.all(services.map((service) => service.stop()));
+    },
+    pids: () => recordedPids(STATE_DIR),
+    accept: () => deposit(harness),
+    succeeded: (id) => succeeded(harness, id),
+  };
+}
+
+function bullmqPeer(environment: Record<string, string>): Peer {
+  const redis = new URL(environment["REDIS_URL"] ?? "");
+  const kafka = "kafka";
+  let ends = new FinalCommands();
+  let running: {
+    readonly pids: [string, number][];
+    readonly pool: Pool;
+    readonly stop: () => Promise<void>;
+  } | null = null;
+  const api = (): Pool => {
+    if (running === null) throw new Error("the BullMQ peer does not run");
+    return running.pool;
+  };
+  return {
+    name: "BullMQ",
+    start: async () => {
+      const worker = await startProcess("bullmq-peer.ts", ["worker"], environment);
+      const route = await startProcess<{ url: string }>("bullmq-peer.ts", ["route"], environment);
+      ends = new FinalCommands();
+      const events = new QueueEvents("deposits", { connection: { host: redis.hostname, port: Number(redis.port) } });
+      events.on("completed", ({ jobId }) => ends.ended(jobId));
+      await events.waitUntilReady();
+      const pool = new Pool(route.hello.url, { connections: 64 });
+      const stop = async (): Promise<void> => {
+        await Promise.all([events.close(), pool.close()]);
+        await Promise.all([route.stop(), worker.stop()]);
+      };
+      running = {
+        pids: [
+          ["worker", worker.pid],
+          ["route", route.pid],
+        ],
+        pool,
+        stop,
+      };
+    },
+    stop: async () => {
+      await running?.stop();
+      running = null;
+    },
+    pids: () => new Map([...serverPids().filter(([name]) => name !== kafka), ...(running?.pids ?? [])]),
+    accept: async () => {
+      const commandId = randomUUID();
+      const accountNumber = String(Math.floor(Math.random() * ACCOUNTS));
+      await post(api(), "/deposits", {}, { accountNumber, amountMinor: 1, commandId });
+      return commandId;
+    },
+    succeeded: (id) => ends.wait(id),
+  };
+}
+
+/** Reads the counters of PostgreSQL, and how many records each topic has had. */
+async function serverCounts(database: pg.Client, kafka: KafkaConnection): Promise<ServerCounts> {
+  const { rows } = await database.query<{ commits: string; wal_bytes: string }>(
+    `select sum(xact_commit) as commits, pg_current_wal_lsn() - '0/0' as wal_bytes from pg_stat_database`,
+  );
+  const records = new Map<string, number>();
+  for (const topic of Object.values(TOPICS)) {
+    const ends = await endOffsets(kafka, topic);
+    records.set(
+      topic.name,
+      [...ends.values()].reduce((sum, end) => sum + Number(end), 0),
+    );
+  }
+  return { commits: Number(rows[0]?.commits), walBytes: Number(rows[0]?.wal_bytes), records };
+}
+
+/** Measures one rate of a peer. With rate 0 nothing is sent. */
+async function hold(peer: Peer, perSecond: number, counts: () => Promise<ServerCounts>): Promise<Measured> {
+  await delay(SETTLE_MS);
+  const before = { counts: await counts(), programs: usageOf(peer.pids()), ms: performance.now() };
+  const figures = await openLoop(peer, { perSecond, durationMs: HOLD_MS });
+  const programs = usageOf(peer.pids());
+  const elapsedMs = performance.now() - before.ms;
+  const after = await counts();
+  return {
+    figures,
+    elapsedMs,
+    deposits: figures.accepted.count,
+    programs: new Map(
+      Array.from(programs, ([name, { cpuMs, timeSlices }]) => [
+        name,
+        {
+          cpuMs: cpuMs - (before.programs.get(name)?.cpuMs ?? 0),
+          timeSlices: timeSlices - (before.programs.get(name)?.timeSlices ?? 0),
+        },
+      ]),
+    ),
+    counts: {
+      commits: after.commits - before.counts.commits,
+      walBytes: after.walBytes - before.counts.walBytes,
+      records: new Map(
+        Array.from(after.records, ([topic, end]) => [topic, end - (before.counts.records.get(topic) ?? 0)]),
+      ),
+    },
+  };
+}
+
+const sumOf = <T>(items: Iterable<T>, value: (item: T) => number): number =>
+  Array.from(items, value).reduce((sum, one) => sum + one, 0);
+
+/** Mean of a figure over the turns, and its spread: "12.3 (11.9-12.7)". */
+function overTurns(turns: readonly Measured[], value: (measured: Measured) => number, digits: number): string {
+  const values = turns.map(value);
+  const mean = sumOf(values, (one) => one) / values.length;
+  const spread = [Math.min(...values), Math.max(...values)].map((one) => one.toFixed(digits)).join("-");
+  return `${mean.toFixed(digits)} (${spread})`;
+}
+
+const cpuMsOf = ({ programs }: Measured): number => sumOf(programs.values(), ({ cpuMs }) => cpuMs);
+
+/** One row of the table: a peer at a rate. */
+function row(name: string, perSecond: number, turns: readonly Measured[]): string {
+  const cells = [
+    `${perSecond}/s`.padStart(6),
+    name.padEnd(7),
+    `${overTurns(turns, (one) => (cpuMsOf(one) / one.elapsedMs) * 100, 0)} %`,
+  ];
+  if (perSecond === 0) return cells.join(" | ");
+  const perDeposit = (value: (one: Measured) => number, digits: number): string =>
+    overTurns(turns, (one) => value(one) / one.deposits, digits);
+  return [
+    ...cells,
+    perDeposit(cpuMsOf, 2),
+    perDeposit(({ programs }) => sumOf(programs.values(), ({ timeSlices }) => timeSlices), 0),
+    `${overTurns(turns, ({ figures }) => figures.accepted.p50Ms, 1)} / ${overTurns(turns, ({ figures }) => figures.accepted.p99Ms, 0)}`,
+    `${overTurns(turns, ({ figures }) => figures.succeeded.p50Ms, 1)} / ${overTurns(turns, ({ figures }) => figures.succeeded.p99Ms, 0)}`,
+    perDeposit(({ counts }) => counts.commits, 2),
+    perDeposit(({ counts }) => counts.walBytes, 0),
+    perDeposit(({ counts }) => sumOf(counts.records.values(), (count) => count), 1),
+    sumOf(turns, ({ figures }) => figures.unsent),
+  ].join(" | ");
+}
+
+const HEADER =
+  "  rate | peer | CPU of a core | CPU ms each | time slices each | accepted p50 / p99 ms | 202 to succeeded p50 / p99 ms | commits each | WAL bytes each | records each | unsent";
+
+/** Processor time and time slices by program, and records by topic, of one rate. */
+function details(perSecond: number, turns: readonly Measured[]): string {
+  const names = [...new Set(turns.flatMap(({ programs }) => [...programs.keys()]))];
+  const unit = perSecond === 0 ? 1 : sumOf(turns, ({ deposits }) => deposits);
+  const programs = names
+    .map((name) => ({
+      name,
+      cpuMs: sumOf(turns, (one) => one.programs.get(name)?.cpuMs ?? 0),
+      timeSlices: sumOf(turns, (one) => one.programs.get(name)?.timeSlices ?? 0),
+    }))
+    .toSorted((one, other) => other.cpuMs - one.cpuMs)
+    .map(({ name, cpuMs, timeSlices }) => `${name} ${(cpuMs / unit).toFixed(2)} ms, ${(timeSlices / unit).toFixed(1)}`);
+  const topics = [...new Set(turns.flatMap(({ counts }) => [...counts.records.keys()]))]
+    .map((topic) => [topic, sumOf(turns, ({ counts }) => counts.records.get(topic) ?? 0) / unit] as const)
+    .filter(([, count]) => count >= 0.01)
+    .map(([topic, count]) => `${topic} ${count.toFixed(2)}`);
+  const title = perSecond === 0 ? "idle, in total" : `${perSecond}/s, for each deposit`;
+  return `${title}\n  CPU and time slices: ${programs.join("; ")}\n  records: ${topics.join("; ")}`;
+}
+
+function printMemory(when: string, pids: ReadonlyMap<string, number>): void {
+  const memory = memoryOf(pids);
+  const each = Array.from(memory, ([name, bytes]) => `${name} ${Math.round(bytes / MIB)}`).join(", ");
+  console.log(`memory (PSS) ${when}: ${Math.round(sumOf(memory.values(), (bytes) => bytes) / MIB)} MiB: ${each}`);
+}
+
+async function warmUp(peer: Peer, turn: number): Promise<void> {
+  await openLoop(peer, { perSecond: WARM_UP_PER_SECOND, durationMs: turn === 0 ? FIRST_WARM_UP_MS : WARM_UP_MS });
+}
+
+async function run(): Promise<void> {
+  const harness = await startAcceptHarness(STATE_DIR, {});
+  const { servers, topicPrefix } = harness.stack;
+  const logger = createLogger({ service: "bench", level: "error" });
+  const kafka = createKafka({ brokers: servers.kafkaBrokers.split(","), clientId: "bench", topicPrefix, logger });
+  const database = new pg.Client({ connectionString: servers.postgresUrl });
+  await database.connect();
+  try {
+    printMemory("fresh", recordedPids(STATE_DIR));
+    const peers = [kapiPeer(harness), bullmqPeer({ REDIS_URL: servers.redisUrl, POSTGRES_URL: servers.postgresUrl })];
+    const measured = new Map(peers.map((peer) => [peer, new Map(RATES.map((rate) => [rate, [] as Measured[]]))]));
+    for (let turn = 0; turn < TURNS; turn += 1) {
+      for (const peer of turn % 2 === 0 ? peers : peers.toReversed()) {
+        for (const other of peers) if (other !== peer) await other.stop();
+        await peer.start();
+        await warmUp(peer, turn);
+        for (const rate of turn % 2 === 0 ? RATES : RATES.toReversed()) {
+          const one = await hold(peer, rate, () => serverCounts(database, kafka));
+          measured.get(peer)?.get(rate)?.push(one);
+          console.log(row(peer.name, rate, [one]));
+        }
+        if (peer.name === "kapi") printMemory("after load", peer.pids());
+      }
+    }
+    console.log(`\nmean of ${TURNS} turns, with the least and the greatest\n${HEADER}`);
+    for (const rate of RATES) {
+      for (const peer of peers) console.log(row(peer.name, rate, measured.get(peer)?.get(rate) ?? []));
+    }
+    const [kapi] = peers;
+    if (kapi !== undefined) for (const rate of RATES) console.log(details(rate, measured.get(kapi)?.get(rate) ?? []));
+    for (const peer of peers) await peer.stop();
+  } finally {
+    await database.end();
+    await harness.stop();
+  }
+}
+
+await run();

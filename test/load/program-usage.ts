@@ -1,0 +1,101 @@
+/**
+ * What the programs of a stack use, from Linux's /proc: processor time, time slices and memory of
+ * each recorded process together with its descendants. Programs of other stacks on the machine are
+ * not counted.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+
+const MS_PER_TICK = 10;
+const KIB = 1024;
+
+/** The sums of one program since its processes started. */
+export interface ProgramUsage {
+  readonly cpuMs: number;
+  /** How often the kernel gave a processor to one of its threads. */
+  readonly timeSlices: number;
+}
+
+/** Usage of the programs with these process ids, by name. A program without a process is left out. */
+export function usageOf(pids: ReadonlyMap<string, number>): Map<string, ProgramUsage> {
+  const usage = new Map<string, ProgramUsage>();
+  for (const [name, processes] of processesOf(pids)) {
+    const sums = { cpuMs: 0, timeSlices: 0 };
+    for (const { pid, cpuMs } of processes) {
+      sums.cpuMs += cpuMs;
+      sums.timeSlices += timeSlicesOf(pid);
+    }
+    usage.set(name, sums);
+  }
+  return usage;
+}
+
+/** Proportional set size in bytes, by name: shared pages are divided among their processes. */
+export function memoryOf(pids: ReadonlyMap<string, number>): Map<string, number> {
+  return new Map(
+    Array.from(processesOf(pids), ([name, processes]) => [
+      name,
+      processes.reduce((sum, { pid }) => sum + proportionalBytesOf(pid), 0),
+    ]),
+  );
+}
+
+interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  readonly cpuMs: number;
+}
+
+function processesOf(pids: ReadonlyMap<string, number>): Map<string, Process[]> {
+  const children = Map.groupBy(allProcesses(), ({ parent }) => parent);
+  const all = new Map([...children.values()].flat().map((process) => [process.pid, process]));
+  const found = new Map<string, Process[]>();
+  for (const [name, pid] of pids) {
+    const root = all.get(pid);
+    if (root === undefined) continue;
+    const tree = [root];
+    for (const process of tree) tree.push(...(children.get(process.pid) ?? []));
+    found.set(name, tree);
+  }
+  return found;
+}
+
+function allProcesses(): Process[] {
+  return readdirSync("/proc").flatMap((entry) => {
+    if (!/^\d+$/.test(entry)) return [];
+    const stat = textOf(`/proc/${entry}/stat`);
+    if (stat === null) return [];
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    // Fields 14 to 17 of proc(5): user and system time in clock ticks, of the process and of its
+    // ended children. PostgreSQL's backends and Redis's log rewrites end during a measurement.
+    const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+    return [{ pid: Number(entry), parent: Number(fields[1]), cpuMs: ticks * MS_PER_TICK }];
+  });
+}
+
+function timeSlicesOf(pid: number): number {
+  let threads: string[];
+  try {
+    threads = readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return 0;
+  }
+  return threads.reduce((sum, thread) => {
+    // The third field: the number of time slices.
+    const [, , slices = "0"] = (textOf(`/proc/${pid}/task/${thread}/schedstat`) ?? "").trim().split(" ");
+    return sum + Number(slices);
+  }, 0);
+}
+
+function proportionalBytesOf(pid: number): number {
+  const rollup = textOf(`/proc/${pid}/smaps_rollup`) ?? "";
+  return Number(/^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1] ?? 0) * KIB;
+}
+
+/** The text of a file in /proc; null if its process has ended. */
+function textOf(file: string): string | null {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return null;
+  }
+}
