@@ -29,7 +29,7 @@ create table if not exists peer.transactions (command_id text primary key, accou
   unique (account_number, sequence));
 create table if not exists peer.entries (command_id text not null, ledger text not null, amount_minor bigint not null, primary key (command_id, ledger));`;
 
-/** The balance, the transaction and both entries of a deposit. Parameters: command, account, amount. */
+/** Balance, transaction and both entries of a deposit. Parameters: command, account, amount. */
 const BOOK = `
   with account as (
     insert into peer.accounts values ($2, $3, 1) on conflict (account_number) do update

@@ -15,7 +15,7 @@ export interface ProgramUsage {
   readonly timeSlices: number;
 }
 
-/** Usage of the programs with these process ids, by name. A program without a process is left out. */
+/** Usage of the programs with these process ids, by name. Ended programs are left out. */
 export function usageOf(pids: ReadonlyMap<string, number>): Map<string, ProgramUsage> {
   const usage = new Map<string, ProgramUsage>();
   for (const [name, processes] of processesOf(pids)) {
