@@ -37,10 +37,21 @@ const servers: Server[] = [];
 let owner: Owner;
 let gateway: string;
 
-beforeEach(async () => {
-  const asked: string[] = [];
+/** Starts a gateway whose owners are all `url`. */
+function startGateway(url: string): Promise<string> {
+  return platform.gateway({
+    ACCOUNT_URL: url,
+    COMMAND_STATUS_URL: url,
+    FINANCE_URL: url,
+    METRICS_URL: url,
+    ORGANIZATION_URL: url,
+    WEBHOOKS_URL: url,
+  });
+}
+
+beforeAll(async () => {
   const server = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url}`);
+    owner.asked.push(`${request.method} ${request.url}`);
     request.resume();
     // The gateway sends this before a deletion and before a read of transactions.
     if (request.url === "/internal/accounts/existing") {
@@ -51,22 +62,17 @@ beforeEach(async () => {
   await once(server, "listening");
   const address = server.address();
   assert(address !== null && typeof address === "object", "a TCP server has a port");
-  const url = `http://127.0.0.1:${address.port}`;
-  owner = { url, asked, answer: says(200, BYTES) };
-  gateway = await platform.gateway({
-    ACCOUNT_URL: url,
-    COMMAND_STATUS_URL: url,
-    FINANCE_URL: url,
-    METRICS_URL: url,
-    ORGANIZATION_URL: url,
-    WEBHOOKS_URL: url,
-  });
+  owner = { url: `http://127.0.0.1:${address.port}`, asked: [], answer: says(200, BYTES) };
+  gateway = await startGateway(owner.url);
+});
+beforeEach(() => {
+  owner = { url: owner.url, asked: [], answer: says(200, BYTES) };
 });
 afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-  }
+  for (const server of servers) server.closeAllConnections();
+});
+afterAll(() => {
+  for (const server of servers) server.close();
 });
 
 function says(status: number, body: string): Owner["answer"] {
