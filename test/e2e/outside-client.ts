@@ -60,7 +60,7 @@ export interface AccountView {
 /** Less than the time limit of a test, so that the error of a late command names the command. */
 const COMMAND_DEADLINE_MS = 45_000;
 const POLL_INTERVAL_MS = 20;
-/** Maximum number of retries of a mutation after responses 500 with Retry-After. */
+/** Maximum number of retries of a request after responses 500 with Retry-After. */
 const RETRIES = 10;
 const FINAL = new Set(["succeeded", "failed", "expired"]);
 

@@ -106,7 +106,7 @@ export class Trial {
   }
 
   /**
-   * Returns null if no valuation or sample is missing, otherwise a text that names what is missing.
+   * Returns null if no valuation or sample is missing, otherwise a text that names them.
    */
   #unsettled(): string | null {
     const { witness } = this;
