@@ -18,7 +18,7 @@ export class Waits {
   }
 
   /**
-   * Repeats `check` until it returns null. Any other result names the missing part. Returns null, or
+   * Repeats `check` until it returns null. Any other result is the reason to wait. Returns null, or
    * the last result at the deadline.
    */
   async until(

@@ -39,9 +39,12 @@ export function memoryOf(pids: ReadonlyMap<string, number>): Map<string, number>
   );
 }
 
+/** A process of this machine. */
 interface Process {
   readonly pid: number;
   readonly parent: number;
+  /** The kernel's name of its program. */
+  readonly command: string;
   readonly cpuMs: number;
 }
 
@@ -59,16 +62,19 @@ function processesOf(pids: ReadonlyMap<string, number>): Map<string, Process[]> 
   return found;
 }
 
-function allProcesses(): Process[] {
+/** All processes of this machine, with the processor time that they used so far. */
+export function allProcesses(): Process[] {
   return readdirSync("/proc").flatMap((entry) => {
     if (!/^\d+$/.test(entry)) return [];
     const stat = textOf(`/proc/${entry}/stat`);
     if (stat === null) return [];
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const end = stat.lastIndexOf(")");
+    const fields = stat.slice(end + 2).split(" ");
     // Fields 14 to 17 of proc(5): user and system time in clock ticks, of the process and of its
     // ended children. PostgreSQL's backends and Redis's log rewrites end during a measurement.
     const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
-    return [{ pid: Number(entry), parent: Number(fields[1]), cpuMs: ticks * MS_PER_TICK }];
+    const command = stat.slice(stat.indexOf("(") + 1, end);
+    return [{ pid: Number(entry), parent: Number(fields[1]), command, cpuMs: ticks * MS_PER_TICK }];
   });
 }
 
