@@ -77,7 +77,7 @@ export class Trial {
 
   /**
    * Waits until the log is complete and every client has all samples. Call it after the last
-   * valuation. Whatever is missing after `timeoutMs` is reported.
+   * valuation. After `timeoutMs` the first missing valuation or sample is reported.
    */
   async settle(timeoutMs: number): Promise<void> {
     for (const checker of this.checkers) checker.cutting = false;
@@ -106,7 +106,7 @@ export class Trial {
   }
 
   /**
-   * Returns null if no valuation or sample is missing, otherwise a text that names them.
+   * Returns null if no valuation or sample is missing, otherwise a text that names the first.
    */
   #unsettled(): string | null {
     const { witness } = this;

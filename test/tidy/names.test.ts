@@ -13,7 +13,7 @@ describe("names", () => {
     expect(nameFaults(ROOT)).toEqual([]);
   });
 
-  it("that do not are reported", () => {
+  it("that break a rule (decisions, 18) are reported", () => {
     expect(nameFaults(FIXTURE)).toEqual(
       [
         "selectOrder is a statement: write it in capitals",

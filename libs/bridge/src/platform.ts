@@ -21,7 +21,10 @@ export interface Rejection {
   readonly message: string;
 }
 
-/** Server ids are in lower case and configured. */
+/**
+ * Server ids are in lower case. Only `isConfigured` and `configure` get ids of servers that are not
+ * configured.
+ */
 export interface TradingPlatform {
   isConfigured(serverId: string): boolean;
 
@@ -29,10 +32,10 @@ export interface TradingPlatform {
   configure(serverId: string, configuration: ServerConfiguration): void | Promise<void>;
 
   /**
-   * Applies changes and returns their results in the same order; changes of one account in order.
-   * The changes are valid. Their references are distinct and have no outcome, and no concurrent
-   * call has the same references. Records all events before it resolves: first events that a change
-   * causes, last its own event, with the reference.
+   * Applies the changes of each account in their order. Returns the results in the order of
+   * `changes`. The changes are valid. Their references are distinct and have no outcome, and no
+   * concurrent call has the same references. Records all events before it resolves: first events
+   * that a change causes, last its own event, with the reference.
    *
    * Throws if the result of a change is unknown: the caller settles the references. The same change
    * may be requested again after an error or a crash; apply it only once.

@@ -59,7 +59,7 @@ describe("commands", () => {
     const last = commandMessage({ serverId: message.serverId, accountNumber: message.accountNumber });
     await harness.publish(last);
     await harness.until(last.commandId, "succeeded");
-    expect(harness.tradingServer.applied.filter((id) => id === message.commandId)).toHaveLength(1);
+    expect(harness.tradingServer.executed.filter((id) => id === message.commandId)).toHaveLength(1);
     const [event, ...others] = harness.eventsOf(message.commandId);
     expect(others).toEqual([]);
     expect(event).toMatchObject({
@@ -152,7 +152,7 @@ describe("commands", () => {
     await harness.database.query(INSERT_OPEN, [...values, "queued", 0, 0]);
     await harness.publish(message);
     await harness.until(message.commandId, "succeeded");
-    expect(harness.tradingServer.applied.filter((id) => id === message.commandId)).toHaveLength(1);
+    expect(harness.tradingServer.executed.filter((id) => id === message.commandId)).toHaveLength(1);
   });
 
   it("runs every command once while partitions move between two workers", async () => {

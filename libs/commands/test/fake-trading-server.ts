@@ -10,8 +10,8 @@ export type Behaviour = "apply" | "refuse" | "unreachable" | "drop-answer" | "th
 
 /**
  * Keeps outcomes by reference, as the trading-server contract requires: the first outcome of a
- * reference is final, and settling closes a reference without an outcome. It records every applied
- * command, so that a test detects a duplicate.
+ * reference is final, and settling closes a reference without an outcome. So `applied` has each
+ * command at most once, and `executed` has a command as often as it was sent.
  */
 export class FakeTradingServer {
   /** Command ids in the order they applied. */
@@ -42,7 +42,7 @@ export class FakeTradingServer {
     this.#apply(commandId);
   }
 
-  /** Blocks every call until the returned function is called. */
+  /** Blocks new calls of `execute` until the returned function is called. */
   closeGate(): () => void {
     const gate = deferred<void>();
     this.#gate = gate;

@@ -31,8 +31,8 @@ const CLIENT = {
 };
 
 /**
- * A TCP proxy whose connections can be frozen. Open connections stay frozen; new connections are
- * frozen until `thaw`.
+ * A TCP proxy whose connections can be frozen. A frozen connection passes no more bytes, not even
+ * after `thaw`. `freeze` freezes all open connections, and those that open before `thaw`.
  */
 class FreezingProxy {
   readonly port: number;

@@ -27,8 +27,8 @@ export interface HistoryFeed {
 }
 
 /**
- * Starts the history without the consumer of the topic. Gaps are filled, and fresh reads book the
- * events that they need.
+ * Starts the history without the consumer of the topic. Gaps are filled. Fresh reads (decisions,
+ * 4.11) book the events that they need.
  */
 export async function startHistoryFeed({ scope, store, client, logger }: HistoryFeedOptions): Promise<HistoryFeed> {
   const queue: BookingQueue = new BookingQueue({

@@ -156,7 +156,7 @@ describe("a month that may be dropped", () => {
     expect(await repository.byIds([message.commandId])).toMatchObject([{ json: expect.stringContaining('"expired"') }]);
   });
 
-  it("is dropped after the statement that reads it, and commands are ingested meanwhile", async () => {
+  it("is dropped after the end of a transaction that reads it, and commands are ingested meanwhile", async () => {
     await goTo(monthAfter(0));
     const message = commandMessage();
     await ingest(message, eventOf(message));

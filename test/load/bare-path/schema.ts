@@ -1,6 +1,6 @@
 /**
- * Creates the topics and tables of the bare path. The tables have the keys and indexes of kapi that
- * a deposit writes.
+ * Creates the topics and tables of the bare path (docs/testing.md). The tables have the keys and
+ * indexes of kapi that a deposit writes.
  */
 import { createTopics } from "@kapi/kafka";
 import pg from "pg";

@@ -60,7 +60,7 @@ it("a command of a server that the key does not reach is 404 without a wait", as
   expect(wait).not.toHaveBeenCalled();
 });
 
-it("text of a caller in the command does not count as the command's server", async () => {
+it("a server id in text that the caller sent is not taken as the command's server", async () => {
   const payload = { serverId: ANOTHER_SERVER, command: { serverId: ANOTHER_SERVER } };
   const command = { ...queuedCommand(MESSAGE), payload, idempotencyKey: `","serverId":"${ANOTHER_SERVER}` };
   read.mockResolvedValue(Buffer.from(JSON.stringify({ command })));

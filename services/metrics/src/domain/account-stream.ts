@@ -23,8 +23,8 @@ export interface AccountStream extends LogState {
    */
   readonly anchor: SampleCheckpoint["window"] | null;
   /**
-   * Sequence of the account's checkpoint; 0 without a checkpoint. Samples up to this sequence need
-   * no new checkpoint.
+   * Sequence of the checkpoint from which this process restored the account; 0 if there was none.
+   * Samples up to this sequence need no new checkpoint.
    */
   readonly checkpointed: number;
 }

@@ -54,10 +54,11 @@ interface Partition {
 /**
  * Stores snapshots, for the partitions of `metrics.samples` assigned to this process. It has its
  * own reader, behind the live stream, so that neither a slow database nor a restart loses a minute.
- * Offsets are committed only below stored samples, and the stored state has the last sequence.
+ * An offset is committed only if all samples before it are stored. The stored state has the last
+ * sequence.
  *
- * The acceptance rule starts from the stored state. The log may no longer reach back to that state,
- * because it was lost, or was not read for longer than its retention. Then an account continues
+ * The acceptance rule starts from the stored state. The log may no longer reach back to that state:
+ * the log was lost, or it was not read for longer than its retention. Then an account continues
  * from a sample that {@link SampleLog} has accepted.
  */
 export class Snapshots implements SampleListener {

@@ -24,13 +24,13 @@ export function nextRandom(state: RandomState): number {
 }
 
 /**
- * Fraction of the distance to the base price that each step returns; keeps prices near it for
- * months.
+ * Each step moves the price back to the base price by this fraction of their distance. So prices
+ * stay near the base price for months.
  */
 const REVERSION = 1e-5;
 /**
- * Scales the sum of four uniform numbers to deviation 1. Only + - * /, so that all machines agree
- * exactly.
+ * Scales the sum of four uniform numbers to a standard deviation of 1. The walk calculates only
+ * with + - * /, whose results are equal on all machines.
  */
 const UNIT_DEVIATION = 1.7320508075688772;
 

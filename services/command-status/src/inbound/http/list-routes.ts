@@ -29,7 +29,8 @@ export interface ListRouteDependencies {
 export function registerListRoutes(app: FastifyInstance, dependencies: ListRouteDependencies): void {
   serveRaw(app, COMMAND_STATUS_ROUTES.listCommands, async ({ params, query }, _request, reply) => {
     const body = await listCommands(dependencies.lists, { ...query, ...params });
-    if (body === null) return reply.code(CONTENT_TOO_LARGE).send({ error: "Only as a stream" });
+    if (body === null)
+      return reply.code(CONTENT_TOO_LARGE).send({ error: "The page is too large for one body: use streamCommands" });
     return reply.header("content-type", "application/json").send(body);
   });
   serveRaw(app, COMMAND_STATUS_ROUTES.streamCommands, async ({ params, query }, _request, reply) => {

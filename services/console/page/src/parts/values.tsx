@@ -34,7 +34,7 @@ const TONES: Readonly<Record<string, string>> = {
   expired: "bad",
 };
 
-/** The state of a key, server, account or command. */
+/** The state of a key, server, account, command, webhook endpoint or delivery. */
 export function State({ of: state }: { readonly of: string }) {
   return <span class={`state ${TONES[state] ?? "neutral"}`}>{state}</span>;
 }
