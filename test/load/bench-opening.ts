@@ -2,21 +2,24 @@
  * `npm run bench -- opening`: how long the sync of one wallet shard blocks Redis, and how much
  * memory the sync needs. The ledger of the shard has BENCH_WALLETS (200,000) wallets, and one of
  * these has BENCH_RESERVATIONS (200,000) open reservations. The sync writes all of them to an empty
- * Redis. It prints the longest call, as this process sees it and as Redis measured it. PostgreSQL
- * and Redis come from POSTGRES_URL and REDIS_URL; otherwise the benchmark starts its own.
+ * Redis. It prints the longest call, as this process sees it and as Redis measured it.
  */
+import { rmSync } from "node:fs";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { startPool, migrate, statement } from "@kapi/postgres";
 import { ADMISSION_LIBRARY, syncShard } from "@kapi/admission/redis";
 import { startRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger } from "@kapi/runtime";
-import { createTestEnvironment } from "@kapi/testkit";
+import { createDatabase, databaseUrl, printedReport, startServers, stopRecorded } from "@kapi/servers";
 import { Redis } from "ioredis";
 
 import { readForSync } from "../../services/organization/src/outbound/postgres/credits/wallets.ts";
 
 const MIGRATIONS = fileURLToPath(new URL("../../services/organization/migrations", import.meta.url));
+const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench-opening");
+const DATABASE = "bench";
 const WALLETS = Number(process.env["BENCH_WALLETS"] ?? 200_000);
 const RESERVATIONS = Number(process.env["BENCH_RESERVATIONS"] ?? 200_000);
 const TAG = 7;
@@ -38,9 +41,14 @@ function at(durationsMs: readonly number[], share: number): string {
   return (sorted[Math.ceil(sorted.length * share) - 1] ?? 0).toFixed(1);
 }
 
-const environment = await createTestEnvironment({ needs: ["postgres", "redis"] });
+// Stops the processes of a killed run first. Each run starts with empty servers.
+await stopRecorded(path.join(STATE_DIR, "servers"));
+rmSync(STATE_DIR, { recursive: true, force: true });
+const servers = await startServers({ stateDir: STATE_DIR, report: printedReport() });
+await createDatabase(servers.postgresUrl, DATABASE);
+const postgresUrl = databaseUrl(servers.postgresUrl, DATABASE);
 const logger = createLogger({ service: "bench-opening", level: "warn" });
-const options = { connectionString: environment.postgresUrl, schema: "organization", logger };
+const options = { connectionString: postgresUrl, schema: "organization", logger };
 await migrate({ ...options, directory: MIGRATIONS });
 const { value: database, stop: stopDatabase } = await startPool({
   ...options,
@@ -48,12 +56,12 @@ const { value: database, stop: stopDatabase } = await startPool({
   statementTimeoutMs: STATEMENT_TIMEOUT_MS,
 });
 const { value: redis, stop: stopRedis } = await startRedis({
-  url: environment.redisUrl,
+  url: servers.redisUrl,
   clientName: "bench-opening",
   functionLibraries: [ADMISSION_LIBRARY],
   logger,
 });
-const inspector = new Redis(environment.redisUrl);
+const inspector = new Redis(servers.redisUrl);
 try {
   for (const [index, text] of fill.entries()) await database.query(statement(`bench_fill_${index}`, text), []);
   await inspector.config("SET", "slowlog-log-slower-than", "0", "slowlog-max-len", "100000");
@@ -89,5 +97,5 @@ the heap had ${heapMiB.toFixed(0)} MiB at most`);
   inspector.disconnect();
   await stopRedis();
   await stopDatabase();
-  await environment.stop();
+  await servers.stop();
 }
