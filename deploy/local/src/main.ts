@@ -1,7 +1,8 @@
 /**
  * `npm start`: runs Kafka, PostgreSQL, Redis, the services and a demo organization until Ctrl-C or
  * SIGTERM. All state is below KAPI_STATE_DIR, or in Docker volumes that belong to that folder. With
- * KAPI_CLUSTERS=on Kafka, PostgreSQL and Redis are clusters. KAPI_PORT, KAPI_LIVE_PORT,
+ * KAPI_CLUSTERS=on Kafka, PostgreSQL and Redis are clusters. With KAPI_PROCESSES=each every service
+ * has its own process; by default one process runs all services. KAPI_PORT, KAPI_LIVE_PORT,
  * KAPI_CONSOLE_PORT and KAPI_TRADING_SERVER_PORT set the ports.
  */
 import path from "node:path";
@@ -22,6 +23,7 @@ const Port = z.coerce.number().pipe(z.int().min(1).max(65_535)).optional();
 const Settings = z.object({
   KAPI_STATE_DIR: z.string().default(".local"),
   KAPI_CLUSTERS: z.enum(["on", "off"]).default("off"),
+  KAPI_PROCESSES: z.enum(["one", "each"]).default("one"),
   KAPI_PORT: Port,
   KAPI_LIVE_PORT: Port,
   KAPI_CONSOLE_PORT: Port,
@@ -43,6 +45,7 @@ async function main(): Promise<void> {
     report,
     supervised: true,
     clusters: settings.KAPI_CLUSTERS === "on",
+    together: settings.KAPI_PROCESSES === "one",
     preferredPorts: DEFAULT_PORTS,
     ports: {
       gateway: settings.KAPI_PORT,

@@ -25,6 +25,8 @@ import { buildConsole } from "./services/console-build.ts";
 import { keepAddresses } from "./services/kept-environment.ts";
 import {
   allServices,
+  COMBINED,
+  combinedEnvironment,
   CONSOLE_PAGE,
   consoleUrl,
   type Environment,
@@ -40,6 +42,8 @@ import { ServiceProcess } from "./services/service-process.ts";
 const PARTITIONS = 4;
 const ONE_COPY = { replicationFactor: 1, minInsyncReplicas: 1 };
 const DEFAULT_DATABASE = "kapi";
+/** The name of the process that runs all services. */
+const TOGETHER = "kapi";
 /** The service that serves the console's page. */
 const CONSOLE_OWNER = "console";
 
@@ -65,6 +69,8 @@ export interface StackOptions {
   readonly env?: Readonly<Record<string, Environment>>;
   /** By default all services of the checkout. */
   readonly services?: readonly string[];
+  /** Run all services in one process named {@link TOGETHER}. Default: a process for each. */
+  readonly together?: boolean;
   /** Services that run twice. The second process of `gateway` is `gateway-2`, on another port. */
   readonly twice?: readonly string[];
   /** Restart a service when it dies. */
@@ -95,9 +101,11 @@ export interface Stack {
   liveUrl(process: string): string;
   /** Base address of any service. */
   url(service: string): string;
-  /** The process of a service; throws if the service is not part of this stack. */
+  /** The process of a service; throws if the service has no process of its own in this stack. */
   process(service: string): ServiceProcess;
   readonly processes: ReadonlyMap<string, ServiceProcess>;
+  /** The names of the services of this stack. */
+  readonly services: ReadonlySet<string>;
   /** Stops the services, then the servers, then closes the state record. Keeps the state. */
   stop(): Promise<void>;
 }
@@ -136,35 +144,37 @@ async function assemble(options: StackOptions, record: StateRecord, stops: Stops
   report.done("database and topics", beganMs);
   const servers: ServerAddresses = { ...addressesOf(given), postgresUrl };
   const everything = allServices();
-  const programs = programsOf(options.services ?? everything, options.twice ?? []);
-  if ([...programs.values()].includes(CONSOLE_OWNER)) await buildConsole(report);
+  const services = options.services ?? everything;
+  const second = (options.twice ?? []).map((name) => name + SECOND);
+  if (services.includes(CONSOLE_OWNER)) await buildConsole(report);
   const names = [
     // The page's port is chosen first: a service may have had this port at the last start.
-    ...new Set([CONSOLE_PAGE, ...everything, ...programs.keys(), ...[...programs.keys(), "metrics"].map(livePort)]),
+    ...new Set([CONSOLE_PAGE, ...everything, ...second, ...[...second, "metrics"].map(livePort)]),
   ];
   const ports = await choosePorts(stateDir, names, options.ports ?? {}, options.preferredPorts ?? {});
   const forgetAddresses = keepAddresses(stateDir, { servers, topicPrefix });
   stops.add(() => Promise.resolve(forgetAddresses()));
   const plan: PlanOptions = { servers, topicPrefix, secrets, ports, base: process.env };
   const processes = new Map<string, ServiceProcess>();
-  for (const [name, program] of programs) {
-    const environment = { ...serviceEnvironment(name, plan), ...options.env?.["all"] };
-    const url = serviceUrl(ports, name);
-    const { supervised = false, startTries = 1 } = options;
-    const own = { name, program, url, stateDir, environment, record, report, supervised, startTries };
+  const { supervised = false, startTries = 1, env = {} } = options;
+  const addProcess = (name: string, program: string, urls: readonly string[], planned: Environment): void => {
+    const environment = { ...planned, ...env["all"] };
+    const own = { name, program, urls, stateDir, environment, record, report, supervised, startTries };
     processes.set(name, new ServiceProcess(own));
+  };
+  const addService = (name: string, program: string): void =>
+    addProcess(name, program, [serviceUrl(ports, name)], serviceEnvironment(name, plan));
+  if (options.together === true) {
+    const urls = services.map((name) => serviceUrl(ports, name));
+    addProcess(TOGETHER, COMBINED, urls, combinedEnvironment(services, plan, env));
+  } else {
+    for (const name of services) addService(name, name);
   }
+  for (const name of options.twice ?? []) addService(name + SECOND, name);
   stops.add(() => stopServices(processes));
   await startServices(processes, options, report);
-  return describe({ servers, topicPrefix, secrets, ports, processes, stop: () => stops.stop() });
-}
-
-/** The service of each process, by the name of the process. */
-function programsOf(services: readonly string[], twice: readonly string[]): Map<string, string> {
-  return new Map([
-    ...services.map((name) => [name, name] as const),
-    ...twice.map((name) => [name + SECOND, name] as const),
-  ]);
+  const running = new Set(services);
+  return describe({ servers, topicPrefix, secrets, ports, processes, services: running, stop: () => stops.stop() });
 }
 
 function describe(parts: {
@@ -173,14 +183,16 @@ function describe(parts: {
   secrets: Secrets;
   ports: Ports;
   processes: ReadonlyMap<string, ServiceProcess>;
+  services: ReadonlySet<string>;
   stop(): Promise<void>;
 }): Stack {
-  const { servers, topicPrefix, secrets, ports, processes } = parts;
+  const { servers, topicPrefix, secrets, ports, processes, services } = parts;
   return {
     servers,
     topicPrefix,
     secrets,
     processes,
+    services,
     baseUrl: serviceUrl(ports, "gateway"),
     wsBase: liveUrl(ports, "metrics"),
     liveUrl: (process) => liveUrl(ports, process),
@@ -189,7 +201,7 @@ function describe(parts: {
     url: (service) => serviceUrl(ports, service),
     process: (service) => {
       const found = processes.get(service);
-      if (found === undefined) throw new Error(`${service} is not part of this stack`);
+      if (found === undefined) throw new Error(`${service} has no process of its own in this stack`);
       return found;
     },
     stop: () => parts.stop(),

@@ -135,6 +135,62 @@ describe("a process", () => {
   });
 });
 
+describe("a process of several services", () => {
+  it("gives each service its own settings, and stops the services that clients call first", async () => {
+    const child = runSeveral(
+      `[
+        { service: "first-one", schema, start: component },
+        { service: "entry", schema, start: component, stopsFirst: true },
+      ]`,
+      { HTTP_PORT: "1", FIRST_ONE__HTTP_PORT: "2", INTERNAL_TOKEN: "a token of this test" },
+    );
+    const output = ended(child);
+    await lineWith(child, '"ready"');
+    child.kill("SIGTERM");
+    const { exitCode, stdout } = await output;
+    expect(messagesOf(stdout)).toEqual([
+      "first-one starts 2",
+      "entry starts 1",
+      "ready",
+      "ready",
+      "stopping",
+      "entry stops, ready: false",
+      "first-one stops, ready: false",
+      "stopped",
+    ]);
+    expect(exitCode).toBe(0);
+  });
+
+  it("ends with all its services if one does not start", async () => {
+    const child = runSeveral(`[
+      { service: "good", schema, start: component },
+      { service: "bad", schema, start: async () => { throw new Error("address in use"); } },
+    ]`);
+    const { exitCode, stdout } = await ended(child);
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain("address in use");
+    expect(messagesOf(stdout).at(-2)).toBe("good stops, ready: false");
+  });
+
+  it("names the service of each configuration problem", async () => {
+    const child = runSeveral(
+      `[{ service: "one", schema, start: component }, { service: "two", schema, start: component }]`,
+      {
+        HTTP_PORT: "0",
+        ONE__INTERNAL_TOKEN: "a token of this test",
+        TWO__HTTP_PORT: "x",
+      },
+    );
+    const { exitCode, stderr } = await ended(child);
+    expect(exitCode).toBe(1);
+    expect(stderr.trim().split("\n")).toEqual([
+      "together cannot start, its configuration has 2 problem(s):",
+      "  two: HTTP_PORT: must be a whole number from 0 to 65535",
+      "  two: INTERNAL_TOKEN: is required and not set",
+    ]);
+  });
+});
+
 const WELL_CONFIGURED = { HTTP_PORT: "0", INTERNAL_TOKEN: "a token of this test" };
 
 describe("a process with tracing", () => {
@@ -160,11 +216,28 @@ describe("a process with tracing", () => {
 
 /** Starts a child process with runMain; `start` is the source text of properties of its options. */
 function run(start: string, env: Record<string, string> = WELL_CONFIGURED, args: readonly string[] = []): ChildProcess {
+  return spawnProgram(`await runMain({ service: "demo", schema, ${start} });`, env, args);
+}
+
+/** Starts a child process with runTogether; `programs` is the source text of a list. */
+function runSeveral(programs: string, env: Record<string, string> = WELL_CONFIGURED): ChildProcess {
+  const component = `({ scope, config, logger, health }) => {
+    const service = logger.bindings().service;
+    logger.info(service + " starts " + config.HTTP_PORT);
+    return scope.start("part", () => ({
+      value: 1,
+      stop: async () => logger.info(service + " stops, ready: " + health.ready().ok),
+    }));
+  }`;
+  return spawnProgram(`const component = ${component}; await runTogether("together", ${programs});`, env, []);
+}
+
+function spawnProgram(lastStatements: string, env: Record<string, string>, args: readonly string[]): ChildProcess {
   const code = `
-    import { configFields, faultPoint, runMain, startRequestSpan } from ${JSON.stringify(RUNTIME)};
+    import { configFields, faultPoint, runMain, runTogether, startRequestSpan } from ${JSON.stringify(RUNTIME)};
     import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
     const schema = z.object({ HTTP_PORT: configFields.httpPort, INTERNAL_TOKEN: configFields.internalToken });
-    await runMain({ service: "demo", schema, ${start} });
+    ${lastStatements}
   `;
   const program = ["--input-type=module", "--eval", code, "--", "demo", ...args];
   return spawn(process.execPath, program, { env, stdio: ["ignore", "pipe", "pipe"] });

@@ -39,6 +39,7 @@ export const ProcessSchema = z.object({
   METRICS_PORT: configFields.metricsPort,
   STOP_DELAY_MS: configFields.stopDelayMs,
 });
+type ProcessSettings = Readonly<z.output<typeof ProcessSchema>>;
 
 /** All settings of migrations: their job has no other setting or secret of its service. */
 export const MigrationSchema = z.object({
@@ -71,24 +72,47 @@ export interface MainContext<Config> {
 /** The dependencies of migrations. */
 export type MigrationContext = Pick<MainContext<PostgresSettings | MigrationSettings>, "config" | "logger">;
 
-/** The options of {@link runMain}. */
-export interface MainOptions<S extends z.ZodObject> {
+/** A service, as its process runs it. */
+export interface ServiceProgram<S extends z.ZodObject = z.ZodObject> {
   readonly service: string;
   readonly schema: S;
   /**
-   * Starts all components through `context.scope`. The process is ready when it resolves. The value
+   * Starts all components through `context.scope`. The service is ready when it resolves. The value
    * is ignored.
    */
   start(context: MainContext<z.output<S>>): Promise<unknown>;
   /** Brings the service's schema up to date, for {@link MIGRATE_COMMAND}. */
   migrate?(context: MigrationContext): Promise<void>;
+  /**
+   * Whether the service stops before the other services of its process, because its requests need
+   * these. Default false.
+   */
+  readonly stopsFirst?: boolean;
+}
+
+/** A service of this process, and its environment variables. */
+interface ProcessService {
+  readonly program: ServiceProgram;
+  readonly env: Environment;
+}
+
+/** A service of this process, and its settings. */
+interface ConfiguredService<Config> {
+  readonly program: ServiceProgram;
+  readonly config: Readonly<Config>;
+}
+
+/** A service of this process, and its dependencies. */
+interface RunningService {
+  readonly program: ServiceProgram;
+  readonly context: MainContext<unknown>;
 }
 
 /**
- * Runs a process from its start to its exit. No other code may end the process.
+ * Runs the process of a service from its start to its exit. No other code may end the process.
  *
  * 1. Reads the configuration. Prints all problems on standard error, one line each, and exits 1.
- * 2. Starts the requested telemetry, then `options.start`. Logs "ready".
+ * 2. Starts the requested telemetry, then `program.start`. Logs "ready".
  * 3. Waits for SIGTERM or SIGINT. A second signal exits at once.
  * 4. Turns readiness off, waits STOP_DELAY_MS, stops all components, exits 0. The stop takes at
  *    most {@link PROCESS_STOP_DEADLINE_MS}.
@@ -97,92 +121,137 @@ export interface MainOptions<S extends z.ZodObject> {
  * only, and exits 0. Exit code 1: a failed start, stop or migration, `fatal`, an uncaught
  * exception, an unhandled rejection.
  */
-export async function runMain<S extends z.ZodObject>(options: MainOptions<S>): Promise<void> {
-  // V8 reads this flag at each collection, so it may be set while the program runs.
-  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`);
-  if (process.argv[2] === MIGRATE_COMMAND) return runMigrations(options);
-  const read = readConfig(options, options.schema, process.env);
-  if (read === null) return process.exit(1);
-  const telemetry = await startTelemetry(options.service, process.env);
-  const fields = telemetry === null ? {} : { fields: logFields };
-  const logger = createLogger({ service: options.service, level: read.logLevel, ...fields });
-  telemetry?.logTo(logger);
-  const fatal = endAtFatalErrors(logger);
-  const signal = nextStopSignal();
-  const health = new Health();
-  const scope = new Scope();
-  let state = "starting";
-  health.readiness("start", () => (state === "starting" ? "starting" : null));
-
-  const context = { config: read.config, scope, logger, health, clock: systemClock, fatal };
-  const started = options.start(context).then(
-    () => {
-      state = "started";
-      if (health.ready().ok) logger.info("ready");
-      else logger.info({ reasons: health.ready().reasons }, "started, not ready yet");
-    },
-    async (error: unknown) => {
-      // A start that a stop signal interrupted did not fail.
-      if (state === "stopping") return;
-      logger.fatal({ err: error }, "the start failed");
-      await endWith(1, scope, logger, telemetry);
-    },
-  );
-  const received = await Promise.race([signal, started.then(() => signal)]);
-  // A process that never was ready got no requests, so it can stop without a delay.
-  const delayMs = state === "started" ? read.stopDelayMs : 0;
-  state = "stopping";
-  logger.info({ signal: received, delayMs }, "stopping");
-  health.beginStop();
-  await endWith(0, scope, logger, telemetry, delayMs);
+export function runMain<S extends z.ZodObject>(program: ServiceProgram<S>): Promise<void> {
+  return runProcess(program.service, [{ program, env: process.env }]);
 }
 
-/** Runs the migrations and ends the process. */
-async function runMigrations<S extends z.ZodObject>(options: MainOptions<S>): Promise<void> {
-  const read = readConfig(options, MigrationSchema, process.env);
+/**
+ * Runs several services in one process, as {@link runMain} runs one service. All services start at
+ * the same time. If one of them fails, the process ends. Each service has its own settings ({@link
+ * variablesOf}), log lines, health probes and components.
+ * @param name of the process in its log lines and in OpenTelemetry.
+ */
+export function runTogether(name: string, programs: readonly ServiceProgram[]): Promise<void> {
+  return runProcess(
+    name,
+    programs.map((program) => ({ program, env: variablesOf(program.service, process.env) })),
+  );
+}
+
+/**
+ * The variables of one service in the environment of a process with several services. The variable
+ * `COMMAND_STATUS__HTTP_PORT` is HTTP_PORT for the service command-status only, and overrides
+ * HTTP_PORT, which is for all services.
+ */
+export function variablesOf(service: string, env: Environment): Environment {
+  const prefix = variablePrefix(service);
+  const own = Object.entries(env).filter(([name]) => name.startsWith(prefix));
+  return { ...env, ...Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length), value])) };
+}
+
+/** What the variables of one service begin with in a process with several services. */
+export function variablePrefix(service: string): string {
+  return `${service.replaceAll("-", "_").toUpperCase()}__`;
+}
+
+async function runProcess(name: string, services: readonly ProcessService[]): Promise<void> {
+  // V8 reads this flag at each collection, so it may be set while the program runs.
+  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`);
+  if (process.argv[2] === MIGRATE_COMMAND) return runMigrations(name, services);
+  const read = readConfigs(name, services, ({ schema }) => schema);
   if (read === null) return process.exit(1);
-  const logger = createLogger({ service: options.service, level: read.logLevel });
-  endAtFatalErrors(logger);
-  await options.migrate?.({ config: read.config, logger });
+  const telemetry = await startTelemetry(name, process.env);
+  const fields = telemetry === null ? {} : { fields: logFields };
+  const logger = createLogger({ service: name, level: read.own.LOG_LEVEL, ...fields });
+  telemetry?.logTo(logger);
+  endAtUncaughtErrors(logger);
+  const signal = nextStopSignal();
+  const running = read.configured.map(({ program, config }): RunningService => {
+    const own = createLogger({ service: program.service, level: read.own.LOG_LEVEL, ...fields });
+    const context = { config, scope: new Scope(), logger: own, health: new Health() };
+    return { program, context: { ...context, clock: systemClock, fatal: (error) => endAtOnce(own, error) } };
+  });
+  let state = "starting";
+  const starts = running.map(async ({ program, context }) => {
+    const { logger: own, health } = context;
+    let isStarting = true;
+    health.readiness("start", () => (isStarting ? "starting" : null));
+    try {
+      await program.start(context);
+    } catch (error) {
+      // A start that a stop signal or another failed start interrupted did not fail.
+      if (state !== "starting") return;
+      state = "failed";
+      own.fatal({ err: error }, "the start failed");
+      await endWith(1, running, logger, telemetry);
+      return;
+    }
+    isStarting = false;
+    if (health.ready().ok) own.info("ready");
+    else own.info({ reasons: health.ready().reasons }, "started, not ready yet");
+  });
+  const started = Promise.all(starts).then(() => {
+    if (state === "starting") state = "started";
+  });
+  const received = await Promise.race([signal, started.then(() => signal)]);
+  // A process that never was ready got no requests, so it can stop without a delay.
+  const delayMs = state === "started" ? read.own.STOP_DELAY_MS : 0;
+  state = "stopping";
+  logger.info({ signal: received, delayMs }, "stopping");
+  await endWith(0, running, logger, telemetry, delayMs);
+}
+
+/** Runs the migrations of all services, one after another, and ends the process. */
+async function runMigrations(name: string, services: readonly ProcessService[]): Promise<void> {
+  const read = readConfigs(name, services, () => MigrationSchema);
+  if (read === null) return process.exit(1);
+  const logger = createLogger({ service: name, level: read.own.LOG_LEVEL });
+  endAtUncaughtErrors(logger);
+  for (const { program, config } of read.configured) await program.migrate?.({ config, logger });
   logger.info("the schema is up to date");
   process.exit(0);
 }
 
-/** Ends the process at uncaught errors. The returned function ends it with the given error. */
-function endAtFatalErrors(logger: Logger): (error: unknown) => void {
-  const fatal = (error: unknown): void => {
-    logger.fatal({ err: error }, "fatal error, the process ends");
-    process.exit(1);
-  };
-  process.on("uncaughtException", fatal);
-  process.on("unhandledRejection", fatal);
-  return fatal;
+/** Ends the process at uncaught exceptions and unhandled rejections. */
+function endAtUncaughtErrors(logger: Logger): void {
+  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+    process.on(event, (error: unknown) => endAtOnce(logger, error));
+  }
+}
+
+function endAtOnce(logger: Logger, error: unknown): void {
+  logger.fatal({ err: error }, "fatal error, the process ends");
+  process.exit(1);
 }
 
 /**
- * Reads the fields of the service and the fields of every process. Prints all problems at once;
- * returns null if there are any.
+ * Reads the fields of every process, and the fields of each service from its variables. Prints all
+ * problems at once; returns null if there are any.
  */
-function readConfig<S extends z.ZodObject>(
-  options: { readonly service: string },
-  schema: S,
-  env: Environment,
-): { config: Readonly<z.output<S>>; logLevel: string; stopDelayMs: number } | null {
+function readConfigs<S extends z.ZodObject>(
+  name: string,
+  services: readonly ProcessService[],
+  schemaOf: (program: ServiceProgram) => S,
+): { readonly own: ProcessSettings; readonly configured: readonly ConfiguredService<z.output<S>>[] } | null {
   const problems = new Set<string>();
-  const config = collect(problems, () => loadConfig(schema, env));
-  const own = collect(problems, () => loadConfig(ProcessSchema, env));
-  if (config !== null && own !== null) return { config, logLevel: own.LOG_LEVEL, stopDelayMs: own.STOP_DELAY_MS };
-  process.stderr.write(`${options.service} cannot start, its configuration has ${problems.size} problem(s):\n`);
+  const configured = services.flatMap(({ program, env }) => {
+    const label = services.length === 1 ? "" : `${program.service}: `;
+    const config = collect(problems, label, () => loadConfig(schemaOf(program), env));
+    return config === null ? [] : [{ program, config }];
+  });
+  const own = collect(problems, "", () => loadConfig(ProcessSchema, process.env));
+  if (own !== null && problems.size === 0) return { own, configured };
+  process.stderr.write(`${name} cannot start, its configuration has ${problems.size} problem(s):\n`);
   for (const problem of problems) process.stderr.write(`  ${problem}\n`);
   return null;
 }
 
-function collect<T>(problems: Set<string>, read: () => T): T | null {
+function collect<T>(problems: Set<string>, label: string, read: () => T): T | null {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    for (const problem of error.problems) problems.add(problem);
+    for (const problem of error.problems) problems.add(label + problem);
     return null;
   }
 }
@@ -211,7 +280,7 @@ function nextStopSignal(): Promise<StopSignal> {
  */
 async function endWith(
   exitCode: number,
-  scope: Scope,
+  running: readonly RunningService[],
   logger: Logger,
   telemetry: Telemetry | null,
   delayMs = 0,
@@ -221,15 +290,29 @@ async function endWith(
     process.exit(1);
   }, PROCESS_STOP_DEADLINE_MS);
   late.unref();
+  for (const { context } of running) context.health.beginStop();
   await delay(delayMs);
-  let clean = true;
-  try {
-    await scope.stop();
-  } catch (error) {
-    clean = false;
-    logger.error({ err: error }, "not everything stopped cleanly");
-  }
+  const stopsFirst = ({ program }: RunningService): boolean => program.stopsFirst === true;
+  const first = await stopAll(running.filter(stopsFirst));
+  const others = await stopAll(running.filter((service) => !stopsFirst(service)));
   await telemetry?.stop();
-  if (clean) logger.info("stopped");
-  process.exit(clean ? exitCode : 1);
+  const isClean = first && others;
+  if (isClean) logger.info("stopped");
+  process.exit(isClean ? exitCode : 1);
+}
+
+/** Stops services at the same time. Returns whether every component stopped cleanly. */
+async function stopAll(services: readonly RunningService[]): Promise<boolean> {
+  const stopped = await Promise.all(
+    services.map(async ({ context: { scope, logger } }) => {
+      try {
+        await scope.stop();
+        return true;
+      } catch (error) {
+        logger.error({ err: error }, "not everything stopped cleanly");
+        return false;
+      }
+    }),
+  );
+  return stopped.every(Boolean);
 }

@@ -5,7 +5,7 @@ import { startProducer } from "@kapi/kafka";
 import { assertDefined, derivePassword, openPassword } from "@kapi/kernel";
 import { registerAuditOutboxRoutes } from "@kapi/outbox";
 import { isTransient, startDatabaseClock } from "@kapi/postgres";
-import type { MainContext, MigrationContext } from "@kapi/runtime";
+import type { MainContext, MigrationContext, ServiceProgram } from "@kapi/runtime";
 import {
   createServiceKafka,
   migrateSchema,
@@ -20,7 +20,7 @@ import {
 import { TradingServerUnreachable } from "@kapi/trading-server";
 import { startTradingEventConsumer } from "@kapi/trading-server/event-feed";
 
-import type { Config } from "./config.ts";
+import { type Config, ConfigSchema } from "./config.ts";
 import type { ConfigureServer } from "./domain/ports.ts";
 import { startHistoryFeed } from "./history-feed.ts";
 import { registerChangeRoutes } from "./inbound/http/change-routes.ts";
@@ -192,3 +192,11 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     startUnfinishedDeletions({ resume: (reports) => resumeDeletions(immediateDeletion, reports), logger }),
   );
 }
+
+/** The service, as its process runs it. */
+export const program: ServiceProgram<typeof ConfigSchema> = {
+  service: SERVICE,
+  schema: ConfigSchema,
+  start: startService,
+  migrate: migrateDatabase,
+};

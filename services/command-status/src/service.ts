@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 
 import { ADMISSION_LIBRARY } from "@kapi/admission/redis";
 import { monotonicClock } from "@kapi/kernel";
-import { type MainContext, type MigrationContext, observed } from "@kapi/runtime";
+import { type MainContext, type MigrationContext, observed, type ServiceProgram } from "@kapi/runtime";
 import {
   createServiceKafka,
   migrateSchema,
@@ -13,7 +13,7 @@ import {
   startServiceRedis,
 } from "@kapi/service";
 
-import type { Config } from "./config.ts";
+import { type Config, ConfigSchema } from "./config.ts";
 import { registerListRoutes } from "./inbound/http/list-routes.ts";
 import { registerCommandRoutes } from "./inbound/http/routes.ts";
 import { startEventConsumer, startMessageConsumer } from "./inbound/kafka/consumers.ts";
@@ -97,3 +97,11 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   joined = true;
   return { url };
 }
+
+/** The service, as its process runs it. */
+export const program: ServiceProgram<typeof ConfigSchema> = {
+  service: SERVICE,
+  schema: ConfigSchema,
+  start: startService,
+  migrate: migrateDatabase,
+};

@@ -4,7 +4,7 @@ import { MAX_AUDIT_EVENTS, MAX_FORMER_USERS } from "@kapi/contracts";
 import { createHttpServer, type InternalClient, startListening } from "@kapi/http";
 import { type Database, isTransient, startDatabaseClock } from "@kapi/postgres";
 import type { RedisConnection } from "@kapi/redis";
-import type { MainContext, MigrationContext } from "@kapi/runtime";
+import type { MainContext, MigrationContext, ServiceProgram } from "@kapi/runtime";
 import {
   migrateSchema,
   type ServiceSchema,
@@ -15,7 +15,7 @@ import {
   startServiceRedis,
 } from "@kapi/service";
 
-import { type Config, type ConsoleConfig, consoleConfig } from "./config.ts";
+import { type Config, ConfigSchema, type ConsoleConfig, consoleConfig } from "./config.ts";
 import type { AuditLog } from "./domain/audit.ts";
 import type { Directory, PeopleStore, Users } from "./domain/ports.ts";
 import { registerConsoleRoutes } from "./inbound/http/console.ts";
@@ -223,3 +223,11 @@ async function startConsole(
   const { url } = await scope.start("console", () => startListening(app, settings));
   logger.info({ url }, "the console is listening");
 }
+
+/** The service, as its process runs it. */
+export const program: ServiceProgram<typeof ConfigSchema> = {
+  service: SERVICE,
+  schema: ConfigSchema,
+  start: startService,
+  migrate: migrateDatabase,
+};

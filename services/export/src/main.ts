@@ -1,6 +1,5 @@
 import { runMain } from "@kapi/runtime";
 
-import { ConfigSchema } from "./config.ts";
-import { migrateDatabase, startService } from "./service.ts";
+import { program } from "./service.ts";
 
-await runMain({ service: "export", schema: ConfigSchema, start: startService, migrate: migrateDatabase });
+await runMain(program);

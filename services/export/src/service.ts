@@ -2,7 +2,7 @@ import { COMMANDS_MIGRATIONS, startCommandStore, startCommandWorker } from "@kap
 import { TOPICS } from "@kapi/contracts";
 import { startProducer } from "@kapi/kafka";
 import { startDatabaseClock } from "@kapi/postgres";
-import type { MainContext, MigrationContext } from "@kapi/runtime";
+import type { MainContext, MigrationContext, ServiceProgram } from "@kapi/runtime";
 import {
   createServiceKafka,
   migrateSchema,
@@ -13,7 +13,7 @@ import {
   startServiceDirectory,
 } from "@kapi/service";
 
-import type { Config } from "./config.ts";
+import { type Config, ConfigSchema } from "./config.ts";
 import type { HistoryOwner } from "./domain/ports.ts";
 import { createExportExecutor } from "./operations/export-account-history.ts";
 import { createHistoryOwner } from "./outbound/http/history-owner.ts";
@@ -68,3 +68,11 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     }),
   );
 }
+
+/** The service, as its process runs it. */
+export const program: ServiceProgram<typeof ConfigSchema> = {
+  service: SERVICE,
+  schema: ConfigSchema,
+  start: startService,
+  migrate: migrateDatabase,
+};

@@ -4,7 +4,7 @@ import { COMMANDS_MIGRATIONS, startCommandStore, startCommandWorker } from "@kap
 import { TOPICS } from "@kapi/contracts";
 import { startProducer } from "@kapi/kafka";
 import { isTransient, startDatabaseClock } from "@kapi/postgres";
-import { counter, gauge, type MainContext, type MigrationContext } from "@kapi/runtime";
+import { counter, gauge, type MainContext, type MigrationContext, type ServiceProgram } from "@kapi/runtime";
 import {
   createServiceKafka,
   migrateSchema,
@@ -25,7 +25,7 @@ import {
   startGapFiller,
 } from "@kapi/trading-server/event-feed";
 
-import type { Config } from "./config.ts";
+import { type Config, ConfigSchema } from "./config.ts";
 import { BehindTradingServer } from "./domain/errors.ts";
 import type { LedgerReport } from "./domain/ports.ts";
 import { registerTransactionRoutes } from "./inbound/http/routes.ts";
@@ -144,3 +144,11 @@ export async function startService(context: MainContext<Config>): Promise<void> 
 function isUnreachable(error: unknown): boolean {
   return error instanceof TradingServerUnreachable;
 }
+
+/** The service, as its process runs it. */
+export const program: ServiceProgram<typeof ConfigSchema> = {
+  service: SERVICE,
+  schema: ConfigSchema,
+  start: startService,
+  migrate: migrateDatabase,
+};

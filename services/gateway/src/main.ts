@@ -1,6 +1,5 @@
 import { runMain } from "@kapi/runtime";
 
-import { ConfigSchema } from "./config.ts";
-import { startService } from "./service.ts";
+import { program } from "./service.ts";
 
-await runMain({ service: "gateway", schema: ConfigSchema, start: startService });
+await runMain(program);

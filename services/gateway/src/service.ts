@@ -4,7 +4,7 @@ import type { InternalClient } from "@kapi/http";
 import { startProducer } from "@kapi/kafka";
 import { OrganizationSlots } from "@kapi/kernel";
 import { startRedisClock } from "@kapi/redis";
-import type { MainContext } from "@kapi/runtime";
+import type { MainContext, ServiceProgram } from "@kapi/runtime";
 import {
   createServiceKafka,
   startHttp,
@@ -14,7 +14,7 @@ import {
   startServiceRedis,
 } from "@kapi/service";
 
-import { type Config, OWNER_CONNECTIONS } from "./config.ts";
+import { type Config, ConfigSchema, OWNER_CONNECTIONS } from "./config.ts";
 import { UNKNOWN_ID } from "./domain/ports.ts";
 import { registerReferenceRoutes } from "./inbound/http/reference.ts";
 import { registerOtherMethodRoutes } from "./inbound/http/other-methods.ts";
@@ -32,9 +32,9 @@ import { createWallets } from "./outbound/redis/wallets.ts";
 const SERVICE = "gateway";
 /**
  * Deadlines of the calls that a request waits for. A mutation waits for at most one check, three
- * calls of Redis and one publish, a read for one read and three calls of Redis. Except for reads of
- * the account service, the sums are below the 5 s within which every request is answered
- * (decisions, 1.5).
+ * calls of Redis and one publish. A read waits for one read and three calls of Redis. While a
+ * dependency is down, a request is answered in less than 5 s (decisions, 1.5). Except for calls of
+ * the account service, the sums are below this time.
  */
 const REDIS_TIMEOUT_MS = 600;
 const CHECK_TIMEOUT_MS = 1_200;
@@ -173,3 +173,11 @@ export async function startService(
     },
   });
 }
+
+/** The service, as its process runs it. */
+export const program: ServiceProgram<typeof ConfigSchema> = {
+  service: SERVICE,
+  schema: ConfigSchema,
+  start: (context) => startService(context),
+  stopsFirst: true,
+};

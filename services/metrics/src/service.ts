@@ -7,7 +7,7 @@ import { accountKey, TOPICS } from "@kapi/contracts";
 import { startProducer, endOffsets, type KafkaConnection, LIVE_INTERVAL_MS } from "@kapi/kafka";
 import { latestOf, systemClock } from "@kapi/kernel";
 import { startDatabaseClock } from "@kapi/postgres";
-import { type MainContext, type MigrationContext, observed, type Started } from "@kapi/runtime";
+import { type MainContext, type MigrationContext, observed, type ServiceProgram, type Started } from "@kapi/runtime";
 import {
   createServiceKafka,
   migrateSchema,
@@ -20,7 +20,7 @@ import {
   startServiceRedis,
 } from "@kapi/service";
 
-import type { Config } from "./config.ts";
+import { type Config, ConfigSchema } from "./config.ts";
 import type { AccountExistence, SampleProgress, SnapshotStore } from "./domain/ports.ts";
 import { positionsOf } from "./domain/topic-position.ts";
 import { SampleWindows } from "./domain/sample-windows.ts";
@@ -355,3 +355,11 @@ function startTimer(intervalMs: number, work: () => void): Started<null> {
     },
   };
 }
+
+/** The service, as its process runs it. */
+export const program: ServiceProgram<typeof ConfigSchema> = {
+  service: SERVICE,
+  schema: ConfigSchema,
+  start: startService,
+  migrate: migrateDatabase,
+};

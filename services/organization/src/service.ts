@@ -5,7 +5,7 @@ import { beginOffsets, startConsumer, startProducer, endOffsets } from "@kapi/ka
 import { registerAuditOutboxRoutes, ROW_PER_MESSAGE, startOutbox } from "@kapi/outbox";
 import { startDatabaseClock } from "@kapi/postgres";
 import { ADMISSION_LIBRARY, ALL_SHARDS, shardStates } from "@kapi/admission/redis";
-import { gauge, type MainContext, type MigrationContext } from "@kapi/runtime";
+import { gauge, type MainContext, type MigrationContext, type ServiceProgram } from "@kapi/runtime";
 import {
   createServiceKafka,
   migrateSchema,
@@ -18,7 +18,7 @@ import {
   startServiceRedis,
 } from "@kapi/service";
 
-import type { Config } from "./config.ts";
+import { type Config, ConfigSchema } from "./config.ts";
 import type { CreditMonths } from "./domain/credits/ports.ts";
 import { registerCreditRoutes } from "./inbound/http/credit-routes.ts";
 import { registerDirectoryRoutes, registerFormerUserRoutes } from "./inbound/http/directory-routes.ts";
@@ -202,3 +202,11 @@ async function startCreditMonths(context: MainContext<Config>, months: CreditMon
   await keep();
   await startRepeated(context, { name: "credit months", pauseMs: CREDIT_MONTHS_PAUSE_MS, round: keep });
 }
+
+/** The service, as its process runs it. */
+export const program: ServiceProgram<typeof ConfigSchema> = {
+  service: SERVICE,
+  schema: ConfigSchema,
+  start: startService,
+  migrate: migrateDatabase,
+};

@@ -11,10 +11,10 @@ import {
 } from "@kapi/bridge";
 import { requireInternalToken } from "@kapi/http";
 import { startProducer, LIVE_INTERVAL_MS } from "@kapi/kafka";
-import { faultPoint, type MainContext, type MigrationContext } from "@kapi/runtime";
+import { faultPoint, type MainContext, type MigrationContext, type ServiceProgram } from "@kapi/runtime";
 import { createServiceKafka, migrateSchema, type ServiceSchema, startDatabase, startHttp } from "@kapi/service";
 
-import type { Config } from "./config.ts";
+import { type Config, ConfigSchema } from "./config.ts";
 import { type Account, toState } from "./domain/account.ts";
 import { valueAccount } from "./domain/account-values.ts";
 import { registerControlAccountRoutes } from "./inbound/http/control-account-routes.ts";
@@ -129,3 +129,11 @@ function countAccounts(engine: Engine): number {
   for (const server of engine.servers.values()) count += server.accounts.size;
   return count;
 }
+
+/** The service, as its process runs it. */
+export const program: ServiceProgram<typeof ConfigSchema> = {
+  service: SERVICE,
+  schema: ConfigSchema,
+  start: startService,
+  migrate: migrateDatabase,
+};

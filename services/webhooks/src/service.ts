@@ -3,7 +3,14 @@ import { fileURLToPath } from "node:url";
 import { type Clock, OrganizationSlots, repeat } from "@kapi/kernel";
 import { registerAuditOutboxRoutes } from "@kapi/outbox";
 import { isTransient, startDatabaseClock } from "@kapi/postgres";
-import { gauge, type MainContext, type MigrationContext, observed, type Started } from "@kapi/runtime";
+import {
+  gauge,
+  type MainContext,
+  type MigrationContext,
+  observed,
+  type ServiceProgram,
+  type Started,
+} from "@kapi/runtime";
 import {
   createServiceKafka,
   migrateSchema,
@@ -14,7 +21,7 @@ import {
   startRepeated,
 } from "@kapi/service";
 
-import { type Config, RECORDING_MARGIN_MS } from "./config.ts";
+import { type Config, ConfigSchema, RECORDING_MARGIN_MS } from "./config.ts";
 import type { DayStore } from "./domain/ports.ts";
 import { registerWebhookRoutes } from "./inbound/http/routes.ts";
 import { startEventConsumer } from "./inbound/kafka/event-consumer.ts";
@@ -204,3 +211,11 @@ function startLooking({ logger }: MainContext<Config>, due: DueDeliveries): Star
     },
   };
 }
+
+/** The service, as its process runs it. */
+export const program: ServiceProgram<typeof ConfigSchema> = {
+  service: SERVICE,
+  schema: ConfigSchema,
+  start: startService,
+  migrate: migrateDatabase,
+};

@@ -75,7 +75,7 @@ export interface ConsoleUser {
 
 /** Creates a user of an organization. The user can sign in to the console. */
 export async function createConsoleUser(stack: Stack, organizationId: string): Promise<ConsoleUser> {
-  if (!stack.processes.has("console")) return { consoleEmail: "", consolePassword: "" };
+  if (!stack.services.has("console")) return { consoleEmail: "", consolePassword: "" };
   // Random, because the console rejects an e-mail address that another user has.
   const consoleEmail = `demo-${randomBase32(EMAIL_CHARACTERS)}@kapi.local`;
   const body = { email: consoleEmail, name: "Demo user" };

@@ -3,10 +3,12 @@ import path from "node:path";
 
 import { z } from "zod";
 
+import { variablePrefix } from "@kapi/runtime";
 import { LocalError, type Secrets, type ServerAddresses, serviceTokenDigests } from "@kapi/servers";
 import type { Ports } from "./ports.ts";
 
 const SERVICES_FOLDER = path.resolve(import.meta.dirname, "../../../../services");
+const COMBINED_FOLDER = path.resolve(import.meta.dirname, "../../../combined");
 const PROGRAMS_FILE = path.resolve(import.meta.dirname, "../../../programs.json");
 const HOST = "127.0.0.1";
 
@@ -44,6 +46,14 @@ export function allServices(): string[] {
 /** The folder of a service. */
 export function serviceFolder(service: string): string {
   return path.join(SERVICES_FOLDER, service);
+}
+
+/** The program that runs several services in one process. */
+export const COMBINED = "combined";
+
+/** The folder of the program of a process: of a service, or of {@link COMBINED}. */
+export function programFolder(program: string): string {
+  return program === COMBINED ? COMBINED_FOLDER : serviceFolder(program);
 }
 
 /** Suffix of the second process of a service: `gateway-2`. */
@@ -95,6 +105,23 @@ export function serviceEnvironment(process: string, options: PlanOptions): Envir
     TRADING_SERVER_ALLOW_INSECURE: "true",
     ...(process === CONSOLE_PROCESS ? consoleEnvironment(ports) : {}),
   };
+}
+
+/**
+ * The environment of a process that runs several services. It contains the environment of the
+ * machine, and the variables of each service with the service's prefix. `extra` has further
+ * variables by service.
+ */
+export function combinedEnvironment(
+  services: readonly string[],
+  options: PlanOptions,
+  extra: Readonly<Record<string, Environment>>,
+): Environment {
+  const own = services.flatMap((service) => {
+    const variables = { ...serviceEnvironment(service, { ...options, base: {} }), ...extra[service] };
+    return Object.entries(variables).map(([name, value]) => [variablePrefix(service) + name, value] as const);
+  });
+  return { LOG_LEVEL: "info", ...options.base, SERVICES: services.join(","), ...Object.fromEntries(own) };
 }
 
 /**

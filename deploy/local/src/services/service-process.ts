@@ -16,7 +16,7 @@ import {
   spawnProcess,
   type StateRecord,
 } from "@kapi/servers";
-import { type Environment, serviceFolder } from "./plan.ts";
+import { type Environment, programFolder } from "./plan.ts";
 
 const READY_DEADLINE_MS = 45_000;
 const READY_POLL_MS = 50;
@@ -34,9 +34,10 @@ const LATE_START_ADVICE =
 export interface ServiceOptions {
   /** Name of the process and of its log file. */
   readonly name: string;
-  /** Name of the service. */
+  /** The name of the service, or {@link COMBINED}. */
   readonly program: string;
-  readonly url: string;
+  /** The base addresses of its services: one, except for a process of several services. */
+  readonly urls: readonly string[];
   readonly stateDir: string;
   readonly environment: Environment;
   readonly record: StateRecord;
@@ -60,7 +61,7 @@ interface Life {
   readonly beganMs: number;
 }
 
-/** The process of one service. Tests can kill, pause and restart the process. */
+/** A process of kapi. Tests can kill, pause and restart the process. */
 export class ServiceProcess {
   readonly name: string;
   readonly program: string;
@@ -77,7 +78,7 @@ export class ServiceProcess {
     this.#options = options;
     this.name = options.name;
     this.program = options.program;
-    this.url = options.url;
+    this.url = assertDefined(options.urls[0], `an address of ${options.name}`);
     this.logFile = path.join(options.stateDir, "logs", `${options.name}.log`);
     if (existsSync(this.logFile)) renameSync(this.logFile, this.logFile.replace(/\.log$/, ".previous.log"));
   }
@@ -130,8 +131,8 @@ export class ServiceProcess {
   }
 
   /**
-   * Waits until the service is ready. Throws after `timeoutMs`, or if an unsupervised process ends.
-   * The error has the last lines of the log.
+   * Waits until its services are ready. Throws after `timeoutMs`, or if an unsupervised process
+   * ends. The error has the last lines of the log.
    */
   async ready(timeoutMs = READY_DEADLINE_MS): Promise<void> {
     const end = Date.now() + timeoutMs;
@@ -139,9 +140,10 @@ export class ServiceProcess {
     while (Date.now() < end) {
       const life = assertDefined(this.#life ?? undefined, `a started ${this.name}`);
       if (!this.#supervised && !isAlive(life.id)) throw this.#failure("ended before it was ready");
-      const answer = await readiness(this.url);
-      if (answer === null) return;
-      reason = answer;
+      const answers = await Promise.all(this.#options.urls.map(readiness));
+      const notReady = answers.find((answer) => answer !== null);
+      if (notReady === undefined) return;
+      reason = notReady;
       await delay(READY_POLL_MS);
     }
     throw this.#failure(`is not ready after ${timeoutMs / 1000} s: ${reason}`, LATE_START_ADVICE);
@@ -159,7 +161,7 @@ export class ServiceProcess {
 
   async #spawn(): Promise<void> {
     const { name, program, environment, record } = this.#options;
-    const folder = serviceFolder(program);
+    const folder = programFolder(program);
     const { id, child } = await spawnProcess({
       command: process.execPath,
       args: [path.join(folder, "src", "main.ts")],

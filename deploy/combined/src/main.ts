@@ -1,0 +1,25 @@
+/**
+ * Several services in one process, for one machine: SERVICES names them. Each service is the same
+ * code, with the same topics, tables and HTTP port, as in a process of its own.
+ */
+import { ConfigError, loadConfig, runTogether, type ServiceProgram } from "@kapi/runtime";
+
+import { CombinedSchema, SERVICES } from "./config.ts";
+
+const NAME = "kapi";
+
+/** The programs that SERVICES names; null after it has printed why there are none. */
+async function chosenPrograms(): Promise<ServiceProgram[] | null> {
+  try {
+    const { SERVICES: names } = loadConfig(CombinedSchema, process.env);
+    return Promise.all(names.map(async (name) => (await SERVICES[name]()).program));
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${NAME} cannot start: ${error.problems.join("; ")}\n`);
+    return null;
+  }
+}
+
+const programs = await chosenPrograms();
+if (programs === null) process.exitCode = 1;
+else await runTogether(NAME, programs);
