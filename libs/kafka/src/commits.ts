@@ -8,7 +8,7 @@ import { asError } from "./errors.ts";
  * Time between two commits. A commit costs the broker a few ms; after a crash, messages since the
  * last commit are handled again.
  */
-const COMMIT_INTERVAL_MS = 250;
+const COMMIT_INTERVAL_MS = 1_000;
 const RETRY_DELAY_MS = 1_000;
 
 /** One offset to commit, and the generation that it belongs to. */

@@ -1,20 +1,11 @@
 import type { TopicContract } from "@kapi/contracts";
-import type { Clock } from "@kapi/kernel";
+import type { Clock, Urgency } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 
 import type { Batch, BatchOutcome } from "./batch.ts";
 import type { PartitionAssignment } from "./generations.ts";
 
 const MAX_HEARTBEAT_INTERVAL_MS = 3_000;
-const MIN_INTERVAL_MS = 5;
-/**
- * A batch with more messages of a partition than this counts as busy. With a limit of one and a
- * busy interval of 40 ms, a consumer with 50 messages a second would stay busy for ever: two
- * messages arrive in each interval, so the next batch is busy again. Every message would wait for
- * no benefit.
- */
-const BUSY_ABOVE_MESSAGES = 4;
-
 export interface ConsumerOptions {
   readonly groupId: string;
   readonly topics: readonly TopicContract[];
@@ -52,7 +43,7 @@ export interface ConsumerOptions {
   readonly concurrentPartitions?: number;
   /**
    * How long the broker holds a fetch that finds nothing. It answers at once when a message comes.
-   * Default 250.
+   * Default 500.
    */
   readonly maxWaitTimeInMs?: number;
   /**
@@ -66,6 +57,11 @@ export interface ConsumerOptions {
    * under load, but makes far fewer and larger batches. Default: `minIntervalMs`.
    */
   readonly busyIntervalMs?: number;
+  /**
+   * A longer minimum interval for the time in which nobody waits for the effect of messages. It
+   * ends when a caller begins to wait.
+   */
+  readonly unhurried?: { readonly intervalMs: number; readonly urgency: Urgency };
   /** Bytes the broker gathers before it answers a fetch. Default 1. */
   readonly minBytes?: number;
   /** How long a rebalance waits for the members to join. Default 30,000. */
@@ -95,15 +91,4 @@ export function heartbeatIntervalOf(
   { heartbeatIntervalMs }: Pick<ConsumerOptions, "heartbeatIntervalMs">,
 ): number {
   return heartbeatIntervalMs ?? Math.min(sessionTimeoutMs / 3, MAX_HEARTBEAT_INTERVAL_MS);
-}
-
-/** Minimum milliseconds from the begin of a batch of `count` messages to the next fetch. */
-export function intervalAfter(
-  count: number,
-  {
-    minIntervalMs = MIN_INTERVAL_MS,
-    busyIntervalMs = minIntervalMs,
-  }: Pick<ConsumerOptions, "minIntervalMs" | "busyIntervalMs">,
-): number {
-  return count > BUSY_ABOVE_MESSAGES ? busyIntervalMs : minIntervalMs;
 }

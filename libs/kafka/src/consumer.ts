@@ -12,7 +12,7 @@ import kafkajs, {
 import type { Batch, BatchOutcome, DeadLetter } from "./batch.ts";
 import { connectWaiting, consumerWithCluster } from "./cluster.ts";
 import { Commits } from "./commits.ts";
-import { type Consumer, type ConsumerOptions, heartbeatIntervalOf, intervalAfter } from "./consumer-options.ts";
+import { type Consumer, type ConsumerOptions, heartbeatIntervalOf } from "./consumer-options.ts";
 import type { KafkaConnection } from "./connection.ts";
 import { within } from "./deadline.ts";
 import {
@@ -28,13 +28,14 @@ import { GroupTopics } from "./group-topics.ts";
 import { Lag } from "./lag.ts";
 import { Membership } from "./membership.ts";
 import { type FetchedRecord, fromWire, isReadable } from "./message.ts";
+import { pauseAfter } from "./pauses.ts";
 import { Retries } from "./retries.ts";
 import { fetchBytesOf } from "./topics.ts";
 import { handleTraced } from "./traces.ts";
 
 const REBALANCE_TIMEOUT_MS = 30_000;
 /** Maximum time that the broker holds an empty fetch. The stop of a consumer waits for it. */
-const MAX_WAIT_MS = 250;
+const MAX_WAIT_MS = 500;
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_CONCURRENT_PARTITIONS = 4;
 /**
@@ -282,9 +283,7 @@ class GroupConsumer implements Consumer {
         this.#settle(payload, run, handled, outcome);
         this.#lag.reached(topic.name, batch.partition, handled);
       }
-      const intervalMs = intervalAfter(batch.messages.length, this.#options);
-      const leftMs = begunMs + intervalMs - this.#clock.nowMs();
-      if (leftMs > 0 && !this.#stopping) await delay(leftMs);
+      if (!this.#stopping) await pauseAfter(batch.messages.length, begunMs, this.#options, this.#clock);
     } finally {
       clearInterval(heartbeat);
       run.leave();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { intervalAfter } from "./consumer-options.ts";
+import { intervalAfter } from "./pauses.ts";
 
 describe("the time to the next fetch", () => {
   const options = { minIntervalMs: 5, busyIntervalMs: 40 };

@@ -13,3 +13,4 @@ export * from "./organization-turns.ts";
 export * from "./passwords.ts";
 export * from "./repeat.ts";
 export * from "./retry.ts";
+export * from "./urgency.ts";

@@ -89,7 +89,8 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
     },
   });
 
-  const dependencies = { kafka, ingestion, topics, logger, fatal: (error: Error) => context.fatal(error) };
+  const { urgency } = waiters;
+  const dependencies = { kafka, ingestion, topics, urgency, logger, fatal: (error: Error) => context.fatal(error) };
   await Promise.all([
     startReader(context, "message consumer", () => startMessageConsumer(dependencies)),
     startReader(context, "event consumer", () => startEventConsumer(dependencies)),

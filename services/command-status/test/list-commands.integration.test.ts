@@ -290,16 +290,16 @@ describe("waiting for a command", () => {
     const never = new AbortController();
     const all = organizations.map((organizationId) => {
       const waits = Array.from({ length: MAX_WAITERS_PER_ORGANIZATION }, () =>
-        waiters.wait(any(organizationId), 60_000, never.signal),
+        waiters.wait(any(organizationId), "final", 60_000, never.signal),
       );
-      expect(() => waiters.wait(any(organizationId), 1, never.signal)).toThrow(TooManyWaiters);
+      expect(() => waiters.wait(any(organizationId), "final", 1, never.signal)).toThrow(TooManyWaiters);
       return Promise.all(waits);
     });
-    expect(() => waiters.wait(any(randomUUID()), 1, never.signal)).toThrow(TooManyWaiters);
+    expect(() => waiters.wait(any(randomUUID()), "final", 1, never.signal)).toThrow(TooManyWaiters);
     await waiters.poll(createFinalCommandRepository(database.value));
     never.abort();
     await Promise.all(all);
-    await eventually(() => waiters.wait(any(randomUUID()), 1, never.signal).then(() => true));
+    await eventually(() => waiters.wait(any(randomUUID()), "final", 1, never.signal).then(() => true));
   });
 
   it("frees its slot at once when its caller disconnects", async () => {

@@ -14,9 +14,8 @@ import type { Logger, Started } from "@kapi/runtime";
 
 import type { BookingQueue } from "./booking-queue.ts";
 
-const MIN_INTERVAL_MS = 25;
-/** Maximum delay of an event under load, which makes batches larger. */
-const BUSY_INTERVAL_MS = 75;
+/** Nobody waits for the topic: fresh reads (decisions, 4.11) ask the trading server. */
+const MIN_INTERVAL_MS = 200;
 
 export interface TradingEventsOptions {
   readonly kafka: KafkaConnection;
@@ -32,9 +31,7 @@ export function startTradingEventConsumer(options: TradingEventsOptions): Promis
   return startConsumer(options.kafka, {
     groupId: options.groupId,
     topics: [TOPICS.tradingEvents],
-    // Urgent reads ask the trading server, so the topic may wait a moment.
     minIntervalMs: MIN_INTERVAL_MS,
-    busyIntervalMs: BUSY_INTERVAL_MS,
     onBatch: (batch) => bookBatch(options, batch),
     logger: options.logger,
     fatal: options.fatal,

@@ -1,4 +1,4 @@
-import { assert, type Clock, delay, OrganizationSlots, repeat, type Repetition } from "@kapi/kernel";
+import { assert, type Clock, delay, OrganizationSlots, repeat, type Repetition, Urgency } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
 
 import type { FinalCommandRepository, CommandRead, CommandRepository, IngestedCommand } from "../domain/ports.ts";
@@ -15,10 +15,18 @@ export const MAX_WAITERS = 2_000;
 export const MAX_WAITERS_PER_ORGANIZATION = 500;
 /** Interval of the search for final states that another process ingested. */
 const POLL_INTERVAL_MS = 250;
+/** Maximum wait for a command that this process does not have: its message may be on its way. */
+const NOT_READABLE_YET_MS = 50;
 
 /** The process, or the organization, has the maximum number of concurrent waits. */
 export class TooManyWaiters extends Error {
   override readonly name = "TooManyWaiters";
+}
+
+/** A request that waits until a command is readable, or final. */
+interface Waiter {
+  readonly until: "readable" | "final";
+  readonly wake: () => void;
 }
 
 /**
@@ -26,41 +34,49 @@ export class TooManyWaiters extends Error {
  * poll, one statement for all waiters, finds final states that other processes ingested.
  */
 export class CommandWaiters {
-  readonly #waiting = new Map<string, Set<() => void>>();
+  /** As long as a caller waits, the topics are read without a pause. */
+  readonly urgency = new Urgency();
+  readonly #waiting = new Map<string, Set<Waiter>>();
   readonly #slots = new OrganizationSlots({ perOrganization: MAX_WAITERS_PER_ORGANIZATION, total: MAX_WAITERS });
 
-  /** Wakes the waiters of the rows that are final and readable. */
+  /** Wakes the waiters of the rows that are readable and, if they wait for it, final. */
   notify(rows: readonly IngestedCommand[]): void {
     if (this.#waiting.size === 0) return;
-    for (const { commandId, final, readable } of rows) if (final && readable) this.#wake(commandId);
+    for (const { commandId, final, readable } of rows) if (readable) this.#wake(commandId, final);
   }
 
   /** Looks up once which of the awaited commands are final, and wakes their waiters. */
   async poll(finalCommands: FinalCommandRepository): Promise<void> {
     if (this.#waiting.size === 0) return;
-    for (const commandId of await finalCommands.findFinal([...this.#waiting.keys()])) this.#wake(commandId);
+    for (const commandId of await finalCommands.findFinal([...this.#waiting.keys()])) this.#wake(commandId, true);
   }
 
   /**
-   * Resolves when the command is final, when `signal` aborts, or after `timeoutMs`.
+   * Resolves when the command is readable or final (`until`), when `signal` aborts, or after
+   * `timeoutMs`.
    * @throws TooManyWaiters synchronously.
    */
-  wait({ organizationId, commandId }: CommandRead, timeoutMs: number, signal: AbortSignal): Promise<void> {
+  wait(
+    { organizationId, commandId }: CommandRead,
+    until: Waiter["until"],
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<void> {
     const release = this.#slots.take(organizationId);
     if (release === null) throw new TooManyWaiters();
     const woken = new AbortController();
-    const wake = (): void => woken.abort();
+    const waiter: Waiter = { until, wake: () => woken.abort() };
     const waiters = this.#waiting.get(commandId) ?? new Set();
-    this.#waiting.set(commandId, waiters.add(wake));
+    this.#waiting.set(commandId, waiters.add(waiter));
     return delay(timeoutMs, AbortSignal.any([woken.signal, signal])).finally(() => {
       release();
-      waiters.delete(wake);
+      waiters.delete(waiter);
       if (waiters.size === 0 && this.#waiting.get(commandId) === waiters) this.#waiting.delete(commandId);
     });
   }
 
-  #wake(commandId: string): void {
-    for (const wake of this.#waiting.get(commandId) ?? []) wake();
+  #wake(commandId: string, isFinal: boolean): void {
+    for (const { until, wake } of this.#waiting.get(commandId) ?? []) if (isFinal || until === "readable") wake();
   }
 }
 
@@ -99,7 +115,8 @@ export function notifyingWaiters(repository: CommandRepository, waiters: Command
 
 /**
  * Returns the body of getCommand once the command is final, or its current state after `timeoutMs`
- * (decisions, 3.7); null for an unknown command. `signal` aborts when the caller disconnects.
+ * (decisions, 3.7); null for a command that stays unknown. `signal` aborts when the caller
+ * disconnects.
  * @throws TooManyWaiters
  */
 export async function waitForCommand(
@@ -121,15 +138,21 @@ export async function waitForCommand(
     assert(command !== "later", "one command always fits");
     return command?.organizationId === organizationId ? `{"command":${command.json}}` : null;
   };
-  if ((await body()) === null) return null;
+  // Before the look-up: the command may still be in the log.
+  const endUrgency = waiters.urgency.begin();
   const done = new AbortController();
-  const remainingMs = Math.max(0, timeoutMs - (clock.nowMs() - startedMs));
-  // Register the wait before the look-up: a final state that is ingested in between wakes it.
-  const woken = waiters.wait(read, remainingMs, AbortSignal.any([signal, done.signal]));
   try {
+    if ((await body()) === null) {
+      await waiters.wait(read, "readable", Math.min(NOT_READABLE_YET_MS, timeoutMs), signal);
+      if ((await body()) === null) return null;
+    }
+    const remainingMs = Math.max(0, timeoutMs - (clock.nowMs() - startedMs));
+    // Register the wait before the look-up: a final state that is ingested in between wakes it.
+    const woken = waiters.wait(read, "final", remainingMs, AbortSignal.any([signal, done.signal]));
     if ((await finalCommands.findFinal([commandId])).length === 0) await woken;
   } finally {
     done.abort();
+    endUrgency();
   }
   return body();
 }

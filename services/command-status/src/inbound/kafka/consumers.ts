@@ -8,7 +8,7 @@ import {
   type Message,
   RetryableError,
 } from "@kapi/kafka";
-import { batcher } from "@kapi/kernel";
+import { batcher, type Urgency } from "@kapi/kernel";
 import { isTransient, isUniqueViolation } from "@kapi/postgres";
 import type { Logger, Started } from "@kapi/runtime";
 import type { z } from "zod";
@@ -22,15 +22,19 @@ import type { CommandIngestion } from "../../operations/ingest-commands.ts";
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_PARTITIONS_PER_STATEMENT = 4;
 /**
- * Under load a consumer waits this long between batches. States appear later by this time, and
- * statements are fewer and larger.
+ * Minimum interval between batches while no caller waits for a command. States appear later by this
+ * time, and batches and statements are fewer and larger.
  */
-const BUSY_INTERVAL_MS = 40;
+const UNHURRIED_INTERVAL_MS = 200;
+/** The same under load, while a caller waits. */
+const BUSY_INTERVAL_MS = 15;
 
 export interface ConsumerDependencies {
   readonly kafka: KafkaConnection;
   readonly ingestion: CommandIngestion;
   readonly topics: TopicIdRepository;
+  /** The callers that wait for commands. */
+  readonly urgency: Urgency;
   readonly logger: Logger;
   readonly fatal: (error: Error) => void;
 }
@@ -70,7 +74,7 @@ interface IngestionOptions<T> {
 type Ingest<T> = (values: readonly T[], positions: readonly LogPosition[]) => Promise<void>;
 
 function startIngestionConsumer<T>(
-  { kafka, topics: topicIds, ...options }: Omit<ConsumerDependencies, "ingestion">,
+  { kafka, topics: topicIds, urgency, ...options }: Omit<ConsumerDependencies, "ingestion">,
   { groupId, topics, schema, includeValue, ingest }: IngestionOptions<T>,
 ): Promise<Started<Consumer>> {
   const ingestBatched = batchPartitions(ingest);
@@ -93,6 +97,7 @@ function startIngestionConsumer<T>(
     topics,
     maxBatchMessages: MAX_BATCH_MESSAGES,
     busyIntervalMs: BUSY_INTERVAL_MS,
+    unhurried: { intervalMs: UNHURRIED_INTERVAL_MS, urgency },
     onAssigned: (assignment) => {
       storing = null;
       assigned = assignment.flatMap(({ topic, topicId, partitions }) =>

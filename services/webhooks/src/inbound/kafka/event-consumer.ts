@@ -16,8 +16,8 @@ import {
 const GROUP = "webhooks.facts";
 const MAX_BATCH_MESSAGES = 500;
 const MAX_CONCURRENT_PARTITIONS = 8;
-/** Under load, events wait this long, so that fewer and larger transactions record them. */
-const BUSY_INTERVAL_MS = 75;
+/** Events wait at most this long, so that fewer and larger transactions record them. */
+const MIN_INTERVAL_MS = 200;
 
 /** Maps a record's value to an event; null if receivers are not notified of it. */
 type Translate = (value: unknown) => IncomingEvent | null;
@@ -56,7 +56,7 @@ export function startEventConsumer({
     topics: [...TRANSLATORS.keys()],
     maxBatchMessages: MAX_BATCH_MESSAGES,
     concurrentPartitions: MAX_CONCURRENT_PARTITIONS,
-    busyIntervalMs: BUSY_INTERVAL_MS,
+    minIntervalMs: MIN_INTERVAL_MS,
     logger,
     fatal,
     onBatch: async ({ topic, messages }) => {
