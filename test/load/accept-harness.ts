@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { type Demo, createDemo, type Stack, startStack } from "@kapi/local";
+import { type Demo, createDemo, type Stack, type StackOptions, startStack } from "@kapi/local";
 import { printedReport, stopRecorded } from "@kapi/servers";
 import { type Dispatcher, Pool } from "undici";
 
@@ -33,11 +33,11 @@ export interface AcceptHarness {
 /** Stops the processes of a killed run. Then starts empty servers and all services. */
 export async function startAcceptHarness(
   stateDir: string,
-  environment: Readonly<Record<string, string>>,
+  options: Pick<StackOptions, "env" | "together">,
 ): Promise<AcceptHarness> {
   await stopRecorded(stateDir);
   rmSync(stateDir, { recursive: true, force: true });
-  const stack = await startStack({ stateDir, report: printedReport(), env: { all: environment } });
+  const stack = await startStack({ stateDir, report: printedReport(), ...options });
   try {
     const demo = await createDemo(stack, { credits: CREDITS, autoTraders: 0 });
     const api = new Pool(demo.baseUrl, { connections: CONCURRENCY });
@@ -110,9 +110,11 @@ function sendOnce(pool: Pool, options: Dispatcher.DispatchOptions): Promise<{ st
   });
 }
 
-/** Sends a deposit of one cent to a random account. Returns the id of its command. */
-export async function deposit(harness: AcceptHarness): Promise<string> {
-  const account = harness.accounts[Math.floor(Math.random() * harness.accounts.length)] ?? "";
+/** Sends a deposit of one cent, by default to a random account. Returns the id of its command. */
+export async function deposit(
+  harness: AcceptHarness,
+  account = harness.accounts[Math.floor(Math.random() * harness.accounts.length)] ?? "",
+): Promise<string> {
   const path = `/api/v1/management/servers/${harness.demo.serverId}/accounts/${account}/finance/deposits`;
   const headers = { authorization: harness.authorization, "idempotency-key": randomUUID() };
   const { command } = await post<{ command: { id: string } }>(harness.api, path, headers, {

@@ -7,10 +7,7 @@
  */
 import { randomUUID } from "node:crypto";
 import path from "node:path";
-import { type CommandEvent, isFinal, TOPICS } from "@kapi/contracts";
-import { createKafka, startLogReader } from "@kapi/kafka";
 import type { Stack } from "@kapi/local";
-import { createLogger } from "@kapi/runtime";
 import { Pool } from "undici";
 
 import {
@@ -25,7 +22,7 @@ import {
 } from "./accept-harness.ts";
 import { type BarePath, startBarePath } from "./bare-path/index.ts";
 import { compareTelemetry } from "./compare-telemetry.ts";
-import { FinalCommands } from "./final-commands.ts";
+import { FinalCommands, readFinals } from "./final-commands.ts";
 import { closedLoop, type Figures, figuresOf, line } from "./measure.ts";
 import { startProcess } from "./process.ts";
 import { microsecondsEach, type ProcessorTimes, processorTimes } from "./processor-time.ts";
@@ -58,28 +55,6 @@ const ON_THE_WAY_TO_202 = new Set(["gateway", "command-status"]);
 interface Bench extends AcceptHarness {
   /** Gets each final event that is read from Kafka. */
   readonly finals: FinalCommands;
-}
-
-async function readFinals(stack: Stack): Promise<{ finals: FinalCommands; stop: () => Promise<void> }> {
-  const finals = new FinalCommands();
-  const logger = createLogger({ service: "bench", level: "error" });
-  const brokers = stack.servers.kafkaBrokers.split(",");
-  const kafka = createKafka({ brokers, clientId: "bench", topicPrefix: stack.topicPrefix, logger });
-  const reader = await startLogReader(kafka, {
-    topic: TOPICS.commandEvents,
-    from: "beginning",
-    logger,
-    fatal: (error) => {
-      throw error;
-    },
-    onBatch: (_partition, messages) => {
-      for (const message of messages) {
-        const event = JSON.parse(message.value.toString("utf8")) as CommandEvent;
-        if (isFinal(event.status)) finals.ended(event.commandId);
-      }
-    },
-  });
-  return { finals, stop: reader.stop };
 }
 
 /** (d): one deposit every 20 ms. Each is polled until it is `succeeded`. */
@@ -345,7 +320,7 @@ requests answered 500 and sent again: ${repeatsSoFar()}`);
 
 async function run(): Promise<void> {
   const telemetry = await benchTelemetry(process.env["BENCH_TELEMETRY"] === "on" ? SAMPLED_SHARE : null);
-  const harness = await startAcceptHarness(STATE_DIR, telemetry.environment);
+  const harness = await startAcceptHarness(STATE_DIR, { env: { all: telemetry.environment } });
   try {
     const { servers, topicPrefix } = harness.stack;
     const { finals, stop } = await readFinals(harness.stack);

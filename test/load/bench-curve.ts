@@ -17,7 +17,8 @@ import pg from "pg";
 import { Pool } from "undici";
 
 import { type AcceptHarness, ACCOUNTS, deposit, post, startAcceptHarness, succeeded } from "./accept-harness.ts";
-import { FinalCommands } from "./final-commands.ts";
+import { FinalCommands, readFinals } from "./final-commands.ts";
+import { closedLoop, type Figures, line } from "./measure.ts";
 import { openLoop, type OpenLoopFigures, type OpenLoopTarget } from "./open-loop.ts";
 import { startProcess } from "./process.ts";
 import { memoryOf, type ProgramUsage, usageOf } from "./program-usage.ts";
@@ -26,14 +27,25 @@ const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench-curve");
 const RATES = (process.env["CURVE_RATES"] ?? "0,10,50,100,200,400,800").split(",").map(Number);
 /** Measured time of each rate in each turn. */
 const HOLD_MS = Number(process.env["CURVE_HOLD_MS"] ?? 15_000);
+/** Whether each service has its own process, as in the chart. By default they share one. */
+const EACH = process.env["CURVE_PROCESSES"] === "each";
 const TURNS = Number(process.env["CURVE_TURNS"] ?? 2);
 /** Java and Node compile hot code in this time; the first turn of a peer needs longer. */
 const FIRST_WARM_UP_MS = Number(process.env["CURVE_WARM_UP_MS"] ?? 45_000);
 const WARM_UP_MS = 10_000;
+const IN_FLIGHT_WARM_UP_MS = 3_000;
 const WARM_UP_PER_SECOND = 200;
 /** Pause before a measurement, so that background work of the last rate has ended. */
 const SETTLE_MS = 2_000;
 const MIB = 1024 * 1024;
+/** Numbers of deposits in flight, each followed to its end. */
+const IN_FLIGHT = (process.env["CURVE_IN_FLIGHT"] ?? "64,256,1024").split(",").filter(Boolean).map(Number);
+/** Deposits in flight for one account. */
+const ON_ONE_ACCOUNT = 64;
+/** Characters of a statement in the report. */
+const STATEMENT_CHARACTERS = 110;
+/** Statements with fewer calls for each deposit are not printed. */
+const MIN_STATEMENT_CALLS = 0.05;
 const SERVERS = new Set(["kafka", "postgres", "redis"]);
 
 /** A system that makes deposits. */
@@ -41,6 +53,11 @@ interface Peer extends OpenLoopTarget {
   readonly name: string;
   start(): Promise<void>;
   stop(): Promise<void>;
+  /**
+   * Calls `measure` with a function that makes one deposit, by default to a random account, and
+   * resolves when it has succeeded. The load generator learns of it with little work.
+   */
+  whileFollowed(measure: (depositToItsEnd: (account?: string) => Promise<void>) => Promise<void>): Promise<void>;
   /** Its own processes and the servers that it uses, by name. */
   pids(): Map<string, number>;
 }
@@ -48,6 +65,8 @@ interface Peer extends OpenLoopTarget {
 /** Sums of counters of the servers. */
 interface ServerCounts {
   readonly commits: number;
+  /** Calls of each statement, by its beginning. */
+  readonly statements: ReadonlyMap<string, number>;
   readonly walBytes: number;
   readonly records: ReadonlyMap<string, number>;
 }
@@ -78,6 +97,11 @@ function kapiPeer(harness: AcceptHarness): Peer {
     pids: () => recordedPids(STATE_DIR),
     accept: () => deposit(harness),
     succeeded: (id) => succeeded(harness, id),
+    whileFollowed: async (measure) => {
+      const { finals, stop } = await readFinals(harness.stack);
+      await measure(async (account) => finals.wait(await deposit(harness, account)));
+      await stop();
+    },
   };
 }
 
@@ -122,20 +146,26 @@ function bullmqPeer(environment: Record<string, string>): Peer {
       running = null;
     },
     pids: () => new Map([...serverPids().filter(([name]) => name !== kafka), ...(running?.pids ?? [])]),
-    accept: async () => {
-      const commandId = randomUUID();
-      const accountNumber = String(Math.floor(Math.random() * ACCOUNTS));
-      await post(api(), "/deposits", {}, { accountNumber, amountMinor: 1, commandId });
-      return commandId;
-    },
+    accept: () => bullmqDeposit(api()),
     succeeded: (id) => ends.wait(id),
+    whileFollowed: (measure) => measure(async (accountNumber) => ends.wait(await bullmqDeposit(api(), accountNumber))),
   };
+}
+
+async function bullmqDeposit(api: Pool, accountNumber = String(Math.floor(Math.random() * ACCOUNTS))): Promise<string> {
+  const commandId = randomUUID();
+  await post(api, "/deposits", {}, { accountNumber, amountMinor: 1, commandId });
+  return commandId;
 }
 
 /** Reads the counters of PostgreSQL, and how many records each topic has had. */
 async function serverCounts(database: pg.Client, kafka: KafkaConnection): Promise<ServerCounts> {
   const { rows } = await database.query<{ commits: string; wal_bytes: string }>(
     `select sum(xact_commit) as commits, pg_current_wal_lsn() - '0/0' as wal_bytes from pg_stat_database`,
+  );
+  const calls = await database.query<{ statement: string; calls: string }>(
+    `select left(regexp_replace(query, '\\s+', ' ', 'g'), ${STATEMENT_CHARACTERS}) as statement, sum(calls) as calls
+     from pg_stat_statements group by 1`,
   );
   const records = new Map<string, number>();
   for (const topic of Object.values(TOPICS)) {
@@ -145,7 +175,17 @@ async function serverCounts(database: pg.Client, kafka: KafkaConnection): Promis
       [...ends.values()].reduce((sum, end) => sum + Number(end), 0),
     );
   }
-  return { commits: Number(rows[0]?.commits), walBytes: Number(rows[0]?.wal_bytes), records };
+  return {
+    commits: Number(rows[0]?.commits),
+    walBytes: Number(rows[0]?.wal_bytes),
+    records,
+    statements: new Map(calls.rows.map(({ statement, calls: count }) => [statement, Number(count)])),
+  };
+}
+
+/** By how much each count has grown. */
+function increase(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): Map<string, number> {
+  return new Map(Array.from(after, ([name, count]) => [name, count - (before.get(name) ?? 0)]));
 }
 
 /** Measures one rate of a peer. With rate 0 nothing is sent. */
@@ -172,11 +212,26 @@ async function hold(peer: Peer, perSecond: number, counts: () => Promise<ServerC
     counts: {
       commits: after.commits - before.counts.commits,
       walBytes: after.walBytes - before.counts.walBytes,
-      records: new Map(
-        Array.from(after.records, ([topic, end]) => [topic, end - (before.counts.records.get(topic) ?? 0)]),
-      ),
+      records: increase(before.counts.records, after.records),
+      statements: increase(before.counts.statements, after.statements),
     },
   };
+}
+
+/** Deposits to their end at each number in flight, and on one account; by the name of the phase. */
+async function toTheEnd(peer: Peer, accounts: readonly string[]): Promise<Map<string, Figures>> {
+  const measured = new Map<string, Figures>();
+  const [oneAccount = ""] = accounts;
+  await peer.whileFollowed(async (depositToItsEnd) => {
+    for (const concurrency of IN_FLIGHT) {
+      const load = { concurrency, warmUpMs: IN_FLIGHT_WARM_UP_MS, measureMs: HOLD_MS };
+      measured.set(`${concurrency} in flight`, await closedLoop({ ...load, call: () => depositToItsEnd() }));
+    }
+    const load = { concurrency: ON_ONE_ACCOUNT, warmUpMs: IN_FLIGHT_WARM_UP_MS, measureMs: HOLD_MS };
+    const call = (): Promise<void> => depositToItsEnd(oneAccount);
+    measured.set(`${ON_ONE_ACCOUNT} in flight, one account`, await closedLoop({ ...load, call }));
+  });
+  return measured;
 }
 
 const sumOf = <T>(items: Iterable<T>, value: (item: T) => number): number =>
@@ -230,12 +285,21 @@ function details(perSecond: number, turns: readonly Measured[]): string {
     }))
     .toSorted((one, other) => other.cpuMs - one.cpuMs)
     .map(({ name, cpuMs, timeSlices }) => `${name} ${(cpuMs / unit).toFixed(2)} ms, ${(timeSlices / unit).toFixed(1)}`);
-  const topics = [...new Set(turns.flatMap(({ counts }) => [...counts.records.keys()]))]
-    .map((topic) => [topic, sumOf(turns, ({ counts }) => counts.records.get(topic) ?? 0) / unit] as const)
-    .filter(([, count]) => count >= 0.01)
-    .map(([topic, count]) => `${topic} ${count.toFixed(2)}`);
+  const each = (of: (counts: ServerCounts) => ReadonlyMap<string, number>, minimum: number): [string, number][] =>
+    [...new Set(turns.flatMap(({ counts }) => [...of(counts).keys()]))]
+      .map((name): [string, number] => [name, sumOf(turns, ({ counts }) => of(counts).get(name) ?? 0) / unit])
+      .filter(([, count]) => count >= minimum)
+      .toSorted(([, one], [, other]) => other - one);
+  const records = each((counts) => counts.records, 0.01).map(([topic, count]) => `${topic} ${count.toFixed(2)}`);
+  const statements = each((counts) => counts.statements, MIN_STATEMENT_CALLS);
   const title = perSecond === 0 ? "idle, in total" : `${perSecond}/s, for each deposit`;
-  return `${title}\n  CPU and time slices: ${programs.join("; ")}\n  records: ${topics.join("; ")}`;
+  return [
+    title,
+    `  CPU and time slices: ${programs.join("; ")}`,
+    `  records: ${records.join("; ")}`,
+    `  statements: ${sumOf(statements, ([, count]) => count).toFixed(2)}`,
+    ...statements.map(([statement, count]) => `    ${count.toFixed(2)} ${statement}`),
+  ].join("\n");
 }
 
 function printMemory(when: string, pids: ReadonlyMap<string, number>): void {
@@ -249,16 +313,18 @@ async function warmUp(peer: Peer, turn: number): Promise<void> {
 }
 
 async function run(): Promise<void> {
-  const harness = await startAcceptHarness(STATE_DIR, {});
+  const harness = await startAcceptHarness(STATE_DIR, { together: !EACH });
   const { servers, topicPrefix } = harness.stack;
   const logger = createLogger({ service: "bench", level: "error" });
   const kafka = createKafka({ brokers: servers.kafkaBrokers.split(","), clientId: "bench", topicPrefix, logger });
   const database = new pg.Client({ connectionString: servers.postgresUrl });
   await database.connect();
+  await database.query("create extension if not exists pg_stat_statements");
   try {
     printMemory("fresh", recordedPids(STATE_DIR));
     const peers = [kapiPeer(harness), bullmqPeer({ REDIS_URL: servers.redisUrl, POSTGRES_URL: servers.postgresUrl })];
     const measured = new Map(peers.map((peer) => [peer, new Map(RATES.map((rate) => [rate, [] as Measured[]]))]));
+    const ended = new Map<string, Map<string, Figures[]>>();
     for (let turn = 0; turn < TURNS; turn += 1) {
       for (const peer of turn % 2 === 0 ? peers : peers.toReversed()) {
         for (const other of peers) if (other !== peer) await other.stop();
@@ -269,12 +335,33 @@ async function run(): Promise<void> {
           measured.get(peer)?.get(rate)?.push(one);
           console.log(row(peer.name, rate, [one]));
         }
+        for (const [phase, figures] of await toTheEnd(peer, harness.accounts)) {
+          console.log(line(`${peer.name}, ${phase}`, figures));
+          ended.set(
+            phase,
+            (ended.get(phase) ?? new Map<string, Figures[]>()).set(peer.name, [
+              ...(ended.get(phase)?.get(peer.name) ?? []),
+              figures,
+            ]),
+          );
+        }
         if (peer.name === "kapi") printMemory("after load", peer.pids());
       }
     }
     console.log(`\nmean of ${TURNS} turns, with the least and the greatest\n${HEADER}`);
     for (const rate of RATES) {
       for (const peer of peers) console.log(row(peer.name, rate, measured.get(peer)?.get(rate) ?? []));
+    }
+    for (const [phase, ofPeers] of ended) {
+      const rates = Array.from(
+        ofPeers,
+        ([name, figures]) => [name, sumOf(figures, (one) => one.perSecond) / figures.length] as const,
+      );
+      const of = new Map(rates);
+      const ratio = (of.get("kapi") ?? NaN) / (of.get("BullMQ") ?? NaN);
+      console.log(
+        `to the end, ${phase}: ${rates.map(([name, rate]) => `${name} ${Math.round(rate)}/s`).join(", ")}, ratio ${ratio.toFixed(2)}`,
+      );
     }
     const [kapi] = peers;
     if (kapi !== undefined) for (const rate of RATES) console.log(details(rate, measured.get(kapi)?.get(rate) ?? []));

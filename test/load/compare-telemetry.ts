@@ -51,7 +51,7 @@ export async function compareTelemetry(): Promise<void> {
 
 async function openSide(share: string | null): Promise<Side> {
   const telemetry = await benchTelemetry(share);
-  const harness = await startAcceptHarness(`${STATE_DIR}-${share ?? "off"}`, telemetry.environment);
+  const harness = await startAcceptHarness(`${STATE_DIR}-${share ?? "off"}`, { env: { all: telemetry.environment } });
   const commandIds = await Promise.all(Array.from({ length: READ_COMMANDS }, () => deposit(harness)));
   return {
     label: share === null ? "off" : `on, traces ${share}`,

@@ -1,3 +1,8 @@
+import { type CommandEvent, isFinal, TOPICS } from "@kapi/contracts";
+import { createKafka, endOffsets, startLogReader } from "@kapi/kafka";
+import type { Stack } from "@kapi/local";
+import { createLogger } from "@kapi/runtime";
+
 /** The callers that wait for the final events of commands. */
 export class FinalCommands {
   readonly #waiting = new Map<string, () => void>();
@@ -17,4 +22,27 @@ export class FinalCommands {
     if (this.#early.delete(commandId)) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.set(commandId, resolve));
   }
+}
+
+/** Reads the final events of commands from Kafka, from now on. */
+export async function readFinals(stack: Stack): Promise<{ finals: FinalCommands; stop: () => Promise<void> }> {
+  const finals = new FinalCommands();
+  const logger = createLogger({ service: "bench", level: "error" });
+  const brokers = stack.servers.kafkaBrokers.split(",");
+  const kafka = createKafka({ brokers, clientId: "bench", topicPrefix: stack.topicPrefix, logger });
+  const reader = await startLogReader(kafka, {
+    topic: TOPICS.commandEvents,
+    from: await endOffsets(kafka, TOPICS.commandEvents),
+    logger,
+    fatal: (error) => {
+      throw error;
+    },
+    onBatch: (_partition, messages) => {
+      for (const message of messages) {
+        const event = JSON.parse(message.value.toString("utf8")) as CommandEvent;
+        if (isFinal(event.status)) finals.ended(event.commandId);
+      }
+    },
+  });
+  return { finals, stop: reader.stop };
 }

@@ -84,13 +84,24 @@ export async function startPostgresProcess(
     postgres,
     context,
     {
-      ...asOrdinaryUser(binaries.postgres, [...flags, ...defaultFlags(context), ...tls, ...further]),
+      ...asOrdinaryUser(binaries.postgres, [
+        ...flags,
+        ...statistics(context),
+        ...defaultFlags(context),
+        ...tls,
+        ...further,
+      ]),
       env: { ...process.env, LC_ALL: "C" },
       address: postgresAddress(context, "127.0.0.1", port),
       stopSignal: "SIGINT",
     },
     name,
   );
+}
+
+/** Counts the calls of each statement, for `npm run bench -- curve` and for developers. */
+function statistics({ ephemeral }: ServerContext): string[] {
+  return ephemeral ? [] : flagsOf(["shared_preload_libraries=pg_stat_statements"]);
 }
 
 function defaultFlags({ ephemeral }: ServerContext): string[] {
