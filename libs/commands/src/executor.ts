@@ -9,7 +9,7 @@ import type { WorkTransaction } from "./work.ts";
 
 /**
  * A command that this process may carry out now: this process holds the lease of its partition, and
- * the command is the first of its account.
+ * every earlier command of its account is final or comes before it in the same call.
  */
 export interface LeasedCommand {
   readonly message: CommandMessage;
@@ -82,7 +82,9 @@ export interface ClosedOutcome {
 
 /**
  * Implemented by each service. `execute` and `settle` get at most `MAX_BATCH_COMMANDS` commands of
- * one server, each of a different account, and return one outcome per command, in order. If a call
+ * one server, and return one outcome per command, in order. Each is of a different account, unless
+ * the worker has `maxAccountCommands`: then `execute` carries the commands of an account out in the
+ * given order, each whatever the outcome of the one before it. If a call
  * throws, all its commands count as `unreachable` if {@link CommandExecutor.isUnreachable} returns
  * true, or as `retry` if the database was unavailable. After any other error its commands run one
  * by one; a command that keeps throwing is settled and fails INTERNAL.

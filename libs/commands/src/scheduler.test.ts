@@ -24,11 +24,12 @@ interface Batch {
   readonly end: (answer: ServerAnswer) => Promise<void>;
 }
 
-function setUp() {
+function setUp(options: { readonly maxAccountCommands?: number; readonly maxBatchCommands?: number } = {}) {
   const clock = new TestClock(Date.now());
   const batches: Batch[] = [];
   const breakers: { serverId: string; open: boolean }[] = [];
   const scheduler = new Scheduler({
+    ...options,
     clock,
     random: () => 0,
     run: (serverId, mode, entries) =>
@@ -73,6 +74,74 @@ describe("the scheduler", () => {
   });
   afterEach(() => {
     vi.useRealTimers();
+  });
+
+  it("runs commands of an account in one batch, in log order, up to the limit, after the heads of all accounts", async () => {
+    const { batches, scheduler } = setUp({ maxAccountCommands: 3 });
+    const hot = Array.from({ length: 5 }, () => entry("1001"));
+    const other = entry("1002");
+    for (const one of [...hot, other]) scheduler.add(one);
+    await flush();
+    expect(at(batches, 0).entries).toEqual([hot[0], other, hot[1], hot[2]]);
+    for (const one of at(batches, 0).entries.slice(0, 3)) scheduler.complete(one);
+    await at(batches, 0).end("answered");
+    // The third command of the account has no outcome yet.
+    expect(batches).toHaveLength(1);
+    scheduler.complete(at(hot, 2));
+    await flush();
+    expect(at(batches, 1).entries).toEqual(hot.slice(3));
+  });
+
+  it("starts no later command of an account before the commands of its batch that are retried", async () => {
+    const { batches, scheduler } = setUp({ maxAccountCommands: 3 });
+    const [first, second, third] = [entry("1001"), entry("1001"), entry("1001")];
+    for (const one of [first, second]) scheduler.add(one);
+    await flush();
+    scheduler.add(third);
+    scheduler.retry(first, 1_000);
+    scheduler.complete(second);
+    await at(batches, 0).end("answered");
+    await vi.advanceTimersByTimeAsync(999);
+    expect(batches).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(at(batches, 1).entries).toEqual([first, third]);
+  });
+
+  it("repeats the commands of an account in log order, even if the later one may be retried earlier", async () => {
+    const { batches, scheduler } = setUp({ maxAccountCommands: 3 });
+    const [first, second] = [entry("1001"), entry("1001")];
+    for (const one of [first, second]) scheduler.add(one);
+    await flush();
+    scheduler.retry(first, 1_000);
+    scheduler.retry(second, 0);
+    await at(batches, 0).end("unreachable");
+    expect(batches).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(at(batches, 1).entries).toEqual([first, second]);
+  });
+
+  it("sends a command that had an unexpected error alone, and no expired command with an open one", async () => {
+    const { batches, scheduler } = setUp({ maxAccountCommands: 3 });
+    const failed = entry("1001");
+    failed.unexpectedErrors = 1;
+    scheduler.add(failed);
+    scheduler.add(entry("1001"));
+    await flush();
+    expect(at(batches, 0).entries).toEqual([failed]);
+    const open = entry("1002");
+    scheduler.add(open);
+    scheduler.add(entry("1002", { deadlineAt: new Date(Date.now() - 1).toISOString() }));
+    await flush();
+    expect(at(batches, 1)).toMatchObject({ mode: "execute", entries: [open] });
+  });
+
+  it("fills a batch with heads first", async () => {
+    const { batches, scheduler } = setUp({ maxAccountCommands: 100, maxBatchCommands: 3 });
+    const hot = [entry("1001"), entry("1001"), entry("1001")];
+    const [second, third] = [entry("1002"), entry("1003")];
+    for (const one of [...hot, second, third]) scheduler.add(one);
+    await flush();
+    expect(at(batches, 0).entries).toEqual([hot[0], second, third]);
   });
 
   it("runs the commands of one account one at a time, in log order", async () => {

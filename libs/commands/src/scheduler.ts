@@ -1,10 +1,11 @@
 /**
- * Decides when a command runs. Commands of one account queue in log order and run one at a time.
- * The heads of a server's queues are gathered into batches; under load, two batches run at once. A
- * server with an open breaker parks its own commands and no others.
+ * Decides when a command runs. Commands of one account queue in log order. The heads of a server's
+ * queues are gathered into batches; under load, two batches run at once. A batch may have several
+ * commands of an account, in log order. A server with an open breaker parks its own commands and no
+ * others.
  *
- * Invariants: at most one command of an account runs at a time; a command leaves its queue only by
- * `complete` or `drop`.
+ * Invariants: the running commands of an account are in one batch; a command leaves its queue only
+ * by `complete` or `drop`.
  */
 import { Breaker, type Clock } from "@kapi/kernel";
 
@@ -40,15 +41,19 @@ export interface SchedulerOptions {
    * Maximum number of commands in one batch. Default and upper limit: {@link MAX_BATCH_COMMANDS}.
    */
   readonly maxBatchCommands?: number;
+  /** Maximum number of commands of one account in one batch. Default 1. */
+  readonly maxAccountCommands?: number;
 }
 
 interface AccountQueue {
   readonly key: string;
   readonly server: ServerQueue;
   readonly entries: Entry[];
-  /** Whether its first command is running or waits for a retry. */
-  blocked: boolean;
-  timer: NodeJS.Timeout | null;
+  /**
+   * The commands that are running (null) or wait for a retry (its timer). As long as there is one,
+   * no other command of the account runs.
+   */
+  readonly running: Map<Entry, NodeJS.Timeout | null>;
 }
 
 interface BatchUnderWay {
@@ -86,12 +91,12 @@ export class Scheduler {
   /** Queues a command behind the commands of its account with a lower offset. */
   add(entry: Entry): void {
     const account = this.#accountOf(entry);
-    const { entries } = account;
+    const { entries, running } = account;
     let index = entries.length;
-    const first = account.blocked ? 1 : 0;
+    const first = entries.findLastIndex((other) => running.has(other)) + 1;
     while (index > first && (entries[index - 1]?.offset ?? -1) > entry.offset) index -= 1;
     entries.splice(index, 0, entry);
-    if (!account.blocked) this.#makeReady(account);
+    if (running.size === 0) this.#makeReady(account);
   }
 
   /** The command is final: the next command of its account may run. */
@@ -99,17 +104,16 @@ export class Scheduler {
     this.#remove(entry);
   }
 
-  /** Runs the command again after `delayMs`. */
+  /** Runs the command again after `delayMs`, with the other running commands of its account. */
   retry(entry: Entry, delayMs: number): void {
     const account = this.#findAccount(entry);
-    if (account?.entries[0] !== entry) return;
-    if (account.timer !== null) clearTimeout(account.timer);
-    account.timer = null;
-    if (delayMs <= 0) return this.#makeReady(account);
-    account.timer = setTimeout(() => {
-      account.timer = null;
-      this.#makeReady(account);
-    }, delayMs);
+    if (account === undefined || !account.running.has(entry)) return;
+    if (delayMs <= 0) return this.#release(account, entry);
+    clearTimeout(account.running.get(entry) ?? undefined);
+    account.running.set(
+      entry,
+      setTimeout(() => this.#release(account, entry), delayMs),
+    );
   }
 
   /** Removes a waiting or running command; the outcome of its batch is ignored. */
@@ -133,7 +137,8 @@ export class Scheduler {
     for (const server of this.#servers.values()) {
       if (server.probeTimer !== null) clearTimeout(server.probeTimer);
       if (server.slowTimer !== null) clearTimeout(server.slowTimer);
-      for (const { timer } of server.accounts.values()) if (timer !== null) clearTimeout(timer);
+      for (const { running } of server.accounts.values())
+        for (const timer of running.values()) clearTimeout(timer ?? undefined);
     }
     await Promise.all(this.#batches);
   }
@@ -143,12 +148,16 @@ export class Scheduler {
     const index = account?.entries.indexOf(entry) ?? -1;
     if (account === undefined || index === -1) return;
     account.entries.splice(index, 1);
-    if (index > 0) return;
-    if (account.timer !== null) clearTimeout(account.timer);
-    account.timer = null;
-    account.blocked = false;
-    account.server.ready.delete(account);
+    this.#release(account, entry);
+  }
+
+  /** The command no longer runs. After the last one, the next commands of the account may run. */
+  #release(account: AccountQueue, entry: Entry): void {
+    clearTimeout(account.running.get(entry) ?? undefined);
+    account.running.delete(entry);
+    if (account.running.size > 0) return;
     if (account.entries.length > 0) return this.#makeReady(account);
+    account.server.ready.delete(account);
     account.server.accounts.delete(account.key);
     this.#forget(account.server);
   }
@@ -167,7 +176,7 @@ export class Scheduler {
     const key = entry.orderKey;
     let account = server.accounts.get(key);
     if (account === undefined) {
-      account = { key, server, entries: [], blocked: false, timer: null };
+      account = { key, server, entries: [], running: new Map() };
       server.accounts.set(key, account);
     }
     return account;
@@ -184,7 +193,6 @@ export class Scheduler {
   }
 
   #makeReady(account: AccountQueue): void {
-    account.blocked = false;
     account.server.ready.add(account);
     this.#wake(account.server);
   }
@@ -237,23 +245,38 @@ export class Scheduler {
     }, waitMs);
   }
 
-  /** Takes the heads that have waited longest and need the same mode. */
+  /**
+   * Takes the heads that have waited longest and need the same mode. Fills the batch with commands
+   * that follow these heads.
+   */
   #take(server: ServerQueue, limit: number): { mode: BatchMode; batch: Entry[] } {
     const nowMs = this.#options.clock.nowMs();
-    let mode: BatchMode | null = null;
-    const batch: Entry[] = [];
+    let mode: BatchMode = "execute";
+    const heads: AccountQueue[] = [];
     for (const account of server.ready) {
       const head = account.entries[0];
       if (head === undefined) continue;
       const needed = modeOf(head, nowMs);
-      if (mode !== null && (needed !== mode || head.unexpectedErrors > 0)) continue;
+      if (heads.length > 0 && (needed !== mode || head.unexpectedErrors > 0)) continue;
       mode = needed;
-      account.blocked = true;
-      server.ready.delete(account);
-      batch.push(head);
-      if (batch.length >= limit || head.unexpectedErrors > 0) break;
+      heads.push(account);
+      if (heads.length >= limit || head.unexpectedErrors > 0) break;
     }
-    return { mode: mode ?? "execute", batch };
+    const batch = heads.flatMap(({ entries }) => entries.slice(0, 1));
+    for (const { entries } of heads) batch.push(...this.#following(entries, mode, nowMs, limit - batch.length));
+    for (const account of heads) server.ready.delete(account);
+    for (const entry of batch) this.#findAccount(entry)?.running.set(entry, null);
+    return { mode, batch };
+  }
+
+  /** The commands that directly follow the head of an account and can share its batch. */
+  #following(entries: readonly Entry[], mode: BatchMode, nowMs: number, limit: number): Entry[] {
+    const { maxAccountCommands = 1 } = this.#options;
+    const isSolitary = mode !== "execute" || (entries[0]?.unexpectedErrors ?? 0) > 0;
+    const most = isSolitary ? 0 : Math.min(maxAccountCommands - 1, limit);
+    const next = entries.slice(1, 1 + Math.max(0, most));
+    const end = next.findIndex((entry) => modeOf(entry, nowMs) !== mode || entry.unexpectedErrors > 0);
+    return end === -1 ? next : next.slice(0, end);
   }
 
   async #run(server: ServerQueue, mode: BatchMode, batch: readonly Entry[]): Promise<void> {
@@ -296,7 +319,7 @@ export class Scheduler {
       for (const account of server.ready) {
         const head = account.entries[0];
         if (head === undefined || modeOf(head, nowMs) !== "expire" || batch.length >= MAX_BATCH_COMMANDS) continue;
-        account.blocked = true;
+        account.running.set(head, null);
         server.ready.delete(account);
         batch.push(head);
       }

@@ -50,6 +50,11 @@ export interface CommandWorkerOptions<Effect> {
   readonly fatal: (error: Error) => void;
   /** Maximum number of commands in one executor call; lower for large results. Default 200. */
   readonly maxBatchCommands?: number;
+  /**
+   * Maximum number of commands of one account in one executor call, in log order. Only for an
+   * executor whose trading server applies them in this order. Default 1.
+   */
+  readonly maxAccountCommands?: number;
   /** For jitter. Default Math.random. */
   readonly random?: () => number;
 }
@@ -72,6 +77,7 @@ export async function startCommandWorker<Effect>(
     clock,
     random,
     ...(options.maxBatchCommands === undefined ? {} : { maxBatchCommands: options.maxBatchCommands }),
+    ...(options.maxAccountCommands === undefined ? {} : { maxAccountCommands: options.maxAccountCommands }),
     run: (serverId, mode, batch) => runner.run(serverId, mode, batch),
     onBreaker: (serverId, open) =>
       logger.warn(

@@ -38,6 +38,8 @@ import { createPostgresLedger } from "./outbound/postgres/postgres-ledger.ts";
 import { createDeletionMarks, createTransactionReader } from "./outbound/postgres/transaction-reader.ts";
 
 const SERVICE = "finance";
+/** Commands of one account in one call of the trading server, which applies them in order. */
+const MAX_ACCOUNT_COMMANDS = 100;
 const SCHEMA: ServiceSchema = {
   service: SERVICE,
   schema: "finance",
@@ -118,6 +120,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       store,
       kafka,
       executor,
+      maxAccountCommands: MAX_ACCOUNT_COMMANDS,
       clock,
       logger,
       health,
