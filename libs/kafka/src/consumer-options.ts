@@ -43,7 +43,7 @@ export interface ConsumerOptions {
   readonly concurrentPartitions?: number;
   /**
    * How long the broker holds a fetch that finds nothing. It answers at once when a message comes.
-   * Default 500.
+   * Default 1,000.
    */
   readonly maxWaitTimeInMs?: number;
   /**

@@ -34,8 +34,8 @@ import { fetchBytesOf } from "./topics.ts";
 import { handleTraced } from "./traces.ts";
 
 const REBALANCE_TIMEOUT_MS = 30_000;
-/** Maximum time that the broker holds an empty fetch. The stop of a consumer waits for it. */
-const MAX_WAIT_MS = 500;
+/** Maximum time that the broker holds an empty fetch. A stop and a rebalance wait for it. */
+const MAX_WAIT_MS = 1_000;
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_CONCURRENT_PARTITIONS = 4;
 /**

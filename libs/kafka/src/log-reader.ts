@@ -13,7 +13,7 @@ import { fetchBytesOf } from "./topics.ts";
 /** Minimum time between fetches under load, for fewer and larger fetches. */
 const MIN_INTERVAL_MS = 3;
 /** Maximum time that the broker holds an empty fetch. Most topics are idle. */
-const MAX_WAIT_MS = 500;
+const MAX_WAIT_MS = 2_000;
 /**
  * Maximum time that the broker holds an empty fetch while a caller waits for an end. If compaction
  * removed the last records, only an empty fetch shows that the end is reached.
@@ -46,7 +46,7 @@ export interface LogReaderOptions {
    */
   readonly fatal: (error: Error) => void;
   /**
-   * Maximum time that the broker holds an empty fetch. By default 500 ms, and 100 ms while a caller
+   * Maximum time that the broker holds an empty fetch. By default 2 s, and 100 ms while a caller
    * waits for an end.
    */
   readonly maxWaitTimeInMs?: number;

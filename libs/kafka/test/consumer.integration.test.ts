@@ -74,6 +74,19 @@ test("messages sent before the group existed arrive, and a restarted consumer co
   expect(seen.toSorted()).toEqual([...first, "later"].toSorted());
 });
 
+test("a stopped consumer has left its group, even if the broker would hold its fetch for longer", async () => {
+  const held = { groupId: "held-fetch", maxWaitTimeInMs: 60_000, onBatch: () => Promise.resolve({}) };
+  const started = await consumer(TOPICS.accountEvents, held);
+  // The fetch begins after the join.
+  await delay(500);
+  await started.stop();
+  const admin = kafka.client().admin();
+  await admin.connect();
+  const [group] = (await admin.describeGroups([`${kafka.topicPrefix}held-fetch`])).groups;
+  await admin.disconnect();
+  expect(group?.members).toEqual([]);
+});
+
 test("messages from `commitOffset` on are read again after a restart", async () => {
   const topic = TOPICS.commandsExport;
   await publish(topic, 10, 2);

@@ -20,7 +20,7 @@ const PROBE_TIMEOUT_MS = 1_000;
 const VERSION_TIMEOUT_MS = 20_000;
 const JARS_TIMEOUT_MS = 180_000;
 const FORMAT_TIMEOUT_MS = 60_000;
-const HEAP = ["-Xms256m", "-Xmx512m", "-XX:+UseSerialGC"];
+const HEAP = ["-Xms256m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:-UsePerfData"];
 const POM = path.join(import.meta.dirname, "kafka-pom.xml");
 
 /**
@@ -48,6 +48,7 @@ export const SETTINGS: Readonly<Record<string, string>> = {
   "log.cleaner.dedupe.buffer.size": "16777216",
   "log.index.size.max.bytes": "1048576",
   "file.delete.delay.ms": "1000",
+  "metadata.max.idle.interval.ms": "10000",
 };
 
 const ROLES: Readonly<Record<string, string>> = {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import { CreditUsageAnswer, DEFAULT_PAGE_LIMIT } from "@kapi/contracts";
 import { admit, ALL_SHARDS, refund } from "@kapi/admission/redis";
+import { delay } from "@kapi/kernel";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { purchaseCredits } from "../src/operations/credits/purchase-credits.ts";
@@ -41,6 +42,8 @@ test("every billed request and reservation is a line, newest first; refunds are 
   await recordAllUsage(context, ALL_SHARDS);
   await expectSum(organizationId);
   const kept = await reserve(context, organizationId, 5);
+  // Lines of the same millisecond have no order in time.
+  await delay(2);
   const released = await reserve(context, organizationId, 7);
   await recordAllUsage(context, ALL_SHARDS);
   await expectSum(organizationId);
