@@ -24,7 +24,8 @@ const STEP = 1.5;
 const HALVINGS = 3;
 /** Factor between the highest sustained rate and the rate that `maximum` offers. */
 const OVERLOAD = 1.6;
-/** Other load on the machine can only delay, so one good try of this many is enough. */
+/** A rate is sustained if this many of {@link TRIES} tries sustain it. */
+const SUSTAINED_TRIES = 3;
 const TRIES = 4;
 /** A process above this share of one processor limits the rate. */
 const BUSY = 0.85;
@@ -107,19 +108,22 @@ export async function trial(setup: Setup, offered: number, warmUpMs = WARM_UP_MS
 
 /**
  * Finds the highest sustained rate: clients get all samples, no sample is announced as no longer
- * available, and 99 % of the samples arrive within 50 ms. A rate that fails is tried again. Prints
- * every trial except the warm-up.
+ * available, and 99 % of the samples arrive within 50 ms, in three of four tries. Returns the try
+ * with the middle latency. Prints every try except the warm-up.
  */
 export async function highestRate(setup: Setup, startAt: number, label: string): Promise<Trial> {
   await trial(setup, startAt, FIRST_WARM_UP_MS);
   const sustained = async (offered: number): Promise<Trial | null> => {
-    for (let tries = 0; tries < TRIES; tries += 1) {
+    const good: Trial[] = [];
+    for (let bad = 0; bad <= TRIES - SUSTAINED_TRIES && good.length < SUSTAINED_TRIES;) {
       const result = await trial(setup, Math.round(offered));
       const isSustained = result.p99Ms < AIM_P99_MS && result.announced === 0 && keepsUp(result, setup.fanOut);
       console.log(`${isSustained ? "  sustained" : "  missed   "} ${line(label, result)}`);
-      if (isSustained) return result;
+      if (isSustained) good.push(result);
+      else bad += 1;
     }
-    return null;
+    if (good.length < SUSTAINED_TRIES) return null;
+    return good.toSorted((one, other) => one.p99Ms - other.p99Ms)[Math.floor(SUSTAINED_TRIES / 2)] ?? null;
   };
   let best: Trial | null = null;
   let low = 0;

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { COMMANDS_MIGRATIONS, startCommandStore, startCommandWorker } from "@kapi/commands";
 import { TOPICS } from "@kapi/contracts";
 import { startProducer } from "@kapi/kafka";
-import { assertDefined, derivePassword, openPassword } from "@kapi/kernel";
+import { assertDefined, derivePassword, openPassword, Urgency } from "@kapi/kernel";
 import { registerAuditOutboxRoutes } from "@kapi/outbox";
 import { isTransient, startDatabaseClock } from "@kapi/postgres";
 import type { MainContext, MigrationContext, ServiceProgram } from "@kapi/runtime";
@@ -149,8 +149,9 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   });
 
   const { queue } = history;
+  const urgency = new Urgency();
   await startReader(context, "trading events", () =>
-    startTradingEventConsumer({ kafka, groupId: "account.trading-events", queue, isTransient, logger, fatal }),
+    startTradingEventConsumer({ kafka, groupId: "account.trading-events", queue, isTransient, urgency, logger, fatal }),
   );
   const topic = TOPICS.commandsAccount;
   const passwordOf: PasswordOf = ({ commandId, sealedPassword, derivationKeyId }, kind) =>
@@ -163,7 +164,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
         )
       : openPassword(config.PASSWORD_SEALING_KEYS, commandId, sealedPassword);
   const operations = queuedOperations(passwordOf);
-  const bookChanges = createChangeBooking(history);
+  const bookChanges = createChangeBooking({ ...history, urgency });
   const changes = { reader, repository: accountRepository, changer, deletion, history, bookChanges, operations, clock };
   const executor = createAccountCommands({
     creations: {

@@ -71,7 +71,7 @@ async function openReleases(): Promise<readonly Release[]> {
   const before = await openDatabase("bench_before", false);
   const old = oldStore(before.database);
   const now = await openDatabase("bench_now", true);
-  await createMonthRepository(now.database).keep();
+  await createMonthRepository(now.database).createPartitions();
   const repository = createCommandRepository(now.database);
   return [
     { name: "before", ...before, messages: old.ingestMessages, events: old.ingestEvents },

@@ -85,7 +85,7 @@ for (const [{ name, text }, values] of [
   [NEWEST_TRANSACTIONS, [serverId, account.accountNumber, null, middle, 1_001]],
 ] as const) {
   const plan = await database.query<{ "QUERY PLAN": string }>(
-    { name: `explain_${name}`, text: `explain (analyze, buffers, costs off) ${text}` },
+    statement(`explain_${name}`, `explain (analyze, buffers, costs off) ${text}`),
     values,
   );
   console.log(`\n${name}\n${plan.map((row) => row["QUERY PLAN"]).join("\n")}`);

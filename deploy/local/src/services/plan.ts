@@ -109,19 +109,29 @@ export function serviceEnvironment(process: string, options: PlanOptions): Envir
 
 /**
  * The environment of a process that runs several services. It contains the environment of the
- * machine, and the variables of each service with the service's prefix. `extra` has further
- * variables by service.
+ * machine without the variables that {@link serviceEnvironment} sets or removes, and the variables
+ * of each service with the service's prefix. `extra` has further variables by service.
  */
 export function combinedEnvironment(
   services: readonly string[],
   options: PlanOptions,
   extra: Readonly<Record<string, Environment>>,
 ): Environment {
-  const own = services.flatMap((service) => {
-    const variables = { ...serviceEnvironment(service, { ...options, base: {} }), ...extra[service] };
-    return Object.entries(variables).map(([name, value]) => [variablePrefix(service) + name, value] as const);
-  });
-  return { LOG_LEVEL: "info", ...options.base, SERVICES: services.join(","), ...Object.fromEntries(own) };
+  const { LOG_LEVEL = "info" } = options.base;
+  const planned = services.map((service) => ({
+    service,
+    variables: { ...serviceEnvironment(service, { ...options, base: { LOG_LEVEL } }), ...extra[service] },
+  }));
+  const names = new Set(planned.flatMap(({ variables }) => Object.keys(variables)));
+  const own = planned.flatMap(({ service, variables }) =>
+    Object.entries(variables).map(([name, value]) => [variablePrefix(service) + name, value] as const),
+  );
+  return {
+    ...Object.fromEntries(Object.entries(options.base).filter(([name]) => !names.has(name))),
+    LOG_LEVEL,
+    SERVICES: services.join(","),
+    ...Object.fromEntries(own),
+  };
 }
 
 /**

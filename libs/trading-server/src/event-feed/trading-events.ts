@@ -10,18 +10,25 @@ import {
   type Message,
   RetryableError,
 } from "@kapi/kafka";
+import { Urgency } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
 
 import type { BookingQueue } from "./booking-queue.ts";
 
-/** Nobody waits for the topic: fresh reads (decisions, 4.11) ask the trading server. */
-const MIN_INTERVAL_MS = 200;
+/** Minimum time between two fetches while nobody waits for the topic. */
+const UNHURRIED_INTERVAL_MS = 200;
+const MIN_INTERVAL_MS = 25;
 
 export interface TradingEventsOptions {
   readonly kafka: KafkaConnection;
   readonly groupId: string;
   readonly queue: Pick<BookingQueue, "book" | "isBooked">;
   readonly isTransient: (error: unknown) => boolean;
+  /**
+   * The callers that wait for events of the topic. Default: none, because fresh reads (decisions,
+   * 4.11) ask the trading server.
+   */
+  readonly urgency?: Urgency;
   readonly logger: Logger;
   readonly fatal: (error: Error) => void;
 }
@@ -32,6 +39,7 @@ export function startTradingEventConsumer(options: TradingEventsOptions): Promis
     groupId: options.groupId,
     topics: [TOPICS.tradingEvents],
     minIntervalMs: MIN_INTERVAL_MS,
+    unhurried: { intervalMs: UNHURRIED_INTERVAL_MS, urgency: options.urgency ?? new Urgency() },
     onBatch: (batch) => bookBatch(options, batch),
     logger: options.logger,
     fatal: options.fatal,

@@ -1,5 +1,5 @@
 import type { TradingEvent } from "@kapi/contracts";
-import { type Deferred, deferred } from "@kapi/kernel";
+import { type Deferred, deferred, Urgency } from "@kapi/kernel";
 import { eventEnvelope } from "@kapi/testkit";
 import { describe, expect, it } from "vitest";
 
@@ -13,6 +13,7 @@ class History implements ChangeBookingDependencies {
   readonly booked = new Map<string, number>();
   readonly events: string[] = [];
   readonly asked: string[] = [];
+  readonly urgency = new Urgency();
   /** If set, every read of the trading server's history waits for it. */
   hanging: Deferred<void> | null = null;
   /** Called at each read of the booked sequences. */
@@ -54,8 +55,9 @@ describe("the events of changes", () => {
     expect(history.asked).toEqual([]);
   });
 
-  it("wait for the topic without reading the history", async () => {
+  it("wait for the topic without reading the history, and the topic is read without a pause", async () => {
     const history = new History();
+    const pause = history.urgency.pause(60_000);
     history.booked.set("1", 3);
     let looks = 0;
     history.onLook = () => {
@@ -65,6 +67,7 @@ describe("the events of changes", () => {
     await createChangeBooking(history)(SERVER, changesOf("1"));
     expect(history.events).toEqual(["1/5"]);
     expect(history.asked).toEqual([]);
+    await pause;
   });
 
   it("are read from the history if the topic does not deliver them", async () => {

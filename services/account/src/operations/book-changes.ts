@@ -8,7 +8,7 @@
  * An event that is not booked in time follows the commit of its command.
  */
 import type { TradingEvent } from "@kapi/contracts";
-import { delay, monotonicClock } from "@kapi/kernel";
+import { delay, monotonicClock, type Urgency } from "@kapi/kernel";
 
 import type { FeedSource, HistoryReader } from "../domain/history-ports.ts";
 import type { AccountName } from "../domain/ports.ts";
@@ -35,6 +35,8 @@ export interface BookableChange {
 export interface ChangeBookingDependencies {
   readonly reader: Pick<HistoryReader, "bookedSequences">;
   readonly feed: Pick<FeedSource, "book" | "bookNextPage">;
+  /** Makes the reader of the topic fetch without a pause. */
+  readonly urgency: Urgency;
 }
 
 /** Books the events of changes on one server, each on another account. Never rejects. */
@@ -66,9 +68,15 @@ class ChangeBooking {
   async #bookAll(serverId: string, changes: readonly BookableChange[], ended: AbortSignal): Promise<void> {
     const topicUntilMs = monotonicClock.nowMs() + TOPIC_WAIT_MS;
     let waiting = await this.#withoutBooked(changes);
-    while (waiting.length > 0 && monotonicClock.nowMs() < topicUntilMs && !ended.aborted) {
-      await delay(TOPIC_POLL_INTERVAL_MS, ended);
-      waiting = await this.#withoutBooked(waiting);
+    if (waiting.length === 0) return;
+    const endUrgency = this.#dependencies.urgency.begin();
+    try {
+      while (waiting.length > 0 && monotonicClock.nowMs() < topicUntilMs && !ended.aborted) {
+        await delay(TOPIC_POLL_INTERVAL_MS, ended);
+        waiting = await this.#withoutBooked(waiting);
+      }
+    } finally {
+      endUrgency();
     }
     const rest = waiting.values();
     const work = async (): Promise<void> => {

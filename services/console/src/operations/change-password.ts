@@ -1,7 +1,7 @@
 import type { ChangePasswordBody } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 
-import { checkPassword } from "./check-password.ts";
+import { checkPassword, hashPassword } from "./check-password.ts";
 import type { SignInDependencies } from "./sign-in.ts";
 import { type OpenedSession, openSession, type SignedIn } from "./use-session.ts";
 
@@ -23,7 +23,7 @@ export async function changePassword(
   const { currentPassword, newPassword, address, sessionId } = wanted;
   const checked = await checkPassword(context, { email: user.email, password: currentPassword, address });
   if (checked === null) throw wrongPassword();
-  const passwordHash = await context.passwords.hash(newPassword);
+  const passwordHash = await hashPassword(context.passwords, newPassword);
   const { userId, organizationId } = user;
   const changed = await context.store.transaction(async (tx) => {
     // Succeeds only if the checked password is still set: one of two concurrent changes fails.

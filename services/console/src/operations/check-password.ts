@@ -66,6 +66,17 @@ export async function checkPassword(
   return user;
 }
 
+/**
+ * Hashes a new password. Throws 429 with Retry-After if too many passwords wait to be hashed.
+ */
+export async function hashPassword(passwords: Pick<Passwords, "hash">, password: string): Promise<string> {
+  try {
+    return await passwords.hash(password);
+  } catch (error) {
+    throw error instanceof PasswordsBusy ? tooMany(BUSY_WAIT_MS) : error;
+  }
+}
+
 function tooMany(waitMs: number): ApiError {
   return new ApiError("RATE_LIMITED", {
     text: "Too many attempts to sign in; wait a little",

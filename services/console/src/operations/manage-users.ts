@@ -5,6 +5,7 @@ import { type Clock, uuidV7 } from "@kapi/kernel";
 
 import type { AuditCaller, AuditRecord } from "../domain/audit.ts";
 import type { Directory, Passwords, PeopleStore } from "../domain/ports.ts";
+import { hashPassword } from "./check-password.ts";
 
 /** Random bytes of a generated password: 144 bits, 24 characters. */
 const GENERATED_PASSWORD_BYTES = 18;
@@ -43,7 +44,7 @@ export async function createUser(
   const organizationName = await directory.organizationName(organizationId);
   const { password, shown } = passwordOf(wanted.password);
   const user = { userId: uuidV7(clock.nowMs()), organizationId, organizationName, email, name };
-  const passwordHash = await passwords.hash(password);
+  const passwordHash = await hashPassword(passwords, password);
   const nowMs = clock.nowMs();
   const isNew = await store.transaction(async (tx) => {
     const inserted = await tx.users.insert({ ...user, passwordHash }, nowMs);
@@ -65,7 +66,7 @@ export async function resetUserPassword(
   by: AuditCaller,
 ): Promise<GeneratedPassword> {
   const { password, shown } = passwordOf(given);
-  const passwordHash = await passwords.hash(password);
+  const passwordHash = await hashPassword(passwords, password);
   await store.transaction(async (tx) => {
     const changed = await tx.users.setPassword(userId, passwordHash);
     if (changed === null) throw new ApiError("NOT_FOUND");

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 
+import { MAX_RETRY_AFTER_MS } from "./retry-schedule.ts";
 import { classifyReply, REPLY_START_BYTES, replyStartOf } from "./attempt.ts";
 
 const at = { number: 1, failures: 0, sentAtMs: 1_000, nowMs: 2_000, random: 0 };
@@ -32,6 +33,18 @@ describe("an attempt", () => {
 
   it("with 429 and Retry-After pauses the endpoint", () => {
     expect(classifyReply(reply(429, "90"), at)).toMatchObject({ dueAtMs: 92_000, pausedUntilMs: 92_000 });
+  });
+
+  it("with Retry-After pauses the endpoint only for that time, whatever the delivery's own delay", () => {
+    expect(classifyReply(reply(503, "1"), { ...at, failures: 5 })).toMatchObject({
+      dueAtMs: 2_000 + 10 * 3_600_000,
+      pausedUntilMs: 3_000,
+    });
+    expect(classifyReply(reply(503, "90"), { ...at, failures: 9 })).toMatchObject({
+      status: "failed",
+      pausedUntilMs: 92_000,
+    });
+    expect(classifyReply(reply(503, String(400 * 24 * 3_600)), at).pausedUntilMs).toBe(2_000 + MAX_RETRY_AFTER_MS);
   });
 
   it("that is the tenth failure is the last one", () => {

@@ -1,7 +1,7 @@
 import type { DeliveryAttempt } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 
-import { retryDelayMs, retryAfterOf } from "./retry-schedule.ts";
+import { MAX_RETRY_AFTER_MS, retryAfterOf, retryDelayMs } from "./retry-schedule.ts";
 
 const GONE = 410;
 
@@ -60,7 +60,8 @@ export function classifyReply(
     status: delayMs === null ? "failed" : "pending",
     dueAtMs: delayMs === null ? null : nowMs + delayMs,
     gone,
-    pausedUntilMs: requestedMs === null || delayMs === null ? null : nowMs + delayMs,
+    // The delivery's own delay may be hours, and other deliveries of the endpoint need not wait.
+    pausedUntilMs: requestedMs === null ? null : nowMs + Math.min(requestedMs, MAX_RETRY_AFTER_MS),
     attempt,
   };
 }
