@@ -305,7 +305,7 @@ describe("waiting for a command", () => {
   it("frees its slot at once when its caller disconnects", async () => {
     const message = commandMessage();
     await publish([message]);
-    // A request for an unknown command does not wait.
+    // A wait for a command that is not stored yet ends within 50 ms.
     await eventually(async () => expect((await wait(message, 0)).status).toBe(200));
     const left = new AbortController();
     const { organizationId, commandId } = message;

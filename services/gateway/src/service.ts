@@ -46,8 +46,8 @@ const READ_TIMEOUT_MS = 2_500;
  */
 const ACCOUNT_READ_TIMEOUT_MS = 3_500;
 /**
- * The immediate delete waits 5 s for the account's running command (decisions, 4.8), then for the
- * trading server and for each service that has data of the account. Before that, a call with a
+ * The immediate delete waits up to 5 s for the account's running command (decisions, 4.8), then for
+ * the trading server and for each service that has data of the account. Before that, a call with a
  * shorter deadline checks that the account service answers.
  */
 const DELETE_TIMEOUT_MS = 15_000;

@@ -35,7 +35,7 @@ const QUEUED: readonly Queued[] = [
   { operation: "finance.deposit", path: "/finance/deposits", body: { amount: 1 }, price: 5 },
   { operation: "finance.withdraw", path: "/finance/withdrawals", body: { amount: 1 }, price: 5 },
 ];
-/** Commands of services that do not run in this test. */
+/** Operations whose commands need services that do not run in this test. */
 const NEEDS_MORE_SERVICES = new Set([
   "account.delete",
   "account.history_export",
@@ -148,7 +148,7 @@ describe.each(QUEUED)("$operation", (queued) => {
     const read = await getCommand(platform.url, organization, command.id);
     expect(read.body.command).toMatchObject({ id: command.id, createdAt: command.createdAt, managedAccountId });
     expect(read.body.command.createdBy).toEqual(createdBy);
-    // The worker's event has the final state.
+    // The event of the worker brings the final state, and its own managed account id.
     if (!NEEDS_MORE_SERVICES.has(queued.operation)) {
       const final = await getCommand(platform.url, organization, command.id, 20);
       expect(final.body.command).toMatchObject({ status: "succeeded", managedAccountId });

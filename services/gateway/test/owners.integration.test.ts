@@ -299,7 +299,7 @@ describe("an immediate delete", () => {
     expect(answer.headers.get("x-error-code")).toBe("ACCOUNT_NOT_FOUND");
   });
 
-  it("may take longer than other requests, because it waits 5 s for the account's running command", async () => {
+  it("may take longer than other requests, because it waits up to 5 s for the account's running command", async () => {
     owner.answer = (_request, response) => {
       setTimeout(() => says(200, '{"accountNumber":"10000001","deleted":true}')(_request, response), 6_000);
     };

@@ -152,7 +152,8 @@ async function assemble(
       const headers = { authorization: `Management ${managementKey}` };
       const answer = await fetch(`${url}/api/v1/management/${path}`, { headers });
       const { error } = (await answer.json()) as { error: string };
-      // 402, or 403 for a scope, shows that the gateway has key and server: there is no wallet yet.
+      // There is no wallet yet, so 402 shows that the gateway has key and server. 403 for a scope
+      // shows only that it has the key.
       if (answer.status !== 402 && !error.startsWith("Missing API scope")) return false;
       const internal = { headers: { "x-service-token": environment.secrets.serviceTokens.gateway } };
       return (await fetch(`${neighbour("account")}/internal/${path}`, internal)).ok;

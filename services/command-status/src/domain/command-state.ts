@@ -28,8 +28,8 @@ export function collapseEvents(events: readonly CommandEvent[]): CommandEvent[] 
 }
 
 /**
- * Keeps the first message of each command id. A message may be published more than once, and its
- * copies are equal (decisions, 2.6).
+ * Keeps the first message of each command id. A message may be published more than once. The times
+ * of a later copy may be later (decisions, 2.6).
  */
 export function dropDuplicates<T extends { readonly commandId: string }>(messages: readonly T[]): T[] {
   const first = new Map<string, T>();

@@ -77,7 +77,9 @@ export type MonthDrop = "dropped" | "open" | "used";
 export interface MonthRepository {
   /** Creates the partitions of the current month, by the database's clock, and of the next ones. */
   createPartitions(): Promise<void>;
-  /** Copies ids of the old table into `command_ids`; returns whether more are left. */
+  /**
+   * Copies some ids of the old table into `command_ids`; returns whether more can be copied now.
+   */
   backfillIds(): Promise<boolean>;
   /**
    * The months more than `kept` months before the current one, oldest first. `isOpen`: a command in
@@ -85,8 +87,8 @@ export interface MonthRepository {
    */
   findExpired(kept: number): Promise<readonly { readonly month: string; readonly isOpen: boolean }[]>;
   /**
-   * Copies what outlives the month into `command_ids`, from page `firstPage` on. Returns the next
-   * page, null at the end.
+   * Copies what outlives the month from some pages of its table into `command_ids`, beginning with
+   * page `firstPage`. Returns the page after them, null at the end.
    */
   archiveOutcomes(month: string, firstPage: number): Promise<number | null>;
   /** Drops the details of a month. */

@@ -9,8 +9,8 @@ import type { FinalCommandRepository, CommandRead, CommandRepository, IngestedCo
  */
 export const MAX_WAITERS = 2_000;
 /**
- * Maximum number of concurrent waits per organization. Each gateway has a lower limit of its own;
- * this one bounds the sum of several gateways.
+ * Maximum number of concurrent waits per organization. Each gateway has a limit of its own; this
+ * limit bounds the sum of all gateways.
  */
 export const MAX_WAITERS_PER_ORGANIZATION = 500;
 /** Interval of the search for final states that another process ingested. */
@@ -138,7 +138,7 @@ export async function waitForCommand(
     assert(command !== "later", "one command always fits");
     return command?.organizationId === organizationId ? `{"command":${command.json}}` : null;
   };
-  // Before the look-up: the command may still be in the log.
+  // Begins before the look-up, because the command may still be in the log.
   const endUrgency = waiters.urgency.begin();
   const done = new AbortController();
   try {

@@ -5,9 +5,9 @@ import type { ExportRecord, HistoryExport } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";
 
 /**
- * Maximum size of a result, in bytes of JSON. It is below the limit of `command.events`, with room
- * for the other fields of the event, so that no export blocks later messages. 1,000 of the largest
- * records that the API accepts are 2.7 MB.
+ * Maximum size of the records of a result, in bytes of JSON. It is below the limit of
+ * `command.events`, with room for the other fields of the event, so that no export blocks later
+ * messages. 1,000 of the largest records that the API accepts are 2.7 MB.
  */
 export const MAX_RESULT_BYTES = 4_000_000;
 

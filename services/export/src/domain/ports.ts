@@ -5,13 +5,13 @@ import type { ExportQuery } from "./history-export.ts";
 /** A service that owns a part of an account's history. */
 export interface HistoryOwner {
   /**
-   * The newest `limit` records of the account in the span, newest first; null if there is no such
-   * account. Rejects with {@link OwnerUnavailable} while the owner cannot answer.
+   * The newest `limit` records of the account within the times of `query`, newest first; null if
+   * there is no such account. Rejects with {@link OwnerUnavailable} while the owner cannot answer.
    */
   newest(serverId: string, accountNumber: string, query: ExportQuery): Promise<readonly ExportRecord[] | null>;
 }
 
-/** An owner did not answer, or could not: a retry may succeed. */
+/** An owner is unavailable, or failed to answer: a retry may succeed. */
 export class OwnerUnavailable extends Error {
   override readonly name = "OwnerUnavailable";
 }

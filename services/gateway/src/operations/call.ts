@@ -43,7 +43,7 @@ export interface Answer {
   readonly status: 200 | 201 | 202;
   /** JSON, sent unchanged. */
   readonly body: string | Buffer | Readable;
-  /** Whether an earlier request with the same key was accepted. */
+  /** Whether the request repeats an accepted request; of a bulk, whether every item does. */
   readonly replayed?: boolean;
 }
 

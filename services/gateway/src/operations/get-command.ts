@@ -31,7 +31,7 @@ interface GetCommandDependencies extends Pick<Dependencies, "clock" | "isStoppin
  * yet is read from its idempotency record, so that a read right after the 202 always finds the
  * command (decisions, 3.7). If Redis has lost its records, the response is 500 until command-status
  * has caught up, not 404. A malformed id is 404: the operation has no 400. A command of a server
- * that the key does not reach is 404 (decisions, 3.3).
+ * that the key does not reach is 404 (decisions, 1.3).
  */
 export function getCommand(dependencies: GetCommandDependencies): Operation {
   return async (call) => {

@@ -1,4 +1,4 @@
-/** Counts the outcomes of idempotency records, once for each record of a request. */
+/** Counts the outcomes of idempotency records: one per record, plus `late` and `unconfirmed`. */
 import type { RecordOutcome } from "@kapi/admission";
 import { counter } from "@kapi/runtime";
 
@@ -21,12 +21,12 @@ export function countRecordOutcomes(outcomes: readonly RecordOutcome[]): void {
   for (const { kind } of outcomes) records.add(1, { outcome: LABELS[kind] ?? kind });
 }
 
-/** Records whose passwords are sent although Redis could not confirm it. */
+/** Counts records whose passwords are sent although their confirmation in Redis failed. */
 export function countUnconfirmedRecords(count: number): void {
   records.add(count, { outcome: "unconfirmed" });
 }
 
-/** Records that were open for too long, so that no 202 was sent. */
+/** Counts records that were open for too long, so that no 202 was sent. */
 export function countLateRecords(count: number): void {
   records.add(count, { outcome: "late" });
 }

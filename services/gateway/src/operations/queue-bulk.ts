@@ -41,8 +41,8 @@ type Held = Extract<RecordOutcome, { recordToken: string }>;
 /**
  * Queues the creations of a bulk: the steps of `queueCommand`, once for all items (decisions, 2.3
  * and 4.9). One rejected item rejects the bulk. Items that were queued before are returned with
- * their current command. The other items are admitted in one call, published in one produce
- * request, and completed all or none. Each new item costs one price.
+ * their current command. The other items are admitted in one call, published in one produce request
+ * to each broker, and completed all or none. Each new item costs one price.
  */
 export async function queueBulk(
   dependencies: QueueDependencies,
@@ -138,8 +138,9 @@ async function answerAll(
   const commandIds = outcomesOfItems.filter(({ outcome }) => isHeld(outcome)).map(({ item }) => item.message.commandId);
   const recordToken = outcomes.find(isHeld)?.recordToken;
   if (recordToken !== undefined) faultPoint("gateway.claimed");
-  // All are sent in one turn of the event loop, so that the producer sends one request. A failure
-  // is thrown only after all have settled: the refund depends on which messages may be published.
+  // All are sent in one turn of the event loop, so that the producer sends one request to each
+  // broker. A failure is thrown only after all have settled: the refund depends on which messages
+  // may be published.
   const sent = await Promise.allSettled(
     outcomesOfItems.map(({ item, outcome }) => publishHeld(dependencies, call, item, outcome)),
   );

@@ -46,7 +46,7 @@ export class RequestCharge {
     this.#chargeId = uuidV7(dependencies.clock.nowMs());
   }
 
-  /** The result of the last admission, for the credit headers; null before the first. */
+  /** The result of the last admission or refund, for the credit headers; null before the first. */
   get admitted(): Pick<Admitted, "charged" | "remaining"> | null {
     return this.#admitted;
   }

@@ -15,8 +15,8 @@ const MAX_SERVERS = 10_000;
  */
 export interface ServerConfigurations {
   /**
-   * Whether the server supports `leverage`. `false` is never from the cache, but loaded by this
-   * call.
+   * Whether the server supports `leverage`. `false` is never from the cache: this call starts a
+   * load, or waits for the running one.
    */
   readonly supportsLeverage: (serverId: string, leverage: number) => Promise<boolean>;
   /**
@@ -37,8 +37,8 @@ interface Load {
 }
 
 /**
- * Caches each server's leverages for {@link CONFIGURATION_TTL_MS}, with one concurrent `load` per
- * server.
+ * Caches each server's leverages for {@link CONFIGURATION_TTL_MS}. Concurrent calls for a server
+ * share one `load`, but not with calls before a `forget`.
  */
 export function createServerConfigurations(
   load: (serverId: string) => Promise<Server>,

@@ -17,8 +17,8 @@ export interface RouteDependencies {
 }
 
 /**
- * Registers the routes for other services. Commands in answers are stored JSON text, which is never
- * parsed here.
+ * Registers the routes that `list-routes.ts` does not register. Commands in answers are JSON text
+ * of the repository, which is never parsed here.
  */
 export function registerCommandRoutes(app: FastifyInstance, dependencies: RouteDependencies): void {
   serveRaw(app, COMMAND_STATUS_ROUTES.readCommands, async ({ body: { reads } }, _request, reply) => {

@@ -22,8 +22,8 @@ import type { CommandIngestion } from "../../operations/ingest-commands.ts";
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_PARTITIONS_PER_STATEMENT = 4;
 /**
- * Minimum interval between batches while no caller waits for a command. States appear later by this
- * time, and batches and statements are fewer and larger.
+ * Minimum interval between batches while no caller waits for a command. States appear later by up
+ * to this time, and batches and statements are fewer and larger.
  */
 const UNHURRIED_INTERVAL_MS = 200;
 /** The same under load, while a caller waits. */

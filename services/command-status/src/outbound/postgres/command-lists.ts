@@ -8,7 +8,7 @@ import { COMMAND_COLUMNS, type CommandRow, fromRow, lacksResult, largeResults } 
 
 /**
  * Lists of a server's commands. The statement of a list has only the conditions that its query
- * gives, so that no plan has to serve absent filters. There are fewer than 300 such statements.
+ * gives, so that no plan has to serve absent filters. There are fewer than 800 such statements.
  *
  * A page is found by index-only scans of all months, and only its own rows are read. `total` comes
  * from the counters (see migrations/0002) where they suffice, else from a count in the index of the

@@ -33,9 +33,9 @@ const MOVE_POSITION = `
 
 /**
  * The row of a message exists if an event came first, or if the message was published again. The
- * message then sets only missing columns. Complete rows are written unchanged, so that they are
- * returned: after a crash between the commit and `forget`, the repeated batch must call `forget`
- * again.
+ * message then sets only missing columns, and raises `messages`. Complete rows are written too, so
+ * that they are returned: after a crash between the commit and `forget`, the repeated batch must
+ * call `forget` again.
  *
  * A command is counted with its first message: `messages` of the row is 1 then, so no repeat counts
  * it again. All rows are locked before the first counter, so two statements wait for each other in

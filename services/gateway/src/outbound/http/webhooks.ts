@@ -5,7 +5,7 @@ import type { Webhooks } from "../../domain/ports.ts";
 
 const CLIENT_ERRORS_FROM = 400;
 
-/** The webhooks service over internal HTTP. Its errors are passed on to the caller. */
+/** The webhooks service over internal HTTP. Its 4xx errors are passed on to the caller. */
 export function createWebhooks(client: InternalClient): Webhooks {
   return async (organizationId, { route, params, caller, ...rest }) => {
     const request = { ...rest, params: { ...params, organizationId } };

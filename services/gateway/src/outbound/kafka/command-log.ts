@@ -7,7 +7,8 @@ import { activeTraceparent } from "@kapi/runtime";
 import { type CommandLog, NotPublished } from "../../domain/ports.ts";
 
 /**
- * The command topics in Kafka. Messages of one turn of the event loop share one produce request.
+ * The command topics in Kafka. Messages of one turn of the event loop share one produce request to
+ * each broker.
  */
 export function createCommandLog(producer: Pick<Producer, "send">): CommandLog {
   return {
