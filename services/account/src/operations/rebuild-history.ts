@@ -104,7 +104,7 @@ async function rebuilt(options: RebuildOptions, account: AccountName): Promise<R
  */
 async function gather({ staged, history }: RebuildOptions, account: AccountName, target: number): Promise<number> {
   let gathered = await staged.stagedSequence(account);
-  // Staged before the account was recreated: unusable.
+  // More events are staged than are booked: they are staged again, up to `target`.
   if (gathered > target) {
     await staged.discard(account);
     gathered = 0;
