@@ -5,7 +5,9 @@ import { fileURLToPath } from "node:url";
 const MAIN = fileURLToPath(new URL("../../trading-simulator/src/main.ts", import.meta.url));
 const START_DEADLINE_MS = 30_000;
 
-/** The trading simulator as a process on a free port. Prices only change when a test changes them. */
+/**
+ * The trading simulator as a process on a free port. Prices only change when a test changes them.
+ */
 export interface TradingServerProcess {
   readonly url: string;
   /** Calls the control API; resolves with the response body. */
