@@ -1,7 +1,7 @@
 /**
  * Books trading events into the history. One unit is one transaction with a few statements,
  * including the account events. The account's row is locked first, as by every transaction that
- * numbers its events or completes its deletion.
+ * numbers account events or completes a deletion.
  */
 import { column, type CommandStore, type WorkTransaction } from "@kapi/commands";
 import { accountKey, isAnnouncedByAccount, type TradingEvent } from "@kapi/contracts";
