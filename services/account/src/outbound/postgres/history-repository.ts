@@ -21,9 +21,9 @@ import { type AccountRun, createHistoryWriter, type HistoryWriter } from "./hist
 
 /**
  * Events of a deleted account are dropped. Events of a deleting account are booked: its deletion
- * waits for the last one. Events of an unknown account are stored as a gap, which is filled once the
- * account is known. Until `account.created` is published, trading events that make account events
- * are stored as a gap too.
+ * waits for the last one. Events of an unknown account are stored as a gap, which is filled once
+ * the account is known. Until `account.created` is published, trading events that make account
+ * events are stored as a gap too.
  */
 export function createHistoryRepository(store: CommandStore, recordEvents: RecordEvents): EventRepository {
   const writer = createHistoryWriter("live");
