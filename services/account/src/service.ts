@@ -56,7 +56,7 @@ const SCHEMA: ServiceSchema = {
   directory: fileURLToPath(new URL("../migrations", import.meta.url)),
   directories: [COMMANDS_MIGRATIONS],
 };
-/** Deadline of a call to finance or metrics. */
+/** Deadline of a call to finance or metrics. A deletion has its own deadline. */
 const NEIGHBOUR_TIMEOUT_MS = 2_000;
 
 /** Migrates the schema: the command "migrate", and the first step of every start. */

@@ -172,7 +172,7 @@ describe("the status", () => {
     await tradingServer.restart({ TICK_INTERVAL_MS: "0" });
   });
 
-  it("a slow history delays no commands of the server", async () => {
+  it("a slow history does not block the commands of the server", async () => {
     const { serverId } = env.server;
     const tradingServer = env.stack.process("trading-simulator");
     await tradingServer.restart({ TICK_INTERVAL_MS: "0", KAFKA_TOPIC_PREFIX: "elsewhere." });
@@ -239,7 +239,7 @@ describe("the status", () => {
     "account.password_reset",
     "account.investor_password_reset",
   ];
-  it("pending or failed accepts no command", async () => {
+  it("pending accepts no command, and failed neither an enable nor an update", async () => {
     await env.fault({ kind: "unreachable", operation: "create", count: null });
     const creation = await env.publishCreation();
     const pending = await eventually(async () => {

@@ -38,7 +38,7 @@ afterAll(async () => {
 const GONE = { status: 404, code: "ACCOUNT_NOT_FOUND" };
 const BELOW = ["", "/orders?page=1&limit=20", "/positions?page=1&limit=20", "/positions?status=open", "/deals"];
 
-/** Expects that the account is neither shown nor stored any more. */
+/** Expects that no read shows the account, and that its data is deleted in every service. */
 async function expectGone(account: string): Promise<void> {
   for (const path of BELOW) expect(await env.call("GET", env.pathOf(account) + path)).toMatchObject(GONE);
   const name = { serverId: env.server.serverId, accountNumber: account };

@@ -33,7 +33,10 @@ export interface Answer {
   readonly body: any;
 }
 
-/** The account service and a real trading server as processes, with real Kafka and PostgreSQL. */
+/**
+ * The account service and the trading simulator as processes, with real Kafka and PostgreSQL.
+ * Finance and metrics are stand-ins.
+ */
 export class Harness {
   readonly events: CommandEvent[] = [];
   readonly accountEvents: AccountEvent[] = [];

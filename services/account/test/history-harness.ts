@@ -55,8 +55,8 @@ export interface Answer {
 }
 
 /**
- * The history of the account service in this process, with a real trading server, Kafka and
- * PostgreSQL.
+ * The history of the account service in this process, with the trading simulator as a process, and
+ * real Kafka and PostgreSQL.
  */
 export class HistoryHarness {
   readonly organizationId = randomUUID();
@@ -174,7 +174,7 @@ export class HistoryHarness {
     }
   }
 
-  /** The history in a second process of the service, with its own memory. */
+  /** A second history with its own memory, as another process of the service has it. */
   anotherFeed(): Promise<HistoryFeed> {
     return startHistoryFeed({ scope: this.#scope, store: this.#store, client: this.client, logger });
   }

@@ -38,7 +38,10 @@ import { createPostgresLedger } from "./outbound/postgres/postgres-ledger.ts";
 import { createDeletionMarks, createTransactionReader } from "./outbound/postgres/transaction-reader.ts";
 
 const SERVICE = "finance";
-/** Commands of one account in one call of the trading server, which applies them in order. */
+/**
+ * Maximum number of commands of one account in one call of the trading server, which applies them
+ * in order.
+ */
 const MAX_ACCOUNT_COMMANDS = 100;
 const SCHEMA: ServiceSchema = {
   service: SERVICE,
@@ -52,7 +55,10 @@ export function migrateDatabase(context: MigrationContext): Promise<void> {
   return migrateSchema(SCHEMA, context);
 }
 
-/** Starts the service: schema, directory, ledger, event consumer, and last the command worker. */
+/**
+ * Starts the service in this order: schema, directory, ledger, event consumer, command worker,
+ * reconciliation.
+ */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, fatal } = context;
   const database = await startDatabase(context, SCHEMA);

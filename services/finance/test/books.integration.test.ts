@@ -12,7 +12,10 @@ import { type HistoryServer, startHistoryServer } from "./history-server.ts";
 
 const GAUGE = "finance.reconciliation.accounts";
 
-/** Ledgers by currency, with their sums. An account's ledger has the account's currency. */
+/**
+ * Sum and number of the entries, by currency. An account's ledger has the account's currency; a
+ * counter ledger has its currency in its name.
+ */
 const TOTALS = statement<{ currency: string; total: string; entries: number }>(
   "test_totals",
   `select currency, sum(amount_minor) as total, count(*)::integer as entries

@@ -23,7 +23,7 @@ describe("finance", () => {
     return commandMessage({ serverId, organizationId, accountNumber, ...overrides });
   }
 
-  it("books deposits and withdrawals to the cent, in order, with entries that come to zero", async () => {
+  it("books deposits and withdrawals to the cent, in order, with entries that sum to zero", async () => {
     const accountNumber = await harness.openAccount(5_000);
     const deposit = command(accountNumber, { payload: { amount: 100.25, description: "first" }, requestId: "r-1" });
     const withdrawal = command(accountNumber, { operation: "finance.withdraw", payload: { amount: 0.75 } });

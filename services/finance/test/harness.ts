@@ -64,7 +64,7 @@ const UNBALANCED = statement<{ what: string }>(
 );
 
 /**
- * The finance service in this process and a real trading server in another, with real Kafka and
+ * The finance service in this process and the trading simulator in another, with real Kafka and
  * PostgreSQL.
  */
 export class Harness {

@@ -104,7 +104,7 @@ describe("the reads of the ledger", () => {
       createdAt: expect.any(String),
     } satisfies Record<keyof Transaction, unknown>);
     expect(first).toMatchObject({ type: "initial_balance", amount: 50, balanceBefore: 0, description: null });
-    // Creations and rows of 0.1.0 have no caller.
+    // This creation was sent without a caller.
     expect(first?.createdBy).toBeNull();
     // The ledger booked the deposit after the trading server recorded it.
     expect(Date.parse(newest?.createdAt ?? "")).toBeGreaterThanOrEqual(Date.parse(newest?.recordedAt ?? ""));
@@ -281,7 +281,7 @@ describe("the reads of the ledger", () => {
       expect((await page(accountNumber)).pagination.total).toBe(1);
     });
 
-    it("pending: both fail ACCOUNT_NOT_READY, and work once it is open", async () => {
+    it("pending: both fail ACCOUNT_NOT_READY, and a deposit works once it is open", async () => {
       const accountNumber = anyAccountNumber();
       const early = both(accountNumber);
       await harness.publish(...early);

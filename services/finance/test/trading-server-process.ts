@@ -5,7 +5,9 @@ import { fileURLToPath } from "node:url";
 const MAIN = fileURLToPath(new URL("../../trading-simulator/src/main.ts", import.meta.url));
 const START_DEADLINE_MS = 30_000;
 
-/** The trading server as a process on a free port. Prices only change when a test changes them. */
+/**
+ * The trading simulator as a process on a free port. Prices only change when a test changes them.
+ */
 export interface TradingServerProcess {
   readonly url: string;
   /** Calls the control API; resolves with the response body. */
@@ -13,7 +15,7 @@ export interface TradingServerProcess {
   stop(): Promise<void>;
 }
 
-/** Starts the trading server with `env` and waits until it listens. */
+/** Starts the trading simulator with `env` and waits until it listens. */
 export async function startTradingServer(env: Readonly<Record<string, string>>): Promise<TradingServerProcess> {
   const child = spawn(process.execPath, [MAIN], {
     env: { ...process.env, ...env, HTTP_PORT: "0", LOG_LEVEL: "info", TICK_INTERVAL_MS: "0" },

@@ -24,7 +24,7 @@ export interface MoveRule {
   readonly from: Readonly<Record<StoredStatus, MoveOutcome>>;
 }
 
-/** A deleting or deleted account accepts no operation. */
+/** Commands on a deleting or deleted account fail. */
 const GONE = { deleting: "ACCOUNT_NOT_FOUND", deleted: "ACCOUNT_NOT_FOUND" } as const;
 /** An account that was never opened cannot be enabled, disabled or archived. */
 const NEVER_OPENED = { pending: "ACCOUNT_NOT_READY", failed: "INVALID_STATE_TRANSITION" } as const;

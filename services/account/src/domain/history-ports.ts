@@ -23,7 +23,8 @@ export interface HistoryRange {
 }
 
 /**
- * The booked history of accounts. A result is null if the account does not exist or is deleted.
+ * The booked history of accounts. A result is null if the account does not exist, or is deleting or
+ * deleted.
  */
 export interface HistoryReader {
   orders(account: AccountName, range: PageRange): Promise<RecordPage<Order> | null>;
@@ -37,15 +38,15 @@ export interface HistoryReader {
   newest(account: AccountName, range: HistoryRange): Promise<ExportRecord[] | null>;
   /** Sequence of the last booked event; 0 if nothing is booked. */
   bookedSequence(account: AccountName): Promise<number | null>;
-  /** The booked sequence of each account, in order; null if the account is unknown or deleted. */
+  /** The {@link bookedSequence} of each account, in order. */
   bookedSequences(accounts: readonly AccountName[]): Promise<(number | null)[]>;
 }
 
 /** Books events of an account that the topic may not have delivered yet. */
 export interface FeedSource {
   /**
-   * Sequence of the account's last event on the trading server; 0 without events. Rejects without a
-   * clear answer.
+   * Sequence of the account's last event on the trading server; 0 without events. Rejects if the
+   * trading server gives no clear answer.
    */
   lastSequence(account: AccountName): Promise<number>;
   /** Books the next page of events after `bookedSequence`. */
@@ -58,9 +59,9 @@ export interface FeedSource {
 export type Replacement =
   /** Replaced; `different`: the number of rows that differed. */
   | { readonly kind: "replaced"; readonly feed: Feed; readonly different: number }
-  /** The staged history does not end at the last booked event; nothing changed. */
+  /** The staged history does not end at the last booked event; the live history is unchanged. */
   | { readonly kind: "moved" }
-  /** The account is deleted. */
+  /** The account does not exist, or is deleting or deleted; its staged history is dropped. */
   | { readonly kind: "gone" };
 
 /** Stages rebuilt histories until they replace live ones. A staged history survives a restart. */
@@ -85,7 +86,7 @@ export interface StagedHistory {
   stagedSequence(account: AccountName): Promise<number>;
   /**
    * Stages the next events; returns the sequence of the last staged one, 0 if the account is
-   * deleted.
+   * deleting or deleted.
    */
   stage(account: AccountName, events: readonly TradingEvent[]): Promise<number>;
   /** Drops the staged history. */

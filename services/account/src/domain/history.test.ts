@@ -154,7 +154,7 @@ describe("booking the history of an account", () => {
     expect(volumesOf(0.12345678, { status: "open", volume: 0.12345677 }).closedVolume).toBe(0.00000001);
   });
 
-  it("only advances the sequence for an event without a record", () => {
+  it("only advances the sequences for a balance change, and publishes no placed order", () => {
     const event = balanceChanged({ sequence: 1 });
     expect(bookHistory(NEW_FEED, [event], NOTHING)).toEqual({
       feed: { ...NEW_FEED, bookedSequence: 1, ledgerSequence: 1 },

@@ -86,8 +86,8 @@ export function recordsOf(events: readonly TradingEvent[]): { orderIds: string[]
 }
 
 /**
- * Books `run`: the next events of the account, without a gap. Events without a record only advance
- * the sequence.
+ * Books `run`: the next events of the account, without a gap. Every event advances the sequence,
+ * also an event without a record.
  */
 export function bookHistory(feed: Feed, run: readonly TradingEvent[], known: KnownRecords): BookedHistory {
   const orders = new Map<string, Numbered<TradingOrder>>();

@@ -35,7 +35,10 @@ export type OpeningOutcome =
   | { readonly kind: "refused"; readonly errorCode: CommandErrorCode; readonly reason: string }
   | { readonly kind: "closed" };
 
-/** Opens accounts on trading servers. Both methods reject without a clear answer. */
+/**
+ * Opens accounts on trading servers. Both methods reject if the trading server gives no clear
+ * answer.
+ */
 export interface AccountOpener {
   /** Opens accounts; returns their outcomes, in order. A repeated opening has its first outcome. */
   open(serverId: string, openings: readonly AccountOpening[]): Promise<OpeningOutcome[]>;
@@ -80,7 +83,7 @@ export type PageQuery = AccountFilter & { readonly page: number; readonly limit:
 export interface ServerRepository {
   /** Stores a newer entry. Only the first entry of a server sets its configuration. */
   save(entry: ServerEntry): Promise<void>;
-  /** Ids of servers whose configuration was not sent to the trading server yet. */
+  /** Ids of up to 100 servers whose current configuration was not sent to the trading server. */
   unconfigured(): Promise<string[]>;
   /**
    * Sends the current configuration with `configure` if it was not sent yet, and records the send.
@@ -154,7 +157,10 @@ export interface AccountRepository {
   ): Promise<ReadonlyMap<string, ChangedAccount>>;
 }
 
-/** Changes accounts on trading servers. Both methods reject without a clear answer. */
+/**
+ * Changes accounts on trading servers. Both methods reject if the trading server gives no clear
+ * answer.
+ */
 export interface AccountChanger {
   /** Sends changes; returns their outcomes, in order. A repeated change has its first outcome. */
   change(serverId: string, changes: readonly ReferencedChange[]): Promise<ChangeOutcome[]>;
@@ -194,11 +200,11 @@ export interface DeletionRepository {
   /** The account's state; null if it never existed. */
   find(serverId: string, accountNumber: string): Promise<DeletionState | null>;
   /**
-   * Marks the account `deleting` with the caller; false if the account moved or another command
-   * started since `find`.
+   * Marks the account `deleting` with the caller; false if the account is already deleting or
+   * deleted, or another command started since `find`.
    */
   start(state: DeletionState): Promise<boolean>;
-  /** Marks an account `deleting` that the trading server has deleted, from any status. */
+  /** Marks an account `deleting` that the queued deletion has deleted on the trading server. */
   markDeleting(accountId: string): Promise<void>;
   /**
    * Publishes `account.created` once, if the account's creation was not completed before its
@@ -225,7 +231,7 @@ export interface DeletionRepository {
   /** Deletes orders, positions and deals, after all events are booked. */
   deleteHistory(serverId: string, accountNumber: string): Promise<void>;
   /**
-   * Marks the deleting ones of the accounts `deleted`, with their event. No event is booked
+   * Marks those accounts `deleted` that are `deleting`, with their event. No event is booked
    * afterwards.
    */
   finish(transaction: WorkTransaction, accountIds: readonly string[]): Promise<void>;

@@ -1,6 +1,7 @@
 /**
- * The last steps of every deletion, after the trading server's part: its events are booked and
- * published, then all data of the account is removed. Each step may be repeated, also concurrently.
+ * The last steps of every deletion, after the trading server has deleted the account. The account's
+ * events are booked and published, then all data of the account is removed. Each step may be
+ * repeated, also concurrently.
  */
 import { faultPoint } from "@kapi/runtime";
 
@@ -14,7 +15,7 @@ import { catchUp } from "./catch-up.ts";
  * further ones.
  */
 const MAX_CONCURRENT_DELETIONS = 8;
-/** The reason why a command of such a batch is retried. */
+/** The reason why a command is retried that its batch did not try. */
 export const NOT_TRIED = "not tried, because other commands of its batch failed";
 /**
  * Maximum time to book the events of one deletion: enough for thousands of closed positions, and

@@ -1,8 +1,8 @@
 import type { ConfigureServer, ServerRepository } from "../domain/ports.ts";
 
 /**
- * Sends every changed configuration to its trading server and records it. An unreachable server is
- * reported to `onFailure`, stays due, and does not delay other servers.
+ * Sends up to 100 changed configurations to their trading servers in parallel, and records the
+ * sends. A failed send is reported to `onFailure`, and its configuration stays due.
  */
 export async function configureServers(
   serverRepository: ServerRepository,

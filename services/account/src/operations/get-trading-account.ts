@@ -9,7 +9,7 @@ export interface AccountDetailsDependencies {
   readonly reader: AccountReader;
   readonly samples: Samples;
   readonly valuations: Valuations;
-  /** Called when the trading server is unavailable and older values are shown. */
+  /** Called when the trading server gives no current values. */
   readonly onStale: (error: unknown) => void;
 }
 

@@ -19,7 +19,8 @@ const CHUNK_ACCOUNTS = 64;
 const PAGE_EVENTS = 1_000;
 /**
  * A new account may have no booked events, because its first events are still on their way. An
- * account without booked events after this time has lost its history: its events are published.
+ * account without booked events after this time has lost its history: its events count as
+ * published.
  */
 const LOST_AFTER_MS = 5_000;
 
@@ -35,7 +36,10 @@ export interface RebuildOptions {
   readonly history: EventHistory;
   /** Sequence of the account's last event on the trading server; 0 if there is none. */
   readonly lastSequence: (account: AccountName) => Promise<number>;
-  /** Called after each chunk: accounts done, accounts in total, and the results of the chunk. */
+  /**
+   * Called after each chunk: accounts done in this run, accounts in total, and the results of the
+   * chunk.
+   */
   readonly onProgress: (done: number, total: number, accounts: readonly RebuiltAccount[]) => void;
 }
 
@@ -100,7 +104,7 @@ async function rebuilt(options: RebuildOptions, account: AccountName): Promise<R
  */
 async function gather({ staged, history }: RebuildOptions, account: AccountName, target: number): Promise<number> {
   let gathered = await staged.stagedSequence(account);
-  // Staged before the account was recreated: unusable.
+  // More events are staged than are booked: they are staged again, up to `target`.
   if (gathered > target) {
     await staged.discard(account);
     gathered = 0;

@@ -88,7 +88,7 @@ export function bookEvents(account: LedgerAccount, run: readonly TradingEvent[])
   };
 }
 
-/** The command whose change made the event, or null. */
+/** The command that created the account or changed its balance; null for every other event. */
 export function commandIdOf({ type, reference }: TradingEvent): string | null {
   const byCommand = type === "balance.changed" || type === "account.created";
   return byCommand && reference !== null && isUuid(reference) ? reference : null;

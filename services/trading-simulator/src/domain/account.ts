@@ -64,7 +64,7 @@ export interface Account {
   lastTicket: number;
   tradingPasswordHash: string;
   investorPasswordHash: string;
-  /** True from a margin call until the level reaches 100 % again. */
+  /** True from a margin call until the level reaches 100 % again, or no margin is used. */
   marginCalled: boolean;
   readonly positions: Map<string, Position>;
   readonly orders: Map<string, PendingOrder>;

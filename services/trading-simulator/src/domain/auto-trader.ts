@@ -1,6 +1,6 @@
 /**
- * A demo account that trades automatically. Its own random stream makes its choices depend on the
- * seed only.
+ * A demo account that trades automatically. Its choices come from its own random stream, which the
+ * seed and the account number determine.
  */
 import type { Account, AutoTrader } from "./account.ts";
 import type { TradingContext } from "./trading-context.ts";
@@ -14,14 +14,17 @@ const MAX_WAITING_ORDERS = 2;
 /** Fraction of decisions that open (if there is room), and fraction of these with a limit order. */
 const OPENING_PART = 0.6;
 const WAITING_PART = 0.15;
-/** Distance of limit orders and stops from the market, as a fraction of the price. */
+/**
+ * Distance of a limit order from the market, as a fraction of the price. Its stop loss and take
+ * profit are 4 and 3 distances from the market.
+ */
 const DISTANCE = 0.0008;
 /** Percent: below this margin level it opens nothing. */
 const CAREFUL_LEVEL = 300;
 
 /**
- * Counts one tick. When a decision is due, the account opens a position, places a limit order, or
- * closes part or all of a position. Returns whether it traded.
+ * Counts one tick. When a decision is due, the account opens a position, places or cancels a limit
+ * order, or closes part or all of a position. Returns whether it did one of these.
  */
 export function autoTrade(context: TradingContext, account: Account, trader: AutoTrader): boolean {
   trader.ticksLeft -= 1;

@@ -73,7 +73,7 @@ export class Faults {
     return before - this.#faults.size;
   }
 
-  /** The oldest fault of `kinds` that matches `target`, and counts it; null: no match. */
+  /** Counts and returns the oldest fault of `kinds` that matches `target`; null: no match. */
   take(kinds: readonly FaultKind[], target: FaultTarget): Fault | null {
     for (const fault of this.#faults.values()) {
       if (!kinds.includes(fault.kind) || !meets(fault, target)) continue;

@@ -48,8 +48,8 @@ export function applyPrices(context: TradingContext, account: Account, moved: Re
 }
 
 /**
- * Makes a margin call below 100 %. At 50 % it closes positions, largest loss first, until the level
- * is above 50 %. A price gap can leave a negative balance. Returns the values afterwards.
+ * Makes a margin call below 100 %. At 50 % or less it closes positions, largest loss first, until
+ * the level is above 50 %. A price gap can leave a negative balance. Returns the values afterwards.
  */
 export function watchMargin(context: TradingContext, account: Account): AccountValues {
   let values = valueAccount(context.prices, account);

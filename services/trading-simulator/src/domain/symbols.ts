@@ -82,7 +82,7 @@ export const SYMBOLS: ReadonlyMap<string, SymbolSpec> = new Map(
   ]),
 );
 
-/** Symbol that prices a currency in US dollars. */
+/** Symbol whose price is that of one US dollar in the currency. */
 export const CONVERSION_SYMBOLS: Readonly<Record<Exclude<CurrencyCode, "USD">, string>> = {
   JPY: "USDJPY",
   CHF: "USDCHF",

@@ -20,7 +20,7 @@ type WithoutEnvelope<T> = T extends TradingEvent ? Omit<T, EnvelopeField> : neve
 export type EventBody = WithoutEnvelope<TradingEvent>;
 
 /**
- * What trading rules work with: current prices, current time, and the record of events. A rule
+ * The environment of trading rules: current prices, current time, and a record of events. A rule
  * changes the account and records each event right after its change.
  */
 export interface TradingContext {

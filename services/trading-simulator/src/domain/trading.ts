@@ -110,7 +110,7 @@ export function executeOrder(
 /**
  * Closes `volume` (hundredths of a lot) of a position at the current price: closing order; deal
  * with profit, commission and a proportional share of the swap; then the position. Needs neither
- * margin nor an active account. `reason`: who closed it; null: the trader.
+ * margin nor an active account. `reason`: why it is closed; null: by the trader.
  */
 export function closePosition(
   context: TradingContext,

@@ -99,7 +99,7 @@ class EngineTradingContext implements RecordingContext {
   emit(account: Account, body: EventBody, reference?: string): ReturnType<TradingContext["emit"]> {
     const event = nextEvent(account, body, this.#iso(this.nowMs), reference ?? null, this.createdBy);
     this.lastEventText = this.#committer.recordEvent(event, this.traceparent);
-    // A deposit costs one journal row: the state of the account is stored later.
+    // A deposit or withdrawal costs one journal row: the state of the account is stored later.
     if (body.type === "balance.changed") this.#committer.storeAccountLater(account);
     else this.touch(account);
     return event;

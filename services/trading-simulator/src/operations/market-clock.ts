@@ -28,7 +28,7 @@ export function startMarketClock(
   };
 }
 
-/** Each call returns the servers whose market moved since the last call. */
+/** Each call returns the servers whose market ticked since the last call; the first call, all. */
 export function changedMarkets(engine: Engine): () => TradingServer[] {
   const ticks = new WeakMap<TradingServer, number>();
   return () =>

@@ -14,8 +14,8 @@ export function dayOf(ms: number): number {
 }
 
 /**
- * One tick of a server: new prices, their effects, valuations of accounts whose equity moved, then
- * automatic trading. Does nothing while the committer is full.
+ * One tick of a server: a due rollover, new prices, their effects, valuations of accounts whose
+ * values moved, then automatic trading. Does nothing while the committer is full.
  */
 export function runTick(engine: Engine, server: TradingServer, intervalMs: number): void {
   if (engine.committer.isFull) return;

@@ -70,8 +70,7 @@ export async function applyChanges(
   const spans = new Map<string, string | undefined>();
   for (const { message, done } of changes) {
     const after = changed.get(message.commandId);
-    // The account is being deleted: no read shows its row, so the result keeps the trading server's
-    // values.
+    // The row of a deleting account is unchanged: the result keeps the trading server's values.
     if (after === undefined) continue;
     const operation = operationOf(options, message);
     results.set(message.commandId, operation.result(after, done.effect.at));

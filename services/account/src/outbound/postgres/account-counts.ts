@@ -1,8 +1,8 @@
 /**
  * The number of accounts per server and status, so that lists need not count them. Every
- * transaction that changes a status updates it as its last step. A transition adds its own row and
- * merges rows that no other transaction holds. So bulk creations never wait for each other, and the
- * sum of the rows is always exact.
+ * transaction that changes a status also changes the numbers. A transition adds its own row and
+ * merges rows that no other transaction holds. So no transaction waits for another, and the sum of
+ * the rows is always exact.
  */
 import { column } from "@kapi/commands";
 import { type Queryable, statement } from "@kapi/postgres";

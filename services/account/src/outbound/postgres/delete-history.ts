@@ -23,8 +23,8 @@ const DELETE_FEEDS: readonly Statement<never>[] = ["feed_gaps", "staged_feeds"].
 );
 
 /**
- * Deletes the history of an account: orders, positions, deals and staged rows. Idempotent. The
- * account must be marked `deleting`, with all its events booked. Its feed row stays until the
+ * Deletes the history of an account: orders, positions, deals, its gap and staged rows. Idempotent.
+ * The account must be marked `deleting`, with all its events booked. Its feed row stays until the
  * account is `deleted`, so that repeated events restore nothing.
  */
 export async function deleteHistory(queryable: Queryable, serverId: string, accountNumber: string): Promise<void> {

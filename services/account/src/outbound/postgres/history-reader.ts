@@ -176,8 +176,8 @@ async function newest(
       return { at: row.executed_at, record: { ...deal, kind: "deal" as const, dealKind } };
     }),
   ];
-  // The texts have equal length, so they sort by time. The sort is stable, so ties keep their
-  // numbers.
+  // The texts have equal length, so they sort by time. The sort is stable, so records of one kind
+  // with equal times keep the order of their numbers.
   records.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
   return records.slice(0, limit).map(({ record }) => record);
 }

@@ -1,7 +1,7 @@
 /**
  * Books trading events into the history. One unit is one transaction with a few statements,
  * including the account events. The account's row is locked first, as by every transaction that
- * numbers its events or completes its deletion.
+ * numbers account events or completes a deletion.
  */
 import { column, type CommandStore, type WorkTransaction } from "@kapi/commands";
 import { accountKey, isAnnouncedByAccount, type TradingEvent } from "@kapi/contracts";
@@ -22,7 +22,7 @@ import { type AccountRun, createHistoryWriter, type HistoryWriter } from "./hist
 /**
  * Events of a deleted account are dropped. Events of a deleting account are booked: its deletion
  * waits for the last one. Events of an unknown account are stored as a gap, which is filled once
- * once the account is known. Until `account.created` is published, trading events that make account
+ * the account is known. Until `account.created` is published, trading events that make account
  * events are stored as a gap too.
  */
 export function createHistoryRepository(store: CommandStore, recordEvents: RecordEvents): EventRepository {

@@ -26,7 +26,7 @@ export interface AccountRun {
 }
 
 /**
- * Writes history to one set of tables. The caller must have locked the rows of the accounts.
+ * Reads and writes one set of tables. Before `write`, the caller locks the rows of the accounts.
  */
 export interface HistoryWriter {
   /** Feeds by `serverId/accountNumber`; accounts without booked events are missing. */

@@ -91,8 +91,8 @@ async function bookUnit(
 }
 
 /**
- * Locks the accounts and returns their states. An unknown account is inserted if its first event
- * in the unit is `account.created`.
+ * Locks the accounts and returns their states. An unknown account is inserted if its first event in
+ * the unit is `account.created` and the directory knows its server.
  */
 async function lockAccounts(
   unit: WorkTransaction,

@@ -62,7 +62,7 @@ export const AutoTraderBody = z.object({
 });
 
 export const SetPriceBody = z.object({ bid: Price, ask: Price.optional(), hold: z.boolean().default(false) });
-/** Exactly one of `points` and `percent`, signed. */
+/** Either `points` or `percent`, signed. With both, `points` is used. */
 export const MovePriceBody = z.union([
   z.object({ points: z.number(), hold: z.boolean().default(false) }),
   z.object({ percent: z.number().gt(-100).max(1_000), hold: z.boolean().default(false) }),
