@@ -182,17 +182,17 @@ const TODAY = NOW.slice(0, "2026-01-01".length);
 it.each([
   [
     "recording",
-    "the delivery's name",
+    "the primary key of deliveries",
     RECORD,
     [[TODAY], [ID], [0], ["failed"], [null], [1], ["{}"], NOW, [], []],
     [BY_NAME],
   ],
-  ["leasing", "what is open, then names", LEASE, [[ID], [5], NOW, NOW], [BY_OPEN, BY_NAME, BY_EVENT]],
-  ["finding due endpoints", "what is open", DUE_ENDPOINTS, [NOW], [BY_OPEN]],
-  ["redelivering", "the delivery's name", REDELIVER, [ID, ID, NOW], [BY_NAME]],
-  ["the list", "its own order", LIST, [ID, null, null, NOW, 10, 0], [BY_LIST]],
-  ["finding repeats", "the event's name", KNOWN_EVENTS, [[ID], [ID], TODAY], [BY_EVENT]],
-  ["the feed", "places", FEED, [ID, 0, 9, ["deal.executed"], 10], [BY_PLACE]],
+  ["leasing", "the index of open deliveries, then keys", LEASE, [[ID], [5], NOW, NOW], [BY_OPEN, BY_NAME, BY_EVENT]],
+  ["finding due endpoints", "the index of open deliveries", DUE_ENDPOINTS, [NOW], [BY_OPEN]],
+  ["redelivering", "the primary key of deliveries", REDELIVER, [ID, ID, NOW], [BY_NAME]],
+  ["the list", "the index by creation time", LIST, [ID, null, null, NOW, 10, 0], [BY_LIST]],
+  ["finding repeats", "the primary key of events", KNOWN_EVENTS, [[ID], [ID], TODAY], [BY_EVENT]],
+  ["the feed", "the index by position", FEED, [ID, 0, 9, ["deal.executed"], 10], [BY_PLACE]],
 ] as const)(
   "%s uses %s, even with a plan made for an empty day",
   async (_what, _way, { name, text }, values, indexes) => {

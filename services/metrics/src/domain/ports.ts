@@ -67,8 +67,8 @@ export interface SnapshotStore {
   /** Returns the stored states by account key; accounts without a snapshot are missing. */
   states(accounts: readonly AccountId[]): Promise<ReadonlyMap<string, AggregatorState>>;
   /**
-   * Stores the states, in parts, with the snapshots measured within `kept`. Idempotent; skips
-   * deleted accounts.
+   * Stores minutes in several transactions: every state, and the snapshots measured within `kept`.
+   * Idempotent; skips deleted accounts.
    */
   write(minutes: readonly ClosedMinute[], kept: { readonly firstMs: number; readonly beforeMs: number }): Promise<void>;
   /** Creates the partitions of the days from `firstMs` to `lastMs` (starts of days, UTC). */

@@ -6,7 +6,7 @@ const MAX_DUPLICATE_AGE_MINUTES = 5;
 export const MAX_CLOCK_DIFFERENCE_MS = MAX_CLOCK_DIFFERENCE_MINUTES * MINUTE_MS;
 /**
  * A valuation measured at most this long before the account's last one counts as a duplicate. A
- * trading server repeats a produce request without an answer, and a valuation has no id.
+ * trading server repeats a produce request that got no answer, and a valuation has no id.
  */
 export const MAX_DUPLICATE_AGE_MS = MAX_DUPLICATE_AGE_MINUTES * MINUTE_MS;
 

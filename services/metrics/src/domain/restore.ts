@@ -36,9 +36,9 @@ export interface StartingPoint {
 export const WITHOUT_CHECKPOINT: StartingPoint = { state: BEFORE_FIRST, acceptFrom: 0, restoreFrame: false };
 
 /**
- * The offset of `metrics.samples` from which a partition is read. It is the lowest of: the marker
- * (checkpoints include every sample before the marker), `windowOffset` (the start of the replay
- * window), and the window start of each recently active account.
+ * The offset of `metrics.samples` from which a partition is read: 0 without a marker. Otherwise it
+ * is the lowest of: the marker (checkpoints include every sample before the marker), `windowOffset`
+ * (the start of the replay window), and the window start of each recently active account.
  *
  * A checkpoint after the marker's `latestOffset` but of a sample before the marker may be stale: a
  * writer that had lost the partition may have replaced a newer checkpoint. The log is then read

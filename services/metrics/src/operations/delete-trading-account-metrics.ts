@@ -9,7 +9,7 @@ const REACHED_TIMEOUT_MS = 3_000;
 const TOMBSTONE = "";
 
 /**
- * Deletes all data of an account, in this order: its snapshots and states; its window,
+ * Deletes all data of an account, in this order: its snapshots, state and status; its window,
  * subscriptions and writer in every process, by a record in `metrics.samples`; its checkpoint.
  * Later records of the account do not count. Idempotent: a repeat completes a failed deletion.
  */

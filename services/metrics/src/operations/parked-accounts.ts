@@ -72,7 +72,8 @@ export class ParkedAccounts {
 
   /**
    * Keeps a valuation of a parked account.
-   * @returns the valuations to pass to the account's writer now: none while they may wait.
+   * @returns the valuations to pass to the account's writer now: the first one at once; none while
+   * further ones may wait; all of them when there are too many.
    */
   keep(account: ParkedAccount, valuation: ValuationRecord): readonly ValuationRecord[] {
     account.valuations += 1;

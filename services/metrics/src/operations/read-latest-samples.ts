@@ -2,7 +2,10 @@ import { accountKey, AccountMetricsFrame } from "@kapi/contracts";
 
 import type { SampleLog } from "./sample-log.ts";
 
-/** Returns the newest sample of each account, in order; null for an account without samples. */
+/**
+ * Returns the newest sample of each account, in order; null for an account without samples, or if
+ * its sample does not have the shape of the contract.
+ */
 export function readLatestSamples(
   log: SampleLog,
   accounts: readonly { readonly serverId: string; readonly accountNumber: string }[],

@@ -31,7 +31,7 @@ export class Rejections {
     this.#limit = new ReportLimit(options.samplesPerMinute, options.clock);
   }
 
-  /** Rejects `valuations` of a key; `record` is the first of them. */
+  /** Rejects a number of valuations of one key; `record` is the first of them. */
   reject(
     partition: number,
     record: { readonly key: string; readonly value: Buffer | null; readonly offset: bigint },

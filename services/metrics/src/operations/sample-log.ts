@@ -30,7 +30,7 @@ export interface SampleRecord {
   readonly timestampMs: number;
 }
 
-/** Called in log order, in the turn in which the record was read. */
+/** Called in log order, in the turn in which the record was applied. */
 export interface SampleListener {
   /** A sample was accepted and is in its account's window. */
   accepted?(account: AccountStream, range: SampleRange): void;

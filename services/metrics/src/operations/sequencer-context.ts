@@ -18,10 +18,7 @@ export interface SequencerOptions {
   readonly isServer: (serverId: string) => boolean;
   /** The partition of `trading.valuations` for an account's records. */
   readonly partitionOf: (key: string) => number;
-  /**
-   * Minimum time between two samples of an account if only prices change; 0: every valuation is a
-   * sample.
-   */
+  /** Minimum time between two samples of an account if only prices change; 0: no minimum. */
   readonly coalesceMs: number;
   readonly clock: Clock;
   readonly logger: Logger;

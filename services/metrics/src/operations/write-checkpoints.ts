@@ -15,7 +15,7 @@ const TOMBSTONE = "";
 export interface CheckpointsOptions {
   readonly log: SampleLog;
   readonly sink: CheckpointSink;
-  /** The partitions that this process sequences; it writes checkpoints only for them. */
+  /** The partitions that this process sequences; `write` writes checkpoints only for them. */
   readonly partitions: () => readonly number[];
   readonly logger: Logger;
 }

@@ -26,8 +26,8 @@ export interface AttemptOutcome {
   /** Whether the receiver answered 410: it wants no more deliveries. */
   readonly gone: boolean;
   /**
-   * The receiver asked for no requests before this time, in milliseconds since 1970; null if it did
-   * not ask.
+   * With Retry-After, the time of the retry, in milliseconds since 1970: nothing is sent to the
+   * endpoint before. Null without Retry-After, and after the last attempt.
    */
   readonly pausedUntilMs: number | null;
   readonly attempt: DeliveryAttempt;

@@ -66,7 +66,7 @@ export interface RecordedEvents {
 
 /** How many deliveries this process can lease now. */
 export interface Capacity {
-  /** Reserves a slot for one more delivery to this endpoint; false if there is no free slot. */
+  /** Reserves room for one more delivery to this endpoint; false if there is none. */
   reserve(endpoint: EndpointName): boolean;
 }
 
@@ -74,7 +74,7 @@ export interface EventStore {
   /**
    * Records new events, each with its feed position and account sequence, and a delivery to every
    * subscribed endpoint, in one transaction. Deliveries within the capacity are leased until
-   * `leaseUntilMs`.
+   * `leaseUntilMs`. An event that must wait for an older event is stored as waiting.
    */
   recordEvents(
     events: readonly IncomingEvent[],
@@ -95,8 +95,8 @@ export interface EventStore {
   /** Number of events of a replay, counted up to `atMost`. */
   countForReplay(replay: Replay, atMost: number): Promise<number>;
   /**
-   * Starts or restarts the deliveries of up to `limit` events after `after`, except running ones.
-   * Returns the last position; null at the end.
+   * Starts or restarts the deliveries of up to `limit` events after `after`. Pending and running
+   * deliveries are unchanged. Returns the last position; null at the end.
    */
   replay(replay: Replay, after: number, limit: number, nowMs: number): Promise<number | null>;
 }
@@ -173,14 +173,15 @@ export interface DeliveryStore {
    */
   lease(wanted: ReadonlyMap<string, number>, nowMs: number, leaseUntilMs: number): Promise<readonly LeasedDelivery[]>;
   /**
-   * Writes attempts. An attempt changes nothing if another process recorded one first, or the
-   * delivery is cancelled.
+   * Writes attempts. An attempt does not change its delivery if another process recorded one first,
+   * or the delivery is cancelled.
    */
   record(attempts: readonly AttemptRecord[], nowMs: number): Promise<void>;
   /** Releases deliveries: they are due at once, for any process. */
   release(deliveries: readonly LeasedDelivery[], nowMs: number): Promise<void>;
   /**
-   * Cancels up to `limit` open deliveries of a disabled or deleted endpoint; returns the number.
+   * Cancels up to `limit` open deliveries of a disabled or deleted endpoint, except running ones;
+   * returns the number.
    */
   cancelOpen(endpointId: string, limit: number, nowMs: number): Promise<number>;
   /** Number of open deliveries, counted up to `atMost`. */

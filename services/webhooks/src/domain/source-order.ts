@@ -132,7 +132,10 @@ type PlacedEvent = (IncomingEvent & { readonly place: SourcePlace }) | WaitingEv
 interface SourceQueue {
   readonly source: Source;
   readonly sorted: readonly PlacedEvent[];
-  /** Arrival index of each event among those of the account. */
+  /**
+   * Arrival indexes of the events among those of the account, ascending: not in the order of
+   * `sorted`.
+   */
   readonly arrivals: readonly number[];
   /** Up to this sequence, events have waited too long for an older event of their source. */
   readonly overdueUpTo: number;

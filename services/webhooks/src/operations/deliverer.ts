@@ -92,7 +92,9 @@ export class Deliverer {
     });
   }
 
-  /** The current capacity. Reserve and add in the same turn of the event loop. */
+  /**
+   * The capacity at this moment. Other callers see a reservation only after its delivery is added.
+   */
   capacity(): Capacity {
     return this.#stopping ? NO_CAPACITY : this.#queues.capacity(this.#options.clock.nowMs());
   }

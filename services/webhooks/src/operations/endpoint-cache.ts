@@ -8,8 +8,8 @@ import type { EndpointStore } from "../domain/ports.ts";
 import { signingKey } from "../domain/signature.ts";
 
 /**
- * Maximum age of a cached endpoint, in milliseconds: a change by another process takes effect after
- * this.
+ * Maximum age of a cached endpoint, in milliseconds: a change by another process takes effect
+ * within this time.
  */
 const MAX_AGE_MS = 1_000;
 const MAX_BATCH = 500;
@@ -19,7 +19,7 @@ const MAX_KNOWN = 10_000;
 /** An endpoint with its decrypted secrets. */
 export interface EndpointWithKeys {
   readonly endpoint: Endpoint;
-  /** Null if its sealing key is not configured. */
+  /** Null if it cannot be decrypted, for example because its sealing key is not configured. */
   readonly key: KeyObject | null;
   readonly previousKey: KeyObject | null;
 }

@@ -10,8 +10,8 @@ const MAX_WAITING_PER_ENDPOINT = 256;
  */
 const MAX_WAITING = 10_000;
 /**
- * Maximum number of idle queues that are remembered because their endpoint failed or is slow. Above
- * it the queue whose last delivery is oldest is dropped.
+ * Maximum number of queues. Idle queues are remembered if their endpoint failed or is slow. Above
+ * the maximum, the idle queue whose last delivery is oldest is dropped.
  */
 const MAX_IDLE_QUEUES = 10_000;
 /** Maximum number of waiting deliveries of one organization in memory. */
@@ -27,7 +27,8 @@ const FIRST_GUESS_MS = 250;
 const NEWEST_WEIGHT = 0.2;
 /**
  * Once this share of all slots, or of an organization's slots, is in use, further slots go only to
- * endpoints without a slot. Failing endpoints together never use more than this share of all slots.
+ * endpoints without a slot. While failing endpoints use this share of all slots, no failing
+ * endpoint gets a further slot.
  */
 const SHARED_FRACTION = 0.5;
 
@@ -67,7 +68,7 @@ export interface AttemptResult {
   readonly succeeded: boolean;
   readonly durationMs: number;
   readonly nowMs: number;
-  /** The receiver asked for no requests before this time; null if it did not ask. */
+  /** End of the pause that the receiver requested by Retry-After; null without a pause. */
   readonly pausedUntilMs: number | null;
 }
 
@@ -76,9 +77,10 @@ export interface AttemptResult {
  * has a few slots; a failing endpoint has one slot, with pauses. Deliveries beyond the number that
  * an endpoint will soon send stay in the database.
  *
- * Many hanging endpoints cannot take all slots: once half of them are in use, each further slot
- * goes to an endpoint without a slot, and failing endpoints never have more than half. The slots of
- * each organization are shared among its endpoints in the same way.
+ * Many hanging endpoints cannot take all slots. Once half of them are in use, each further slot
+ * goes to an endpoint without a slot. While failing endpoints have half of them, no failing
+ * endpoint gets a further one. The slots of each organization are shared among its endpoints in the
+ * same way.
  */
 export class EndpointQueues {
   readonly #queues = new Map<string, EndpointQueue>();
@@ -87,12 +89,12 @@ export class EndpointQueues {
   readonly #limits: DeliveryLimits;
   readonly #random: () => number;
   /**
-   * Above this number of used slots, each endpoint gets only its first slot. Also the maximum
-   * number of slots of all failing endpoints together.
+   * From this number of used slots on, each endpoint gets only its first slot. While failing
+   * endpoints together use this number, no failing endpoint gets a further slot.
    */
   readonly #sharedSlots: number;
   /**
-   * Above this number of used slots of an organization, its endpoints get only their first slot.
+   * From this number of used slots of an organization on, its endpoints get only their first slot.
    */
   readonly #sharedOfOrganization: number;
   /** Running and waiting deliveries by organization. */

@@ -10,7 +10,7 @@ import type { DueDeliveries } from "./due-deliveries.ts";
 
 /** Maximum number of batches, from different partitions, that one transaction records. */
 const MAX_BATCHES_PER_TRANSACTION = 16;
-/** Maximum number of accounts with missing events in one log line. */
+/** Maximum number of ranges of missing events in one log line. */
 const MAX_LOGGED_ACCOUNTS = 10;
 
 export interface EventRecorderOptions {

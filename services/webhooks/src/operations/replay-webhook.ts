@@ -10,7 +10,8 @@ const STEP_EVENTS = 2_000;
 /**
  * Sends the events recorded from `since` (inclusive) to `until` (exclusive) again, with the same
  * ids, including events that were never sent to this endpoint. Without `kinds`, it sends the
- * subscribed kinds.
+ * subscribed kinds. Events of servers that the endpoint does not subscribe to, and tests, are not
+ * sent.
  */
 export async function replayWebhook(
   dependencies: WebhookDependencies,

@@ -63,8 +63,7 @@ export async function startSampleReader(
       topic: TOPICS.metricsSamples,
       from,
       onBatch: async (partition, records) => {
-        // Offsets go back if retention has passed the reader's offset, or if the topic was
-        // recreated.
+        // Offsets go back only if the topic was recreated.
         if ((records[0]?.offset ?? 0n) + BigInt(first) < BigInt(log.position(partition))) await watch.check();
         await applyInTurns(log, partition, records, BigInt(first));
       },

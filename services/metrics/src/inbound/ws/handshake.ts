@@ -26,7 +26,7 @@ export interface HandshakeContext {
   readonly admission: Pick<Admission, "admit">;
   readonly refunds: RepeatedRefunds;
   readonly clock: Clock;
-  /** Called with the key's organization, before the key is checked. */
+  /** Called with the key's organization, before the scope of the key is checked. */
   readonly organizationKnown: (organizationId: string) => void;
   /** Throws ApiError TOO_MANY_CONNECTIONS if the organization has reached its limit. */
   readonly acquireSlot: (organizationId: string) => void;

@@ -118,7 +118,10 @@ export class LiveSocket {
     this.#readAgain();
   }
 
-  /** Closes the connection if its key is revoked or it is stuck; called every second. */
+  /**
+   * Closes the connection if it is stuck, or if its key was revoked, has expired or has lost the
+   * scope; called every second.
+   */
   check(nowMs: number): void {
     if (this.#closed.signal.aborted) return;
     const stalledSinceMs = this.#writer.stalledSinceMs;

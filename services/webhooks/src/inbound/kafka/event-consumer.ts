@@ -12,7 +12,7 @@ import {
   type IncomingEvent,
 } from "../../domain/events.ts";
 
-/** The consumer group keeps its stored name. */
+/** Kafka stores the offsets of the group under this name, so it must not change. */
 const GROUP = "webhooks.facts";
 const MAX_BATCH_MESSAGES = 500;
 const MAX_CONCURRENT_PARTITIONS = 8;

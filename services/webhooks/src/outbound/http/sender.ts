@@ -34,9 +34,9 @@ interface Transport {
 }
 
 /**
- * Sends requests to public addresses only. The URL is checked before each request, and the resolved
- * addresses before each connection, by our own lookup and by request-filtering-agent. Redirects are
- * not followed.
+ * Sends requests. Unless `allowInsecure` is set, it sends to public addresses only: the URL is
+ * checked before each request, and the resolved addresses before each connection, by our own lookup
+ * and by request-filtering-agent. Redirects are not followed.
  */
 export function startSender({ rules, resolve, timeoutMs }: SenderOptions): Started<Sender> {
   const transport = rules.allowInsecure ? openTransport() : guardedTransport();

@@ -62,9 +62,9 @@ export const LEASE = statement<LeasedRow>(
 
 /**
  * $1-$7 attempts, $8 now, $9 endpoints with a success, $10 endpoints with failures only. The number
- * of attempts is the fencing token: if two processes made an attempt, the second record changes
- * nothing. The condition uses the status instead of `due_at`, so that no plan scans all open
- * deliveries of an endpoint.
+ * of attempts is the fencing token: if two processes made an attempt, the second record does not
+ * change the delivery. The condition uses the status instead of `due_at`, so that no plan scans all
+ * open deliveries of an endpoint.
  */
 export const RECORD = statement<Record<string, never>>(
   "webhooks_record",

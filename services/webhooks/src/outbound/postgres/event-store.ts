@@ -36,7 +36,9 @@ import {
 import { storeWaiting, overdueEvents, deleteWaiting, waitingEvents } from "./waiting-events.ts";
 
 const DAY_MS = 86_400_000;
-/** Topics keep records for 7 days, so a duplicate message arrives at most that much later. */
+/**
+ * Maximum age of a duplicate message: topics keep records for 7 days; a day is added as a margin.
+ */
 const MAX_DUPLICATE_AGE_MS = 8 * DAY_MS;
 /**
  * Maximum difference between the clock that stamped an event and the clock that chose its recording

@@ -46,7 +46,7 @@ const WAITING_EVENTS = statement<WaitingRow>(
 );
 
 /**
- * $1: maximum wait for the other source, in milliseconds; $2: maximum wait for other events; $3:
+ * $1: maximum wait for the other source, in milliseconds; $2: maximum wait in all other cases; $3:
  * limit. Longest waits first.
  */
 const OVERDUE_EVENTS = statement<ContentRow>(
