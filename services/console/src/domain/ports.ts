@@ -180,9 +180,10 @@ export interface SignInAttempts {
    */
   begin(subject: SignInSubject): Promise<number>;
   /**
-   * Takes an attempt back. `succeeded` clears the failures that are counted under the e-mail address
-   * (from a known network its separate count), but only this attempt of the network address: one
-   * correct password does not clear failures of others. `undecided`: the password was not checked.
+   * Takes an attempt back. `succeeded` clears the failures that are counted under the e-mail
+   * address (from a known network its separate count), but only this attempt of the network
+   * address: one correct password does not clear failures of others. `undecided`: the password was
+   * not checked.
    */
   takeBack(subject: SignInSubject, outcome: "succeeded" | "undecided"): Promise<void>;
 }

@@ -38,7 +38,7 @@ export interface FailedSignInDependencies {
 
 export function createFailedSignIns({ store, clock, logger }: FailedSignInDependencies): FailedSignInRecorder {
   const counts = new FailedSignIns();
-  /** Failures that left the counts and are not written yet; meanwhile finished windows stay open. */
+  /** Failures that left the counts and are not written. Until then, finished windows stay open. */
   let due: readonly CountedFailures[] = [];
   let writing: Promise<void> | null = null;
   const lookUps = new Set<Promise<void>>();
