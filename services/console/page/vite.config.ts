@@ -2,8 +2,8 @@ import { defineConfig } from "vite";
 
 /**
  * Builds the console for the service that serves it below `/console/`. Nothing is inlined, neither
- * into the page nor as a data URL: the content security policy of that service allows only its own
- * files.
+ * into the page nor as a data URL: the content security policy of that service allows scripts,
+ * styles and fonts only from its own files.
  */
 export default defineConfig({
   base: "/console/",

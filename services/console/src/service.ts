@@ -125,8 +125,8 @@ async function startClients(context: MainContext<Config>): Promise<Clients> {
 }
 
 /**
- * The process is ready once it has the users of the previous release. Remove it in the release
- * after the next.
+ * The process is ready once it has the users of the previous release. Remove this function in the
+ * release after the next.
  */
 async function startTakingOverUsers(
   context: MainContext<Config>,
@@ -145,7 +145,7 @@ async function startTakingOverUsers(
   await startRepeated(context, { name: "users of the previous release", pauseMs: FORMER_USERS_PAUSE_MS, round });
 }
 
-/** Fetches the entries of the audit log that other services keep until then. */
+/** Fetches entries of the audit log, which other services keep until they are fetched. */
 async function startFetchingAudit(
   context: MainContext<Config>,
   { organization, account, webhooks }: Clients,

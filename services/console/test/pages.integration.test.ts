@@ -236,7 +236,7 @@ describe("another organization", () => {
     expect(keys.find(({ keyId }) => keyId === key.keyId)?.status).toBe("active");
   });
 
-  it("without a session gets 401 from every route", async () => {
+  it("without a session gets 401 from the routes of sessions, credits, keys and servers", async () => {
     const nobody = harness.browser();
     const { serverId } = person;
     const routes: [string, string][] = [

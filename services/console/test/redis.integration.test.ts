@@ -125,7 +125,7 @@ describe.each([
     expect(waits.filter((wait) => wait === 0)).toHaveLength(FREE_FAILURES_PER_EMAIL);
   });
 
-  test("a success clears the e-mail address, and only its own attempt of the network address; an undecided attempt is not counted", async () => {
+  test("a success clears the failures of the e-mail address, and only its own attempt of the network address; an undecided attempt is not counted", async () => {
     const address = randomUUID();
     for (let failure = 0; failure < FREE_FAILURES_PER_ADDRESS - 1; failure += 1) {
       await attempts.begin(newSubject({ address }));
@@ -146,7 +146,7 @@ describe.each([
     expect(await attempts.begin(newSubject({ address }))).toBeGreaterThan(0);
   });
 
-  test("failures elsewhere do not block a network with an earlier sign-in, and its success gives them no more attempts", async () => {
+  test("failures elsewhere do not block a network with an earlier sign-in, and its success does not clear failures elsewhere", async () => {
     const home = newSubject();
     await attempts.begin(home);
     await attempts.takeBack(home, "succeeded");

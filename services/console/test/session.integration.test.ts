@@ -24,8 +24,8 @@ function visiblePart({ status, headers, text }: Answer): object {
 }
 
 /**
- * Sets many failures of an e-mail address, the last one in the future: the wait has its maximum and
- * does not fall.
+ * Sets many failures of an e-mail address, the last one in the future: the wait stays above a
+ * minute during a test.
  */
 async function failNow(email: string): Promise<void> {
   const hash = createHash("sha256").update(email).digest("hex");

@@ -19,7 +19,7 @@ export function movesSoFar(): number {
   return moves;
 }
 
-/** Counts a change of the page that has no address of its own, such as signing in. */
+/** Counts a change of the page, also one without an address of its own, such as signing in. */
 export function countMove(): void {
   moves += 1;
 }

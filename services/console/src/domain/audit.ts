@@ -15,7 +15,7 @@ export interface AuditRecord extends AuditCaller {
   /** Short texts and numbers. Never passwords, secrets of keys, or tokens. */
   readonly details?: Readonly<Record<string, unknown>>;
   readonly atMs: number;
-  /** Set for entries of other services: an event id is recorded once. */
+  /** Set for entries of other services and for failed sign-ins: an event id is recorded once. */
   readonly eventId?: string;
 }
 
@@ -25,7 +25,7 @@ export type FetchedAuditRecord = Omit<AuditRecord, "action"> & { readonly action
 export interface AuditQuery {
   /** Null: all organizations, and entries without one. */
   readonly organizationId: string | null;
-  /** Returns entries older than this one. */
+  /** Id of an entry; the page has entries with smaller ids. */
   readonly before: string | undefined;
   readonly limit: number;
 }
@@ -54,8 +54,8 @@ export function shownToPeople(entry: AuditEntry): AuditEntry {
 }
 
 /**
- * A page, and the id with which the next page begins. `found` has one entry more than `limit` if
- * there is a next page.
+ * A page, with the id of its last entry as `before` of the next page. `found` has one entry more
+ * than `limit` if there is a next page.
  */
 export function auditPageOf(found: readonly AuditEntry[], limit: number): AuditAnswer {
   const entries = found.slice(0, limit);

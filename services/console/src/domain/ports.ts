@@ -75,9 +75,9 @@ export interface Users {
   page(organizationId: string, range: RowRange): Promise<User[]>;
   count(organizationId: string): Promise<number>;
   /**
-   * Adds users of the previous release, and applies newer changes that this release made to them.
-   * Later changes of the console stay. Returns the ids of users that could not be added, because
-   * their e-mail address belongs to another user.
+   * Adds users of the previous release, and applies newer changes that the previous release made to
+   * them. Later changes of the console stay. Returns the ids of users that could not be added,
+   * because their e-mail address belongs to another user.
    */
   takeOver(former: readonly FormerUser[]): Promise<string[]>;
 }
@@ -107,7 +107,7 @@ export interface FormerUserSource {
  */
 export interface Directory {
   organizationName(organizationId: string): Promise<string>;
-  /** Active keys first, then newest first; the list is cut at revoked keys. */
+  /** Newest first, revoked keys last. The end of a list above 1,000 keys is missing. */
   keys(organizationId: string): Promise<readonly ShownKey[]>;
   /** Only this answer has `managementKey`. */
   createKey(
@@ -180,19 +180,21 @@ export interface SignInAttempts {
    */
   begin(subject: SignInSubject): Promise<number>;
   /**
-   * Takes an attempt back. `succeeded` clears all failures of the e-mail address, and only this
-   * attempt of the network address, so that one correct password does not clear failures of others.
-   * `undecided`: the password was not checked.
+   * Takes an attempt back. `succeeded` clears the failures that are counted under the e-mail
+   * address (from a known network its separate count), but only this attempt of the network
+   * address: one correct password does not clear failures of others. `undecided`: the password was
+   * not checked.
    */
   takeBack(subject: SignInSubject, outcome: "succeeded" | "undecided"): Promise<void>;
 }
 
-/** Hashes passwords: slowly on purpose, and a few at a time. */
+/**
+ * Hashes passwords: slowly on purpose, and a few at a time. Both functions throw
+ * {@link PasswordsBusy} if too many passwords wait.
+ */
 export interface Passwords {
   hash(password: string): Promise<string>;
-  /**
-   * If the hash is null: false, after the same work. Throws {@link PasswordsBusy} if too many wait.
-   */
+  /** If the hash is null: false, after the same work. */
   matches(password: string, passwordHash: string | null): Promise<boolean>;
 }
 

@@ -35,7 +35,8 @@ export interface PasswordClaim {
 /**
  * Returns the user of a correct password. Returns null for an unknown user, a disabled user and a
  * wrong password alike, after the same work. Throws 429 with Retry-After after too many failures of
- * the e-mail address or network address. Both outcomes are recorded in the audit log.
+ * the e-mail address or network address, and if too many passwords wait to be hashed. Failed and
+ * throttled attempts are recorded in the audit log.
  */
 export async function checkPassword(
   context: PasswordCheckDependencies,

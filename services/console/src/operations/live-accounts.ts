@@ -3,7 +3,7 @@
  * covers all accounts watched in this process. A slow stream gets only the newest sample.
  *
  * Call `takeSamples` and `endClosedSessions` about once a second, and `endAll` at the stop. A
- * stream gets each sample once, in order of sequence, and nothing after its end.
+ * stream gets a sample at most once, in order of sequence, and nothing after its end.
  */
 import { type AccountMetricsFrame, accountKey, type LiveEnd } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
@@ -99,7 +99,10 @@ export class LiveAccounts {
     stream.sink.sample(frame);
   }
 
-  /** Streams whose account no longer has a sample: it is deleted, or metrics has just started. */
+  /**
+   * Ends the streams of deleted accounts. The account of a silent stream no longer has a sample:
+   * the account is deleted, or metrics has just started.
+   */
   async #endDeleted(silent: readonly Stream[]): Promise<void> {
     if (silent.length === 0) return;
     const existing = await this.#dependencies.accounts.existing(silent.map(nameOf));

@@ -19,8 +19,8 @@ export interface FailedSignInRecorder {
   /** Counts an attempt; `user` is null for an unknown e-mail address. */
   readonly add: (attempt: FailedAttempt, user: FailedUser | null) => void;
   /**
-   * Counts a throttled attempt. `lookUp` finds its user; it is called only for separately counted
-   * attempts, and rarely.
+   * Counts a throttled attempt. `lookUp` finds its user. It is called only for attempts without an
+   * open window, a limited number of times a minute.
    */
   readonly addThrottled: (attempt: FailedAttempt, lookUp: () => Promise<FailedUser | null>) => void;
   /**
@@ -38,13 +38,13 @@ export interface FailedSignInDependencies {
 
 export function createFailedSignIns({ store, clock, logger }: FailedSignInDependencies): FailedSignInRecorder {
   const counts = new FailedSignIns();
-  /** Failures that left the counts and are not written yet. Until then, windows stay open. */
+  /** Failures that left the counts and are not written. Until then, finished windows stay open. */
   let due: readonly CountedFailures[] = [];
   let writing: Promise<void> | null = null;
   const lookUps = new Set<Promise<void>>();
 
   const writeAll = async (): Promise<void> => {
-    // The caller sets `writing` first.
+    // Lets the caller assign `writing` first.
     await Promise.resolve();
     try {
       while (due.length > 0) {

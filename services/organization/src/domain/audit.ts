@@ -28,7 +28,7 @@ export interface KeyUse {
 export interface AuditTransaction {
   /** Adds entries for the audit log; known event ids are skipped. */
   recordAudit(records: readonly AuditRecord[]): void;
-  /** Records the first use of keys, also in the audit log; each key once per call. */
+  /** Records the first use of keys, also in the audit log. `uses` has each key at most once. */
   recordFirstKeyUses(uses: readonly KeyUse[]): void;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Requests to the console's own routes. The session is a cookie that scripts cannot read; this
- * client keeps the CSRF token of changes.
+ * client keeps the CSRF token and sends it with every request except GET.
  */
 import { asFailure, failureOf, UNAUTHORIZED } from "./failure.ts";
 
@@ -32,7 +32,7 @@ export class Client {
     this.#sessionEnded = listener;
   }
 
-  /** The JSON of the answer; throws a {@link Failure} otherwise. */
+  /** Returns the JSON of the answer; undefined for 204. Throws a {@link Failure} on any error. */
   async request<T>(path: string, options: RequestOptions = {}): Promise<T> {
     const { method = "GET", body, signal, unauthorizedIsAnswer = false } = options;
     const deadline = AbortSignal.timeout(DEADLINE_MS);

@@ -50,7 +50,7 @@ const server = (serverId: string): string => `/servers/${encodeURIComponent(serv
 const account = (serverId: string, number: string): string =>
   `${server(serverId)}/accounts/${encodeURIComponent(number)}`;
 
-/** Requests of the console; each throws a `Failure` on error. */
+/** Requests of the console. All except `checkSession` throw a `Failure` on error. */
 export class ConsoleApi {
   readonly #client: Client;
 
@@ -58,7 +58,7 @@ export class ConsoleApi {
     this.#client = client;
   }
 
-  /** The signed-in user, or null. */
+  /** The session; null if nobody is signed in. */
   async session(): Promise<ConsoleSession | null> {
     try {
       return this.#begin(await this.#client.request("/session", { unauthorizedIsAnswer: true }));

@@ -13,7 +13,7 @@ const TOO_MANY_REQUESTS = 429;
 /** Why a request failed, as text for the user. */
 export class Failure extends Error {
   override readonly name = "Failure";
-  /** Null: no answer. */
+  /** Null: no answer, or the page itself rejected the input. */
   readonly status: number | null;
   /** Issues by field. */
   readonly issues: readonly Issue[];

@@ -10,7 +10,7 @@ interface ChartProps {
   readonly label: string;
   readonly heightPx: number;
   readonly data: uPlot.AlignedData;
-  /** Options of the chart; recreated when `key` or the colours change. */
+  /** Options of the chart; recreated when `lookKey` or the colours change. */
   readonly look: (colour: Colour) => Omit<uPlot.Options, "width" | "height">;
   /** Identity of the options: while it is equal, only the data is replaced. */
   readonly lookKey: string;
@@ -35,7 +35,7 @@ export function Chart({ label, heightPx, data, look, lookKey }: ChartProps) {
   const latest = useRef({ data, look });
   latest.current = { data, look };
   const dark = useDark();
-  // Before the next frame, so that a chart is never shown in the other scheme's colours.
+  // Runs before the next frame, so that a chart is never shown in the colours of the other scheme.
   useLayoutEffect(() => {
     const host = place.current;
     if (host === null) return undefined;
@@ -59,7 +59,7 @@ export function Chart({ label, heightPx, data, look, lookKey }: ChartProps) {
 
 const AXIS_FONT = "12px system-ui, sans-serif";
 
-/** An axis in the colours of the style sheet; `size` is the space for its labels, in pixels. */
+/** An axis in the colours of the style sheet; `more.size`: space for its labels, in pixels. */
 export function axis(colour: Colour, more: uPlot.Axis): uPlot.Axis {
   const line = colour("--line");
   return {

@@ -35,7 +35,7 @@ describe("the samples of a chart", () => {
     expect(samples.cameMs).toBe(3);
   });
 
-  it("are limited to ten minutes", () => {
+  it("are limited in number, and the newest ones are kept", () => {
     let samples = NO_SAMPLES;
     for (let sequence = 1; sequence <= MAX_SAMPLES + 5; sequence += 1) samples = keptWith(samples, sample(sequence), 0);
     expect(samples.list).toHaveLength(MAX_SAMPLES);

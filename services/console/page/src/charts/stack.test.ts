@@ -8,7 +8,7 @@ function day(date: string, used: Readonly<Record<string, number>>): DayOfUse {
 }
 
 describe("the layers of the usage chart", () => {
-  it("are stacked, the largest at the bottom, and their top is the usage of that day", () => {
+  it("are stacked, the largest at the bottom, and the top of the last layer is the usage of the day", () => {
     const layers = stack([
       day("2026-11-20", { read: 5, create: 10 }),
       day("2026-11-21", { read: 20 }),

@@ -14,13 +14,14 @@ export interface Layer {
   readonly tops: number[];
 }
 
-/** Maximum number of layers; the smallest operations share one layer. */
+/** Maximum number of layers. If there are more operations, the smallest ones share a layer. */
 export const MAX_LAYERS = 6;
 const OTHERS = "other operations";
 
 /**
- * Layers of a stacked chart, the largest at the bottom. A day with more refunds than use counts as
- * 0, because a layer cannot be negative. The table shows exact numbers.
+ * Layers of a stacked chart, the largest operation at the bottom. An operation with more refunds
+ * than usage on a day counts as 0 on that day, because a layer cannot be negative. The table shows
+ * exact numbers.
  */
 export function stack(days: readonly DayOfUse[]): readonly Layer[] {
   const totals = new Map<string, number>();

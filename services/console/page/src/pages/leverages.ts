@@ -3,8 +3,8 @@ const HIGHEST = 10_000;
 const MOST = 100;
 
 /**
- * Parses leverages: whole numbers separated by commas or spaces. If the text is invalid, returns a
- * sentence about the error (interface, "Server configuration"; decisions, 4.10).
+ * Parses leverages: whole numbers separated by commas, semicolons or white space. If the text is
+ * invalid, returns a sentence about the error (interface, "Server configuration"; decisions, 4.10).
  */
 export function leveragesOf(text: string): readonly number[] | string {
   const parts = text.split(/[\s,;]+/).filter((part) => part !== "");

@@ -5,7 +5,7 @@ type ChosenKind = Exclude<WebhookKind, "webhook.test">;
 
 const COMMANDS = "Completed commands";
 
-/** Topic of each kind; the type ensures that none is missing. */
+/** Subject of each kind; the type ensures that none is missing. */
 const SUBJECTS: Readonly<Record<ChosenKind, string>> = {
   "account.created": "Accounts",
   "account.updated": "Accounts",
@@ -29,7 +29,7 @@ const SUBJECTS: Readonly<Record<ChosenKind, string>> = {
   "command.expired": COMMANDS,
 };
 
-/** Kinds of one topic. */
+/** Kinds of one subject. */
 export interface KindGroup {
   readonly subject: string;
   readonly kinds: readonly WebhookKind[];
@@ -37,7 +37,7 @@ export interface KindGroup {
 
 const CHOSEN_KINDS = Object.keys(SUBJECTS) as ChosenKind[];
 
-/** All kinds that can be chosen, by topic. */
+/** All kinds that can be chosen, by subject. */
 export const KIND_GROUPS: readonly KindGroup[] = [...new Set(Object.values(SUBJECTS))].map((subject) => ({
   subject,
   kinds: CHOSEN_KINDS.filter((kind) => SUBJECTS[kind] === subject),

@@ -6,7 +6,7 @@ import { useAction } from "./use-data.ts";
 
 interface DialogProps {
   readonly title: string;
-  /** The dialog was closed by Escape or by its own buttons. */
+  /** Called when Escape or the browser closes the dialog; the caller stops rendering it. */
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }

@@ -7,7 +7,7 @@ import { Loaded } from "./notice.tsx";
 import { useData } from "./use-data.ts";
 
 interface WithServerProps {
-  /** The requested server, or the first one. */
+  /** The requested server; null: the first server. */
   readonly serverId: string | null;
   readonly choose: (serverId: string) => void;
   readonly children: (server: ConsoleServer) => ComponentChildren;

@@ -4,7 +4,10 @@ import { timingSafeEqual } from "node:crypto";
 import { CSRF_HEADER } from "@kapi/contracts";
 import { ApiError, type FastifyRequest } from "@kapi/http";
 
-/** Throws 403 for a request from another site. Only browsers send these headers. */
+/**
+ * Throws 403 if `Origin` or `Sec-Fetch-Site` names another origin than that of the page. Only
+ * browsers send these headers: a request without them is accepted.
+ */
 export function requireOwnOrigin(request: FastifyRequest): void {
   const { origin, "sec-fetch-site": site } = request.headers;
   const isOwnSite = site === undefined || site === "same-origin";

@@ -57,7 +57,10 @@ export function readAssets(folder: string): Assets {
   );
 }
 
-/** Serves the page. A path that is not a file gets the page, which routes it. */
+/**
+ * Serves the page. A path without a file extension gets the page, which routes it. Paths of the API
+ * and unknown files are 404.
+ */
 export function registerPageRoutes(app: FastifyInstance, assets: Assets): void {
   for (const path of ["/", "/console"]) app.get(path, (_request, reply) => reply.redirect(ROOT, MOVED));
   app.get(`${ROOT}*`, (request, reply) => {

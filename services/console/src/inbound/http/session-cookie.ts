@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from "@kapi/http";
 
 import { SESSION_ABSOLUTE_MS } from "../../domain/session-life.ts";
 
-/** Path of the cookie: only the console's own routes receive the session. */
+/** Path of the cookie over http: only the console's own routes receive the session. */
 const COOKIE_PATH = "/console";
 /** The path that browsers require for a `__Host-` cookie. */
 const SECURE_COOKIE_PATH = "/";

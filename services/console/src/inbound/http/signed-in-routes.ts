@@ -9,8 +9,8 @@ import { sessionIdOf } from "./session-cookie.ts";
 export type SignedInHandler = (signedIn: SignedIn, request: FastifyRequest, reply: FastifyReply) => unknown;
 
 /**
- * The only way to add routes other than the sign-in. They require a session (401), and for changes
- * its CSRF token (403); both are checked before the body.
+ * The only way to add routes of the API other than the sign-in. They require a session (401), and
+ * for changes its CSRF token (403); both are checked before the body.
  */
 export interface SignedInRoutes {
   get(path: string, handler: SignedInHandler): void;

@@ -47,7 +47,7 @@ it("rejects with the error of the organization service, and fails if the service
   await expect(createCredits(unsynced).balance(ORGANIZATION)).rejects.toThrow(DependencyError);
 });
 
-it("does not ask people to sign in again if the service is not authenticated or answers in another shape", async () => {
+it("does not ask people to sign in again if the console is not authenticated or the answer has another shape", async () => {
   const refused = await refusing(new ApiError("AUTHENTICATION_REQUIRED"));
   await expect(createCredits(refused).balance(ORGANIZATION)).rejects.toThrow(DependencyError);
   const other = await clientOf((app) => serveRaw(app, ORGANIZATION_ROUTES.getCreditBalance, () => ({ wallet: 1 })));

@@ -74,8 +74,8 @@ local function one_less(key)
 end
 
 -- TAKE BACK SIGN-IN. keys: as in BEGIN SIGN-IN. args: outcome ('succeeded' or 'undecided') knownMs.
--- 'succeeded' clears the count of the e-mail address, and takes back this attempt of the network
--- address. 'undecided' takes only this attempt back.
+-- 'succeeded' clears the count of the e-mail address (from a known network its separate count), and
+-- takes back this attempt of the network address. 'undecided' takes only this attempt back.
 local function take_back_sign_in(keys, args)
   local counted = counters(keys)
   one_less(counted[2])

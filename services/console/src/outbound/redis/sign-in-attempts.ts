@@ -14,7 +14,10 @@ export const MAX_SIGN_IN_WAIT_MS = 60_000;
 /** Time for which a network is known after a sign-in from it. */
 export const KNOWN_NETWORK_MS = 90 * 24 * 3_600_000;
 
-/** Hash: failures to sign in under an e-mail address; one call uses several keys of `{sign-in}`. */
+/**
+ * Hash: failures to sign in under an e-mail address. One call uses several keys: the hash tag
+ * `{sign-in}` puts them into one slot.
+ */
 export const signInEmailKey = (emailHash: string): string => `{sign-in}:email:${emailHash}`;
 /** Hash: failures to sign in from a network address. */
 export const signInAddressKey = (address: string): string => `{sign-in}:address:${address}`;

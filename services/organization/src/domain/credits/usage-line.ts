@@ -10,7 +10,7 @@ export interface UsageLine {
   readonly operation: string;
   readonly requestId: string | null;
   readonly commandId: string | null;
-  /** Who made the request; null: recorded by an earlier release. */
+  /** Who made the request; null: unknown, for example to an earlier release or to a sync. */
   readonly createdBy: Actor | null;
   readonly at: string;
 }

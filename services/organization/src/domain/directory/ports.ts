@@ -55,7 +55,7 @@ export interface DirectoryStore {
   organizationExists(id: string): Promise<boolean>;
   /** Newest first. */
   readOrganizations(page: PageQuery): Promise<Page<Organization>>;
-  /** Active keys first, then newest first. */
+  /** Newest first, revoked keys last. */
   readKeys(organizationId: string, page: PageQuery): Promise<Page<ManagementKey>>;
   /** Names by id; unknown ids are left out. */
   readKeyNames(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>>;

@@ -14,8 +14,8 @@ import { isApplied } from "./settle-in-redis.ts";
 
 const MAX_CHANGES_PER_BATCH = 500;
 /**
- * Older changes are not applied again: Redis may have applied a change, and forgets that after
- * {@link SETTLED_TTL_MS}. Half of that time is a margin for changes that were recorded late.
+ * Older changes are not applied again: Redis may have applied a change, and forgets a settlement
+ * after {@link SETTLED_TTL_MS}. Half of that time is a margin for changes that were recorded late.
  */
 const REPEATED_WITHIN_MS = SETTLED_TTL_MS / 2;
 
@@ -84,7 +84,7 @@ async function unsyncShardsOfOld(context: LedgerContext, changes: readonly Pendi
     try {
       const marked = await markUnsynced(context.redis, shard, Math.max(...ofShard.map(({ epoch }) => epoch)));
       if (marked === "synced_since") continue;
-      // The loop retries until the shard is synced.
+      // Warns only once: the loop calls this again until the shard is synced.
       if (marked === "unsynced") {
         context.logger.warn(
           { shard, changes: ofShard.length },

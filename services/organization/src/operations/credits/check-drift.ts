@@ -102,8 +102,8 @@ function comparePage({ checks, redis, logger }: DriftContext, shard: Shard, afte
 }
 
 /**
- * Sums up the entries since each wallet's last check. Stores the sums of each wallet without drift:
- * its next check starts from them.
+ * Sums up the entries since each wallet's last check. Stores the sums of each wallet without drift,
+ * unless they are stored already: its next check starts from them.
  */
 async function checkEntries(
   { checks, clock }: DriftContext,

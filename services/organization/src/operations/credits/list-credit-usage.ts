@@ -5,7 +5,7 @@ import { usageLine } from "../../domain/credits/usage-line.ts";
 
 /**
  * The body of listCreditUsage: a page of usage, newest first. Entries in the streams of Redis are
- * missing for less than a second. Without a wallet the list is empty.
+ * missing for about a second. Without a wallet the list is empty.
  */
 export async function listCreditUsage(
   lines: UsageLines,

@@ -97,7 +97,7 @@ function consumptionOf(released: LedgerEntry): LedgerEntry {
   return { ...released, kind: "consume", action: null, chargeId };
 }
 
-/** Settles the entry's reservation, or consumes without a reservation. */
+/** The request to Redis that settles the entry's reservation, or consumes without a reservation. */
 function settlementOf({ entry, epoch, isNew }: RecordedEntry, nowMs: number): SettlementRequest[] {
   const { organizationId, chargeId, credits, kind } = entry;
   const action = kind === "consume" ? kind : entry.action;

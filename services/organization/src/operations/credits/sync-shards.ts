@@ -24,7 +24,7 @@ export interface SyncContext extends LedgerContext {
 
 export interface SyncResult {
   readonly synced: readonly Shard[];
-  /** Redis did not accept their wallets; the next round retries. */
+  /** Redis did not accept their wallets or stopped answering; the next round retries. */
   readonly unsynced: readonly Shard[];
   /** Redis does not answer for them; the next round retries. */
   readonly unreachable: readonly Shard[];

@@ -1,4 +1,4 @@
-/** Pages of the directory, newest first by default. */
+/** Pages of the directory. */
 import { type ConsoleKey, type PageQuery, type Pagination, paginationOf, type ServerEntry } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 
@@ -9,6 +9,7 @@ import type { DirectoryContext } from "./directory-context.ts";
 /** A server as the operator and the console see it. */
 export type ShownServerEntry = Omit<ServerEntry, "kind" | "version">;
 
+/** Newest first. */
 export async function listOrganizations(
   { store }: Pick<DirectoryContext, "store">,
   query: PageQuery,
@@ -17,7 +18,7 @@ export async function listOrganizations(
   return { organizations: rows, pagination: paginationOf(query, total) };
 }
 
-/** Active keys first. Throws 404 for an unknown organization. */
+/** Newest first, revoked keys last. Throws 404 for an unknown organization. */
 export async function listOrganizationKeys(
   { store, clock }: Pick<DirectoryContext, "store" | "clock">,
   organizationId: string,

@@ -22,7 +22,8 @@ const NOT_HTTPS = {
 };
 
 /**
- * Otherwise the token that all servers share would go to the new address, which may be mistyped.
+ * Without a token of its own the server would get the token that all servers share. That token must
+ * not go to an address that may be mistyped.
  */
 const NO_TOKEN_FOR_ADDRESS = {
   path: ["tradingServerToken"],

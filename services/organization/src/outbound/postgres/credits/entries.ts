@@ -76,7 +76,7 @@ export async function insertEntries(
 export interface Reserved {
   readonly chargeId: string;
   readonly credits: number;
-  /** Null: recorded by an older release. */
+  /** Only `open_reservations` has it; null if an older release recorded the reservation. */
   readonly operation: string | null;
 }
 
