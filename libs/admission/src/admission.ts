@@ -78,7 +78,7 @@ export interface AdmissionRequest {
    */
   readonly price: number;
   readonly mode: "consume" | "reserve" | "free";
-  /** Price of a `reserve` whose records are all duplicates, or one a mismatch; in credits. */
+  /** Price of a `reserve` whose records are all duplicates or have a mismatch, in credits. */
   readonly readPrice: number;
   /** One UUIDv7 per request; all calls of the request have the same charge id. */
   readonly chargeId: string;

@@ -45,8 +45,8 @@ export interface Entry {
 }
 
 /**
- * Commands with one key run one at a time, in log order. The key is the account; each creation has
- * its own key.
+ * Commands with one key run in log order, one at a time unless the worker has `maxAccountCommands`.
+ * The key is the account; each creation has its own key.
  */
 export function orderKeyOf(message: CommandHeader): string {
   if (message.accountNumber === null) return message.managedAccountId ?? message.commandId;

@@ -116,7 +116,7 @@ export class Committer<A extends PlatformAccount, S extends PlatformServer> {
     this.#commit().servers.add(server);
   }
 
-  /** True: too many changes wait to be stored; start no new work. */
+  /** True: too many changes wait to be stored, or a commit has failed; start no new work. */
   get isFull(): boolean {
     return this.#waitingRows >= MAX_WAITING_ROWS || this.#failure !== null;
   }
