@@ -137,8 +137,8 @@ export class Partitions {
   }
 
   /**
-   * The lease has expired, or another process holds it: drops the commands of the partition, and tries
-   * to acquire the lease again.
+   * The lease has expired, or another process holds it: drops the commands of the partition, and
+   * tries to acquire the lease again.
    */
   handleLeaseLost({ partition, token }: Lease): void {
     if (this.#queues.get(partition)?.lease?.token !== token) return;

@@ -21,8 +21,8 @@ export interface HousekeepingOptions<A extends PlatformAccount, S extends Platfo
 }
 
 /**
- * Stores accounts that lack journal rows, changed servers, and the progress, in the background. This
- * keeps restarts short. `stop` stores all of them once more.
+ * Stores accounts that lack journal rows, changed servers, and the progress, in the background.
+ * This keeps restarts short. `stop` stores all of them once more.
  */
 export function startHousekeeping<A extends PlatformAccount, S extends PlatformServer>(
   options: HousekeepingOptions<A, S>,
