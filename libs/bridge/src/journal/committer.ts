@@ -104,7 +104,7 @@ export class Committer<A extends PlatformAccount, S extends PlatformServer> {
   }
 
   /**
-   * Stores the state of an account within seconds: a restart can derive it from the earlier state
+   * Stores the state of an account in the background: a restart can derive it from the earlier state
    * and the event.
    */
   storeAccountLater(account: A): void {
