@@ -104,8 +104,8 @@ export class Committer<A extends PlatformAccount, S extends PlatformServer> {
   }
 
   /**
-   * Stores the state of an account in the background: a restart can derive it from the earlier state
-   * and the event.
+   * Stores the state of an account in the background: a restart can derive it from the earlier
+   * state and the event.
    */
   storeAccountLater(account: A): void {
     this.#commit().deferredAccounts.add(account);

@@ -18,7 +18,7 @@ export const CommandHeader = z.object({
   commandId: z.uuid(),
   organizationId: z.uuid(),
   serverId: z.guid(),
-  /** Null for a creation until the account service assigns a number. */
+  /** Null for a creation: the account service assigns the number later. */
   accountNumber: z.string().nullable(),
   managedAccountId: z.uuid().nullable(),
   operation: CommandOperation,
