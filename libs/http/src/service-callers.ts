@@ -27,8 +27,8 @@ export interface OwnSecrets {
 export interface CallerSecrets {
   readonly SERVICE_TOKEN_DIGESTS: ServiceTokenDigests;
   /**
-   * The shared token of callers of 0.1.0, who may call every route of that release. Only while such
-   * callers run.
+   * The shared token of callers of 0.1.0, who may call everything except the audit log and former
+   * users. Only while such callers run.
    */
   readonly INTERNAL_TOKEN?: string | undefined;
 }
