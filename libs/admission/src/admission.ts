@@ -78,7 +78,7 @@ export interface AdmissionRequest {
    */
   readonly price: number;
   readonly mode: "consume" | "reserve" | "free";
-  /** Price of a `reserve` whose records are all duplicates, or one a mismatch; in credits. */
+  /** Price of a `reserve` whose records are all duplicates or have a mismatch, in credits. */
   readonly readPrice: number;
   /** One UUIDv7 per request; all calls of the request have the same charge id. */
   readonly chargeId: string;
@@ -110,8 +110,9 @@ export interface Admission {
    * Checks revocation and rate limit, charges credits and creates records, in one Redis call that
    * concurrent requests share. Calls with the same charge id are charged once.
    * @throws ApiError 401; 429 with Retry-After; 402 (404 WALLET_NOT_FOUND for getCreditBalance);
-   * 500 DEPENDENCY_UNAVAILABLE with Retry-After if the shard is unsynced or Redis is unavailable. A
-   * rejected call was not charged, except with {@link ChargeUnknown}.
+   * 500 DEPENDENCY_UNAVAILABLE with Retry-After if the shard is unsynced or Redis is unavailable;
+   * 500 INTERNAL if the charge was refunded before. A rejected call was not charged, except with
+   * {@link ChargeUnknown}.
    */
   readonly admit: (request: AdmissionRequest) => Promise<Admitted>;
   /**
@@ -134,8 +135,8 @@ export interface Admission {
    * Returns the message in the record of a command, for reads before command-status has the
    * command. Null: no record has the message, and command-status has every command that was
    * answered 202.
-   * @throws ApiError DEPENDENCY_UNAVAILABLE if Redis lost records and the shard is unsynced: it is
-   * then unknown whether there is a message.
+   * @throws ApiError DEPENDENCY_UNAVAILABLE if Redis is unavailable. Also if no message was found
+   * and the shard is unsynced, because Redis may have lost the record.
    */
   readonly recordedMessage: (organizationId: string, commandId: string) => Promise<AnyCommandMessage | null>;
 }

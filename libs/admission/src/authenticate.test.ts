@@ -58,7 +58,7 @@ test("missing, malformed, unknown, wrong, revoked and expired keys get the same 
   expect(authenticate(directoryOf(later), clock, `Management ${managementKey}`)).toBe(later);
 });
 
-test("the scope is checked before the server, and the error names it", () => {
+test("the scope is checked before the server, and the error names the missing scope or server", () => {
   const server = serverEntry({ organizationId: ORGANIZATION });
   const directory = { server: (serverId: string) => (serverId === server.serverId ? server : undefined) };
   const { entry } = keyEntry({ organizationId: ORGANIZATION, scopes: ["accounts:read"] });

@@ -17,7 +17,7 @@ const CATCH_UP_DEADLINE_MS = 60_000;
 export interface DirectoryOptions {
   readonly kafka: KafkaConnection;
   readonly logger: Logger;
-  /** Called once if the topic can no longer be read: the directory would become stale. */
+  /** Called once if the topic's reader stops with an error: the directory would become stale. */
   readonly fatal: (error: Error) => void;
 }
 

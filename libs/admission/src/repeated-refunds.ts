@@ -27,16 +27,16 @@ const givenUp = counter(
 /** Retries refunds that Redis did not accept. */
 export interface RepeatedRefunds {
   /**
-   * Retries the refund until Redis accepts it. It is applied once, also if an earlier attempt
-   * succeeded.
+   * Retries the refund until Redis accepts it, or until {@link GIVE_UP_AFTER_MS} after its charge.
+   * It is applied once, also if an earlier attempt succeeded.
    */
   add(request: RefundRequest): void;
 }
 
 /**
- * Starts retrying refunds once a second; the last attempt is at the stop. A refund that fails until
- * Redis forgets its charge is counted, and logged with its charge id. Charge ids are UUIDv7, whose
- * time is that of the request.
+ * Starts retrying refunds once a second; the last attempt is at the stop. A refund that is given up
+ * is counted, and logged with its charge id. Charge ids are UUIDv7, whose time is that of the
+ * request.
  */
 export function startRepeatedRefunds(dependencies: {
   readonly admission: Pick<Admission, "refund">;

@@ -80,7 +80,7 @@ test("above the rate limit nothing is billed, and the reply has the time to wait
   expect((await walletOf(redis, organizationId)).available).toBe(97);
 });
 
-test("a shard synced on another run of Redis answers as unsynced", async () => {
+test("a shard synced under another replication id answers as unsynced", async () => {
   const organizationId = await organizationWith(redis, 100);
   const meta = metaKey(shardOf(organizationId));
   const run = (await redis.commands.hget(meta, "replication")) ?? "";

@@ -1,4 +1,4 @@
-/** Exactly one request answers a command that has a record, and returns its passwords. */
+/** Which request answers 202 for a command, and returns its passwords. */
 import { delay } from "@kapi/kernel";
 import { afterAll, beforeAll, expect, test } from "vitest";
 

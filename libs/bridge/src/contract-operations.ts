@@ -20,8 +20,8 @@ export interface AccountHistory {
 
 /**
  * What the routes of the contract call: a {@link Bridge} or a wrapper of one. Outcomes and events
- * are JSON text, exactly as stored and published. Results are durable. Each method throws an
- * ApiError 503 for an unconfigured server.
+ * are JSON text, exactly as stored and published. Results are durable. Each method but `configure`
+ * throws an ApiError 503 for an unconfigured server.
  */
 export interface ContractOperations {
   configure(serverId: string, configuration: ServerConfiguration): Promise<void>;

@@ -33,7 +33,7 @@ export interface Entry {
   attempts: number;
   /** False only if this process knows that no attempt was ever sent to the trading server. */
   maybeSent: boolean;
-  /** If set, the command is settled and then fails with this error. */
+  /** If set, the command fails with this error, after it is settled if it may have been sent. */
   rejection: Rejection | null;
   /** Attempts that ended in an unexpected error. Above 0, the command runs in its own batch. */
   unexpectedErrors: number;
@@ -45,8 +45,8 @@ export interface Entry {
 }
 
 /**
- * Commands with one key run one at a time, in log order. The key is the account; each creation has
- * its own key.
+ * Commands with one key run in log order, one at a time unless the worker has `maxAccountCommands`.
+ * The key is the account; each creation has its own key.
  */
 export function orderKeyOf(message: CommandHeader): string {
   if (message.accountNumber === null) return message.managedAccountId ?? message.commandId;

@@ -82,12 +82,14 @@ export interface ClosedOutcome {
 
 /**
  * Implemented by each service. `execute` and `settle` get at most `MAX_BATCH_COMMANDS` commands of
- * one server, and return one outcome per command, in order. Each is of a different account, unless
- * the worker has `maxAccountCommands`: then `execute` carries the commands of an account out in the
- * given order, each whatever the outcome of the one before it. If a call
- * throws, all its commands count as `unreachable` if {@link CommandExecutor.isUnreachable} returns
- * true, or as `retry` if the database was unavailable. After any other error its commands run one
- * by one; a command that keeps throwing is settled and fails INTERNAL.
+ * one server, and return one outcome per command, in order. Each command is of a different account,
+ * unless the worker has `maxAccountCommands`. Then `execute` may get several commands of an
+ * account. It carries them out in the given order, also after a command that did not apply.
+ *
+ * If a call throws, all its commands count as `unreachable` if
+ * {@link CommandExecutor.isUnreachable} returns true, or as `retry` if the database was
+ * unavailable. After any other error its commands run one by one; a command that keeps throwing is
+ * settled and fails INTERNAL.
  */
 export interface CommandExecutor<Effect> {
   /**

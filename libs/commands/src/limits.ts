@@ -14,9 +14,9 @@ export const MAX_BATCHES_PER_SERVER = 2;
  */
 export const FEW_COMMANDS = 8;
 /**
- * Otherwise a second batch starts when this many commands wait. Larger batches are cheaper: at 64
- * deposits in flight, a deposit costs all processes together a sixth less than with batches half as
- * large, and takes no longer.
+ * Otherwise a second batch starts when commands of this many accounts wait. Larger batches are
+ * cheaper: at 64 deposits in flight, a deposit costs all processes together a sixth less than with
+ * batches half as large, and takes no longer.
  */
 export const MIN_SECOND_BATCH_COMMANDS = 100;
 /**

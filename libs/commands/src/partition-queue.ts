@@ -3,7 +3,8 @@
  * read in log order when there is room. Each server has its own limit, so that a busy or dead
  * trading server takes no memory from the others.
  *
- * Invariant: all open commands of a server are in memory, or exactly those below `spilledFrom`.
+ * Invariant: all open commands of a server with an offset below `spilledFrom` are in memory; all of
+ * them if it is null.
  */
 import type { Database } from "@kapi/postgres";
 
@@ -17,7 +18,7 @@ import { LOAD_OPEN, LOAD_OPEN_BY_ID, OPEN_SERVERS, type OpenRow } from "./statem
 interface ServerCommands {
   readonly serverId: string;
   loaded: number;
-  /** Commands from this offset on are only in the inbox; null if all are in memory. */
+  /** Commands from this offset on may be only in the inbox; null if all are in memory. */
   spilledFrom: number | null;
   /** Counts the commands left in the inbox, so that a read notices later ones. */
   spills: number;

@@ -1,9 +1,9 @@
 /**
  * The partitions that the consumer group assigned to this process, with their leases and commands.
- * If a lease expires while the partition is still assigned (a long database outage), it is acquired
- * again after a pause; references make it safe to run a command twice. If the group has already
- * assigned the partition to another process, that process keeps the lease: its generation is
- * higher.
+ * If a lease expires while the partition is still assigned (a long database outage), it is renewed,
+ * or acquired again after a pause. References make it safe to run a command twice. If the group has
+ * already assigned the partition to another process, that process keeps the lease: its generation
+ * is higher.
  */
 import { delay } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
@@ -137,8 +137,8 @@ export class Partitions {
   }
 
   /**
-   * Another process holds the lease: drops the partition's commands, and tries to acquire the lease
-   * again.
+   * The lease has expired, or another process holds it: drops the commands of the partition, and
+   * tries to acquire the lease again.
    */
   handleLeaseLost({ partition, token }: Lease): void {
     if (this.#queues.get(partition)?.lease?.token !== token) return;

@@ -34,7 +34,7 @@ export interface RunnerOptions<Effect> {
   readonly onFinal: (entry: Entry) => void;
   /** The command is retried after `delayMs`, unless it becomes final by another path. */
   readonly onRetry: (entry: Entry, delayMs: number) => void;
-  /** Another process holds the lease of the partition. */
+  /** Another process holds the lease of the partition, or the lease has expired. */
   readonly onLeaseLost: (lease: Lease) => void;
 }
 

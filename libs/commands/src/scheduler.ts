@@ -33,7 +33,8 @@ export interface SchedulerOptions {
   /** Between 0 and 1; for jitter. */
   readonly random: () => number;
   /**
-   * Runs a batch; calls `complete` or `retry` for each entry before it resolves. Never rejects.
+   * Runs a batch; calls `complete`, `drop` or `retry` for each entry before it resolves. Never
+   * rejects.
    */
   readonly run: (serverId: string, mode: BatchMode, batch: readonly Entry[]) => Promise<ServerAnswer>;
   readonly onBreaker: (serverId: string, open: boolean) => void;
@@ -104,7 +105,10 @@ export class Scheduler {
     this.#remove(entry);
   }
 
-  /** Runs the command again after `delayMs`, with the other running commands of its account. */
+  /**
+   * Runs the command again once `delayMs` has passed and no other command of its account runs or
+   * waits for a retry.
+   */
   retry(entry: Entry, delayMs: number): void {
     const account = this.#findAccount(entry);
     if (account === undefined || !account.running.has(entry)) return;

@@ -119,7 +119,8 @@ export const WRITE_UNIT: Statement<{ id: number }> = statement(
 
 /**
  * $1 topic, $2 partition, $3 holder, $4 lease in ms, $5 generation of the group. The token of the
- * former holder becomes invalid. Returns no row if a member of a later generation holds the lease.
+ * former holder becomes invalid. Returns no row if a member of a later generation holds the lease
+ * and it has not expired.
  */
 export const TAKE_LEASE: Statement<{ partition: number; token: number }> = statement(
   "commands_take_lease",

@@ -49,7 +49,7 @@ export type Issue = z.infer<typeof Issue>;
 export const ErrorBody = z.object({ error: z.string(), issues: z.array(Issue).readonly().optional() }).readonly();
 export type ErrorBody = z.infer<typeof ErrorBody>;
 
-/** Header names that every answer or error may carry (decisions, 1.6 and 2.3). */
+/** Names of headers of requests and answers (decisions, 1.6 and 2.3). */
 export const HEADERS = {
   requestId: "x-request-id",
   errorCode: "x-error-code",

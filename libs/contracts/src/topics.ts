@@ -9,8 +9,8 @@ export interface TopicContract {
   /** The topic with the same number of partitions and the same partition for each key, if any. */
   readonly partitionsAs?: string;
   /**
-   * Maximum size of a record, in bytes of key, value and headers; only above the limit of all
-   * topics.
+   * Maximum size of a record, in bytes of key, value and headers. Only for a topic whose maximum is
+   * above the default of all topics.
    */
   readonly maxMessageBytes?: number;
 }

@@ -3,12 +3,12 @@ import { type ErrorBody, type ErrorCode, ERRORS, HEADERS, type Issue } from "@ka
 /** Retry-After of a request above its organization's share, in seconds. */
 const SHARE_RETRY_AFTER_SECONDS = "1";
 
-/** Details of an error besides the entry of the catalogue. */
+/** Details of an error besides its entry in the table of errors. */
 export interface ApiErrorOptions {
-  /** The public text, if the catalogue's text has a `<…>` to fill in or is less exact. */
+  /** The public text, if the table's text has a `<…>` to fill in or is less exact. */
   readonly text?: string;
   /**
-   * The status, if it differs from the catalogue: a reused key is 409 on create and bulk
+   * The status, if it differs from the table: a reused key is 409 on create and bulk
    * (decisions, 2.3).
    */
   readonly status?: number;
@@ -20,8 +20,8 @@ export interface ApiErrorOptions {
 }
 
 /**
- * An error response: its code is in the closed catalogue, which gives status and text (decisions,
- * 1.2).
+ * An error response: its code is in the closed table of errors, which gives status and text
+ * (decisions, 1.2).
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";

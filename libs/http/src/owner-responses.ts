@@ -22,7 +22,7 @@ export function issuesFromResponse({
 
 /**
  * The upstream error to pass on to the caller: code (of the header), text, issues and Retry-After.
- * @throws DependencyError if the response is not an error of the catalogue.
+ * @throws DependencyError if the response has no code of the table of errors.
  */
 export function errorFromResponse(path: string, { status, headers, body }: InternalResponse): ApiError {
   const code = headers[HEADERS.errorCode];

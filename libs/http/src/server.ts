@@ -25,8 +25,8 @@ export const SERVER_KEEP_ALIVE_MS = 75_000;
  */
 const SOCKET_IDLE_TIMEOUT_MS = 60_000;
 /**
- * Maximum length of a path parameter, in characters. The limits of the schemas are stricter: they
- * are 400 with issues.
+ * Maximum length of a path parameter, in characters; a longer one is 404. The limits of the schemas
+ * are lower, so that a parameter above them is 400 with issues.
  */
 const MAX_PATH_PARAMETER_CHARACTERS = 8_192;
 

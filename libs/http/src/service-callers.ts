@@ -26,7 +26,10 @@ export interface OwnSecrets {
 /** Secrets with which a service authenticates its callers, by the names of its settings. */
 export interface CallerSecrets {
   readonly SERVICE_TOKEN_DIGESTS: ServiceTokenDigests;
-  /** The shared token of callers of 0.1.0, who may call everything. Only while such callers run. */
+  /**
+   * The shared token of callers of 0.1.0, who may call everything except the audit log and former
+   * users. Only while such callers run.
+   */
   readonly INTERNAL_TOKEN?: string | undefined;
 }
 

@@ -68,7 +68,7 @@ export interface AdmitRequest {
   readonly mode: "consume" | "reserve" | "free";
   /** Credits; for `consume`. */
   readonly price: number;
-  /** Credits; for a `reserve` that creates no new record. */
+  /** Credits; for a `reserve` whose records are all duplicates or have a mismatch. */
   readonly readPrice: number;
   readonly operation: string;
   readonly requestId: string;

@@ -451,9 +451,9 @@ end
 
 -- MARK COMPLETED. keys: the records of all requests, in order. args: openMs, then per request:
 -- recordToken recordCount, 1 if its answer has passwords. Marks all records of a request or none;
--- returns 1 or 0 per request. Records that are marked under the token of a request stay marked for
--- it, also if the request repeats the call much later: completed records are not reclaimed. An
--- answer with passwords is unconfirmed until the request confirms that it sends the answer.
+-- returns 1 or 0 per request. A repeated call returns 1 as long as the records are marked under the
+-- token of the request, also much later. An answer with passwords is unconfirmed until the request
+-- confirms that it sends the answer. Until then an equal request may reclaim its records.
 local function mark_all_completed(keys, args)
   local now, open_ms, outcomes, first = now_ms(), tonumber(args[1]), {}, 1
   for i = 1, (#args - 1) / 3 do

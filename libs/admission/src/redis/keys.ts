@@ -55,5 +55,5 @@ export const bucketKey = (shard: Shard, keyId: string): string => `${hashTag(sha
 export const chargeKey = (shard: Shard, chargeId: string): string => `${hashTag(shard)}:charge:${chargeId}`;
 /** Hash: the idempotency record of a command id. */
 export const recordKey = (shard: Shard, commandId: string): string => `${hashTag(shard)}:claim:${commandId}`;
-/** Marker: this reservation or purchase was applied to the wallet. */
+/** Marker: the settlement of this reservation, or this purchase, was applied to the wallet. */
 export const settledKey = (shard: Shard, chargeId: string): string => `${hashTag(shard)}:settled:${chargeId}`;

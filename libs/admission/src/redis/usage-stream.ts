@@ -12,7 +12,7 @@ import { callPerShard, type ShardReplies } from "./shard-replies.ts";
  */
 export const USAGE_STREAM_LIMIT = 600_000;
 
-/** One credit ledger entry, as the admission function wrote it. */
+/** One entry of a usage stream, as a function of Redis wrote it. */
 export interface UsageEntry {
   /** Id of the entry in its stream. */
   readonly entryId: string;
@@ -33,7 +33,7 @@ export interface UsageEntry {
   readonly asksLedger?: boolean;
   /** The span (W3C) of the billed request, if that is recorded. */
   readonly traceparent?: string;
-  /** The management key of the request; null in an entry of release 0.1.0. */
+  /** The management key of the request; null if unknown, as in an entry of release 0.1.0. */
   readonly keyId: string | null;
   /** The network address of the request; null if unknown. */
   readonly address: string | null;

@@ -165,7 +165,7 @@ export interface SyncedWallet extends WalletState {
 
 /**
  * Maximum number of wallets and reservations, together, per call of a sync. It takes 4 ms of Redis
- * at the median on two busy cores; 1,000 took 15 ms (`npm run bench:opening`).
+ * at the median on two busy cores; 1,000 took 15 ms (`npm run bench -- opening`).
  */
 const MAX_ENTRIES_PER_SYNC_CALL = 250;
 
@@ -174,9 +174,9 @@ const MAX_ENTRIES_PER_SYNC_CALL = 250;
  * ready only after the last call. `epoch` must be above the epoch of every ledger entry that the
  * wallets include, and at most the epoch of every other entry. Wallets may come in batches, and a
  * batch may begin with further reservations of the last wallet of the previous batch. `already`:
- * the shard is ready. `overtaken`: a sync with a higher epoch is running, or was completed before
- * the shard became unsynced again, or Redis failed over meanwhile; check again whether the shard is
- * unsynced.
+ * the shard is ready. `overtaken`: a sync with a higher epoch is running, a sync with this or a
+ * higher epoch was completed before the shard became unsynced again, or Redis failed over
+ * meanwhile. Check again whether the shard is unsynced.
  */
 export async function syncShard(
   redis: RedisConnection,

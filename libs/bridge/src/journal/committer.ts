@@ -104,8 +104,8 @@ export class Committer<A extends PlatformAccount, S extends PlatformServer> {
   }
 
   /**
-   * Stores the state of an account within seconds: a restart can derive it from the earlier state
-   * and the event.
+   * Stores the state of an account in the background: a restart can derive it from the earlier
+   * state and the event.
    */
   storeAccountLater(account: A): void {
     this.#commit().deferredAccounts.add(account);
@@ -116,7 +116,7 @@ export class Committer<A extends PlatformAccount, S extends PlatformServer> {
     this.#commit().servers.add(server);
   }
 
-  /** True: too many changes wait to be stored; start no new work. */
+  /** True: too many changes wait to be stored, or a commit has failed; start no new work. */
   get isFull(): boolean {
     return this.#waitingRows >= MAX_WAITING_ROWS || this.#failure !== null;
   }

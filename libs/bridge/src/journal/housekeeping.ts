@@ -6,7 +6,7 @@ import type { Journal } from "./ports.ts";
 
 /** Accounts per transaction, in the background. */
 const CHUNK_ACCOUNTS = 500;
-/** How often the published position is stored. A restart publishes at most these events again. */
+/** How often the published position is stored. A restart publishes the events since then again. */
 const PROGRESS_INTERVAL_MS = 1_000;
 
 export interface HousekeepingOptions<A extends PlatformAccount, S extends PlatformServer> {
@@ -21,8 +21,8 @@ export interface HousekeepingOptions<A extends PlatformAccount, S extends Platfo
 }
 
 /**
- * Stores accounts that lack journal rows, and the published position, in the background. This keeps
- * restarts short. `stop` stores both once more.
+ * Stores accounts that lack journal rows, changed servers, and the progress, in the background.
+ * This keeps restarts short. `stop` stores all of them once more.
  */
 export function startHousekeeping<A extends PlatformAccount, S extends PlatformServer>(
   options: HousekeepingOptions<A, S>,

@@ -61,7 +61,10 @@ export class EventPublisher {
     return this.#published;
   }
 
-  /** Committed events that are not on the topic yet. */
+  /**
+   * Journal positions from the last published to the last committed event. At least the number of
+   * committed events that are not on the topic yet: rows without an event count too.
+   */
   get unpublished(): number {
     return this.#committed - this.#published;
   }

@@ -3,7 +3,7 @@
  * the metrics service compares them with the defaults of its settings.
  */
 export const LIVE_LIMITS = {
-  /** Open sockets of an organization. */
+  /** Open sockets of an organization on one process. */
   socketsPerOrganization: 1_000,
   subscriptionsPerSocket: 2_000,
   messageBytes: 16 * 1_024,

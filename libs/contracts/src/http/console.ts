@@ -140,7 +140,7 @@ export const ConsoleKey = z.object({
 });
 export type ConsoleKey = z.infer<typeof ConsoleKey>;
 
-/** Answer of GET /keys: active keys first, then the newest first. */
+/** Answer of GET /keys: revoked keys last, and otherwise the newest first. */
 export const ConsoleKeysAnswer = z.object({ keys: z.array(ConsoleKey) });
 export type ConsoleKeysAnswer = z.infer<typeof ConsoleKeysAnswer>;
 

@@ -25,7 +25,10 @@ export const WalletAnswer = z.object({ wallet: Wallet });
 /** Answer of getCreditPrices, in credits. */
 export const CreditPricesAnswer = z.object({ prices: Prices });
 
-/** One billed request (decisions, 7.4): what it consumed, or reserved for its command. */
+/**
+ * One usage line (decisions, 7.4): the credits that a request consumed, or reserved for its
+ * command. Negative for refunded or released credits.
+ */
 export const CreditUsage = z.object({
   xRequestId: z.string().nullable(),
   operation: z.string(),

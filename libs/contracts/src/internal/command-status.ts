@@ -77,7 +77,7 @@ export const COMMAND_STATUS_ROUTES = {
     answer: CommandAnswer,
   },
   lookUpCommands: lookUp,
-  /** The commands of the organizations that have no final state. */
+  /** The commands without a final state, of the given organizations. */
   listOpenCommands: {
     method: "POST",
     path: "/internal/commands/open",

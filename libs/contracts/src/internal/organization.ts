@@ -172,7 +172,7 @@ export const ORGANIZATION_ROUTES = {
     path: `${ORGANIZATION}/servers`,
     answer: z.object({ servers: z.array(ShownServer), pagination }),
   },
-  /** The servers of all organizations. */
+  /** The servers of all organizations, without removed servers. */
   listAllServers: {
     ...OPERATOR,
     ...LIST,

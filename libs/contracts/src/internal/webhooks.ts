@@ -1,6 +1,6 @@
 /**
  * The internal routes of the webhooks service: one per webhook operation of the management API,
- * with the same answer.
+ * with the same answer, and the routes of the audit outbox.
  */
 import {
   CreateWebhookBody,

@@ -20,7 +20,10 @@ export type UnsubscribeMessage = z.infer<typeof UnsubscribeMessage>;
 export const ClientMessage = z.discriminatedUnion("type", [SubscribeMessage, UnsubscribeMessage]);
 export type ClientMessage = z.infer<typeof ClientMessage>;
 
-/** Sent before replayed samples, whenever `afterSequence` was given (decisions, 10.1). */
+/**
+ * Sent before replayed samples, whenever `afterSequence` was given (decisions, 10.1). Also sent if
+ * samples left the window before a slow socket read them.
+ */
 export const ReplayFrame = z.object({
   type: z.literal("account.metrics.replay"),
   serverId: z.guid(),

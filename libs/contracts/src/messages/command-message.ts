@@ -18,7 +18,7 @@ export const CommandHeader = z.object({
   commandId: z.uuid(),
   organizationId: z.uuid(),
   serverId: z.guid(),
-  /** Null for a creation until the account service assigns a number. */
+  /** Null for a creation: the account service assigns the number later. */
   accountNumber: z.string().nullable(),
   managedAccountId: z.uuid().nullable(),
   operation: CommandOperation,
@@ -141,8 +141,8 @@ export function moneyOf(operation: CommandOperation, payload: Readonly<Record<st
 }
 
 /**
- * A message with a readable header and an unreadable request. The command is settled and fails; it
- * is never executed (decisions, 3.1).
+ * A message with a readable header and an unreadable request. The command is never executed, and
+ * fails (decisions, 3.1). If it may have been sent, it is settled first.
  */
 export interface UnreadableCommandMessage extends CommandHeader {
   readonly payload: Readonly<Record<string, never>>;

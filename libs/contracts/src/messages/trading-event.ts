@@ -72,7 +72,10 @@ const Envelope = {
   /** Counts the events of the account, of all types, from 1 without a gap. */
   sequence: Sequence,
   occurredAt: z.iso.datetime(),
-  /** The reference of the change that caused the event; null for the market or a trader. */
+  /**
+   * The reference of the change whose own event this is. Null for further events that a change
+   * causes, and for events of the market or of a trader.
+   */
   reference: z.string().nullable(),
   /** Who asked for the change that made or caused the event, if the change names the actor. */
   createdBy: MessageCreatedBy,

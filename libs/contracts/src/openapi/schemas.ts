@@ -204,7 +204,7 @@ function settings(io: "input" | "output") {
   } as const;
 }
 
-/** Removes keywords that tell a reader nothing from a converted schema. */
+/** Removes keywords without meaning for a reader; adds the pattern of text from callers. */
 export function simplify(schema: JsonSchema, io: "input" | "output"): void {
   if (FORMATS.has(String(schema["format"]))) delete schema["pattern"];
   if (schema["minimum"] === Number.MIN_SAFE_INTEGER) delete schema["minimum"];
