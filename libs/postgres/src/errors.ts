@@ -63,8 +63,8 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /**
- * Whether the connection of `error` must not be used again: the error is no answer of the server, or
- * the server is closing or rejects writes.
+ * Whether the connection of `error` must not be used again: the error is no answer of the server,
+ * or the server is closing or rejects writes.
  */
 export function breaksConnection(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return true;
