@@ -42,9 +42,10 @@ export function isMissingPartition(error: unknown): boolean {
 }
 
 /**
- * Whether the same work may succeed later: connection lost, serialization failure, deadlock, a
- * timeout of a lock or a statement. After a connection was lost during a commit, the outcome of the
- * commit is unknown, so retried work must be idempotent.
+ * Whether the same work may succeed later: connection lost, no free connection of the server,
+ * serialization failure, deadlock, a timeout of a lock or a statement, a server that stops or is a
+ * standby. After a connection was lost during a commit, the outcome of the commit is unknown, so
+ * retried work must be idempotent.
  */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
