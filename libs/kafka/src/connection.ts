@@ -24,7 +24,7 @@ const RETRY: RetryOptions = { initialRetryTime: 50, multiplier: 1.5, factor: 0.2
 const RETRIES = 25;
 /**
  * If a broker does not answer within this time, the request is sent again over another connection.
- * Requests that the broker may hold (a fetch, a join) get the time of the hold in addition. A
+ * A request that the broker may hold for longer (a join) gets the time of the hold and 100 ms. A
  * frozen connection is noticed within 5 s.
  */
 export const REQUEST_TIMEOUT_MS = 4_000;

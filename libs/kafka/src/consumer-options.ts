@@ -47,7 +47,7 @@ export interface ConsumerOptions {
    */
   readonly maxWaitTimeInMs?: number;
   /**
-   * Minimum time from the begin of a batch to the next fetch. Messages that arrive in this time
+   * Minimum time from the start of a batch to the next fetch. Messages that arrive in this time
    * form one larger batch, which costs the broker, the database and this process far less than many
    * small ones. A message that arrives at an idle consumer is never delayed. Default 5.
    */

@@ -34,20 +34,24 @@ import { fetchBytesOf } from "./topics.ts";
 import { handleTraced } from "./traces.ts";
 
 const REBALANCE_TIMEOUT_MS = 30_000;
-/** Maximum time that the broker holds an empty fetch. A stop and a rebalance wait for it. */
+/** Maximum time that the broker holds an empty fetch. A rebalance waits for it, a stop ends it. */
 const MAX_WAIT_MS = 1_000;
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_CONCURRENT_PARTITIONS = 4;
 /**
- * They take ten minutes. A consumer that gave up earlier would rejoin as a new member, and the
- * group would wait for the old member until its session ends. The liveness check fails earlier.
+ * Number of retries; together they take ten minutes. A consumer that gave up earlier would rejoin
+ * as a new member, and the group would wait for the old member until its session ends. The liveness
+ * check fails earlier.
  */
 const RETRIES = 1_200;
 /** Less than the stop deadline of a process's component. */
 const STOP_DEADLINE_MS = 8_000;
 const JOIN_DEADLINE_MS = 3_000;
 const DURABLE_DEADLINE_MS = 2_000;
-/** A group waits a whole session for a member that crashed; the first join can end only then. */
+/**
+ * Added to the session timeout and the rebalance timeout: a first join may wait that long for other
+ * members.
+ */
 const JOIN_MARGIN_MS = 30_000;
 const STALLED_AFTER_MS = 60_000;
 const MEMBERSHIP_CHECK_MS = 1_000;
@@ -144,7 +148,7 @@ class GroupConsumer implements Consumer {
     return stalled === null ? null : `group ${this.#options.groupId}: ${stalled}`;
   }
 
-  /** kafkajs is active, even if its attempts fail: it waits for an unavailable cluster. */
+  /** Notes that kafkajs is active. Failed attempts count: kafkajs waits for the cluster. */
   sign(): void {
     this.#lastSignMs = this.#clock.nowMs();
   }

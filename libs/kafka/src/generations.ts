@@ -6,8 +6,8 @@ export interface PartitionAssignment {
   readonly topic: TopicContract;
   readonly partitions: readonly number[];
   /**
-   * The id of the topic; null if the topic does not exist now, or the consumer does not compare ids
-   * (`restartBeyondEnd`).
+   * The id of the topic, as last found; null if no join has found the topic, or the consumer does
+   * not compare ids (`restartBeyondEnd`).
    */
   readonly topicId: string | null;
 }

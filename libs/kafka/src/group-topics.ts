@@ -24,7 +24,7 @@ export class GroupTopics {
   readonly #cluster: Cluster;
   readonly #options: Pick<ConsumerOptions, "groupId" | "restartBeyondEnd" | "logger">;
   readonly #groupId: string;
-  /** Topic ids by the topic's name in the cluster, as of the last join. */
+  /** Topic ids, as last found at a join, by the name of the topic in the cluster. */
   readonly #ids = new Map<string, string>();
 
   constructor(

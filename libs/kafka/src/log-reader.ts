@@ -10,7 +10,7 @@ import { endOf, type FetchedPartition, isFarFromEnd, unlessOver } from "./fetche
 import { type FetchedRecord, fromWire, type Message } from "./message.ts";
 import { fetchBytesOf } from "./topics.ts";
 
-/** Minimum time between fetches under load, for fewer and larger fetches. */
+/** Minimum time between fetches, for fewer and larger ones; none while far from the end. */
 const MIN_INTERVAL_MS = 3;
 /** Maximum time that the broker holds an empty fetch. Most topics are idle. */
 const MAX_WAIT_MS = 2_000;

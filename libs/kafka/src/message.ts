@@ -16,7 +16,7 @@ export interface Message {
 
 const NO_VALUE = Buffer.alloc(0);
 
-/** A record of the patched kafkajs, which decodes a property when it is first read. */
+/** A record of the patched kafkajs, which decodes a property each time it is read. */
 export type FetchedRecord = KafkaMessage & {
   readonly isControlRecord?: boolean;
   readonly textKey: string;

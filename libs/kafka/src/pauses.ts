@@ -12,7 +12,7 @@ const MIN_INTERVAL_MS = 5;
  */
 const BUSY_ABOVE_MESSAGES = 4;
 
-/** Minimum milliseconds from the begin of a batch of `count` messages to the next fetch. */
+/** Minimum milliseconds from the start of a batch of `count` messages to the next fetch. */
 export function intervalAfter(
   count: number,
   {

@@ -52,7 +52,7 @@ export class Retries {
     this.#tries.clear();
   }
 
-  /** Resumes no partition from now on. */
+  /** Cancels the waits: the partitions that are paused now are not resumed. */
   stop(): void {
     for (const timer of this.#timers) clearTimeout(timer);
   }

@@ -52,7 +52,7 @@ export async function createTopics(kafka: KafkaConnection, options: CreateTopics
     if (missing.length > 0) {
       await admin.createTopics({
         timeout: CREATE_TIMEOUT_MS,
-        // kafkajs would fail if the broker does not know a new topic yet, as soon after its start.
+        // Soon after its start a broker may not know a new topic yet; kafkajs would fail.
         waitForLeaders: false,
         topics: missing.map((topic) => topicConfig(kafka, topic, options)),
       });

@@ -20,7 +20,7 @@ import {
 import { clusterClient } from "../src/cluster.ts";
 import { logger, ownTopics, PARTITIONS, unexpected, until } from "./support.ts";
 
-/** The shortest session timeout that a broker allows by default. */
+/** Short, for a fast test. The brokers of the test run allow 1 s or more (`libs/servers`). */
 const SESSION_TIMEOUT_MS = 2_000;
 
 let kafka: KafkaConnection;

@@ -42,9 +42,10 @@ export function isMissingPartition(error: unknown): boolean {
 }
 
 /**
- * Whether the same work may succeed later: connection lost, serialization failure, deadlock, a
- * timeout of a lock or a statement. After a connection was lost during a commit, the outcome of the
- * commit is unknown, so retried work must be idempotent.
+ * Whether the same work may succeed later: connection lost, no free connection of the server,
+ * serialization failure, deadlock, a timeout of a lock or a statement, a server that stops or is a
+ * standby. After a connection was lost during a commit, the outcome of the commit is unknown, so
+ * retried work must be idempotent.
  */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -63,8 +64,8 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /**
- * Whether the connection of `error` must not be used again: the server did not answer, or is
- * closing.
+ * Whether the connection of `error` must not be used again: the error is no answer of the server,
+ * or the server is closing or rejects writes.
  */
 export function breaksConnection(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return true;

@@ -10,7 +10,7 @@ import type { Pool, PoolClient } from "pg";
 
 /** Time without an answer after which the server is asked. */
 const PING_AFTER_MS = 1_000;
-/** Timeout of that answer: a dead server is detected within 3 s in total. */
+/** Timeout of that answer. With an idle connection, a dead server is detected within 4 s. */
 const PING_DEADLINE_MS = 2_000;
 
 /** pg's types do not know the deadline of a single statement. */

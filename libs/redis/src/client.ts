@@ -18,8 +18,9 @@ import {
 export type { RedisConnection, RedisOptions } from "./connection.ts";
 
 /**
- * Connects and loads the function libraries. The client never resends a call, and queues none while
- * it is disconnected: a debit whose reply was lost would run again. Every call has a deadline.
+ * Connects and loads the function libraries. The client never resends a call that may have run: a
+ * debit whose reply was lost would run again. It queues no call while it is disconnected. Every
+ * call has a deadline.
  * @throws Error one line with address and reason if this Redis cannot be used.
  */
 export function startRedis(options: RedisOptions): Promise<Started<RedisConnection>> {

@@ -10,12 +10,12 @@ import type { Redis } from "ioredis";
 import type { RedisConnection } from "./connection.ts";
 import { numberReply } from "./replies.ts";
 
-/** Interval of measurements: a changed time of Redis is noticed after this time. */
+/** Interval of measurements: a changed time of Redis is noticed within this time. */
 const MEASURE_INTERVAL_MS = 5_000;
 /** Smaller differences are ignored, so that the time does not vary with the load. */
 const TOLERANCE_MS = 50;
 /**
- * Attempts to measure at the start. After these attempts the clock starts at the machine's time.
+ * Attempts to measure at the start. If all of them fail, the clock starts at the machine's time.
  */
 const MAX_FIRST_ATTEMPTS = 5;
 
@@ -26,8 +26,8 @@ interface Measurement {
 }
 
 /**
- * Starts a clock that follows the median time of the Redis masters. While most masters are
- * unavailable, it advances with the monotonic clock of the process.
+ * Starts a clock that follows the median time of the Redis masters. While half of the masters or
+ * more are unavailable, it advances with the monotonic clock of the process.
  */
 export async function startRedisClock(
   redis: Pick<RedisConnection, "masters">,

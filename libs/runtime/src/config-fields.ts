@@ -161,7 +161,10 @@ export const configFields = {
   internalToken: z.string().min(MIN_TOKEN_CHARACTERS, `must have at least ${MIN_TOKEN_CHARACTERS} characters`),
   /** The base address of another service. */
   serviceUrl: url("http", "https"),
-  /** Keys "<id>:<base64>,<id2>:<base64>". The first one is in use; the others only decrypt. */
+  /**
+   * Keys "<id>:<base64>,<id2>:<base64>". The first one is in use; the others only open and derive
+   * again what was made with them.
+   */
   keyring,
   /** TRADING_SERVER_ALLOW_INSECURE: `true` allows http to trading servers, on one machine only. */
   allowInsecure: z.enum(["true", "false"], 'must be "true" or "false"').default("false"),

@@ -1,6 +1,7 @@
 /**
- * The attribute names of traces and metrics: names of OpenTelemetry's semantic conventions (1.37),
- * and our names under `kapi.`. Only this file has them, so that all processes use the same names.
+ * Attribute names of traces and metrics: names of OpenTelemetry's semantic conventions (1.37), and
+ * our names under `kapi.`. Only this file has them, so that all processes use the same names. Other
+ * labels of a metric, such as `topic`, are declared with the metric.
  */
 export const ATTRIBUTE = {
   errorType: "error.type",

@@ -4,10 +4,11 @@
  *
  * The parent of a span is given by its `traceparent`, or is the active span. Services work in
  * batches, so a command carries its trace; the call stack does not. Until {@link enableTracing}
- * (called by `startTelemetry`) every function returns null at once or only runs the work.
+ * (called by `startTelemetry`) every function returns without a span, or only runs the work.
  *
- * Invariants: only an HTTP request begins a trace. A span is recorded only if its parent is
- * recorded. A request that is not recorded has no span, no active span, and sends no `traceparent`.
+ * Invariants: only an HTTP request begins a trace. Every other span is recorded only if its parent
+ * is recorded. A request that is not recorded has no span, no active span, and sends no
+ * `traceparent`.
  */
 import {
   type Attributes,

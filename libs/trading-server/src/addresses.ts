@@ -22,8 +22,8 @@ export interface AddressOptions {
 
 /**
  * Looks up addresses by server id; undefined: not in the directory. Throws {@link
- * TradingServerUnreachable} for an http address that is not allowed, and for a token that cannot be
- * opened.
+ * TradingServerUnreachable} for an http address that is not allowed, for a token that cannot be
+ * opened, and if there is no token.
  */
 export function createAddresses(options: AddressOptions): (serverId: string) => TradingServerAddress | undefined {
   // Cached by entry: every change of a server creates a new entry.

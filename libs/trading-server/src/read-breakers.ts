@@ -18,7 +18,8 @@ export class ReadBreakers {
 
   /**
    * Returns the result of `read`.
-   * @throws TradingServerUnreachable without calling `read` while the server's breaker is open.
+   * @throws TradingServerUnreachable without calling `read` while the server's breaker allows no
+   * read.
    */
   async run<T>(serverId: string, read: () => Promise<T>): Promise<T> {
     const breaker = this.#of(serverId);

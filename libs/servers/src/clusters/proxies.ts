@@ -70,7 +70,7 @@ export class Proxies {
     };
   }
 
-  /** Resets every connection and ends the process. */
+  /** Ends the process, and so every connection. */
   stop(): void {
     this.#process.kill("SIGKILL");
   }

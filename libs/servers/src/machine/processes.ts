@@ -144,7 +144,7 @@ function statFields(stat: string): string[] {
 
 /**
  * Sends `signal` to the process, and SIGKILL if it still runs after `deadlineMs`. Returns when the
- * process has ended.
+ * process has ended, at the latest after `deadlineMs` more.
  */
 export async function endProcess(id: ProcessId, signal: NodeJS.Signals, deadlineMs: number): Promise<void> {
   if (!signalProcess(id, signal)) return;

@@ -11,7 +11,7 @@ import { LRUCache } from "lru-cache";
 
 import type { AccountName, Booking, BookingReport, EventRepository } from "./account-feed.ts";
 
-/** Maximum number of events per unit. */
+/** Maximum number of events per unit. If one account has more events, they are one unit. */
 const MAX_UNIT_EVENTS = 500;
 /** Maximum number of concurrent units. */
 const MAX_UNITS = 4;
