@@ -70,7 +70,7 @@ function verifiedEvent(body: Buffer, headers: Record<string, string>): Event | n
 }
 
 /**
- * An event comes again after a lost answer, after a replay, and in the feed. Its id is the same.
+ * An event is repeated after a lost answer, after a replay, and in the feed. Its id is the same.
  */
 function processOnce(event: Event): void {
   if (processed.has(event.data.eventId)) return;
