@@ -70,8 +70,8 @@ async function connection() {
     ws.terminate();
   });
   try {
-    // One message after another. While too many messages wait, nothing is read, and the server stops
-    // sending.
+    // One message after another. While too many messages wait, nothing is read, and the server
+    // stops sending.
     const messages = on(ws, "message", { close: ["close"], highWaterMark: 1_000, lowWaterMark: 100 });
     for await (const [data] of messages) {
       silence.refresh();

@@ -5,8 +5,8 @@
  *
  *   WEBHOOK_SECRET=whsec_… KAPI_URL=https://… KAPI_KEY=kapi.… node webhook-receiver.ts
  *
- * It writes each processed event to a journal, one JSON object per line. In your program the journal
- * is your database: one transaction stores the id of an event and its effect.
+ * It writes each processed event to a journal, one JSON object per line. In your program the
+ * journal is your database: one transaction stores the id of an event and its effect.
  */
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
