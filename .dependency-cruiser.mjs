@@ -1,13 +1,14 @@
 /**
- * Import rules: who may import whom. `services/<name>/src` has the same layers everywhere (main →
- * service → inbound → operations → domain ← outbound); libraries never know a service. The `swc`
- * parser is needed: with TypeScript 7 alone nothing would be read and every rule would pass.
+ * Import rules: who may import whom. The folders of `services/<name>/src` are the same layers in
+ * every service: main → service → inbound → operations → domain ← outbound. A library never imports
+ * a service. The `swc` parser is needed: with TypeScript 7 alone no file would be read, and every
+ * rule would pass.
  */
 const SERVICE = "(^|/)services/([^/]+)/";
 /** Code that plays an outside client, starts servers or measures may use any package directly. */
 const OUTSIDE = "(^|/)(test|libs/servers)/|/bench/";
 
-/** Code that exists for tests alone. */
+/** Tests, benchmarks, and the libraries that they share. */
 const TESTS = ["\\.test\\.tsx?$", "(^|/)(test|bench)/", "(^|/)libs/(testkit|servers)/"];
 
 /** One I/O package, and the one place that may import it. */
@@ -47,35 +48,35 @@ export default {
   forbidden: [
     {
       name: "no-circular",
-      comment: "modules that need each other are one module, or lack a third",
+      comment: "merge modules that import each other, or move what both need into a third module",
       severity: "error",
       from: {},
       to: { circular: true },
     },
     {
       name: "not-to-unresolvable",
-      comment: "an import that leads nowhere",
+      comment: "the import names a file or package that does not exist",
       severity: "error",
       from: {},
       to: { couldNotResolve: true },
     },
     {
       name: "lib-not-to-service",
-      comment: "libraries never know a service",
+      comment: "a library never imports a service",
       severity: "error",
       from: { path: "(^|/)libs/" },
       to: { path: "(^|/)services/" },
     },
     {
       name: "lib-not-to-deploy",
-      comment: "libraries know nothing of how the programs are run",
+      comment: "a library never imports code that deploys or starts programs",
       severity: "error",
       from: { path: "(^|/)libs/" },
       to: { path: "(^|/)deploy/" },
     },
     {
       name: "service-not-to-service",
-      comment: "services meet on Kafka and over internal HTTP only",
+      comment: "services communicate over Kafka and internal HTTP only",
       severity: "error",
       from: { path: SERVICE },
       to: { path: SERVICE, pathNot: "(^|/)services/$2/" },
@@ -146,7 +147,7 @@ export default {
     },
     {
       name: "production-not-to-tests",
-      comment: "what runs in production knows nothing of its tests",
+      comment: "production code never imports tests, test helpers or deployment code",
       severity: "error",
       from: { path: "(^|/)(services|libs)/[^/]+/src/", pathNot: ["\\.test\\.ts$", "(^|/)libs/(testkit|servers)/"] },
       to: {
@@ -155,7 +156,7 @@ export default {
     },
     {
       name: "src-is-not-for-tests-alone",
-      comment: "what only tests import is in libs/testkit or in the package's test folder",
+      comment: "code that only tests import is in libs/testkit or in the test folder of the package",
       severity: "error",
       from: { pathNot: TESTS },
       module: {

@@ -5,9 +5,9 @@ const TESTS = ["libs", "services", "deploy"];
 const EVERYWHERE = ["**/node_modules/**", "test/tidy/fixtures/**"];
 
 /**
- * The files that take a minute and more. They begin first: at the end of a run each of them would
- * leave a processor idle. By turns one that mostly waits, as for the session of a killed process,
- * and one that keeps the processors busy, for two of them run side by side.
+ * The files that take a minute or more. They begin first, because at the end of a run each of them
+ * would leave a processor idle. Two files run at the same time. So files that mostly wait, for
+ * example for the session of a killed process, alternate with files that keep the processors busy.
  */
 const LONGEST = [
   "services/metrics/test/restart.integration.test.ts",
@@ -29,14 +29,14 @@ class LongestFirst extends BaseSequencer {
 }
 
 /**
- * `unit` needs nothing but this machine; `integration` runs on real servers, which its global
- * set-up starts once a run (or takes from KAFKA_BROKERS, POSTGRES_URL and REDIS_URL); `tidy` checks
- * the repository itself.
+ * `unit` needs only this machine. `integration` runs on real servers: its global set-up starts them
+ * once per run, or uses KAFKA_BROKERS, POSTGRES_URL and REDIS_URL. `tidy` checks the repository
+ * itself.
  */
 export default defineConfig({
   test: {
-    // Two files at once: more would have the servers and the tests take the processor from each
-    // other on a small machine.
+    // Two files at once. With more, the servers and the tests would compete for the processors of a
+    // small machine.
     maxWorkers: 2,
     passWithNoTests: false,
     sequence: { sequencer: LongestFirst },
@@ -58,7 +58,7 @@ export default defineConfig({
             ...TESTS.map((folder) => `${folder}/**/*.integration.test.ts`),
             "test/{browser,clusters,contract,e2e,faults,live,properties}/**/*.test.ts",
           ],
-          // What the servers of tests do is looked at by `npm run scenario -- nodes`.
+          // `npm run scenario -- nodes` runs this file.
           exclude: [...EVERYWHERE, "test/clusters/nodes.test.ts"],
           globalSetup: ["libs/testkit/src/global-setup.ts"],
           setupFiles: ["deploy/local/test/failure-report.ts"],

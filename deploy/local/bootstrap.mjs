@@ -16,8 +16,8 @@ const QUIETLY = ["--no-audit", "--no-fund", "--loglevel=error"];
 const FORWARDED_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /**
- * Installs the packages of package-lock.json, unless exactly these are installed. Exits with 1 if
- * the installation fails.
+ * Installs the packages of package-lock.json, unless all of them are installed in these versions.
+ * Exits with 1 if the installation fails.
  */
 export async function ensureDependencies() {
   if (isInstalled()) return;

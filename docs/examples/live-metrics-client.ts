@@ -1,14 +1,15 @@
 /**
- * A whole client of kapi's live metrics: it subscribes, keeps its place, comes back after a cut,
- * and reconciles where samples are gone. `docs/live-metrics.md` tells why it does what it does. It
- * needs Node 22.18 or later and the package `ws`:
+ * A complete client of kapi's live metrics. It subscribes, stores its last sequences, reconnects
+ * after a lost connection, and reads the account over the HTTP API when samples are no longer
+ * available. `docs/live-metrics.md` explains the reasons. It needs Node 22.18 or later and the
+ * package `ws`:
  *
  * KAPI_URL=https://… KAPI_LIVE_URL=wss://… KAPI_KEY=kapi.… node live-metrics-client.ts
  * <serverId>/<accountNumber> …
  *
- * What it has processed stands in a journal, one JSON object a line. A line holds a sample and the
- * place in the stream in one, so that neither is ever kept without the other; in your program that
- * is one transaction of your database.
+ * It writes each processed sample to a journal, one JSON object per line. A line has the sample and
+ * its sequence, so both are stored together or not at all. In your program this is one transaction
+ * of your database.
  */
 import { on } from "node:events";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
@@ -27,8 +28,8 @@ const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 30_000;
 const ANSWER_TIMEOUT_MS = 10_000;
 /**
- * The server pings every 20 s: who has heard nothing for longer than two pings has lost the
- * connection.
+ * The server pings every 20 s. If nothing has arrived for longer than two pings, the connection is
+ * lost.
  */
 const SILENCE_MS = 45_000;
 const headers = { Authorization: `Management ${KAPI_KEY}` };
@@ -52,8 +53,8 @@ log("the key is not taken: it has to be replaced, or given the scope metrics:rea
 process.exitCode = 1;
 
 /**
- * One connection, from its handshake to its end; it went well if messages came and the last one
- * could be processed.
+ * One connection, from its handshake to its end. `wentWell`: messages came, and the last one was
+ * processed.
  */
 async function connection() {
   const end = { rejection: "", retryAfterMs: 0, closeCode: 0, wentWell: false };
@@ -69,8 +70,8 @@ async function connection() {
     ws.terminate();
   });
   try {
-    // One message after the other; reading pauses while too many wait, and the server then waits
-    // for us.
+    // One message after another. While too many messages wait, nothing is read, and the server
+    // stops sending.
     const messages = on(ws, "message", { close: ["close"], highWaterMark: 1_000, lowWaterMark: 100 });
     for await (const [data] of messages) {
       silence.refresh();
@@ -87,7 +88,7 @@ async function connection() {
   return end;
 }
 
-/** Does what a message asks for. Types that are not here are of later versions, and ignored. */
+/** Processes a message. Ignores other types: later versions may add some. */
 async function take(ws: WebSocket, message: Message): Promise<void> {
   if (message.type === "connected") for (const key of wanted) subscribe(ws, key);
   if (message.type === "account.metrics.replay" && message.replayTruncated) {
@@ -96,7 +97,7 @@ async function take(ws: WebSocket, message: Message): Promise<void> {
   }
   if (message.type === "account.metrics") {
     const place = places.get(keyOf(message));
-    // Never happens. If it did: drop the connection, and come back at our place.
+    // The service never sends a gap. If it did, reconnect and continue after our last sequence.
     if (place !== undefined && message.sequence !== place + 1) throw new Error(`gap behind ${keyOf(message)} ${place}`);
     keep(message, message.sequence, { sample: message });
   }
@@ -105,13 +106,14 @@ async function take(ws: WebSocket, message: Message): Promise<void> {
   if (message.type === "account.deleted" || refused) wanted.delete(keyOf(message));
 }
 
-/** Without a place `afterSequence` is left out: `JSON.stringify` drops what is undefined. */
+/** Without a stored sequence `afterSequence` is omitted: `JSON.stringify` drops it. */
 function subscribe(ws: WebSocket, key: string): void {
   ws.send(JSON.stringify({ type: "subscribe", ...accountOf(key), afterSequence: places.get(key) }));
 }
 
 /**
- * What the account is now, and all it has open: what a client goes on with where samples are gone.
+ * The account and its open positions now: the state with which a client continues after a truncated
+ * replay.
  */
 async function reconcile({ serverId, accountNumber }: Account): Promise<object> {
   const url = `${KAPI_URL}/api/v1/management/servers/${serverId}/accounts/${accountNumber}`;
@@ -131,7 +133,7 @@ async function get<T>(url: string): Promise<T> {
   return (await answer.json()) as T;
 }
 
-/** Processes durably: what was done and the place, in one. Only then does the place count. */
+/** Stores the result and the sequence in one line. The sequence counts only after that. */
 function keep(account: Account, sequence: number, what: object): void {
   const line = JSON.stringify({ account: keyOf(account), sequence, ...what });
   appendFileSync(JOURNAL, `\n${line}`, { flush: true });
@@ -145,7 +147,7 @@ function readPlaces(): Map<string, number> {
       const { account, sequence } = JSON.parse(line) as { account: string; sequence: number };
       read.set(account, sequence);
     } catch {
-      // An empty line, or one that a crash cut off: what it tells was not processed.
+      // An empty line, or a line that a crash cut off: its sample was not processed.
     }
   }
   return read;

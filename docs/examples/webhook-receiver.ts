@@ -1,12 +1,12 @@
 /**
- * A whole receiver of kapi's webhooks: it verifies each delivery, processes each event once, and
- * fetches what it missed while it was unavailable. `docs/webhooks.md` tells why it does what it
- * does. It needs Node 22.18 or later and the package `standardwebhooks`:
+ * A complete receiver of kapi's webhooks. It verifies each delivery, processes each event once, and
+ * fetches the events that it missed while it was unavailable. `docs/webhooks.md` explains the
+ * reasons. It needs Node 22.18 or later and the package `standardwebhooks`:
  *
  *   WEBHOOK_SECRET=whsec_… KAPI_URL=https://… KAPI_KEY=kapi.… node webhook-receiver.ts
  *
- * What it has processed stands in a journal, one JSON object a line. In your program that is your
- * database: the id of an event and what you do about it are kept in one transaction.
+ * It writes each processed event to a journal, one JSON object per line. In your program the
+ * journal is your database: one transaction stores the id of an event and its effect.
  */
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -19,7 +19,7 @@ type Feed = { events: Event[]; next: string };
 type Line = { event?: Event; place?: string };
 
 const { WEBHOOK_SECRET = "", KAPI_URL = "", KAPI_KEY = "", PORT = "3000", JOURNAL = "webhooks.jsonl" } = process.env;
-/** Far above any event. */
+/** Larger than every event. */
 const MAX_BODY_BYTES = 1_048_576;
 const CATCH_UP_EVERY_MS = 60_000;
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -29,7 +29,7 @@ const log = (text: string): boolean => process.stderr.write(`${new Date().toISOS
 
 /** Ids of the events that were processed. */
 const processed = new Set<string>();
-/** How far the feed was read; "now" until it was read first. */
+/** The cursor after the last page of the feed that was processed; "now" before the first page. */
 let place = "now";
 readJournal();
 
@@ -42,8 +42,8 @@ for (;;) {
 }
 
 /**
- * A delivery: 2xx once the event is safe with us, and not before. Whatever else we answer, it is
- * sent again later.
+ * Handles a delivery. Answers 2xx only after the event is stored. After 400 or 500 kapi sends the
+ * event again later.
  */
 async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
@@ -58,8 +58,8 @@ async function receive(request: IncomingMessage, response: ServerResponse): Prom
 }
 
 /**
- * The event of a delivery; null where the signature is not ours, or too old. The bytes count, not
- * what they parse to.
+ * The event of a delivery; null if the signature is invalid or too old. The signature is of the
+ * received bytes, so verify them before parsing.
  */
 function verifiedEvent(body: Buffer, headers: Record<string, string>): Event | null {
   try {
@@ -70,7 +70,7 @@ function verifiedEvent(body: Buffer, headers: Record<string, string>): Event | n
 }
 
 /**
- * An event is repeated when our answer was lost, after a replay, and from the feed: its id tells.
+ * An event is repeated after a lost answer, after a replay, and in the feed. Its id is the same.
  */
 function processOnce(event: Event): void {
   if (processed.has(event.data.eventId)) return;
@@ -78,7 +78,7 @@ function processOnce(event: Event): void {
   processed.add(event.data.eventId);
 }
 
-/** Reads the feed from where it was read before to its end. */
+/** Reads the feed from the stored cursor to its end. */
 async function catchUp(): Promise<void> {
   for (let before = ""; before !== place;) {
     before = place;

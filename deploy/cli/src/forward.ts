@@ -1,6 +1,6 @@
 /**
- * Deliveries to a program on this machine, equal to deliveries to a public receiver: signed, with
- * the same body and id.
+ * Deliveries to a program on this machine, in the form of deliveries to a public receiver: signed,
+ * with the same body and id.
  */
 import { setTimeout as delay } from "node:timers/promises";
 

@@ -8,7 +8,7 @@ import { CombinedSchema, SERVICES } from "./config.ts";
 
 const NAME = "kapi";
 
-/** The programs that SERVICES names; null after it has printed why there are none. */
+/** The programs that SERVICES names; null, with the problems printed, if SERVICES is invalid. */
 async function chosenPrograms(): Promise<ServiceProgram[] | null> {
   try {
     const { SERVICES: names } = loadConfig(CombinedSchema, process.env);

@@ -1,6 +1,6 @@
 /**
  * The job that creates missing topics before the services start; existing topics are not changed.
- * Exits 0 when every topic exists and has its leaders, otherwise 1 with a one-line error.
+ * Exits 0 when every topic exists and has its leaders, otherwise 1 with the reason on stderr.
  */
 import { createKafka, createTopics, kafkaOptions } from "@kapi/kafka";
 import { ConfigError, configFields, connectionFields, createLogger, loadConfig } from "@kapi/runtime";

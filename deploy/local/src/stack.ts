@@ -229,9 +229,9 @@ async function serversOf(
 }
 
 /**
- * The URL of the stack's database: the requested database, else the database in the given address.
- * If this stack started PostgreSQL, or the address names no database, it is {@link
- * DEFAULT_DATABASE}.
+ * Creates the stack's database if it is missing, and returns its URL. A requested database has
+ * precedence over the database in the given address. {@link DEFAULT_DATABASE} is used if this stack
+ * started PostgreSQL, or if the address names no database.
  */
 async function ownDatabase(options: StackOptions, servers: Servers | Clusters | ServerAddresses): Promise<string> {
   const started = "running" in servers ? servers.running.some(isStartedPostgres) : "postgres" in servers;

@@ -1,4 +1,4 @@
-/** `npm stop`: stops the kapi of this checkout, or the processes that a killed kapi has left. */
+/** `npm stop`: stops the kapi of this checkout, or what a killed kapi has left running. */
 import path from "node:path";
 
 import { stopRecorded } from "@kapi/servers";

@@ -14,9 +14,7 @@ import { fromRunningKapi } from "../running-kapi.ts";
 
 const KEY_VARIABLE = "KAPI_KEY";
 const SECRET_BYTES = 32;
-/**
- * Delay before the next request after a page without events; each request is billed.
- */
+/** Delay before the next request after a page without events; each request is billed. */
 const POLL_MS = 1_000;
 const FIRST_PAUSE_MS = 500;
 const LAST_PAUSE_MS = 5_000;
