@@ -174,6 +174,7 @@ describe("a repeated request after Redis forgot its key", () => {
     const account = await first.openAccount(1_000);
     const deposit = request("POST", `/accounts/${account}/finance/deposits`, { amount: 100 });
     const { id } = (await send(first, deposit)).body.command;
+    await first.succeeded(id);
     await dropDetailsOf(id);
     await forgetKeys();
 

@@ -39,19 +39,15 @@ const MAX_WAIT_MS = 1_000;
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_CONCURRENT_PARTITIONS = 4;
 /**
- * Number of retries; together they take ten minutes. A consumer that gave up earlier would rejoin
- * as a new member, and the group would wait for the old member until its session ends. The liveness
- * check fails earlier.
+ * The retries take ten minutes. A consumer that gave up earlier would rejoin as a new member, and
+ * the group would wait for the old member until its session ends. The liveness check fails earlier.
  */
 const RETRIES = 1_200;
 /** Less than the stop deadline of a process's component. */
 const STOP_DEADLINE_MS = 8_000;
 const JOIN_DEADLINE_MS = 3_000;
 const DURABLE_DEADLINE_MS = 2_000;
-/**
- * Added to the session timeout and the rebalance timeout: a first join may wait that long for other
- * members.
- */
+/** A first join may take this much longer than the session and rebalance timeouts together. */
 const JOIN_MARGIN_MS = 30_000;
 const STALLED_AFTER_MS = 60_000;
 const MEMBERSHIP_CHECK_MS = 1_000;

@@ -61,6 +61,7 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   const kafka = createServiceKafka(context, SERVICE);
   const topics = createTopicIdRepository(database);
   const waiters = new CommandWaiters();
+  const { urgency } = waiters;
   const finalCommands = createFinalCommandRepository(database);
   const repository = notifyingWaiters(withFinalCommandCache(createCommandRepository(database)), waiters);
   await scope.start("waiters", () => startPolling(waiters, finalCommands, logger));
@@ -84,12 +85,11 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   const { url } = await startInternalHttp(context, SERVICE, {
     clock,
     register: (app) => {
-      registerCommandRoutes(app, { ...waits, endOffsets: createLogEndOffsets(kafka), topics });
+      registerCommandRoutes(app, { ...waits, endOffsets: createLogEndOffsets(kafka), topics, urgency });
       registerListRoutes(app, { ...waits, lists: createCommandLists(database), finalCommands, waiters });
     },
   });
 
-  const { urgency } = waiters;
   const dependencies = { kafka, ingestion, topics, urgency, logger, fatal: (error: Error) => context.fatal(error) };
   await Promise.all([
     startReader(context, "message consumer", () => startMessageConsumer(dependencies)),

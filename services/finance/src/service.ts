@@ -42,7 +42,7 @@ const SERVICE = "finance";
  * Maximum number of commands of one account in one call of the trading server, which applies them
  * in order.
  */
-const MAX_ACCOUNT_COMMANDS = 100;
+const MAX_ACCOUNT_COMMANDS_PER_CALL = 100;
 const SCHEMA: ServiceSchema = {
   service: SERVICE,
   schema: "finance",
@@ -126,7 +126,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       store,
       kafka,
       executor,
-      maxAccountCommands: MAX_ACCOUNT_COMMANDS,
+      maxAccountCommands: MAX_ACCOUNT_COMMANDS_PER_CALL,
       clock,
       logger,
       health,

@@ -1,6 +1,6 @@
 import { COMMAND_STATUS_ROUTES } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, serve, serveRaw } from "@kapi/http";
-import type { Clock } from "@kapi/kernel";
+import type { Clock, Urgency } from "@kapi/kernel";
 
 import type { CommandRepository, TopicIdRepository, LogEndOffsets } from "../../domain/ports.ts";
 import { lookUpCommands } from "../../operations/look-up-commands.ts";
@@ -13,6 +13,8 @@ export interface RouteDependencies {
   readonly repository: CommandRepository;
   readonly endOffsets: LogEndOffsets;
   readonly topics: TopicIdRepository;
+  /** The callers that wait for the topics. */
+  readonly urgency: Urgency;
   readonly clock: Clock;
 }
 
@@ -33,7 +35,9 @@ export function registerCommandRoutes(app: FastifyInstance, dependencies: RouteD
     commands: await dependencies.repository.openOf(organizationIds),
   }));
   serve(app, COMMAND_STATUS_ROUTES.waitUntilCaughtUp, async () => {
-    if (await waitUntilCaughtUp(dependencies)) return { caughtUp: true };
+    const endUrgency = dependencies.urgency.begin();
+    const isCaughtUp = await waitUntilCaughtUp(dependencies).finally(endUrgency);
+    if (isCaughtUp) return { caughtUp: true };
     throw new ApiError("DEPENDENCY_UNAVAILABLE", { status: SERVICE_UNAVAILABLE });
   });
 }
