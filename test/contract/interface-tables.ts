@@ -224,7 +224,7 @@ export const OPERATIONS: readonly OperationRow[] = [
   row("List commands", ["GET", `${SERVER}/commands`], "accounts:read", false, [200], WITHOUT_404, "read", {
     paged: true,
   }),
-  // Decisions, 7.4. Not in the interface: only the errors that every operation has.
+  // Decisions, 7.4. These operations are not in the interface.
   row(
     "Get credit prices",
     ["GET", `${ROOT}/credits/prices`],

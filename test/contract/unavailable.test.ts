@@ -1,7 +1,7 @@
 /**
- * Real 500 responses. Every operation is called while the services behind it are paused, and while
- * Redis is unavailable. The response comes in time, has the interface's form and costs no credits.
- * A retry with the same key is accepted.
+ * Real 500 responses. Every operation of the interface's table is called while the services behind
+ * the gateway are paused, and while Redis is unavailable. The 500 comes in time, has the form of the
+ * interface and costs no credits. A retry with the same key is accepted.
  */
 import { randomUUID } from "node:crypto";
 

@@ -192,7 +192,7 @@ describe("the immediate deletion", () => {
   });
 
   it(
-    "returns 500 when killed at each of its steps, and the retry completes it",
+    "returns 500 if the account service is killed at any step, and the retry completes the deletion",
     { timeout: ALL_STEPS_TIMEOUT_MS },
     async () => {
       const { account } = await fullAccount();
@@ -215,7 +215,7 @@ describe("the immediate deletion", () => {
     },
   );
 
-  it("returns 500 while finance or metrics does not answer, and the retry completes it", async () => {
+  it("returns 500 while finance or metrics does not answer, and the retry completes the deletion", async () => {
     for (const name of ["finance", "metrics"]) {
       const account = await client.openAccount(100);
       const neighbour = system.stack.process(name);
