@@ -20,7 +20,7 @@ import { TradingControl } from "./trading-control.ts";
 /** Number of partitions of the test topics. */
 const PARTITIONS = 4;
 const MINUTE_MS = 60_000;
-/** The interface's time limit for answers while a dependency is unavailable, plus tolerance. */
+/** Time limit of answers while a dependency is unavailable (decisions, 1.5), plus tolerance. */
 const ERROR_DEADLINE_MS = 6_000;
 /** Maximum time from the start of a service to its first response, on a busy machine. */
 const START_TIMEOUT_MS = 30_000;
