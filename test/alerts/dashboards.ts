@@ -53,7 +53,7 @@ export function expressionsOf({ panels, templating }: Dashboard): string[] {
   return [...asked, ...choices];
 }
 
-/** The expression with its variables replaced by "all". */
+/** The expression with values for its variables: `1m` for the rate interval, otherwise `.*`. */
 export function fillIn(expression: string): string {
   return VARIABLES.reduce((text, [variable, value]) => text.replaceAll(variable, value), expression);
 }

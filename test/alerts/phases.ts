@@ -1,6 +1,7 @@
 /**
  * The series of a case, in promtool's notation: healthy for 70 minutes, faulty for half an hour,
- * then healthy again. The phases are longer than the longest `for` and range of any rule.
+ * then healthy again. The fault lasts longer than the longest `for`. The healthy phases last longer
+ * than the longest range of any rule.
  */
 
 /** Interval of samples and of rule evaluations. */

@@ -6,7 +6,7 @@ const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 /** Time limit for downloading and installing a browser before the first test. */
 export const INSTALL_DEADLINE_MS = 400_000;
 
-/** Returns the path of the browser. On Debian, a missing browser is installed. */
+/** Returns the path of the browser. On Debian, root installs a missing browser. */
 export async function chromiumPath(): Promise<string> {
   const given = process.env["CHROMIUM_PATH"];
   if (given !== undefined && given !== "") return given;

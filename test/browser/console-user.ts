@@ -115,7 +115,7 @@ export class ConsoleUser {
     return this.page.getByRole("row").filter({ hasText: text });
   }
 
-  /** The value beside a name, on the page of the wallet, an account or a command. */
+  /** The value beside a name, in a list of names and values on the page. */
   fact(name: string): Locator {
     return this.page
       .locator("dl > div")

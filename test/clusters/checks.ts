@@ -172,7 +172,10 @@ function brokenRow(rows: readonly TransactionView[]): string | null {
   return null;
 }
 
-/** Each command that succeeded has one transaction with its amount; nothing else moved money. */
+/**
+ * Each deposit and each withdrawal that succeeded has one transaction with its amount. No other
+ * transaction names a command, except an initial balance.
+ */
 function differentEffects(rows: readonly TransactionView[], done: readonly Operation[]): string | null {
   const moved = rows.filter(({ commandId, type }) => commandId !== null && type !== "initial_balance");
   const found = new Map(moved.map(({ commandId, amount }) => [commandId, minorOf(amount)]));

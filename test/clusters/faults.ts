@@ -9,7 +9,7 @@ const BEYOND_SESSION_S = [12, 25] as const;
 /** Short enough that a client waits until the fault ends. */
 const SHORT_S = [3, 10] as const;
 const READY_TIMEOUT_MS = 120_000;
-/** Longer than a group keeps a silent member, and longer than any retry delay. */
+/** Longer than a group keeps a silent member, and longer than any retry delay of a Kafka client. */
 const MINUTES_AWAY_MS = 180_000;
 /** Time for a cluster manager to detect a lost node and to act. */
 const MANAGER_MS = 3_000;
@@ -189,7 +189,7 @@ function processFaults(name: string): Kind[] {
   ];
 }
 
-/** The faults of the network between kapi and a node. */
+/** The faults of the network between kapi and a node, or between the PostgreSQL nodes. */
 function proxyFaults(
   what: string,
   pick: (scene: Scene) => { readonly proxy: ClusterNode["proxy"] },

@@ -54,7 +54,7 @@ export async function unready(stack: TestStack): Promise<string | null> {
   return problems.length === 0 ? null : problems.join("; ");
 }
 
-/** The text of the answer; null if the status is 2xx. */
+/** The text of the answer, or {@link NO_ANSWER}; null if the status is 2xx. */
 async function problemAt(url: string): Promise<string | null> {
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });

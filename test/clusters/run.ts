@@ -1,6 +1,6 @@
 /**
  * `npm run scenario -- clusters`: runs kapi on clusters whose nodes fail, and an external oracle
- * with its own operation log. A seeded script injects faults into every node of every server and
+ * with its own operation log. A seeded script injects faults into nodes of every server and into
  * every process of kapi, under load. Then the run compares the operation log with the API and the
  * trading server. Each difference is a violation. A run with violations exits with 1.
  */

@@ -14,7 +14,10 @@ const TURN_MS = 20;
 /** Maximum number of operations in flight; more are counted as not sent. */
 const MAX_UNDER_WAY = 1_000;
 const FIRST_PAUSE_MS = 500;
-/** Upper limit of the pause between two tries. Pauses grow with each try and have random jitter. */
+/**
+ * Upper limit of the pause between two tries. Pauses grow with each try up to this limit; a random
+ * jitter of up to half the pause is added.
+ */
 const MAX_PAUSE_MS = 5_000;
 const PAUSE_GROWTH = 1.5;
 const MAX_AMOUNT_MINOR = 10_000;

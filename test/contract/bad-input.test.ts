@@ -1,7 +1,8 @@
 /**
- * Sends every kind of invalid input to every operation. Each request returns 400, names the invalid
- * field and costs the price of a read. No command is queued, and the idempotency key stays unused.
- * Values at the limits are accepted.
+ * Sends invalid bodies, keys, paths and queries to the operations of {@link OPERATIONS}. Each
+ * request returns 400 and costs the price of a read. The error names the invalid field, unless the
+ * body is invalid as a whole. No command is queued, and the idempotency key stays unused. Values at
+ * the limits are accepted. Only getCommand has no 400.
  */
 import { randomUUID } from "node:crypto";
 

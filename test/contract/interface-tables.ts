@@ -58,7 +58,7 @@ export interface OperationRow {
   readonly method: Method;
   readonly path: string;
   readonly scope: Scope;
-  /** Whether the operation requires an idempotency key (IK in the interface). */
+  /** Whether the operation requires an idempotency key. */
   readonly key: boolean;
   readonly success: readonly number[];
   readonly errors: readonly number[];
@@ -89,7 +89,7 @@ function row(
   return { name, method, path, scope, key, success, errors, price, ...more };
 }
 
-/** The interface's "Operations" in order, then the operations of the decisions. */
+/** The operations of the interface, then the operations of the decisions. */
 export const OPERATIONS: readonly OperationRow[] = [
   row("getCreditBalance", ["GET", `${ROOT}/credits/balance`], "credits:read", false, [200], WITHOUT_400, "read"),
   row("getServerConfiguration", ["GET", `${SERVER}/configuration`], "accounts:read", false, [200], WITHOUT_404, "read"),
@@ -224,7 +224,7 @@ export const OPERATIONS: readonly OperationRow[] = [
   row("List commands", ["GET", `${SERVER}/commands`], "accounts:read", false, [200], WITHOUT_404, "read", {
     paged: true,
   }),
-  // Decisions, 7.4. Not in the interface: only the errors that every operation has.
+  // Decisions, 7.4. These operations are not in the interface.
   row(
     "Get credit prices",
     ["GET", `${ROOT}/credits/prices`],

@@ -1,7 +1,7 @@
 /**
- * Tests every operation of the interface's table with every status in its row, on the running
- * system: exact fields, error texts, headers and price. If `PROVOKE` has no function for a listed
- * status, the test fails. Status 500 is tested in unavailable.test.ts.
+ * Tests every operation of {@link OPERATIONS} with every status in its row, on the running system:
+ * exact fields, error texts, headers and price. If `PROVOKE` has no function for a listed status,
+ * the test fails. Status 500 is tested in unavailable.test.ts.
  */
 import { randomUUID } from "node:crypto";
 

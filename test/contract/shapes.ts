@@ -1,6 +1,6 @@
 /**
- * The interface's field tables as strict schemas, transcribed by hand. A field that is not in the
- * table is an error.
+ * The records of the interface and the decisions as strict schemas, transcribed by hand. Any other
+ * field is an error.
  */
 import { z } from "zod";
 
@@ -57,7 +57,7 @@ export const Command = z.strictObject({
     "finance.withdraw",
   ]),
   status: z.enum(["queued", "leased", "succeeded", "failed", "expired"]),
-  // The interface allows null, but every command has its account's id (decisions, 3.3).
+  // Null only if the account was unknown (decisions, 3.3), which no command of these tests is.
   managedAccountId: uuid,
   attempts: integer,
   payload: z.record(z.string(), z.unknown()),

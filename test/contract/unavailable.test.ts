@@ -1,7 +1,7 @@
 /**
- * Real 500 responses. Every operation is called while the services behind it are paused, and while
- * Redis is unavailable. The response comes in time, has the interface's form and costs no credits.
- * A retry with the same key is accepted.
+ * Real 500 responses. Every operation of {@link OPERATIONS} is called while the services behind the
+ * gateway are paused, and while Redis is unavailable. The 500 comes in time, has the form of the
+ * interface and costs no credits. A retry with the same key is accepted.
  */
 import { randomUUID } from "node:crypto";
 
@@ -13,7 +13,7 @@ import type { Answer, SendOptions } from "./caller.ts";
 import { ERROR_TEXTS, OPERATIONS, type OperationRow } from "./interface-tables.ts";
 import { newAccount, pathOf, startContractHarness, type ContractHarness } from "./harness.ts";
 
-/** Time limit of every response (decisions, 1.5). */
+/** Time limit of a response while a dependency is unavailable (decisions, 1.5). */
 const ANSWER_DEADLINE_MS = 5_000;
 const OWNERS = ["account", "finance", "command-status", "metrics", "organization"];
 /** Operations that the gateway serves without another service. */

@@ -1,6 +1,5 @@
 /**
- * The webhook operations, transcribed by hand from the decisions (11): scopes, prices, statuses and
- * bodies.
+ * The webhook operations (decisions, 11), transcribed by hand: scopes, prices, statuses and bodies.
  */
 import type { Method, PRICES } from "./interface-tables.ts";
 

@@ -20,7 +20,7 @@ import { TradingControl } from "./trading-control.ts";
 /** Number of partitions of the test topics. */
 const PARTITIONS = 4;
 const MINUTE_MS = 60_000;
-/** The interface's time limit for answers while a dependency is unavailable, plus tolerance. */
+/** Time limit of answers while a dependency is unavailable (decisions, 1.5), plus tolerance. */
 const ERROR_DEADLINE_MS = 6_000;
 /** Maximum time from the start of a service to its first response, on a busy machine. */
 const START_TIMEOUT_MS = 30_000;
@@ -192,7 +192,7 @@ describe("the immediate deletion", () => {
   });
 
   it(
-    "returns 500 when killed at each of its steps, and the retry completes it",
+    "returns 500 if the account service is killed at any step, and the retry completes the deletion",
     { timeout: ALL_STEPS_TIMEOUT_MS },
     async () => {
       const { account } = await fullAccount();
@@ -215,7 +215,7 @@ describe("the immediate deletion", () => {
     },
   );
 
-  it("returns 500 while finance or metrics does not answer, and the retry completes it", async () => {
+  it("returns 500 while finance or metrics does not answer, and the retry completes the deletion", async () => {
     for (const name of ["finance", "metrics"]) {
       const account = await client.openAccount(100);
       const neighbour = system.stack.process(name);

@@ -41,7 +41,10 @@ export class ExampleReceiver {
     return new ExampleReceiver(url, endpoint.id, journal, { ...environment, PORT: String(port), JOURNAL: journal });
   }
 
-  /** Starts the receiver. Waits until it listens and has read the feed to its end. */
+  /**
+   * Starts the receiver, and waits until it listens. The first start also waits until the receiver
+   * has written its journal, which shows that it knows its position in the feed.
+   */
   async start(): Promise<void> {
     const child = spawn(process.execPath, [PROGRAM], { env: this.#environment, stdio: ["ignore", "ignore", "pipe"] });
     this.#child = child;

@@ -1,7 +1,7 @@
 /**
  * Kafka, Redis and PostgreSQL as external services: with TLS, a private certificate authority and
- * passwords. Every program of kapi connects with correct settings. With wrong settings it prints
- * the reason in one line.
+ * passwords. Every program of kapi connects with correct settings. With wrong settings, the jobs
+ * print the reason in one line.
  */
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";

@@ -1,6 +1,7 @@
 /**
- * Redis forgets an idempotency key after an hour; wallets stay. A request that is repeated later
- * has no second effect and is answered as a duplicate, for every operation and gateway.
+ * Redis forgets an idempotency key one hour after its command is final (decisions, 2.5); wallets
+ * stay. A request that is repeated later has no second effect and is answered as a duplicate, by
+ * every gateway and for every operation with a key. The test omits only the queued deletion.
  */
 import { randomUUID } from "node:crypto";
 

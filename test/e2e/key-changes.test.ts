@@ -71,7 +71,10 @@ async function operator(method: string, path: string, body?: object): Promise<un
   return response.json();
 }
 
-/** Creates a key with all scopes. Waits until every process knows it and its sockets subscribed. */
+/**
+ * Creates a key with all scopes. Waits until every process knows the key, and each of its sockets
+ * has a subscription.
+ */
 async function usedKey(expiresAt: string | null = null): Promise<MadeKey> {
   const path = `/organizations/${organization.organizationId}/keys`;
   const { keyId, managementKey } = (await operator("POST", path, { scopes: SCOPES, expiresAt })) as MadeKey;

@@ -196,7 +196,7 @@ describe("a password", () => {
   );
 
   it(
-    "that was supplied is not stored, not even sealed, after it was applied or rejected",
+    "that was supplied is not in Redis or PostgreSQL, not even sealed, after it was applied or rejected",
     { timeout: TEST_TIMEOUT_MS },
     async () => {
       const messages = await readTopic(system.stack, TOPICS.commandsAccount);

@@ -1,6 +1,6 @@
 /**
- * One trace id follows a deposit through every process, as a trace collector sees it. Every process
- * serves its metrics to Prometheus.
+ * One trace id follows a deposit through every process that handles the deposit, as a trace
+ * collector sees it. Every process serves its metrics to Prometheus.
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -23,7 +23,10 @@ const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
 const CALLER_SPAN = "b7ad6b7169203331";
 const DEPOSITS = "POST /api/v1/management/servers/:serverId/accounts/:accountNumber/finance/deposits";
 
-/** Every span of a deposit: service, kind and name. The depth gives the parent above it. */
+/**
+ * Spans that the trace of a deposit must have: service, kind and name. The parent of a span is the
+ * nearest span above it with a smaller depth.
+ */
 const EXPECTED: readonly (readonly [depth: number, service: string, kind: string, name: string])[] = [
   [0, "gateway", "server", DEPOSITS],
   [1, "gateway", "client", "POST"],

@@ -132,7 +132,7 @@ export class OutsideClient {
   /**
    * Queues a mutation as the interface advises: repeats a 500 with Retry-After with the same key.
    * A service may be busy, or may not know a new server yet. Returns the 202, the 200 of a
-   * repeated request that was accepted before, or the first error that is not repeated.
+   * repeated request that was accepted before, or the error that remains.
    */
   queue(method: string, path: string, body: object, key: string = randomUUID()): Promise<Answer<EnvelopeView>> {
     return repeated(() => this.send(method, path, body, key));

@@ -10,7 +10,7 @@ const KNOWN_DEADLINE_MS = 20_000;
 
 /**
  * With a short session timeout, another process soon takes over the work of a killed process.
- * Recorded quotes are off, because only other tests need them.
+ * Recorded quotes are off, unless a test names a file.
  */
 const FOR_TESTS = { KAFKA_SESSION_TIMEOUT_MS: "3000", QUOTES_FILE: "" };
 
@@ -78,7 +78,10 @@ async function untilServed(stack: TestStack, { demo }: OutsideClient): Promise<v
   });
 }
 
-/** Starts a whole kapi. `env` holds extra environment variables by service. */
+/**
+ * Starts a whole kapi. `env` holds extra environment variables by service. Its `all` replaces
+ * {@link FOR_TESTS}.
+ */
 export async function startSystem(
   env: Readonly<Record<string, Readonly<Record<string, string>>>> = {},
 ): Promise<RunningSystem> {

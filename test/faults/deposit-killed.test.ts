@@ -1,6 +1,6 @@
 /**
  * A deposit is executed exactly once, and its command gets the correct final state. The tests kill
- * the finance service or the gateway at each fault point of a deposit, and restart it.
+ * the finance service or the gateway at fault points of a deposit, and restart it.
  */
 import { randomUUID } from "node:crypto";
 

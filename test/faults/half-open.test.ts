@@ -71,7 +71,7 @@ describe("PostgreSQL", () => {
     return { database, proxy };
   }
 
-  it("is reached over a new connection after one froze, and at most one statement waits for the frozen one", async () => {
+  it("is reached over new connections after the open ones froze, and at most one statement waits for a frozen one", async () => {
     const { database, proxy } = await open();
     proxy.freeze();
     expect(await foundOut(() => database.query(backend, []))).toSatisfy(isTransient);
@@ -90,7 +90,7 @@ describe("PostgreSQL", () => {
     await foundOut(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
   });
 
-  it("does not end the process by a reset of the health check's connection", async () => {
+  it("can reset the health check's connection without ending the process", async () => {
     const { database, proxy } = await open();
     await proxy.dropReplies();
     const asked = statement<{ asked: number }>(
@@ -131,7 +131,7 @@ describe("another service", () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  it("is reached over new connections after some froze, and at most one call fails", async () => {
+  it("is reached over new connections after the open ones froze, and at most one call fails", async () => {
     const { proxy, url } = await throughProxy(await serve());
     const client = await scope.start("client", () =>
       startInternalClient({ baseUrl: url, credentials: {}, timeoutMs: 2_000, connections: 4 }),

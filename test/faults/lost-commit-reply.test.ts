@@ -20,7 +20,7 @@ import { Harness } from "../../services/webhooks/test/harness.ts";
 const SCHEMA = "lost_commit_reply";
 /** The lost reply is detected within 5 s, and the remaining row is published 5 s later. */
 const DELIVERED_WITHIN_MS = 30_000;
-/** The outbox row of an event: its transaction has committed. */
+/** Finds the outbox row of an event. The row is visible once its transaction has committed. */
 const LEFT_BEHIND = statement<{ id: number }>("left_behind", "select id from outbox where messages like $1");
 const PublishedEvent = z.object({ transaction: z.object({ sequence: z.number() }) });
 

@@ -130,7 +130,7 @@ const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; read
     times: 17,
   },
   {
-    what: "all but the jobs of PostgreSQL reach Kafka at the brokers' port",
+    what: "all but console and the jobs of PostgreSQL reach Kafka at the brokers' port",
     pattern: /- { port: 9096, /gm,
     times: 10,
   },

@@ -7,7 +7,10 @@ import type { LogWitness } from "./log-witness.ts";
 import { expectedFrame } from "./sample-check.ts";
 
 const INTERVAL_MS = 40;
-/** Share of samples that follow the log. Only the first such sample is accepted. */
+/**
+ * Share of samples that follow the last sample in the log. Such a sample is accepted if the log has
+ * it before the sequencer's sample.
+ */
 const RIGHT = 0.6;
 
 /**

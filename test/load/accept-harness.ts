@@ -74,7 +74,7 @@ async function get<T>(harness: AcceptHarness, path: string): Promise<T> {
 
 let repeats = 0;
 
-/** Number of requests so far that were sent again after a 500. */
+/** How often a request was sent again after a 500 so far. */
 export function repeatsSoFar(): number {
   return repeats;
 }

@@ -55,7 +55,8 @@ interface Peer extends OpenLoopTarget {
   stop(): Promise<void>;
   /**
    * Calls `measure` with a function that makes one deposit, by default to a random account, and
-   * resolves when it has succeeded. The load generator learns of it with little work.
+   * resolves when the deposit has succeeded. The load generator learns of the success with little
+   * work.
    */
   whileFollowed(measure: (depositToItsEnd: (account?: string) => Promise<void>) => Promise<void>): Promise<void>;
   /** Its own processes and the servers that it uses, by name. */

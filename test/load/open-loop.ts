@@ -5,7 +5,7 @@ import { type Figures, figuresOf } from "./measure.ts";
 
 /** Maximum number of concurrent requests; above it, due requests are not sent. */
 const MAX_IN_FLIGHT = 2_000;
-/** Every n-th request is followed to its end, so that at most this many are followed per second. */
+/** Every n-th request is followed to its end, so that about this many are followed per second. */
 const MAX_FOLLOWED_PER_SECOND = 10;
 
 /** A request of the load, and how its end is observed. */
@@ -27,9 +27,9 @@ export interface OpenLoopFigures {
 }
 
 /**
- * Sends `perSecond` requests a second for `durationMs`, and waits for the end of the sent ones.
- * Latency counts from the due time, so a system that falls behind shows it. Rejects if a request
- * fails.
+ * Sends `perSecond` requests a second for `durationMs`. Waits until all sent requests are accepted,
+ * and the followed ones have succeeded. The time to acceptance counts from the due time, so the
+ * delay of a system that falls behind is included. Rejects if a request fails.
  */
 export async function openLoop(
   target: OpenLoopTarget,

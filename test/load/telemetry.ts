@@ -12,7 +12,10 @@ export interface BenchTelemetry {
   stop(): Promise<void>;
 }
 
-/** Starts a collector that drops all spans, for the `share` of requests. Null: no telemetry. */
+/**
+ * Starts a collector that drops all spans. `share` is the traced share of requests; null turns
+ * telemetry off.
+ */
 export async function benchTelemetry(share: string | null): Promise<BenchTelemetry> {
   if (share === null) return { environment: {}, stop: () => Promise.resolve() };
   const collector = createServer((request, response) => {

@@ -1,6 +1,7 @@
 /**
  * Turns the usage stream off to measure its cost. It replaces the function library in Redis with
- * one that writes no entries, and restores the library later. Services do not notice the change.
+ * one that writes no entries for charges and first reservations, and restores the library later.
+ * Services do not notice the change.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";

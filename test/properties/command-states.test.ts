@@ -1,6 +1,5 @@
 /**
- * A command makes only allowed transitions (decisions, 3.1): queued → leased → succeeded or failed.
- * A command returns to queued when an attempt got no response. A final state never changes. The
+ * A command makes only allowed transitions (decisions, 3.1), and a final state never changes. The
  * test checks `command.events` and the responses to polling callers. Meanwhile, the trading server
  * is slow, rejects commands, loses responses or is unavailable.
  */

@@ -39,7 +39,10 @@ interface Served {
   readonly remaining: number;
 }
 
-/** Sends `count` concurrent requests, every second one through the second gateway. */
+/**
+ * Sends `count` requests, every second one through the second gateway. Each gateway gets at most
+ * {@link CONNECTIONS_PER_GATEWAY} at the same time.
+ */
 async function sendConcurrently(managementKey: string, count: number): Promise<Served[]> {
   const headers = { authorization: `Management ${managementKey}` };
   const urls = [stack.baseUrl, stack.process("gateway-2").url];

@@ -22,7 +22,7 @@ export interface Backend {
 
 /**
  * A TCP balancer for a service with several processes. A new connection goes to the next ready
- * process, and stays there until that process closes it.
+ * process, and stays there until one side closes it.
  */
 export class Balancer {
   readonly #server: Server;

@@ -37,9 +37,9 @@ export interface Rejection {
 }
 
 /**
- * An organization's backend that sends deposits, withdrawals, some exports, and every kind of read,
- * without waiting for earlier answers. A request is sent again with the same key after a lost
- * connection or an answer with Retry-After. A second failure is a violation.
+ * An organization's backend that sends deposits, withdrawals, some exports, and many kinds of
+ * reads, without waiting for earlier answers. A request is sent again with the same key after a
+ * lost connection or an answer with Retry-After. A second failure is a violation.
  */
 export class Traffic {
   /** `slowestMs` is the longest time of a mutation, with both tries. */

@@ -14,7 +14,7 @@ const SETTING = /^\s+((?:\w+_)?(?:MAX|KEPT|TTL|LIMIT|BUDGET)(?:_\w+)?|\w+_PER_OR
 /** Code that does not run in production, or only describes single requests and records. */
 const WITHOUT_BOUNDS = /^libs\/(?:testkit|servers|contracts)\//;
 
-/** Limits of other things, by name. Names with `TTL` or `KEPT` are never exceptions. */
+/** Limits of other things, by name. These patterns do not exempt a name with `TTL` or `KEPT`. */
 const KINDS: readonly RegExp[] = [
   // Times of waiting, and ages.
   /_(?:MS|S|SECONDS|MINUTES)$/,

@@ -1,4 +1,4 @@
-/** Each sub-command of `npm run bench`, `scenario` and `verify` has a file and a documentation. */
+/** Each sub-command of `npm run bench`, `scenario` and `verify` has a file, and is documented. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";

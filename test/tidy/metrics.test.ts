@@ -98,7 +98,7 @@ describe("the reference of metrics", () => {
     await expect(page(metrics)).toMatchFileSnapshot("../../docs/reference/metrics.md");
   });
 
-  it("has each name once, with a unit and a description", () => {
+  it("has each name once, as lower-case words with dots, and a unit for every metric but counters", () => {
     expect(metrics.filter(({ name }, index) => metrics.findIndex((one) => one.name === name) !== index)).toEqual([]);
     expect(metrics.filter(({ kind, unit }) => kind !== "counter" && unit === "")).toEqual([]);
     for (const { name } of metrics) expect(name).toMatch(/^[a-z][a-z_]*(\.[a-z_]+)+$/);

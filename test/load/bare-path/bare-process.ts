@@ -1,6 +1,6 @@
 /**
- * The base of every process of the bare path: the libraries, topics and intervals of kapi, without
- * error handling.
+ * The base of every process of the bare path: the libraries and topics of kapi, without error
+ * handling.
  */
 import type { TopicContract } from "@kapi/contracts";
 import { startConsumer, createKafka, startProducer, type Message, type Producer } from "@kapi/kafka";
@@ -39,7 +39,7 @@ export interface BareProcess extends ReturnType<typeof bareKafka> {
   readonly publish: Publish;
   /** Runs a named statement. */
   readonly query: <Row extends object>(name: string, text: string, values: readonly unknown[]) => Promise<Row[]>;
-  /** Reads a topic, with the `busyIntervalMs` of kapi's consumer of the topic. */
+  /** Reads a topic. `busyIntervalMs` is the consumer's setting of this name. */
   readonly consume: (
     topic: TopicContract,
     busyIntervalMs: number,

@@ -15,7 +15,7 @@ import { startProcess } from "../process.ts";
 import { bareKafka, fatal } from "./bare-process.ts";
 import type { BareEnd } from "./messages.ts";
 
-/** Processes that only read Kafka and serve no requests. */
+/** Processes that serve no requests. */
 const READERS = ["organization", "webhooks", "account", "metrics"] as const;
 /** Work in flight at the stop ends within this time. */
 const DRAIN_MS = 1_000;

@@ -16,7 +16,7 @@ export interface BareCommand {
   readonly deadlineAt: string;
 }
 
-/** A record of `trading.events`, also in the trading server's answer. */
+/** A record of `trading.events` and `finance.events`, also in the trading server's answer. */
 export interface BareBalanceEvent {
   readonly id: string;
   readonly type: "balance";
