@@ -3,7 +3,14 @@
  * handling.
  */
 import type { TopicContract } from "@kapi/contracts";
-import { startConsumer, createKafka, startProducer, type Message, type Producer } from "@kapi/kafka";
+import {
+  type ConsumerOptions,
+  startConsumer,
+  createKafka,
+  startProducer,
+  type Message,
+  type Producer,
+} from "@kapi/kafka";
 import { createLogger } from "@kapi/runtime";
 import pg from "pg";
 
@@ -39,10 +46,10 @@ export interface BareProcess extends ReturnType<typeof bareKafka> {
   readonly publish: Publish;
   /** Runs a named statement. */
   readonly query: <Row extends object>(name: string, text: string, values: readonly unknown[]) => Promise<Row[]>;
-  /** Reads a topic. `busyIntervalMs` is the consumer's setting of this name. */
+  /** Reads a topic, with the intervals of kapi's consumer of the topic. */
   readonly consume: (
     topic: TopicContract,
-    busyIntervalMs: number,
+    intervals: Pick<ConsumerOptions, "minIntervalMs"> | Pick<ConsumerOptions, "busyIntervalMs">,
     handle: (messages: readonly Message[], partition: number) => Promise<void>,
   ) => Promise<void>;
   /** Reports to the parent process that this process is ready. */
@@ -66,11 +73,11 @@ export async function bareProcess(name: string, minIntervalMs?: number): Promise
     },
     query: async <Row extends object>(statement: string, text: string, values: readonly unknown[]) =>
       (await pool.query<Row & pg.QueryResultRow>({ name: statement, text, values: [...values] })).rows,
-    consume: async (topic, busyIntervalMs, handle) => {
+    consume: async (topic, intervals, handle) => {
       await startConsumer(kafka, {
         groupId: `${name}.${topic.name}`,
         topics: [topic],
-        busyIntervalMs,
+        ...intervals,
         logger,
         fatal,
         onBatch: async ({ messages, partition }) => {

@@ -5,7 +5,7 @@ import { fastify } from "fastify";
 import { bareProcess, ORGANIZATION_ID, parsed, SEPARATOR, SERVER_ID } from "./bare-process.ts";
 import type { BareCommand, BareEnd } from "./messages.ts";
 
-const BUSY_INTERVAL_MS = 40;
+const MIN_INTERVAL_MS = 200;
 const WRITE = `insert into bare.commands
   select c, $1::uuid, $2::uuid, a, 'bench', t::timestamptz, 'finance.deposit', 'succeeded', m, e
   from unnest($3::uuid[], $4::text[], $5::text[], string_to_array($6, E'\\x1f'), string_to_array($7, E'\\x1f')) as given (c, a, t, m, e)
@@ -51,10 +51,10 @@ app.post<{ Body: string[] }>("/known", async ({ body }) =>
   (await query<{ command_id: string }>("known", KNOWN, [body])).map((row) => row.command_id),
 );
 const url = await app.listen({ host: "127.0.0.1", port: 0 });
-await consume(TOPICS.commandsFinance, BUSY_INTERVAL_MS, (messages) =>
+await consume(TOPICS.commandsFinance, { minIntervalMs: MIN_INTERVAL_MS }, (messages) =>
   write(joined(parsed<BareCommand>(messages), ({ id }) => id, commands, ends)),
 );
-await consume(TOPICS.commandEvents, BUSY_INTERVAL_MS, (messages) =>
+await consume(TOPICS.commandEvents, { minIntervalMs: MIN_INTERVAL_MS }, (messages) =>
   write(
     joined(parsed<BareEnd>(messages), ({ commandId }) => commandId, ends, commands).map(([end, command]) => [
       command,

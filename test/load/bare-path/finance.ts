@@ -6,7 +6,7 @@ import { bareProcess, fatal, ORGANIZATION_ID, parsed, SEPARATOR, SERVER_ID } fro
 import type { BareBalanceEvent, BareChange, BareCommand, BareEnd } from "./messages.ts";
 
 const COMMANDS_BUSY_INTERVAL_MS = 10;
-const EVENTS_BUSY_INTERVAL_MS = 75;
+const EVENTS_MIN_INTERVAL_MS = 200;
 const MAX_BATCH_COMMANDS = 200;
 const TRADING_SERVER_CONNECTIONS = 4;
 const ENTRIES = '[{"ledger":"account","amountMinor":1},{"ledger":"deposits","amountMinor":-1}]';
@@ -93,7 +93,7 @@ async function run(): Promise<void> {
   running = false;
 }
 
-await consume(TOPICS.commandsFinance, COMMANDS_BUSY_INTERVAL_MS, async (messages, partition) => {
+await consume(TOPICS.commandsFinance, { busyIntervalMs: COMMANDS_BUSY_INTERVAL_MS }, async (messages, partition) => {
   const commands = parsed<BareCommand>(messages);
   await query("take in", TAKE_IN, [
     partition,
@@ -108,7 +108,7 @@ await consume(TOPICS.commandsFinance, COMMANDS_BUSY_INTERVAL_MS, async (messages
 // The events were already booked from the answers, so they are only parsed here.
 await consume(
   TOPICS.tradingEvents,
-  EVENTS_BUSY_INTERVAL_MS,
+  { minIntervalMs: EVENTS_MIN_INTERVAL_MS },
   async (messages) => void parsed<BareBalanceEvent>(messages),
 );
 hello({ ready: true });

@@ -24,7 +24,7 @@ await startLogReader(kafka, {
     }
   },
 });
-await consume(TOPICS.tradingValuations, LIVE_INTERVAL_MS, async (messages) => {
+await consume(TOPICS.tradingValuations, { busyIntervalMs: LIVE_INTERVAL_MS }, async (messages) => {
   for (const valuation of parsed<{ accountNumber: string }>(messages)) {
     const { accountNumber } = valuation;
     const sequence = (sequences.get(accountNumber) ?? 0) + 1;

@@ -10,7 +10,7 @@ import type { BareEnd } from "./messages.ts";
 const STREAM = "{bare-path}:usage";
 const READ_INTERVAL_MS = 200;
 const MAX_ENTRIES = 1_000;
-const BUSY_INTERVAL_MS = 200;
+const MIN_INTERVAL_MS = 500;
 const WRITE = `insert into bare.credit_entries
   select c, $2, $1::uuid, 1, 'epoch', 'finance.deposit', now(), c from unnest($3::uuid[]) as given (c) on conflict do nothing`;
 
@@ -33,7 +33,7 @@ async function readUsage(): Promise<never> {
 
 await redis.del(STREAM);
 readUsage().catch(fatal);
-await consume(TOPICS.commandEvents, BUSY_INTERVAL_MS, async (messages) => {
+await consume(TOPICS.commandEvents, { minIntervalMs: MIN_INTERVAL_MS }, async (messages) => {
   const charges = parsed<BareEnd>(messages).map(({ credits }) => credits.chargeId);
   await query("entries", WRITE, [ORGANIZATION_ID, "consume", charges]);
 });
