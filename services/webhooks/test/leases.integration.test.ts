@@ -106,6 +106,9 @@ it("any process may lease a delivery whose lease expired; the first recorded att
   await deliveries.record([attempt(taken, 200)], clock.nowMs());
   await deliveries.record([attempt(stalled, 500)], clock.nowMs());
   expect(await shown(endpointId)).toMatchObject([{ status: "succeeded", attempts: [{ number: 1, status: 200 }] }]);
+  // The late failure of the stalled process does not count against the endpoint either.
+  const [endpoint] = await createEndpointStore(database).find([endpointId]);
+  expect(endpoint).toMatchObject({ failingSinceMs: null });
 
   const again = await endpointWithDue(1);
   const [early] = await lease(again, 5);

@@ -61,28 +61,31 @@ export const LEASE = statement<LeasedRow>(
 );
 
 /**
- * $1-$7 attempts, $8 now, $9 endpoints with a success, $10 endpoints with failures only. The number
- * of attempts is the fencing token: if two processes made an attempt, the second record does not
- * change the delivery. The condition uses the status instead of `due_at`, so that no plan scans all
- * open deliveries of an endpoint.
+ * $1-$7 attempts, $8 now. The number of attempts is the fencing token: if two processes made an
+ * attempt, the second record changes neither the delivery nor the endpoint. An endpoint fails since
+ * its first failure without a success in the same call. The condition uses the status instead of
+ * `due_at`, so that no plan scans all open deliveries of an endpoint.
  */
 export const RECORD = statement<Record<string, never>>(
   "webhooks_record",
-  `with recovered as (
-     update endpoints set failing_since = null where id = any($9::uuid[]) and failing_since is not null
-   ), failing as (
-     update endpoints set failing_since = $8 where id = any($10::uuid[]) and failing_since is null
+  `with recorded as (
+     update deliveries as d set
+       status = given.status, due_at = given.due_at, leased = false, step = given.step,
+       attempt_count = given.attempt_count + 1,
+       attempts = (case when jsonb_array_length(d.attempts) >= ${KEPT_ATTEMPTS} then d.attempts - 0 else d.attempts end)
+         || given.attempt,
+       completed_at = case when given.due_at is null then $8::timestamptz end
+     from unnest($1::date[], $2::uuid[], $3::integer[], $4::text[], $5::timestamptz[], $6::integer[], $7::jsonb[])
+       as given (day, id, attempt_count, status, due_at, step, attempt)
+     where d.id = given.id and d.day = given.day
+       and d.status = 'pending' and d.attempt_count = given.attempt_count
+     returning d.endpoint_id, given.status = 'succeeded' as succeeded
+   ), tried as (
+     select endpoint_id, bool_or(succeeded) as works from recorded group by endpoint_id
    )
-   update deliveries as d set
-     status = given.status, due_at = given.due_at, leased = false, step = given.step,
-     attempt_count = given.attempt_count + 1,
-     attempts = (case when jsonb_array_length(d.attempts) >= ${KEPT_ATTEMPTS} then d.attempts - 0 else d.attempts end)
-       || given.attempt,
-     completed_at = case when given.due_at is null then $8::timestamptz end
-   from unnest($1::date[], $2::uuid[], $3::integer[], $4::text[], $5::timestamptz[], $6::integer[], $7::jsonb[])
-     as given (day, id, attempt_count, status, due_at, step, attempt)
-   where d.id = given.id and d.day = given.day
-     and d.status = 'pending' and d.attempt_count = given.attempt_count`,
+   update endpoints as e set failing_since = case when tried.works then null else $8::timestamptz end
+   from tried
+   where e.id = tried.endpoint_id and (e.failing_since is null) <> tried.works`,
 );
 
 const RELEASE = statement<Record<string, never>>(
@@ -216,9 +219,6 @@ function nameColumns(deliveries: readonly LeasedDelivery[]): unknown[] {
 }
 
 function recordValues(attempts: readonly AttemptRecord[], nowMs: number): unknown[] {
-  const isSuccess = ({ outcome }: AttemptRecord): boolean => outcome.status === "succeeded";
-  const succeeded = new Set(attempts.filter(isSuccess).map(({ delivery }) => delivery.endpointId));
-  const failed = new Set(attempts.map(({ delivery }) => delivery.endpointId).filter((id) => !succeeded.has(id)));
   return [
     ...nameColumns(attempts.map(({ delivery }) => delivery)),
     attempts.map(({ delivery }) => delivery.attemptCount),
@@ -227,8 +227,6 @@ function recordValues(attempts: readonly AttemptRecord[], nowMs: number): unknow
     attempts.map(({ delivery, outcome }) => (outcome.status === "succeeded" ? 0 : delivery.step + 1)),
     attempts.map(({ outcome }) => JSON.stringify(outcome.attempt)),
     toIso(nowMs),
-    [...succeeded],
-    [...failed],
   ];
 }
 
