@@ -13,7 +13,15 @@ export function readLatestSamples(
   return accounts.map(({ serverId, accountNumber }) => {
     const stream = log.find(accountKey(serverId, accountNumber));
     if (stream === undefined || stream.window.first > stream.window.last) return null;
-    const parsed = AccountMetricsFrame.safeParse(JSON.parse(log.newest(stream).toString("utf8")));
-    return parsed.success ? parsed.data : null;
+    return frameOf(log.newest(stream).toString("utf8"));
   });
+}
+
+/** The frame in a sample; null if another writer has published something else. */
+function frameOf(text: string): AccountMetricsFrame | null {
+  try {
+    return AccountMetricsFrame.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
 }
