@@ -2,7 +2,10 @@ import type { Account } from "./operation-log.ts";
 import type { Case, TransactionView } from "./case.ts";
 import type { Organization } from "./cluster-harness.ts";
 
-/** The third attempt of a delivery comes only after minutes. The receiver rejects no delivery. */
+/**
+ * Long enough for the first attempt and the retry after 5 s. The next retry comes 5 minutes later.
+ * The receiver rejects no delivery.
+ */
 const DELIVERY_DEADLINE_MS = 90_000;
 const FEED_DEADLINE_MS = 60_000;
 const LIMIT = 1_000;

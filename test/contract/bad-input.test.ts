@@ -2,7 +2,8 @@
  * Sends invalid bodies, keys, paths and queries to the operations of {@link OPERATIONS}. Each
  * request returns 400 and costs the price of a read. The error names the invalid field, unless the
  * body is invalid as a whole. No command is queued, and the idempotency key stays unused. Values at
- * the limits are accepted. Only getCommand has no 400.
+ * the limits are accepted. getCommand has no 400: it accepts every `wait`, and returns 404 for an
+ * invalid id.
  */
 import { randomUUID } from "node:crypto";
 
@@ -16,7 +17,10 @@ import { newAccount, pathOf, startContractHarness, type ContractHarness } from "
 import { type FieldCase, rightFields, withField, WRONG_WHOLES, wrongFields } from "./wrong-bodies.ts";
 
 let harness: ContractHarness;
-/** The owner's available credits. Every response must have this number as remaining credits. */
+/**
+ * Available credits of the organization of `harness.owner`. Every response must have this number as
+ * remaining credits.
+ */
 let available: number;
 
 beforeAll(async () => {

@@ -49,8 +49,17 @@ export interface ContractHarness {
 }
 
 /** Starts the services, and creates organizations, keys, servers and accounts. */
-export async function startContractHarness(env: Readonly<Record<string, string>> = {}): Promise<ContractHarness> {
+export async function startContractHarness({
+  env = {},
+  together = true,
+}: {
+  /** Variables of every service. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Whether all services run in one process. */
+  readonly together?: boolean;
+} = {}): Promise<ContractHarness> {
   const stack = await startTestStack({
+    together,
     env: {
       all: { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "", ...env },
       "trading-simulator": { TICK_INTERVAL_MS: "200" },

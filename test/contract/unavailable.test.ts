@@ -25,7 +25,7 @@ const requests = new Map<OperationRow, { path: string; options: SendOptions }>()
 const held = new Map<OperationRow, { answer: Answer; tookMs: number }>();
 
 beforeAll(async () => {
-  harness = await startContractHarness();
+  harness = await startContractHarness({ together: false });
   for (const operation of OPERATIONS) {
     const changes = operation.method !== "GET" && operation.path.includes("{accountNumber}");
     const own = changes ? await newAccount(harness.owner, harness.target.serverId) : {};

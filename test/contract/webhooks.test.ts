@@ -77,7 +77,7 @@ let harness: ContractHarness;
 let target: { readonly endpointId: string; readonly deliveryId: string };
 
 beforeAll(async () => {
-  harness = await startContractHarness();
+  harness = await startContractHarness({ together: false });
   target = await endpointWithDelivery(harness.owner);
 });
 afterAll(() => harness.stop());

@@ -36,7 +36,7 @@ let folder: string;
 const children: ChildProcess[] = [];
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await startSystem({}, { together: false });
   client = new OutsideClient(system.demo);
   control = new TradingControl(system.demo);
   folder = mkdtempSync(path.join(tmpdir(), "kapi-listen-"));

@@ -63,15 +63,18 @@ let deposits = 0;
 beforeAll(async () => {
   receiver = await startTraceReceiver();
   backend = await WebhookReceiver.start();
-  system = await startSystem({
-    all: {
-      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
-      OTEL_BSP_SCHEDULE_DELAY: "200",
-      METRICS: "on",
-      KAFKA_SESSION_TIMEOUT_MS: "6000",
+  system = await startSystem(
+    {
+      all: {
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+        OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+        OTEL_BSP_SCHEDULE_DELAY: "200",
+        METRICS: "on",
+        KAFKA_SESSION_TIMEOUT_MS: "6000",
+      },
     },
-  });
+    { together: false },
+  );
   client = new OutsideClient(system.demo);
   accountNumber = await client.openAccount(100);
   const added = await client.call("POST", "/webhooks", { body: { url: backend.url } });

@@ -79,15 +79,14 @@ async function untilServed(stack: TestStack, { demo }: OutsideClient): Promise<v
 }
 
 /**
- * Starts a whole kapi. `env` holds extra environment variables by service. Its `all` replaces
- * {@link FOR_TESTS}.
+ * Starts a whole kapi. `env` holds extra environment variables by service; "all" is for every
+ * service. With `together` all services run in one process, which starts sooner; default true.
  */
 export async function startSystem(
   env: Readonly<Record<string, Readonly<Record<string, string>>>> = {},
+  { together = true }: { readonly together?: boolean } = {},
 ): Promise<RunningSystem> {
-  const stack = await startTestStack({
-    env: { all: FOR_TESTS, ...env },
-  });
+  const stack = await startTestStack({ together, env: { ...env, all: { ...FOR_TESTS, ...env["all"] } } });
   try {
     return { stack, demo: await stack.createDemo(), stop: () => stack.stop() };
   } catch (error) {

@@ -27,7 +27,7 @@ const GATEWAY_POINTS = ["gateway.claimed", "gateway.published", "gateway.answere
 let system: RunningSystem;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await startSystem({}, { together: false });
 });
 
 afterAll(async () => {

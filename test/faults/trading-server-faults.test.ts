@@ -17,7 +17,7 @@ let client: OutsideClient;
 let control: TradingControl;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await startSystem({}, { together: false });
   client = new OutsideClient(system.demo);
   control = new TradingControl(system.demo);
 });

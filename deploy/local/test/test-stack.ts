@@ -22,6 +22,11 @@ const runningStacks = new Set<string>();
 export interface TestStackOptions {
   /** By default all services. */
   readonly services?: readonly string[];
+  /**
+   * Run all services in one process, which starts sooner. For tests that neither kill nor pause the
+   * process of a service.
+   */
+  readonly together?: boolean;
   /** Services that run twice; the second process of `gateway` is `gateway-2`. */
   readonly twice?: readonly string[];
   /** Extra variables, by service; "all" is for every service. */
@@ -62,6 +67,7 @@ export async function startTestStack(options: TestStackOptions = {}): Promise<Te
     ...(options.supervised === undefined ? {} : { supervised: options.supervised, startTries: START_TRIES }),
     topicPrefix,
     ...(options.services === undefined ? {} : { services: options.services }),
+    ...(options.together === undefined ? {} : { together: options.together }),
     ...(options.twice === undefined ? {} : { twice: options.twice }),
     ...(options.ports === undefined ? {} : { ports: options.ports }),
     env: { ...options.env, all: { LOG_LEVEL: "info", ...options.env?.["all"] } },

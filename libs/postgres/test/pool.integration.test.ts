@@ -37,7 +37,7 @@ function pool(max: number, statementTimeoutMs: number): Promise<Started<Database
   return startPool({ connectionString: connectionString(), schema, applicationName, max, statementTimeoutMs, logger });
 }
 
-test("an idle transaction ends before a consumer session; a stream waits longer for its reader", async () => {
+test("an idle transaction ends before Kafka's session timeout; an idle stream may last longer", async () => {
   const KAFKA_SESSION_MS = 10_000;
   const limit = statement<{ limit_ms: number }>(
     "idle_limit",
@@ -146,7 +146,7 @@ test("a failed statement that is not awaited rejects the transaction and rolls i
   expect(await database.value.query(count, [24])).toEqual([{ n: 0 }]);
 });
 
-test("a transaction rejects with its first error, not with the error of an ignored statement", async () => {
+test("a transaction rejects with its first error, not with the later error that the transaction is aborted", async () => {
   const work = database.value.transaction(async (tx) => {
     tx.execute(sleep, [5]);
     await tx.query(count, [29]);

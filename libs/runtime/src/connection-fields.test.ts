@@ -99,7 +99,7 @@ describe("the settings of the servers", () => {
     const refused = ["no-verify", "require", "prefer", "verify-ca", "NO-VERIFY"].map((mode) => `?sslmode=${mode}`);
     for (const query of [...refused, "?sslmode=verify-full&sslmode=no-verify", "?ssl=no-verify", "?ssl=true"]) {
       expect(problemOf(query)).toEqual([
-        "POSTGRES_URL: must say nothing of TLS, sslmode=verify-full or sslmode=disable",
+        "POSTGRES_URL: must not have ssl, and its sslmode must be verify-full, disable or absent",
       ]);
     }
   });

@@ -52,7 +52,7 @@ const redisUrls = z.string().transform((text, context): readonly string[] => {
 const postgresUrl = url("postgres", "postgresql").refine((text) => {
   const { searchParams } = new URL(text);
   return !searchParams.has("ssl") && searchParams.getAll("sslmode").every((mode) => SSL_MODES.has(mode));
-}, `must say nothing of TLS, sslmode=${VERIFIED} or sslmode=disable`);
+}, `must not have ssl, and its sslmode must be ${VERIFIED}, disable or absent`);
 
 const severalInAClusterOnly: CompanionCheck = (given) =>
   NEXT_REDIS_URL.test(given["REDIS_URL"] ?? "") && given["REDIS_CLUSTER"] !== "on"

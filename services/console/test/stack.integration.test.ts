@@ -33,7 +33,11 @@ let stack: TestStack;
 let demo: Demo;
 let person: { cookie: string; csrfToken: string };
 beforeAll(async () => {
-  stack = await startTestStack({ services: SERVICES, env: { "trading-simulator": { TICK_INTERVAL_MS: "0" } } });
+  stack = await startTestStack({
+    together: true,
+    services: SERVICES,
+    env: { "trading-simulator": { TICK_INTERVAL_MS: "0" } },
+  });
   demo = await stack.createDemo();
   const response = await fetch(`${demo.consoleUrl}api/session`, {
     method: "POST",

@@ -13,7 +13,7 @@ describe("an export over the management API", () => {
   let stack: TestStack;
   let demo: Awaited<ReturnType<TestStack["createDemo"]>>;
   beforeAll(async () => {
-    stack = await startTestStack({ env: { "trading-simulator": { TICK_INTERVAL_MS: "0" } } });
+    stack = await startTestStack({ together: true, env: { "trading-simulator": { TICK_INTERVAL_MS: "0" } } });
     demo = await stack.createDemo();
   });
   afterAll(async () => {

@@ -45,7 +45,7 @@ let demo: Demo;
 let redis: Started<RedisConnection>;
 
 beforeAll(async () => {
-  stack = await startTestStack({ services: SERVICES });
+  stack = await startTestStack({ together: true, services: SERVICES });
   demo = await stack.createDemo();
   const logger = createLogger({ service: "test", level: "error" });
   redis = await startRedis({

@@ -55,8 +55,8 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
   }
 
   /**
-   * Clears the cache of an account, so that its next events go to the database: for a caller that
-   * found them missing there.
+   * Clears the cache of an account, so that its next events go to the database. Called when events
+   * of the account are missing in the database.
    */
   forget({ serverId, accountNumber }: AccountName): void {
     this.#booked.delete(accountKey(serverId, accountNumber));

@@ -129,8 +129,8 @@ export function bookHistory(feed: Feed, run: readonly TradingEvent[], known: Kno
   };
 }
 
-/** Lots have at most this precision on any platform. */
-const LOTS_PER_UNIT = 1e8;
+/** The smallest volume step of any platform is 1e-8 lots. */
+const UNITS_PER_LOT = 1e8;
 
 /**
  * The volumes of a position as the API shows them (decisions, 13), in lots, from the opened and the
@@ -142,7 +142,7 @@ export function volumesOf(
 ): Pick<Position, "volume" | "closedVolume"> {
   const volume = Math.max(openedVolume, left);
   // In floating point, 0.3 - 0.1 is not 0.2.
-  const closedVolume = status === "closed" ? volume : Math.round((volume - left) * LOTS_PER_UNIT) / LOTS_PER_UNIT;
+  const closedVolume = status === "closed" ? volume : Math.round((volume - left) * UNITS_PER_LOT) / UNITS_PER_LOT;
   return { volume, closedVolume };
 }
 

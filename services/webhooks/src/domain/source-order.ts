@@ -119,7 +119,7 @@ export function orderBySource(
     next.set(key, dequeueReady(queues, known, missing));
     early.push(...queues.flatMap((queue) => remainingOf(queue, known)));
   }
-  // Ready events of an account take the slots of its events in arrival order.
+  // Each event of an account is replaced by the account's next ready event, in arrival order.
   const ready = all.flatMap((event): (IncomingEvent | WaitingEvent)[] =>
     isPlaced(event) ? (next.get(keyOf(event))?.splice(0, 1) ?? []) : [event],
   );
@@ -229,9 +229,9 @@ function lacksOther({ source, sequence, after }: SourcePlace, recorded: Recorded
 }
 
 /**
- * Whether the event waits only for the other source, and therefore briefly. Exception:
- * `account.created` is the first event of every account. It is awaited as long as an event of the
- * own source.
+ * Whether the event waits only for the other source, and therefore briefly. False until
+ * `account.created` is recorded, because it is the first event of every account. An event waits for
+ * it as long as for an event of the own source.
  */
 function isForOtherSource(place: SourcePlace, recorded: RecordedSequences): boolean {
   const isCreated = recorded.account.sequence !== 0;
@@ -261,9 +261,9 @@ function missingBefore(queue: SourceQueue, event: PlacedEvent, recorded: Recorde
 }
 
 /**
- * An event without a place (release 0.1.0) makes the place of its source unknown, so that no event
- * waits for it in vain. Giving up the other source makes the place of that source unknown until its
- * next event is recorded.
+ * An event of release 0.1.0 has no `through`. It makes the `through` of its source unknown, so that
+ * no event waits for this source in vain. If the other source is given up, its `through` is unknown
+ * until its next event is recorded.
  */
 function advance(recorded: RecordedSequences, place: SourcePlace): void {
   const own = recorded[place.source];

@@ -1,4 +1,8 @@
-/** The values of records of `metrics.latest`: checkpoints of accounts, markers of partitions. */
+/**
+ * The values of records of `metrics.latest`: the checkpoint of each account, and the marker of each
+ * partition. A marker has the offset of `metrics.samples` below which checkpoints include every
+ * sample ({@link PartitionCheckpoint}).
+ */
 import { PartitionCheckpoint, type SampleCheckpoint } from "@kapi/contracts";
 
 import { type DecodeFailure, jsonOf } from "./fields.ts";
