@@ -137,7 +137,10 @@ async function checkMoney(
   return transactions;
 }
 
-/** The API shows the open positions of the trading server, and the deal of every booked result. */
+/**
+ * The API shows the open positions of the trading server, and the deal of every `realized_pnl`
+ * transaction.
+ */
 async function differentTrades(
   { api, client, serverId }: Organization,
   { number }: Account,
@@ -154,7 +157,9 @@ async function differentTrades(
   }
   if (traded.length === 0) return "it trades by itself, and nothing was booked";
   const without = traded.filter(({ type, dealId }) => type === "realized_pnl" && !deals.has(dealId ?? ""));
-  return without.length === 0 ? null : `${without.length} results without their deal, such as ${without[0]?.id}`;
+  return without.length === 0
+    ? null
+    : `${without.length} realized_pnl transactions without their deal, such as ${without[0]?.id}`;
 }
 
 /** Sequences run from 1 without a gap. Each row starts with the balance after the row before. */

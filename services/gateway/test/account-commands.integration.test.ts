@@ -230,7 +230,7 @@ describe.each(RESETS)("$operation, repeated with another key of the organization
     }
   });
 
-  it("is an equal request for a limited time if release 0.1.0 accepted it, completed or not", async () => {
+  it("is an equal request for a limited time if release 0.1.0 accepted the first request, even if its record is not completed", async () => {
     const path = `/api/v1/management/servers/${organization.server.serverId}/accounts/${accountNumber}${queued.path}`;
     const fingerprint = hash("sha256", `${queued.operation}\n${path}\n{}`, "hex");
     const derivationKeyId = "k1";

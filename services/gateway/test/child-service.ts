@@ -19,8 +19,8 @@ export interface ChildService {
 }
 
 /**
- * Starts `services/<name>` on `port` and waits until it is ready. Its log goes to standard error of
- * this process.
+ * Starts `services/<name>` on `port` and waits until it is ready. Its log goes to standard output
+ * of this process.
  */
 export async function startChildService(
   name: string,

@@ -76,7 +76,10 @@ export function deposit(
   return call(url, organization, path, { body, headers: { "idempotency-key": key } });
 }
 
-/** Reads a command; with `wait` when it is final, or after this many seconds. */
+/**
+ * Reads a command. With `wait`, the answer comes when the command is final, or after `wait`
+ * seconds.
+ */
 export function getCommand(
   url: string,
   organization: Organization,

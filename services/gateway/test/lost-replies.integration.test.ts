@@ -71,8 +71,8 @@ async function changeOfWallet(before: Wallet): Promise<{ available: number; rese
 }
 
 /**
- * Waits for the refund of a creation that may be published. An equal request can then reclaim its
- * record.
+ * Waits until the gateway has given up the idempotency record of a failed creation. The message of
+ * this creation may be published. An equal request can then reclaim the record.
  */
 async function untilReclaimable(key: string): Promise<void> {
   const record = recordKey(shardOf(organization.id), commandIdOf(organization.id, key));

@@ -162,7 +162,7 @@ test("each day and operation is the sum of its lines, also with refunds, repeats
   );
 });
 
-test("a release recorded before its reservation's request moves to that request's operation and day", async () => {
+test("a release recorded before its reservation's request moves to that request's operation, and stays on its day", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 7);

@@ -1,7 +1,8 @@
 /**
  * The only writer of `account.events`. An event is numbered in the transaction that commits it, so
  * the events of an account are numbered from 1 without a gap, over all kinds (decisions, 11).
- * The column `fact_sequence` and the event ids keep their stored names.
+ * Stored data keeps the old word `fact`: the column `fact_sequence`, and the text that event ids
+ * are derived from.
  */
 import { column, type WorkTransaction } from "@kapi/commands";
 import { type AccountEvent, accountKey, type EventPlace, TOPICS } from "@kapi/contracts";
@@ -43,10 +44,10 @@ const COUNT_EVENTS = statement<CountedRow>(
 
 /**
  * Records events of any number of accounts with one statement, in the given order per account. They
- * are published after the commit of `transaction`. Each gets the next number of its account and an
- * id derived from both. The accounts' rows stay locked until the end of the transaction. Events of
- * unknown and `deleted` accounts are skipped: record a deletion before marking the account. Returns
- * the recorded events.
+ * are published after the commit of `transaction`. Each event gets the next number of its account.
+ * Its id is derived from the account and this number. The accounts' rows stay locked until the end
+ * of the transaction. Events of unknown and `deleted` accounts are skipped: record a deletion
+ * before marking the account. Returns the recorded events.
  */
 export async function recordEvents(
   transaction: WorkTransaction,
