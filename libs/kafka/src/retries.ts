@@ -20,6 +20,7 @@ export class Retries {
   /** The number of failed attempts of a partition's next batch, by topic and partition. */
   readonly #tries = new Map<string, number>();
   readonly #timers = new Set<NodeJS.Timeout>();
+  #isStopped = false;
 
   constructor(options: Pick<ConsumerOptions, "groupId" | "logger">) {
     this.#options = options;
@@ -35,6 +36,7 @@ export class Retries {
     const fields = { place, tries, delayMs, reason: error.message };
     this.#options.logger.warn(fields, "a batch will be tried again");
     const resume = payload.pause();
+    if (this.#isStopped) return;
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       resume();
@@ -52,8 +54,9 @@ export class Retries {
     this.#tries.clear();
   }
 
-  /** Cancels the waits: the partitions that are paused now are not resumed. */
+  /** Cancels the waits: partitions that are paused now or later are not resumed. */
   stop(): void {
+    this.#isStopped = true;
     for (const timer of this.#timers) clearTimeout(timer);
   }
 }

@@ -1,0 +1,30 @@
+import { TOPICS } from "@kapi/contracts";
+import { createLogger } from "@kapi/runtime";
+import type { EachBatchPayload } from "kafkajs";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+
+import { RetryableError } from "./errors.ts";
+import { Retries } from "./retries.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it("a partition that is paused is resumed after a while, but not after the stop, whichever came first", async () => {
+  const retries = new Retries({ groupId: "test", logger: createLogger({ service: "test", level: "silent" }) });
+  const resume = vi.fn();
+  const payload = { batch: { partition: 0 }, pause: () => resume } as unknown as EachBatchPayload;
+  const fail = (): void => retries.later(TOPICS.commandEvents, new RetryableError("away"), payload);
+  fail();
+  await vi.runAllTimersAsync();
+  expect(resume).toHaveBeenCalledTimes(1);
+  fail();
+  retries.stop();
+  // A batch that was running at the stop.
+  fail();
+  await vi.runAllTimersAsync();
+  expect(resume).toHaveBeenCalledTimes(1);
+});
