@@ -184,7 +184,7 @@ it.each([
     "recording",
     "the primary key of deliveries",
     RECORD,
-    [[TODAY], [ID], [0], ["failed"], [null], [1], ["{}"], NOW, [], []],
+    [[TODAY], [ID], [0], ["failed"], [null], [1], ["{}"], NOW],
     [BY_NAME],
   ],
   ["leasing", "the index of open deliveries, then keys", LEASE, [[ID], [5], NOW, NOW], [BY_OPEN, BY_NAME, BY_EVENT]],
