@@ -1,4 +1,4 @@
-import type { OutsideClient } from "../e2e/outside-client.ts";
+import { type OutsideClient, repeated } from "../e2e/outside-client.ts";
 
 export interface Pagination {
   readonly page: number;
@@ -7,7 +7,10 @@ export interface Pagination {
   readonly totalPages: number;
 }
 
-/** Returns one page of a list of the server. `path` may have a query. */
+/**
+ * Returns one page of a list of the server. `path` may have a query. A response 500 with Retry-After
+ * is repeated.
+ */
 export async function onePage(
   client: OutsideClient,
   path: string,
@@ -15,9 +18,11 @@ export async function onePage(
   { page, limit }: { readonly page: number; readonly limit: number },
 ): Promise<{ records: unknown[]; pagination: Pagination }> {
   const mark = path.includes("?") ? "&" : "?";
-  const { status, body } = await client.call<{ pagination: Pagination; [field: string]: unknown }>(
-    "GET",
-    client.server(`${path}${mark}page=${page}&limit=${limit}`),
+  const { status, body } = await repeated(() =>
+    client.call<{ pagination: Pagination; [field: string]: unknown }>(
+      "GET",
+      client.server(`${path}${mark}page=${page}&limit=${limit}`),
+    ),
   );
   if (status !== 200) throw new Error(`${path} answered ${status} ${JSON.stringify(body)}`);
   return { records: body[field] as unknown[], pagination: body.pagination };

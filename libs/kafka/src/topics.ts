@@ -6,6 +6,8 @@ import type { KafkaConnection } from "./connection.ts";
 
 const HOUR_MS = 3_600_000;
 const CREATE_TIMEOUT_MS = 30_000;
+/** The client waits this much longer than the broker, so that the broker's answer arrives. */
+const ANSWER_MARGIN_MS = 1_000;
 const READY_POLL_MS = 20;
 const MIN_FETCH_BYTES = 1024 * 1024;
 /** Maximum size of a record batch in addition to its records; the broker's limit includes it. */
@@ -44,7 +46,7 @@ export interface CreateTopicsOptions {
  * another partition count.
  */
 export async function createTopics(kafka: KafkaConnection, options: CreateTopicsOptions): Promise<void> {
-  await withAdmin(kafka, async (admin) => {
+  const work = async (admin: Admin): Promise<void> => {
     const existing = new Set(await admin.listTopics());
     const missing = Object.values(TOPICS).filter((topic) => !existing.has(kafka.topicName(topic)));
     // `false` means that another process created some of them meanwhile; the other topics of the
@@ -59,7 +61,8 @@ export async function createTopics(kafka: KafkaConnection, options: CreateTopics
     }
     await Promise.all(Object.values(TOPICS).map((topic) => untilReady(admin, kafka.topicName(topic))));
     await assertSamePartitions(kafka, admin);
-  });
+  };
+  await withAdmin(kafka, work, { requestTimeoutMs: CREATE_TIMEOUT_MS + ANSWER_MARGIN_MS });
 }
 
 /**
@@ -164,8 +167,12 @@ async function assertSamePartitions(kafka: KafkaConnection, admin: Admin): Promi
   }
 }
 
-async function withAdmin<T>(kafka: KafkaConnection, work: (admin: Admin) => Promise<T>): Promise<T> {
-  const admin = kafka.client().admin();
+async function withAdmin<T>(
+  kafka: KafkaConnection,
+  work: (admin: Admin) => Promise<T>,
+  options: { readonly requestTimeoutMs?: number } = {},
+): Promise<T> {
+  const admin = kafka.client(options).admin();
   await kafka.connect(admin);
   try {
     return await work(admin);
