@@ -3,7 +3,7 @@ import { createLogger } from "@kapi/runtime";
 import { loggedWarnings } from "@kapi/local/test-stack";
 import { eventually } from "@kapi/testkit";
 
-import { OutsideClient } from "../e2e/outside-client.ts";
+import { OutsideClient, pause } from "../e2e/outside-client.ts";
 import type { Checker } from "../live/checker.ts";
 import { RandomSource } from "../live/random-source.ts";
 import type { Violations } from "../live/violations.ts";
@@ -23,6 +23,11 @@ const GRACE_MS = 30_000;
 const RESTART = 1012;
 /** Maximum number of printed lines of each process's log. */
 const COMPLAINTS = 10;
+/**
+ * Maximum time after a restart of the trading server in which account still skips its reads: one
+ * pause of their breaker, after an outage of a few seconds.
+ */
+const SKIPPED_READS_MS = 5_000;
 
 export interface ScenarioSettings {
   readonly seed: number;
@@ -94,6 +99,7 @@ async function runIn(cluster: Cluster, settings: ScenarioSettings): Promise<Scen
     for (const name of [...cluster.first, ...cluster.second]) {
       traffic.isServerUnavailable = name === TRADING_SERVER;
       restarts.push(await restart(cluster, name, violations));
+      if (traffic.isServerUnavailable) await pause(SKIPPED_READS_MS);
       const { mutations, lost } = traffic.counts;
       tell(`${JSON.stringify(restarts.at(-1))} ${mutations} mutations, ${lost} lost connections`);
     }
