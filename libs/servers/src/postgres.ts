@@ -32,6 +32,11 @@ const SETTINGS = ["shared_buffers=512MB", "max_wal_size=2GB", "max_connections=2
  * dropped database causes a checkpoint, which would otherwise stall the commits of other tests.
  */
 const EPHEMERAL_SETTINGS = ["fsync=off", "full_page_writes=off"];
+/**
+ * Further settings of a process that is not ephemeral: it counts the calls of each statement, for
+ * `npm run bench -- curve` and for developers.
+ */
+const STATISTICS_SETTINGS = ["shared_preload_libraries=pg_stat_statements"];
 
 export const postgres: ServerKind = {
   name: "postgres",
@@ -43,11 +48,12 @@ export const postgres: ServerKind = {
       image: IMAGE,
       port: PORT,
       environment: { POSTGRES_USER: USER, POSTGRES_PASSWORD: context.secrets.postgresPassword },
-      command: ["postgres", ...defaultFlags(context)],
+      command: ["postgres", ...flagsOf(context.ephemeral ? [...SETTINGS, ...EPHEMERAL_SETTINGS] : SETTINGS)],
       dataFolder: "/var/lib/postgresql",
       address: (host, port) => postgresAddress(context, host, port),
     }),
-  native: (context) => startPostgresProcess(context),
+  native: (context) =>
+    startPostgresProcess(context, { settings: context.ephemeral ? EPHEMERAL_SETTINGS : STATISTICS_SETTINGS }),
 };
 
 /** A server certificate and its key, in PEM. */
@@ -84,28 +90,13 @@ export async function startPostgresProcess(
     postgres,
     context,
     {
-      ...asOrdinaryUser(binaries.postgres, [
-        ...flags,
-        ...statistics(context),
-        ...defaultFlags(context),
-        ...tls,
-        ...further,
-      ]),
+      ...asOrdinaryUser(binaries.postgres, [...flags, ...flagsOf(SETTINGS), ...tls, ...further]),
       env: { ...process.env, LC_ALL: "C" },
       address: postgresAddress(context, "127.0.0.1", port),
       stopSignal: "SIGINT",
     },
     name,
   );
-}
-
-/** Counts the calls of each statement, for `npm run bench -- curve` and for developers. */
-function statistics({ ephemeral }: ServerContext): string[] {
-  return ephemeral ? [] : flagsOf(["shared_preload_libraries=pg_stat_statements"]);
-}
-
-function defaultFlags({ ephemeral }: ServerContext): string[] {
-  return flagsOf(ephemeral ? [...SETTINGS, ...EPHEMERAL_SETTINGS] : SETTINGS);
 }
 
 function flagsOf(settings: readonly string[]): string[] {

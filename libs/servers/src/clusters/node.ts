@@ -1,4 +1,4 @@
-import { endProcess, isAlive, pauseProcess, signalProcess } from "../machine/processes.ts";
+import { isAlive, killProcess, pauseProcess, resumeProcess } from "../machine/processes.ts";
 import type { NativeServer } from "../native.ts";
 import type { ServerContext } from "../server.ts";
 import type { NodeProxy } from "./proxies.ts";
@@ -65,7 +65,7 @@ export class NodeProcess implements ClusterNode {
   }
 
   async kill(): Promise<void> {
-    if (this.#server !== null) await endProcess(this.#server.id, "SIGKILL", GONE_DEADLINE_MS);
+    if (this.#server !== null) await killProcess(this.#server.id, GONE_DEADLINE_MS);
     await this.#forget();
   }
 
@@ -77,7 +77,7 @@ export class NodeProcess implements ClusterNode {
 
   resume(): void {
     this.#paused = false;
-    if (this.#server !== null) signalProcess(this.#server.id, "SIGCONT");
+    if (this.#server !== null) resumeProcess(this.#server.id);
   }
 
   async #forget(): Promise<void> {

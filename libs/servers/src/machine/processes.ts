@@ -104,20 +104,62 @@ export function signalProcess(id: ProcessId, signal: NodeJS.Signals): boolean {
 }
 
 /**
- * Pauses the process (SIGSTOP). Returns when all its threads have stopped: on a busy machine they
- * still run for some time after the signal. Throws if they do not stop within `deadlineMs`.
+ * Pauses the process and its descendants (SIGSTOP): the connections of PostgreSQL are processes of
+ * their own. Returns when all threads have stopped: on a busy machine they still run for some time
+ * after the signal. Throws if they do not stop within `deadlineMs`.
  */
 export async function pauseProcess(id: ProcessId, deadlineMs: number): Promise<void> {
   const end = Date.now() + deadlineMs;
   signalProcess(id, "SIGSTOP");
-  while (!standsStill(id.pid)) {
+  const pids = [id.pid, ...descendantsOf(id.pid)];
+  signalAll(pids.slice(1), "SIGSTOP");
+  while (!pids.every(standsStill)) {
     if (Date.now() > end) throw new Error(`process ${id.pid} did not stop within ${deadlineMs} ms`);
     await delay(POLL_MS);
   }
 }
 
+/** Resumes a process that {@link pauseProcess} paused, and its descendants. */
+export function resumeProcess(id: ProcessId): void {
+  if (!isAlive(id)) return;
+  signalAll([...descendantsOf(id.pid), id.pid], "SIGCONT");
+}
+
+/**
+ * Kills a process (SIGKILL), paused or not. Its descendants are resumed after that: those of
+ * PostgreSQL then end by themselves. Returns when the process has ended, or after `deadlineMs`.
+ */
+export async function killProcess(id: ProcessId, deadlineMs: number): Promise<void> {
+  if (!isAlive(id)) return;
+  const descendants = descendantsOf(id.pid);
+  await endProcess(id, "SIGKILL", deadlineMs);
+  signalAll(descendants, "SIGCONT");
+}
+
+function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // It has ended.
+    }
+  }
+}
+
+/** The processes that a process has started, and that these have started. */
+function descendantsOf(pid: number): number[] {
+  const { stdout } = spawnSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" });
+  const pairs = stdout.split("\n").map((line) => line.trim().split(/\s+/).map(Number));
+  const found = [pid];
+  for (const parent of found) {
+    for (const [child, ppid] of pairs) if (ppid === parent && child !== undefined) found.push(child);
+  }
+  return found.slice(1);
+}
+
 function standsStill(pid: number): boolean {
   if (process.platform === "linux") {
+    if (!existsSync(`/proc/${pid}/task`)) return true;
     return readdirSync(`/proc/${pid}/task`).every((thread) => stateOf(`/proc/${pid}/task/${thread}/stat`) === "T");
   }
   return spawnSync("ps", ["-o", "state=", "-p", String(pid)], { encoding: "utf8" })
