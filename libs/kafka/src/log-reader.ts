@@ -45,11 +45,6 @@ export interface LogReaderOptions {
    * stopped, and the process should stop.
    */
   readonly fatal: (error: Error) => void;
-  /**
-   * Maximum time that the broker holds an empty fetch. By default 2 s, and 100 ms while a caller
-   * waits for an end.
-   */
-  readonly maxWaitTimeInMs?: number;
   /** Minimum time between fetches after one with several records of a partition. Default 3 ms. */
   readonly busyIntervalMs?: number;
   /** Bytes the broker gathers before it answers a fetch. Default 1. */
@@ -287,7 +282,7 @@ class FetchingReader implements LogReader {
     const answer: { responses: { partitions: FetchedPartition[] }[] } = await broker.fetch({
       replicaId: -1,
       isolationLevel: READ_UNCOMMITTED,
-      maxWaitTime: this.#options.maxWaitTimeInMs ?? (this.#waiters.size > 0 ? MAX_WAIT_FOR_END_MS : MAX_WAIT_MS),
+      maxWaitTime: this.#waiters.size > 0 ? MAX_WAIT_FOR_END_MS : MAX_WAIT_MS,
       minBytes: this.#options.minBytes ?? 1,
       maxBytes: MAX_BYTES,
       topics: [

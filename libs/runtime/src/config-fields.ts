@@ -162,8 +162,8 @@ export const configFields = {
   /** The base address of another service. */
   serviceUrl: url("http", "https"),
   /**
-   * Keys "<id>:<base64>,<id2>:<base64>". The first one is in use; the others only open and derive
-   * again what was made with them.
+   * Keys "<id>:<base64>,<id2>:<base64>". The first key is in use. The other keys decrypt and derive
+   * only values that were encrypted or derived with them.
    */
   keyring,
   /** TRADING_SERVER_ALLOW_INSECURE: `true` allows http to trading servers, on one machine only. */
