@@ -96,6 +96,11 @@ const REFUSED: readonly { readonly what: string; readonly set: readonly string[]
     set: ["networkPolicies.egress.redis.ports={0}"],
     named: /networkPolicies\/egress\/redis\/ports/,
   },
+  {
+    what: "two services of the same program in one process",
+    set: ["combined.enabled=true"],
+    named: /services\.metrics and services\.stream have the same program/,
+  },
   { what: "an unknown kind of scaling", set: ["services.finance.scaling.by=moon"], named: /finance\/scaling\/by/ },
 ];
 
@@ -163,6 +168,22 @@ const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; read
   { what: "the alerts are there", pattern: /^kind: PrometheusRule$/gm, times: 1 },
   { what: "each alert links to its runbook entry", pattern: RUNBOOK, times: ALERTS },
   { what: "each dashboard is there", pattern: /^ {2}kapi-[a-z-]+\.json: \|$/gm, times: readdirSync(DASHBOARDS).length },
+];
+
+/** The same of `external.yaml` with all services in one process. */
+const COMBINED: typeof EXPECTED = [
+  { what: "there is one Deployment", pattern: /^kind: Deployment$/gm, times: 1 },
+  { what: "each service keeps its Service", pattern: /^kind: Service$[^]*?targetPort: 81\d\d, /gm, times: 9 },
+  { what: "one job migrates all schemas", pattern: /^kind: Job$[^]*?- name: migrate-combined$/gm, times: 1 },
+  { what: "each service has its own database role", pattern: /name: [A-Z_]+__POSTGRES_URL_FILE,/g, times: 8 },
+  { what: "its schema is granted to that role", pattern: /name: [A-Z_]+__POSTGRES_SERVICE_ROLE,/g, times: 8 },
+  {
+    what: "services reach each other within the pod",
+    pattern: /_URL, value: "http:\/\/127\.0\.0\.1:81\d\d"/g,
+    times: 6,
+  },
+  { what: "one Service has the metrics of the process", pattern: /name: metrics, port: 9464,/g, times: 1 },
+  { what: "the pod has one egress policy, the jobs two", pattern: /policyTypes: \[Egress\]$/gm, times: 3 },
 ];
 
 const SIMULATOR = "services.trading-simulator.enabled=true";
@@ -236,17 +257,26 @@ function untoldVariables(manifests: string): string[] {
 /** The optional secret that the chart mounts by default. */
 const OPTIONAL_SECRET = "trading-server-token";
 
+interface ProgramSecrets {
+  readonly secrets: readonly string[];
+  readonly upgradeSecrets?: readonly string[];
+  readonly optionalSecrets?: readonly string[];
+}
+
+/** The keys of the secrets that a pod of these programs needs. */
+function secretKeys(programs: readonly (readonly [string, ProgramSecrets])[], duringUpgrade: boolean): string[] {
+  const keys = programs.flatMap(([program, { secrets, optionalSecrets = [], upgradeSecrets = [] }]) => {
+    const own = [...secrets, ...optionalSecrets.filter((secret) => secret === OPTIONAL_SECRET)];
+    const uses = duringUpgrade ? [...own, ...upgradeSecrets] : own;
+    return uses.map((secret) => (secret === "service-token" ? `${secret}-${program}` : secret));
+  });
+  return [...new Set(keys)].toSorted();
+}
+
 /** Containers whose secrets differ from deploy/programs.json. A job has none of these secrets. */
 function wrongSecrets(manifests: string, duringUpgrade = false): string[] {
   const programs = JSON.parse(readFileSync(path.join(ROOT, "deploy/programs.json"), "utf8")) as Readonly<
-    Record<
-      string,
-      {
-        readonly secrets: readonly string[];
-        readonly upgradeSecrets?: readonly string[];
-        readonly optionalSecrets?: readonly string[];
-      }
-    >
+    Record<string, ProgramSecrets>
   >;
   return manifests.split(SEPARATOR).flatMap((manifest) => {
     const [, kind = ""] = /^kind: (Deployment|Job)$/m.exec(manifest) ?? [];
@@ -255,11 +285,11 @@ function wrongSecrets(manifests: string, duringUpgrade = false): string[] {
     const [, items = ""] = /- { name: secrets, secret: {.*items: \[(.*)\]/.exec(manifest) ?? [];
     const mounted = Array.from(items.matchAll(/"key":"([a-z-]+)"/g), ([, key = ""]) => key).toSorted();
     const named = Array.from(manifest.matchAll(/value: \/run\/kapi\/secrets\/([a-z-]+)/g), ([, key = ""]) => key);
-    const { secrets = ["unknown"], optionalSecrets = [], upgradeSecrets = [] } = programs[program] ?? {};
-    const own = [...secrets, ...optionalSecrets.filter((secret) => secret === OPTIONAL_SECRET)];
-    const uses = kind === "Job" ? [] : duringUpgrade ? [...own, ...upgradeSecrets] : own;
-    const keys = uses.map((secret) => (secret === "service-token" ? `${secret}-${program}` : secret));
-    const isRight = mounted.join() === keys.toSorted().join() && named.toSorted().join() === uses.toSorted().join();
+    const [, services = program] = /name: SERVICES, value: "([a-z,-]+)"/.exec(manifest) ?? [];
+    const pairs = services.split(",").map((name) => [name, programs[name] ?? { secrets: ["unknown"] }] as const);
+    const keys = kind === "Job" ? [] : secretKeys(pairs, duringUpgrade);
+    const files = program === "combined" ? keys : keys.map((key) => key.replace(`-${program}`, ""));
+    const isRight = mounted.join() === keys.join() && named.toSorted().join() === files.toSorted().join();
     return isRight ? [] : [`${kind} ${program}: ${mounted.join()} / ${named.join()}, not ${keys.join()}`];
   });
 }
@@ -334,6 +364,21 @@ report(
   simulated.text.includes('"key":"url-trading-server"') && simulated.text.includes('value: "kapi_trading_server"'),
   simulated.output,
 );
+const combined = render(helm, "external.yaml", "combined.enabled=true", "services.stream.enabled=false");
+const wrongCombined = [
+  ...wrongSecrets(combined.text),
+  ...missingFiles(combined.text),
+  ...jobsWithoutPolicy(combined.text),
+];
+report(
+  "external.yaml, combined: one process has the secrets of all its services",
+  combined.ok && wrongCombined.length === 0,
+  `${combined.output}\n${wrongCombined.join("\n")}`,
+);
+for (const { what, pattern, times } of COMBINED) {
+  const found = [...combined.text.matchAll(pattern)].length;
+  report(`external.yaml, combined: ${what}`, found === times, `found ${found} times, not ${times}`);
+}
 for (const { what, pattern, times } of EXPECTED) {
   const found = [...external.matchAll(pattern)].length;
   report(`external.yaml: ${what}`, found === times, `found ${found} times, not ${times}`);

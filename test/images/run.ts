@@ -12,6 +12,7 @@ import { freePort } from "@kapi/servers";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const PROJECT = "kapi-images-test";
+const DOCKERFILE = "deploy/docker/Dockerfile";
 const FILES = ["docker-compose.yml", "test/images/compose.yaml"];
 const BUILD_TIMEOUT_MS = 1_800_000;
 const UP_TIMEOUT_MS = 300_000;
@@ -150,7 +151,10 @@ try {
   const programs = everything.filter((name) => !JOBS.has(name) && !SERVERS.has(name));
   const built = compose(["--profile", "tools", "build"], { timeoutMs: BUILD_TIMEOUT_MS });
   if (report(`${programs.length + JOBS.size - 1} images are built`, built)) {
-    for (const image of [...programs, "topics", "cli"]) lookAtImage(image);
+    const args = ["--build-arg", "PROGRAM=deploy/combined", "--build-arg", "SERVICES=services", "-t", "kapi/combined"];
+    const combined = run("docker", ["build", "-f", DOCKERFILE, ...args, "."], { timeoutMs: BUILD_TIMEOUT_MS });
+    report("the image of all services in one process is built", combined);
+    for (const image of [...programs, "topics", "cli", "combined"]) lookAtImage(image);
     if (report("the stack is up and healthy", compose(["up", "-d", "--wait"], { timeoutMs: UP_TIMEOUT_MS }))) {
       const demo = createDemo();
       report("the first path succeeds for an external client", firstPath(demo));

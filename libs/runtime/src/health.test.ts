@@ -28,4 +28,22 @@ describe("health", () => {
     expect(health.ready()).toEqual({ ok: false, reasons: { process: "stopping" } });
     expect(health.live().ok).toBe(true);
   });
+
+  it("answers for every service of the same process, and names the service of each failed check", () => {
+    const [gateway, account] = [new Health(), new Health()];
+    Health.join(new Map(Object.entries({ gateway, account })));
+    account.readiness("redis", () => "not connected");
+    account.liveness("consumer", () => "no progress");
+    expect(gateway.ready()).toEqual({ ok: false, reasons: { "account: redis": "not connected" } });
+    expect(gateway.live()).toEqual({ ok: false, reasons: { "account: consumer": "no progress" } });
+    expect(gateway.ownReady()).toEqual({ ok: true, reasons: {} });
+    expect(account.ownReady().ok).toBe(false);
+  });
+
+  it("names no service in a process of one service", () => {
+    const account = new Health();
+    Health.join(new Map([["account", account]]));
+    account.liveness("consumer", () => "no progress");
+    expect(account.live()).toEqual({ ok: false, reasons: { consumer: "no progress" } });
+  });
 });

@@ -8,14 +8,23 @@ export interface HealthReport {
 }
 
 /**
- * The health of a process. If a liveness check fails, the process is restarted. While a readiness
- * check fails, the process gets no requests. Every probe runs the checks, so they must be cheap and
+ * The health of a service. If a liveness check fails, its process is restarted. While a readiness
+ * check fails, its process gets no requests. Every probe runs the checks, so they must be cheap and
  * use memory only.
+ *
+ * An orchestrator restarts a whole process, so services of one process answer each probe with the
+ * checks of all of them ({@link Health.join}).
  */
 export class Health {
+  #process: ReadonlyMap<string, Health> = new Map();
   readonly #liveness = new Map<string, HealthCheck>();
   readonly #readiness = new Map<string, HealthCheck>();
   #stopping = false;
+
+  /** From now on, each of these services of one process, by name, answers probes for all. */
+  static join(services: ReadonlyMap<string, Health>): void {
+    for (const health of services.values()) health.#process = services;
+  }
 
   /** Adds a liveness check; replaces the check with the same name. */
   liveness(name: string, check: HealthCheck): void {
@@ -38,13 +47,26 @@ export class Health {
   }
 
   live(): HealthReport {
-    return report(this.#liveness);
+    return this.#all((health) => report(health.#liveness));
   }
 
   ready(): HealthReport {
+    return this.#all((health) => health.ownReady());
+  }
+
+  /** Like {@link ready}, but without the other services of the process. */
+  ownReady(): HealthReport {
     const { reasons } = report(this.#readiness);
     const all = this.#stopping ? { ...reasons, process: "stopping" } : reasons;
     return { ok: Object.keys(all).length === 0, reasons: all };
+  }
+
+  #all(reportOf: (health: Health) => HealthReport): HealthReport {
+    if (this.#process.size <= 1) return reportOf(this);
+    const reasons = [...this.#process].flatMap(([service, health]) =>
+      Object.entries(reportOf(health).reasons).map(([name, reason]) => [`${service}: ${name}`, reason]),
+    );
+    return { ok: reasons.length === 0, reasons: Object.fromEntries(reasons) };
   }
 }
 

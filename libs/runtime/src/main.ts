@@ -128,7 +128,7 @@ export function runMain<S extends z.ZodObject>(program: ServiceProgram<S>): Prom
 /**
  * Runs several services in one process, as {@link runMain} runs one service. All services start at
  * the same time. If one of them fails, the process ends. Each service has its own settings ({@link
- * variablesOf}), log lines, health probes and components.
+ * variablesOf}), log lines and components. The health probes of each answer for all services.
  * @param name of the process in its log lines and in OpenTelemetry.
  */
 export function runTogether(name: string, programs: readonly ServiceProgram[]): Promise<void> {
@@ -171,6 +171,7 @@ async function runProcess(name: string, services: readonly ProcessService[]): Pr
     const context = { config, scope: new Scope(), logger: own, health: new Health() };
     return { program, context: { ...context, clock: systemClock, fatal: (error) => endAtOnce(own, error) } };
   });
+  Health.join(new Map(running.map(({ program, context }) => [program.service, context.health])));
   let state = "starting";
   const starts = running.map(async ({ program, context }) => {
     const { logger: own, health } = context;
@@ -187,8 +188,9 @@ async function runProcess(name: string, services: readonly ProcessService[]): Pr
       return;
     }
     isStarting = false;
-    if (health.ready().ok) own.info("ready");
-    else own.info({ reasons: health.ready().reasons }, "started, not ready yet");
+    const { ok, reasons } = health.ownReady();
+    if (ok) own.info("ready");
+    else own.info({ reasons }, "started, not ready yet");
   });
   const started = Promise.all(starts).then(() => {
     if (state === "starting") state = "started";

@@ -59,26 +59,138 @@ settings of each program.
 {{ (get $programs .program).schema | default (.program | replace "-" "_") }}
 {{- end }}
 
-{{/* The secrets in "needs" that this release has, with optional secrets and the secrets of an upgrade. */}}
-{{- define "kapi.secretsOf" -}}
-{{- $all := .needs.secrets -}}
-{{- range $secret := .needs.optionalSecrets | default list -}}
-{{- if has $secret $.root.Values.secrets.optional }}{{ $all = append $all $secret }}{{ end -}}
+{{/*
+The pods of this release by their component, as JSON: the program of the image, the services of the process, and the
+ports with numbers. Each service has a pod of its own, or with `combined` all services share one pod: then each has
+another HTTP port, and its own variables have a prefix (deploy/combined/README.md).
+*/}}
+{{- define "kapi.pods" -}}
+{{- $programs := include "kapi.programs" . | fromJson -}}
+{{- $isCombined := .Values.combined.enabled -}}
+{{- $pods := dict -}}
+{{- $services := list -}}
+{{- $ports := dict -}}
+{{- $seen := dict -}}
+{{- range $name, $values := .Values.services -}}
+{{- if ne (toString $values.enabled) "false" -}}
+{{- $needs := get $programs $values.program -}}
+{{- $service := dict "name" $name "program" $values.program "needs" $needs "prefix" "" "port" $values.ports.http -}}
+{{- if $isCombined -}}
+{{- if hasKey $seen $values.program -}}
+{{- fail (printf "combined: services.%s and services.%s have the same program, and a process runs each program once: disable one of them" (get $seen $values.program) $name) -}}
 {{- end -}}
-{{- if .root.Values.secrets.acceptInternalToken }}{{ $all = concat $all (.needs.upgradeSecrets | default list) }}{{ end -}}
-{{ toJson $all }}
+{{- $_ := set $seen $values.program $name -}}
+{{- $_ := set $service "prefix" (printf "%s__" ($values.program | upper | replace "-" "_")) -}}
+{{- $_ := set $service "port" (add 8100 (len $services)) -}}
+{{- range $port, $number := omit $values.ports "http" -}}
+{{- if hasKey $ports $port -}}
+{{- fail (printf "combined: services.%s: another service of the process has the port %s" $name $port) -}}
+{{- end -}}
+{{- $_ := set $ports $port $number -}}
+{{- end -}}
+{{- $services = append $services $service -}}
+{{- else -}}
+{{- $_ := set $pods $name (dict "program" $values.program "services" (list $service) "ports" $values.ports) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if $isCombined -}}
+{{- $_ := set $pods "combined" (dict "program" "combined" "services" $services "ports" $ports) -}}
+{{- end -}}
+{{ toJson $pods }}
+{{- end }}
+
+{{/* The jobs of this release by their component, as JSON: like kapi.pods, with "weight", "args" and "server". */}}
+{{- define "kapi.jobs" -}}
+{{- $root := . -}}
+{{- $jobs := dict -}}
+{{- $topics := dict "name" "topics" "program" "topics" "prefix" "" "needs" (dict "servers" (list "kafka") "secrets" list "calls" list) -}}
+{{- if .Values.topics.enabled -}}
+{{- $_ := set $jobs "topics" (dict "program" "topics" "services" (list $topics) "weight" "-10" "args" list "server" "kafka") -}}
+{{- end -}}
+{{- range $component, $pod := include "kapi.pods" . | fromJson -}}
+{{- $migrated := list -}}
+{{- range $service := $pod.services -}}
+{{- if (get $root.Values.services $service.name).migrations -}}
+{{- $migrated = append $migrated (set (omit $service "needs") "needs" (dict "servers" (list "postgres") "secrets" list "calls" list)) -}}
+{{- end -}}
+{{- end -}}
+{{- if $migrated -}}
+{{- $_ := set $jobs (printf "migrate-%s" $component) (dict "program" $pod.program "services" $migrated "weight" "-5" "args" (list "migrate") "server" "postgres") -}}
+{{- end -}}
+{{- end -}}
+{{ toJson $jobs }}
+{{- end }}
+
+{{/* The distinct entries of the list "of" ("servers", "outside") in the needs of "services", as JSON. */}}
+{{- define "kapi.union" -}}
+{{- $of := .of -}}
+{{- $all := list -}}
+{{- range $service := .services }}{{ $all = concat $all (get $service.needs $of | default list) }}{{ end -}}
+{{ toJson (uniq $all) }}
 {{- end }}
 
 {{/*
-The environment variables of a container. "root" is the release; "needs" is the entry of "program" in programs.json.
-Secrets are files.
+The secrets of a pod from `secrets.existingSecret`, as JSON: the variable without _FILE, the key in the secret, and the
+mounted file. A program that calls other services has its own service token.
+*/}}
+{{- define "kapi.secretsOf" -}}
+{{- $values := .root.Values.secrets -}}
+{{- $all := list -}}
+{{- range $service := .services -}}
+{{- $needs := $service.needs -}}
+{{- $secrets := $needs.secrets -}}
+{{- range $secret := $needs.optionalSecrets | default list -}}
+{{- if has $secret $values.optional }}{{ $secrets = append $secrets $secret }}{{ end -}}
+{{- end -}}
+{{- if $values.acceptInternalToken }}{{ $secrets = concat $secrets ($needs.upgradeSecrets | default list) }}{{ end -}}
+{{- range $secret := $secrets -}}
+{{- $isOwn := eq $secret "service-token" -}}
+{{- $key := ternary (printf "%s-%s" $secret $service.program) $secret $isOwn -}}
+{{- $variable := printf "%s%s" (ternary $service.prefix "" $isOwn) ($secret | upper | replace "-" "_") -}}
+{{- $all = append $all (dict "variable" $variable "key" $key "path" (ternary $secret $key (eq $service.prefix ""))) -}}
+{{- end -}}
+{{- end -}}
+{{ toJson (uniq $all) }}
+{{- end }}
+
+{{/*
+The addresses of PostgreSQL that a pod uses, like kapi.secretsOf. A service uses its own role; a job the owner of the
+schemas.
+*/}}
+{{- define "kapi.postgresUrls" -}}
+{{- $root := .root -}}
+{{- $isOwn := and $root.Values.postgres.serviceRoles (not .job) -}}
+{{- $all := list -}}
+{{- range $service := .services -}}
+{{- if has "postgres" $service.needs.servers -}}
+{{- $schema := include "kapi.schema" (dict "root" $root "program" $service.program) | replace "_" "-" -}}
+{{- $key := ternary (printf "url-%s" $schema) "url" $isOwn -}}
+{{- $variable := printf "%sPOSTGRES_URL" (ternary $service.prefix "" $isOwn) -}}
+{{- $all = append $all (dict "variable" $variable "key" $key "path" (ternary "url" $key (eq $service.prefix ""))) -}}
+{{- end -}}
+{{- end -}}
+{{ toJson (uniq $all) }}
+{{- end }}
+
+{{/*
+The environment variables of a container. "root" is the release, "program" the program of the image, "services" the
+services of the process, "job" whether it is a job. Secrets are files.
 */}}
 {{- define "kapi.environment" -}}
 {{- $root := .root -}}
-{{- $needs := .needs -}}
+{{- $services := .services -}}
 {{- $full := include "kapi.fullname" $root -}}
+{{- $isCombined := eq .program "combined" -}}
+{{- $servers := include "kapi.union" (dict "services" $services "of" "servers") | fromJsonArray -}}
+{{- $outside := include "kapi.union" (dict "services" $services "of" "outside") | fromJsonArray -}}
 - { name: LOG_LEVEL, value: {{ $root.Values.logLevel | quote }} }
-{{- if has "kafka" $needs.servers }}
+{{- if $isCombined }}
+{{- $names := list }}
+{{- range $services }}{{ $names = append $names .program }}{{ end }}
+- { name: SERVICES, value: {{ join "," $names | quote }} }
+{{- end }}
+{{- if has "kafka" $servers }}
 - { name: KAFKA_BROKERS, value: {{ $root.Values.kafka.brokers | quote }} }
 {{- with $root.Values.kafka.topicPrefix }}
 - { name: KAFKA_TOPIC_PREFIX, value: {{ . | quote }} }
@@ -93,7 +205,7 @@ Secrets are files.
 - { name: {{ .variable }}_FILE, value: /run/kapi/{{ .volume }}/{{ .key }} }
 {{- end }}
 {{- end }}
-{{- if has "redis" $needs.servers }}
+{{- if has "redis" $servers }}
 - { name: REDIS_URL_FILE, value: /run/kapi/redis/url }
 {{- if $root.Values.redis.cluster }}
 - { name: REDIS_CLUSTER, value: "on" }
@@ -102,20 +214,24 @@ Secrets are files.
 - { name: REDIS_TLS_CA_FILE, value: /run/kapi/redis-ca/ca.crt }
 {{- end }}
 {{- end }}
-{{- if has "postgres" $needs.servers }}
-- { name: POSTGRES_URL_FILE, value: /run/kapi/postgres/url }
-{{- if $root.Values.postgres.caSecret }}
+{{- range include "kapi.postgresUrls" . | fromJsonArray }}
+- { name: {{ .variable }}_FILE, value: /run/kapi/postgres/{{ .path }} }
+{{- end }}
+{{- if and (has "postgres" $servers) $root.Values.postgres.caSecret }}
 - { name: POSTGRES_TLS_CA_FILE, value: /run/kapi/postgres-ca/ca.crt }
 {{- end }}
+{{- range include "kapi.secretsOf" . | fromJsonArray }}
+- { name: {{ .variable }}_FILE, value: /run/kapi/secrets/{{ .path }} }
 {{- end }}
-{{- range $secret := include "kapi.secretsOf" . | fromJsonArray }}
-- { name: {{ $secret | upper | replace "-" "_" }}_FILE, value: /run/kapi/secrets/{{ $secret }} }
-{{- end }}
-{{- if and (has "trading-servers" ($needs.outside | default list)) $root.Values.tradingServers.caSecret }}
+{{- if and (has "trading-servers" $outside) $root.Values.tradingServers.caSecret }}
 - { name: TRADING_SERVER_TLS_CA_FILE, value: /run/kapi/trading-server-ca/ca.crt }
 {{- end }}
-{{- range $name := $needs.calls }}
-- { name: {{ printf "%s_URL" ($name | upper | replace "-" "_") }}, value: {{ printf "http://%s-%s:8080" $full $name | quote }} }
+{{- $ports := dict }}
+{{- range $services }}{{ $_ := set $ports .program .port }}{{ end }}
+{{- range $called := include "kapi.union" (dict "services" $services "of" "calls") | fromJsonArray }}
+{{- $url := printf "http://%s-%s:8080" $full $called }}
+{{- if hasKey $ports $called }}{{ $url = printf "http://127.0.0.1:%d" (get $ports $called | int) }}{{ end }}
+- { name: {{ printf "%s_URL" ($called | upper | replace "-" "_") }}, value: {{ $url | quote }} }
 {{- end }}
 {{- if include "kapi.measured" $root }}
 - { name: METRICS, value: "on" }
@@ -147,34 +263,38 @@ secrets must exist, with the keys that cert-manager and Strimzi use.
 {{- end }}
 
 {{/*
-The secrets that a container mounts, by the name of the folder: the secret and the mounted keys. A program that calls
-other services has its own service token. A program with a schema has the address of its own role; a job has the address
-of the schemas' owner.
+The secrets that a container mounts, by the name of the folder: the secret and the mounted keys.
 */}}
 {{- define "kapi.secretVolumes" -}}
 {{- $values := .root.Values -}}
-{{- $program := .program -}}
+{{- $servers := include "kapi.union" (dict "services" .services "of" "servers") | fromJsonArray -}}
+{{- $outside := include "kapi.union" (dict "services" .services "of" "outside") | fromJsonArray -}}
 {{- with include "kapi.secretsOf" . | fromJsonArray }}
 secrets:
   secret: {{ $values.secrets.existingSecret }}
   items:
     {{- range . }}
-    - { key: {{ . }}{{ if eq . "service-token" }}-{{ $program }}{{ end }}, path: {{ . }} }
+    - { key: {{ .key }}, path: {{ .path }} }
     {{- end }}
 {{- end }}
-{{- if has "redis" .needs.servers }}
+{{- if has "redis" $servers }}
 redis: { secret: {{ $values.redis.existingSecret }}, items: [{ key: url, path: url }] }
 {{- with $values.redis.caSecret }}
 redis-ca: { secret: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
 {{- end }}
 {{- end }}
-{{- if has "postgres" .needs.servers }}
-postgres: { secret: {{ $values.postgres.existingSecret }}, items: [{ key: url{{ if and $values.postgres.serviceRoles (not .job) }}-{{ include "kapi.schema" . | replace "_" "-" }}{{ end }}, path: url }] }
+{{- with include "kapi.postgresUrls" . | fromJsonArray }}
+postgres:
+  secret: {{ $values.postgres.existingSecret }}
+  items:
+    {{- range . }}
+    - { key: {{ .key }}, path: {{ .path }} }
+    {{- end }}
 {{- with $values.postgres.caSecret }}
 postgres-ca: { secret: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
 {{- end }}
 {{- end }}
-{{- if has "kafka" .needs.servers }}
+{{- if has "kafka" $servers }}
 {{- with $values.kafka.tls.caSecret }}
 kafka-ca: { secret: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
 {{- end }}
@@ -185,7 +305,7 @@ kafka-client: { secret: {{ . }}, items: [{ key: tls.crt, path: tls.crt }, { key:
 kafka-user: { secret: {{ $values.kafka.sasl.existingSecret }}, items: [{ key: username, path: username }, { key: password, path: password }] }
 {{- end }}
 {{- end }}
-{{- if has "trading-servers" (.needs.outside | default list) }}
+{{- if has "trading-servers" $outside }}
 {{- with $values.tradingServers.caSecret }}
 trading-server-ca: { secret: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
 {{- end }}
