@@ -359,6 +359,13 @@ report(
   simulated.ok && policiesToAnyAddress(simulated.text).join() === "kapi-webhooks-egress",
   simulated.output,
 );
+const small = render(helm, "small.yaml").text;
+report(
+  "small.yaml: the simulator is a pod of its own, which never runs twice",
+  /^ {2}name: kapi-trading-simulator$(?:(?!^---$)[^])*strategy: { type: Recreate }$/m.test(small) &&
+    [...small.matchAll(/^kind: Deployment$/gm)].length === 2,
+  small,
+);
 report(
   "the simulator uses the role of its schema",
   simulated.text.includes('"key":"url-trading-server"') && simulated.text.includes('value: "kapi_trading_server"'),

@@ -61,8 +61,9 @@ settings of each program.
 
 {{/*
 The pods of this release by their component, as JSON: the program of the image, the services of the process, and the
-ports with numbers. Each service has a pod of its own, or with `combined` all services share one pod: then each has
-another HTTP port, and its own variables have a prefix (deploy/combined/README.md).
+ports with numbers. Each service has a pod of its own, or with `combined` all services of kapi share one pod: then each has
+another HTTP port, and its own variables have a prefix (deploy/combined/README.md). The simulated trading server, which
+stands for another system, always has a pod of its own.
 */}}
 {{- define "kapi.pods" -}}
 {{- $programs := include "kapi.programs" . | fromJson -}}
@@ -75,7 +76,7 @@ another HTTP port, and its own variables have a prefix (deploy/combined/README.m
 {{- if ne (toString $values.enabled) "false" -}}
 {{- $needs := get $programs $values.program -}}
 {{- $service := dict "name" $name "program" $values.program "needs" $needs "prefix" "" "port" $values.ports.http -}}
-{{- if $isCombined -}}
+{{- if and $isCombined (ne $values.program "trading-simulator") -}}
 {{- if hasKey $seen $values.program -}}
 {{- fail (printf "combined: services.%s and services.%s have the same program, and a process runs each program once: disable one of them" (get $seen $values.program) $name) -}}
 {{- end -}}
