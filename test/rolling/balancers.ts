@@ -2,7 +2,7 @@
  * Runs all balancers of a cluster in a separate process, so that the work of a test does not delay
  * their traffic. The argument has the processes of each balancer. The first message to the parent
  * has the addresses. The answer to each message from the parent names the balancers that were
- * without a ready process at some time.
+ * without a ready process at some time after their first one.
  */
 import { Balancer, type Backend } from "./balancer.ts";
 

@@ -1,6 +1,6 @@
 import { AnyCommandMessage, type KeyEntry, type Wallet } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
-import { assert, type Clock, retry, toIso } from "@kapi/kernel";
+import { assert, retry, toIso } from "@kapi/kernel";
 import { type RedisConnection, wasNotCarriedOut } from "@kapi/redis";
 import {
   type AdmitReply,
@@ -159,7 +159,6 @@ export class ChargeUnknown extends ApiError {
 export interface AdmissionOptions {
   readonly redis: RedisConnection;
   readonly directory: Pick<Directory, "key">;
-  readonly clock: Clock;
   /** By default {@link ADMISSION_SETTINGS}. */
   readonly settings?: AdmissionSettings;
 }

@@ -43,7 +43,7 @@ beforeAll(async () => {
   redis = await scope.start("redis", () =>
     startRedis({ url: environment.redisUrl, clientName: "test", functionLibraries: [ADMISSION_LIBRARY], logger }),
   );
-  admission = createAdmission({ redis, directory, clock: systemClock });
+  admission = createAdmission({ redis, directory });
 });
 afterAll(() => scope.stop());
 

@@ -38,8 +38,8 @@ export interface Entry {
   /** Attempts that ended in an unexpected error. Above 0, the command runs in its own batch. */
   unexpectedErrors: number;
   /**
-   * The command became final by another path, or its partition was closed. The outcome of its batch
-   * is ignored.
+   * The command is final, or its partition was closed. If it is still running, its outcome is
+   * ignored.
    */
   dropped: boolean;
 }

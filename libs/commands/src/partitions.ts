@@ -41,8 +41,8 @@ export class Partitions {
   }
 
   /**
-   * Returns why no commands run yet, or null. After the first time it is always null: a rebalance
-   * must not make a running process unready.
+   * Returns why not all assigned partitions are open yet, or null. Once it has returned null, it
+   * always does: a rebalance must not make a running process unready.
    */
   check(): string | null {
     if (this.#wasOpen) return null;
@@ -73,10 +73,10 @@ export class Partitions {
 
   /**
    * Applies a new assignment of the group: opens its partitions and closes all others. The inbox of
-   * a partition that stays assigned is read again. Another process may have held it in between,
-   * even if the lease is still ours: a paused process acquires its lease before it rejoins the
-   * group. The commands which that process wrote have committed offsets, so Kafka does not deliver
-   * them again.
+   * a partition that stays assigned is read again, because another process may have held the
+   * partition in between. Holding the lease does not exclude that: after a pause, this process can
+   * acquire an expired lease again before it rejoins the group. The offsets of the commands that
+   * the other process wrote are committed, so Kafka does not deliver them again.
    */
   async assign(partitions: readonly number[], generation: number): Promise<void> {
     this.#generation = generation;

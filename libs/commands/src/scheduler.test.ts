@@ -83,11 +83,11 @@ describe("the scheduler", () => {
     for (const one of [...hot, other]) scheduler.add(one);
     await flush();
     expect(at(batches, 0).entries).toEqual([hot[0], other, hot[1], hot[2]]);
-    for (const one of at(batches, 0).entries.slice(0, 3)) scheduler.complete(one);
+    for (const one of at(batches, 0).entries.slice(0, 3)) scheduler.drop(one);
     await at(batches, 0).end("answered");
     // The third command of the account has no outcome yet.
     expect(batches).toHaveLength(1);
-    scheduler.complete(at(hot, 2));
+    scheduler.drop(at(hot, 2));
     await flush();
     expect(at(batches, 1).entries).toEqual(hot.slice(3));
   });
@@ -99,7 +99,7 @@ describe("the scheduler", () => {
     await flush();
     scheduler.add(third);
     scheduler.retry(first, 1_000);
-    scheduler.complete(second);
+    scheduler.drop(second);
     await at(batches, 0).end("answered");
     await vi.advanceTimersByTimeAsync(999);
     expect(batches).toHaveLength(1);
@@ -152,7 +152,7 @@ describe("the scheduler", () => {
     scheduler.add(second);
     await flush();
     expect(batches.map(({ entries }) => entries)).toEqual([[first]]);
-    scheduler.complete(first);
+    scheduler.drop(first);
     await at(batches, 0).end("answered");
     expect(batches.map(({ entries }) => entries)).toEqual([[first], [second]]);
   });
@@ -166,7 +166,7 @@ describe("the scheduler", () => {
     scheduler.add(early);
     for (const [index, expected] of [running, early, late].entries()) {
       expect(at(batches, index).entries).toEqual([expected]);
-      scheduler.complete(expected);
+      scheduler.drop(expected);
       await at(batches, index).end("answered");
     }
   });
@@ -179,7 +179,7 @@ describe("the scheduler", () => {
     expect(batches).toHaveLength(MAX_BATCHES_PER_SERVER);
     expect(batches.map(({ entries }) => entries.length)).toEqual(Array(MAX_BATCHES_PER_SERVER).fill(200));
     const first = at(batches, 0);
-    for (const done of first.entries) scheduler.complete(done);
+    for (const done of first.entries) scheduler.drop(done);
     await first.end("answered");
     expect(batches).toHaveLength(MAX_BATCHES_PER_SERVER + 1);
   });
@@ -280,7 +280,7 @@ describe("the scheduler", () => {
     await vi.advanceTimersByTimeAsync(59_000);
     expect(batches).toHaveLength(6);
     expect(at(batches, 5).entries).toHaveLength(1);
-    scheduler.complete(at(at(batches, 5).entries, 0));
+    scheduler.drop(at(at(batches, 5).entries, 0));
     await at(batches, 5).end("answered");
     expect(breakers).toEqual([
       { serverId: SERVER, open: true },

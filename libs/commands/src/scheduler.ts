@@ -1,11 +1,12 @@
 /**
  * Decides when a command runs. Commands of one account queue in log order. The heads of a server's
- * queues are gathered into batches; under load, two batches run at once. A batch may have several
- * commands of an account, in log order. A server with an open breaker parks its own commands and no
- * others.
+ * queues are gathered into batches. At most two batches of a server run at once, not counting
+ * batches that expire parked commands. While many commands are running, the second batch waits, so
+ * that more commands share it. A batch may have several commands of an account, in log order. A
+ * server with an open breaker parks its own commands and no others.
  *
  * Invariants: the running commands of an account are in one batch; a command leaves its queue only
- * by `complete` or `drop`.
+ * by `drop`.
  */
 import { Breaker, type Clock } from "@kapi/kernel";
 
@@ -33,8 +34,7 @@ export interface SchedulerOptions {
   /** Between 0 and 1; for jitter. */
   readonly random: () => number;
   /**
-   * Runs a batch; calls `complete`, `drop` or `retry` for each entry before it resolves. Never
-   * rejects.
+   * Runs a batch; calls `drop` or `retry` for each entry before it resolves. Never rejects.
    */
   readonly run: (serverId: string, mode: BatchMode, batch: readonly Entry[]) => Promise<ServerAnswer>;
   readonly onBreaker: (serverId: string, open: boolean) => void;
@@ -100,11 +100,6 @@ export class Scheduler {
     if (running.size === 0) this.#makeReady(account);
   }
 
-  /** The command is final: the next command of its account may run. */
-  complete(entry: Entry): void {
-    this.#remove(entry);
-  }
-
   /**
    * Runs the command again once `delayMs` has passed and no other command of its account runs or
    * waits for a retry.
@@ -120,10 +115,17 @@ export class Scheduler {
     );
   }
 
-  /** Removes a waiting or running command; the outcome of its batch is ignored. */
+  /**
+   * Removes a final command, or a command whose partition was closed; frees its account for the
+   * next command. If it is running, its outcome is ignored.
+   */
   drop(entry: Entry): void {
     entry.dropped = true;
-    this.#remove(entry);
+    const account = this.#findAccount(entry);
+    const index = account?.entries.indexOf(entry) ?? -1;
+    if (account === undefined || index === -1) return;
+    account.entries.splice(index, 1);
+    this.#release(account, entry);
   }
 
   /** All servers that ever had commands, and whether their commands are parked now. */
@@ -145,14 +147,6 @@ export class Scheduler {
         for (const timer of running.values()) clearTimeout(timer ?? undefined);
     }
     await Promise.all(this.#batches);
-  }
-
-  #remove(entry: Entry): void {
-    const account = this.#findAccount(entry);
-    const index = account?.entries.indexOf(entry) ?? -1;
-    if (account === undefined || index === -1) return;
-    account.entries.splice(index, 1);
-    this.#release(account, entry);
   }
 
   /** The command no longer runs. After the last one, the next commands of the account may run. */

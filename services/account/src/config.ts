@@ -12,7 +12,7 @@ export const ConfigSchema = z.object({
   SERVICE_TOKEN: configFields.serviceToken,
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
   INTERNAL_TOKEN: configFields.internalToken.optional(),
-  /** Base URL of the finance service, which deletes its data of deleted accounts. */
+  /** Base URL of the finance service, which hides the transactions of deleted accounts. */
   FINANCE_URL: configFields.serviceUrl,
   /** Base URL of the metrics service: last samples, and deletion of account data. */
   METRICS_URL: configFields.serviceUrl,
@@ -22,11 +22,14 @@ export const ConfigSchema = z.object({
   TRADING_SERVER_SEALING_KEYS: configFields.keyring,
   ...connectionFields.tradingServers,
   TRADING_SERVER_ALLOW_INSECURE: configFields.allowInsecure,
-  /** Deadline of one call to a trading server, in milliseconds; below the gateway's 5 s. */
+  /**
+   * Deadline of one call to a trading server, in milliseconds. After it, account details show
+   * the last sample. Keep it below 3,500: the gateway waits at most 3.5 s for account details.
+   */
   TRADING_SERVER_TIMEOUT_MS: configFields.integer(100, 30_000).default(3_000),
   /**
-   * Keys of generated passwords (decisions, 5.2); the first one derives them. The gateway has the
-   * same keys.
+   * Keys of generated passwords (decisions, 5.2). Each command names the key that derives its
+   * passwords. The gateway has the same keys; new commands name its first key.
    */
   PASSWORD_DERIVATION_KEYS: configFields.keyring,
   /** Keys that decrypt supplied passwords (decisions, 5.2); the gateway has the same keys. */

@@ -128,7 +128,6 @@ export async function startService(
   const admission = createAdmission({
     redis,
     directory,
-    clock,
     settings: settings.admission ?? { ...ADMISSION_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
   });
   const operations = createOperations({

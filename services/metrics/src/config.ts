@@ -39,7 +39,7 @@ export const ConfigSchema = z.object({
   SERVICE_TOKEN: configFields.serviceToken,
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
   INTERNAL_TOKEN: configFields.internalToken.optional(),
-  /** Base URL of the account service: accounts, and which server an organization has. */
+  /** Base URL of the account service: which accounts exist. */
   ACCOUNT_URL: configFields.serviceUrl,
   /** What the process does: `sequencer` numbers samples, `stream` serves sockets. */
   ROLES: roles.default([...ROLES]),

@@ -314,7 +314,6 @@ async function startStream(
   const admission = createAdmission({
     redis,
     directory,
-    clock,
     settings: { ...ADMISSION_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
   });
   const refunds = await scope.start("refunds", () => startRepeatedRefunds({ admission, clock, logger }));

@@ -77,8 +77,8 @@ export const ConfigSchema = z
      */
     WEBHOOK_CONCURRENCY: configFields.integer(1, 10_000).default(512),
     /**
-     * Maximum number of concurrent deliveries of one process to one organization. Each of its
-     * endpoints always gets a slot, even if others hang.
+     * Maximum number of concurrent deliveries of one process to one organization. Half of the slots
+     * are reserved for the organization's endpoints without a running delivery.
      */
     WEBHOOK_ORGANIZATION_CONCURRENCY: configFields.integer(2 * MAX_WEBHOOK_ENDPOINTS, 10_000).default(64),
     /** Maximum number of concurrent deliveries of one process to one endpoint. */

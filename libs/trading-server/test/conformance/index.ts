@@ -5,7 +5,8 @@
  *       return { value: { client, serverId, openPosition }, stop };
  *     });
  *
- * They use only the contract, on accounts of their own, and expect nothing about prices.
+ * They use the contract, and `openPosition`, which is not part of it. They work on accounts of
+ * their own, and expect nothing about prices.
  */
 import type { Started } from "@kapi/runtime";
 import { afterAll, beforeAll, describe } from "vitest";

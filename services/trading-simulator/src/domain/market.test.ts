@@ -75,7 +75,9 @@ describe("recorded quotes", () => {
     expect(parseRecording("EURUSD", TICKS)).toMatchObject({ bids: [1.1212, 1.12121, 1.12117] });
     // A falling bar: open, high, low, close.
     expect(parseRecording("GBPUSD", BARS).bids).toEqual([1.57597, 1.57606, 1.57576, 1.5758]);
-    expect(() => parseRecording("EURUSD", `${TICKS}nonsense,1,2\n`)).toThrow("line 5");
+    expect(() => parseRecording("EURUSD", `${TICKS}nonsense,1,2\n`)).toThrow(
+      "line 5: must be a time and 2 prices above 0",
+    );
     expect(() => parseRecording("EURUSD", "a,b\n1,2")).toThrow("line 1");
     expect(symbolOfFile("/data/EURUSD-ticks-2020-01.csv", SYMBOLS)).toBe("EURUSD");
     expect(symbolOfFile("/data/quotes.csv", SYMBOLS)).toBeNull();

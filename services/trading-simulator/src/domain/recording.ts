@@ -1,4 +1,6 @@
-/** Recorded quotes: parses CSV, and replays at a speed. */
+/**
+ * Recorded quotes: parses CSV, and finds the quotes that are due after a step of recorded time.
+ */
 
 /** Quotes of one symbol, ordered by time: parallel arrays. */
 export interface Recording {
@@ -26,15 +28,15 @@ export function parseRecording(symbol: string, csv: string): Recording {
   if (columns !== TICK_HEADER && columns !== BAR_HEADER) {
     throw new RangeError(`line 1: the header is neither "${TICK_HEADER}" nor "${BAR_HEADER}"`);
   }
+  const prices = columns === TICK_HEADER ? 2 : 8;
   const rows: Quoted[] = [];
   for (const [index, line] of lines.entries()) {
     if (line.trim() === "") continue;
     const [time = "", ...cells] = line.split(",");
     const atMs = Date.parse(time);
     const values = cells.map(Number);
-    const complete = values.length === (columns === TICK_HEADER ? 2 : 8);
-    if (Number.isNaN(atMs) || !complete || values.some((value) => !(value > 0))) {
-      throw new RangeError(`line ${index + 2}: not a time and prices above 0`);
+    if (Number.isNaN(atMs) || values.length !== prices || values.some((value) => !(value > 0))) {
+      throw new RangeError(`line ${index + 2}: must be a time and ${prices} prices above 0`);
     }
     if (columns === TICK_HEADER) rows.push([atMs, values[0] ?? 0, values[1] ?? 0]);
     else rows.push(...quotesOfBar(atMs, values));
@@ -73,7 +75,7 @@ export function roundMs(recording: Recording): number {
 
 /**
  * Advances by `stepMs` of recorded time. Returns the indexes of due quotes, at most `limit`; time
- * stops at a quote beyond the limit. Starts again at the end.
+ * stops at a quote beyond the limit. After the last quote it continues with the first one.
  */
 export function advance(recording: Recording, position: RecordingPosition, stepMs: number, limit: number): number[] {
   const due: number[] = [];

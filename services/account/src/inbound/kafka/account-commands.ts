@@ -65,7 +65,10 @@ export function createAccountCommands(options: AccountCommandsOptions): CommandE
   };
 }
 
-/** A failed change locks no row by id. */
+/**
+ * The account whose row the command locks; none for a change that did not succeed, because such a
+ * change writes no account.
+ */
 function accountIdOf({ message, outcome }: AppliedOutcome<Effect>): string[] {
   if (outcome.kind === "succeeded" && "account" in outcome.effect) return [outcome.effect.account.id];
   if (message.operation !== "account.create" || message.managedAccountId === null) return [];

@@ -6,7 +6,7 @@ import type { ExternalAccountData } from "../../domain/ports.ts";
 /** Deadline of one deletion, in milliseconds: metrics may have a month of snapshots to delete. */
 const REMOVAL = { timeoutMs: 4_000, repeatable: true };
 
-/** Deletes data of accounts in finance and metrics. */
+/** Removes data of accounts: finance hides their transactions, metrics deletes its data. */
 export function createExternalAccountData(finance: InternalClient, metrics: InternalClient): ExternalAccountData {
   return {
     deleteFromFinance: async (serverId, accountNumber) => {

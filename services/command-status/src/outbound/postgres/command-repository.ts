@@ -34,8 +34,8 @@ const POSITIONS = statement<{ topic: string; partition: number; next_offset: num
 );
 
 /**
- * The commands in PostgreSQL. Each function is one statement. Batches are sorted by id, so that two
- * statements cannot deadlock.
+ * The commands in PostgreSQL. One statement writes a batch with its positions. Batches are sorted
+ * by id, so that two statements cannot deadlock.
  */
 export function createCommandRepository(database: Queryable): CommandRepository {
   return {

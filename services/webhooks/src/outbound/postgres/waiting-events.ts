@@ -1,6 +1,7 @@
 /**
- * Events that wait for an older event of their account. Recording events of an account reads the
- * places of its waiting events. Their content is read once, when they are recorded.
+ * Events that wait for an older event of their account. The source of an event is the service that
+ * publishes it: account or finance. Recording events of an account reads the places of its waiting
+ * events. Their content is read once, when they are recorded.
  */
 import { type Queryable, statement, type Transaction } from "@kapi/postgres";
 
