@@ -6,7 +6,8 @@ import path from "node:path";
 const PING_TIMEOUT_MS = 2_000;
 
 /**
- * Whether a Docker engine answers at `DOCKER_HOST` or at one of the usual sockets. Never throws.
+ * Whether a Docker engine answers at `DOCKER_HOST`, or without it at one of the usual sockets.
+ * False if `DOCKER_HOST` is no URL.
  */
 export async function dockerAnswers(env: Readonly<Record<string, string | undefined>>): Promise<boolean> {
   for (const place of enginePlaces(env)) {
@@ -20,9 +21,10 @@ type Place = { readonly socketPath: string } | { readonly host: string; readonly
 function enginePlaces(env: Readonly<Record<string, string | undefined>>): Place[] {
   const given = env["DOCKER_HOST"];
   if (given !== undefined && given !== "") {
+    if (!URL.canParse(given)) return [];
     const url = new URL(given);
     if (url.protocol === "unix:") return [{ socketPath: url.pathname }];
-    // An engine behind TLS or SSH is not probed, and so is not used.
+    // The probe uses plain HTTP, so an engine behind TLS or SSH is never used.
     return url.protocol === "tcp:" || url.protocol === "http:"
       ? [{ host: url.hostname, port: Number(url.port === "" ? 2375 : url.port) }]
       : [];

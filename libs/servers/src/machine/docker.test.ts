@@ -1,0 +1,10 @@
+import { expect, it } from "vitest";
+
+import { dockerAnswers } from "./docker.ts";
+
+it.each(["/var/run/docker.sock", "ssh://nowhere", "unix:///nowhere/docker.sock"])(
+  "no engine answers at DOCKER_HOST %s",
+  async (DOCKER_HOST) => {
+    expect(await dockerAnswers({ DOCKER_HOST })).toBe(false);
+  },
+);
