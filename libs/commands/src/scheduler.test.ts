@@ -121,7 +121,7 @@ describe("the scheduler", () => {
   });
 
   it("sends a command that had an unexpected error alone, and no expired command with an open one", async () => {
-    const { batches, scheduler } = setUp({ maxAccountCommands: 3 });
+    const { batches, clock, scheduler } = setUp({ maxAccountCommands: 3 });
     const failed = entry("1001");
     failed.unexpectedErrors = 1;
     scheduler.add(failed);
@@ -130,7 +130,7 @@ describe("the scheduler", () => {
     expect(at(batches, 0).entries).toEqual([failed]);
     const open = entry("1002");
     scheduler.add(open);
-    scheduler.add(entry("1002", { deadlineAt: new Date(Date.now() - 1).toISOString() }));
+    scheduler.add(entry("1002", { deadlineAt: new Date(clock.nowMs() - 1).toISOString() }));
     await flush();
     expect(at(batches, 1)).toMatchObject({ mode: "execute", entries: [open] });
   });
