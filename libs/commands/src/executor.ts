@@ -72,7 +72,10 @@ export interface AppliedOutcome<Effect> {
   readonly outcome: Extract<CommandOutcome<Effect>, { kind: "succeeded" | "failed" }> | ClosedOutcome;
 }
 
-/** A command that becomes final without having applied: expired, rejected by kapi, or INTERNAL. */
+/**
+ * A command that becomes final and did not apply: expired, rejected by kapi, closed before its
+ * deadline, or INTERNAL.
+ */
 export interface ClosedOutcome {
   readonly kind: "closed";
   readonly status: "failed" | "expired";

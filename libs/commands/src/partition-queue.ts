@@ -1,7 +1,7 @@
 /**
  * The open commands of one partition. Commands that do not fit in memory wait in the inbox and are
- * read in log order when there is room. Each server has its own limit, so that a busy or dead
- * trading server takes no memory from the others.
+ * read in log order when there is room. Each server has its own limit and a minimum that it may
+ * always hold, so that a busy or dead trading server cannot block the others.
  *
  * Invariant: all open commands of a server with an offset below `spilledFrom` are in memory; all of
  * them if it is null.
@@ -20,7 +20,7 @@ interface ServerCommands {
   loaded: number;
   /** Commands from this offset on may be only in the inbox; null if all are in memory. */
   spilledFrom: number | null;
-  /** Counts the commands left in the inbox, so that a read notices later ones. */
+  /** Rises whenever commands are left in the inbox, so that a running read notices later ones. */
   spills: number;
   reading: boolean;
 }
@@ -191,8 +191,8 @@ export class PartitionQueue implements CommandPartition {
 }
 
 /**
- * The inbox holds only messages that were validated on arrival. A command that is read back may
- * have been sent.
+ * A command that is read back may have been sent. A command with an unreadable message is settled:
+ * it fails INTERNAL unless the trading server has recorded an outcome.
  */
 function fromRow(row: OpenRow): Loadable {
   const sealed: unknown = row.sealed_password === null ? null : JSON.parse(row.sealed_password);
