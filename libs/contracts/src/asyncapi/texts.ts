@@ -50,10 +50,11 @@ type FieldName = Exclude<
 /** Descriptions of fields, by name. A field has the same meaning in every message. */
 export const FIELD_TEXTS: Readonly<Record<FieldName, string>> = {
   sessionId: "Names this connection in our logs.",
-  serverId: "The trading server of the account, in lower case.",
+  serverId:
+    "The trading server of the account. In any letter case in your messages, in lower case in samples and notices.",
   accountNumber: "The account's number on its server.",
   afterSequence:
-    "The last sequence that you have durably processed; 0 for all available samples. Omitted: only the latest sample, and no replay notice.",
+    "The last sequence that you have durably processed; 0 for all available samples. Omitted: the latest sample without a replay notice, then every new sample.",
   firstAvailableSequence: "The oldest available sample. `lastAvailableSequence + 1` if there is none.",
   lastAvailableSequence: "The newest sample, 0 before the first.",
   replayTruncated:
@@ -68,7 +69,7 @@ export const FIELD_TEXTS: Readonly<Record<FieldName, string>> = {
   freeMargin: "Equity less the margin in use.",
   marginLevel: "Equity in percent of the margin in use; 0 with none in use.",
   openPositionCount: "Open positions.",
-  intervalMinimumEquity: "The lowest equity from the sample before, its own included, to this one.",
+  intervalMinimumEquity: "The lowest equity from the previous sample (included) to this sample.",
   intervalMinimumMeasuredAt: "When `intervalMinimumEquity` was measured.",
   code: "A stable code, for programs.",
   error: "A message, for people.",
@@ -87,7 +88,7 @@ export const ERROR_CODE_TEXTS: Readonly<Record<LiveErrorFrame["code"], string>> 
 /** When the server closes with each code, and what to do. */
 export const CLOSE_CODE_TEXTS: Readonly<Record<keyof typeof LIVE_CLOSE_CODES, string>> = {
   restart: "The process stops. Reconnect at once with `afterSequence`; another process answers.",
-  keyRevoked: `The key was revoked, has expired or has lost its scope; within ${LIVE_LIMITS.revocationSeconds} s. Do not reconnect with this key.`,
+  keyRevoked: `The key was revoked, has expired or has lost its scope. The server closes the connection within ${LIVE_LIMITS.revocationSeconds} s of that. Do not reconnect with this key.`,
   slowConsumer: `The connection took nothing for ${LIVE_LIMITS.slowConsumerSeconds} s. Reconnect with \`afterSequence\`, and read faster.`,
   messageTooLarge: `A message was over ${LIVE_LIMITS.messageBytes / KIB} KiB. Fix the client, then reconnect.`,
 };
