@@ -173,7 +173,7 @@ test("both releases record until the months begin; then the older one fails, and
   await purchaseCredits(context, { organizationId, purchaseId: late.chargeId, credits: 10 });
   await expectSums({ purchased: 110, consumed: 5, reserved: 5 });
 
-  // The table from before months is dropped like a month.
+  // Entries from before the ledger had a table for each month are dropped like a month.
   for (let month = 1; month <= 2; month += 1) await raiseTo(database, ALL_SHARDS, from + month * 32 * DAY_SECONDS);
   expect(await createCreditMonths(database).dropOldest("9999-01-01")).toBe(true);
   expect(await record({ ...reserve, kind: "settle", action: "consume", credits: 50 })).toBe(true);

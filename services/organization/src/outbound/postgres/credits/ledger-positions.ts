@@ -2,10 +2,13 @@ import { toIso } from "@kapi/kernel";
 import { type Queryable, type Statement, statement } from "@kapi/postgres";
 
 const MS_PER_SECOND = 1_000;
-/** Entries from before months; see migrations/0015. */
+/** Entries from before the ledger had a table for each month; see migrations/0015. */
 const BEFORE_MONTHS = "credit_legs";
 
-/** Where a wallet shard records. Fixed while the shard's lock is shared. */
+/**
+ * Where a wallet shard records. While a transaction holds the shard's lock, even shared, no other
+ * transaction changes it.
+ */
 export interface LedgerPosition {
   readonly epoch: number;
   /** When the month of the epoch began. */
@@ -16,7 +19,7 @@ export interface LedgerPosition {
   readonly previousTable: string | null;
 }
 
-/** A row of `tags`, with the first epoch that has months. */
+/** A row of `tags`; `months_from` is the first epoch whose entries are in tables by month. */
 export interface PositionRow {
   readonly epoch: number;
   readonly previous_epoch: number | null;

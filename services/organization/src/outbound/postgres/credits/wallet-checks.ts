@@ -15,7 +15,9 @@ import { readKnown } from "./entries.ts";
 import { perTable, tablesOf } from "./ledger-positions.ts";
 import { raiseEpochExclusively } from "./wallets.ts";
 
-/** Maximum number of entries per statement, plus the rest of the last entry's epoch. */
+/**
+ * A statement sums at most this many entries, and for each wallet the rest of its last epoch.
+ */
 const MAX_ENTRIES_PER_STATEMENT = 100_000;
 const NOTHING: EntrySums = { entries: 0, sums: { purchased: 0, reserved: 0, consumed: 0 } };
 
@@ -87,7 +89,7 @@ const sumEntries = perTable<SumsRow>(
            and entry.epoch > asked.after_epoch and entry.epoch <= part.through_epoch
        ) as found`,
 );
-/** Entries from before months, and of months. */
+/** Entries from before the ledger had a table for each month, then the entries of all months. */
 const ENTRY_TABLES = ["credit_legs", "credit_entries"];
 
 const UPSERT_CHECKS = statement<Record<string, never>>(
