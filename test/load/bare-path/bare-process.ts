@@ -1,6 +1,6 @@
 /**
- * The base of every process of the bare path: the libraries and topics of kapi, without error
- * handling.
+ * The base of every process of the bare path (docs/testing.md): kapi's libraries, and its topics
+ * under another prefix, without error handling.
  */
 import type { TopicContract } from "@kapi/contracts";
 import {
@@ -30,7 +30,7 @@ export function fatal(error: unknown): never {
   process.exit(1);
 }
 
-/** Connects to the topics of the bare path in the cluster that `environment` names. */
+/** How to reach the topics of the bare path in the cluster that `environment` names. */
 export function bareKafka(clientId: string, environment: Readonly<Record<string, string | undefined>> = process.env) {
   const logger = createLogger({ service: "bare-path", level: "error" });
   const brokers = (environment["KAFKA_BROKERS"] ?? "").split(",");
@@ -57,8 +57,8 @@ export interface BareProcess extends ReturnType<typeof bareKafka> {
 }
 
 /**
- * `name` is the name of kapi's service. `minIntervalMs` is the minimum time between two requests of
- * the producer.
+ * `name` is the part of kapi that this process replaces, such as `finance`. `minIntervalMs` is the
+ * minimum time between two requests of the producer.
  */
 export async function bareProcess(name: string, minIntervalMs?: number): Promise<BareProcess> {
   const { kafka, logger } = bareKafka(name);
