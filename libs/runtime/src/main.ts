@@ -11,7 +11,7 @@ import { Scope } from "./scope.ts";
 import { startTelemetry, type Telemetry } from "./telemetry.ts";
 import { logFields } from "./tracing.ts";
 
-/** Maximum duration of the whole stop, from the signal. Orchestrators kill after 30 s. */
+/** Maximum duration of the whole stop, from the signal. Orchestrators must allow at least 30 s. */
 export const PROCESS_STOP_DEADLINE_MS = 25_000;
 
 /**
@@ -27,8 +27,8 @@ const STOP_SIGNALS = ["SIGTERM", "SIGINT"] as const;
 type StopSignal = (typeof STOP_SIGNALS)[number];
 
 /**
- * The program's first argument in the job before new processes start: the process runs only the
- * migrations, and ends.
+ * First argument of a migration job, which runs before new processes start: the process runs only
+ * the migrations, then ends.
  */
 const MIGRATE_COMMAND = "migrate";
 
@@ -112,7 +112,8 @@ interface RunningService {
  * Runs the process of a service from its start to its exit. No other code may end the process.
  *
  * 1. Reads the configuration. Prints all problems on standard error, one line each, and exits 1.
- * 2. Starts the requested telemetry, then `program.start`. Logs "ready".
+ * 2. Starts the requested telemetry, then `program.start`. Logs "ready", or
+ *    "started, not ready yet".
  * 3. Waits for SIGTERM or SIGINT. A second signal exits at once.
  * 4. Turns readiness off, waits STOP_DELAY_MS, stops all components, exits 0. The stop takes at
  *    most {@link PROCESS_STOP_DEADLINE_MS}.

@@ -28,7 +28,7 @@ export const ATTRIBUTE = {
   commandAttempt: "kapi.command.attempt",
   /** The result of an attempt. */
   commandOutcome: "kapi.command.outcome",
-  /** Number of commands, changes or events in a batch, with and without a trace. */
+  /** Number of commands, changes or events in a batch, including those without a trace. */
   batchSize: "kapi.batch.size",
   /** A trading server's id. */
   tradingServer: "kapi.server.id",
