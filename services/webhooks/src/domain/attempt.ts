@@ -26,8 +26,10 @@ export interface AttemptOutcome {
   /** Whether the receiver answered 410: it wants no more deliveries. */
   readonly gone: boolean;
   /**
-   * With Retry-After, the time of the retry, in milliseconds since 1970: nothing is sent to the
-   * endpoint before. Null without Retry-After, and after the last attempt.
+   * End of the pause that the receiver requested by Retry-After of 429 or 503 (24 h at most), in
+   * milliseconds since 1970: this process starts no delivery to the endpoint before, unless the
+   * result of a delivery under way ends the pause. The retry of this delivery may be later. Null
+   * without such a request.
    */
   readonly pausedUntilMs: number | null;
   readonly attempt: DeliveryAttempt;
