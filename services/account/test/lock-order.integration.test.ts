@@ -21,7 +21,6 @@ const INSERT_SERVER = statement<never>(
      environment, supported_leverage)
    values ($1, $2, 1, 'active', 'Test', 'Test', 'USD', 'demo', '{100}')`,
 );
-// The lower number has the higher id.
 const INSERT_ACCOUNT = statement<never>(
   "test_insert_account",
   `insert into accounts (id, organization_id, server_id, account_number, account_name, status, currency, leverage,
@@ -54,6 +53,7 @@ interface Two {
   readonly high: { readonly id: string; readonly accountNumber: string };
 }
 
+/** Two accounts. The lower number has the higher id, so the orders by number and by id differ. */
 async function twoAccounts(status: string): Promise<Two> {
   const [serverId, organizationId] = [randomUUID(), randomUUID()];
   const [first = "", second = ""] = [randomUUID(), randomUUID()].toSorted();

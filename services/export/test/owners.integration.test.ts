@@ -50,7 +50,7 @@ describe("an export over the management API", () => {
     return response.json();
   }
 
-  it("shows everything up to its request, in consistent parts", async () => {
+  it("has every record up to its request, and its transactions, orders, positions and deals agree", async () => {
     const created = await done("/accounts", { accountName: "Export", initialBalance: 10_000, leverage: 100 });
     const { accountNumber } = z.object({ accountNumber: z.string() }).parse(created);
     const account = `/accounts/${accountNumber}`;
