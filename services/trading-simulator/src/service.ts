@@ -47,8 +47,9 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const feed = { seed: config.MARKET_SEED, recording, recordingSpeed: config.QUOTES_SPEED };
 
   const database = await startDatabase(context, SCHEMA);
-  const journal = createJournal(database);
-  const restored = await restore(createStoredState(database), feed);
+  const stored = createStoredState(database);
+  const journal = createJournal(database, await stored.claim());
+  const restored = await restore(stored, feed);
 
   const kafka = createServiceKafka(context, SERVICE);
   const producer = await scope.start("producer", () => startProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));

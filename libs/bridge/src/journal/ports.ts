@@ -2,7 +2,7 @@
 
 /** A journal row: an event, or the outcome of a change without one. */
 export interface JournalRow {
-  /** Ascending over all accounts. The primary key: a second writer fails on it. */
+  /** Ascending over all accounts. The primary key. */
   readonly position: number;
   readonly serverId: string;
   readonly accountNumber: string | null;
@@ -54,7 +54,9 @@ export interface PublishableEvent {
 }
 
 export interface Journal {
-  /** Stores the batch atomically and durably. Rejects if another process writes too. */
+  /**
+   * Stores the batch atomically and durably. Rejects after another process has claimed the journal.
+   */
   write(batch: CommitBatch): Promise<void>;
   /** Known outcomes (JSON text) by reference. */
   outcomesOf(serverId: string, references: readonly string[]): Promise<Map<string, string>>;
@@ -62,6 +64,7 @@ export interface Journal {
   history(serverId: string, accountNumber: string, since: number, limit: number): Promise<string[]>;
   /** At most `limit` events after a position, in order. */
   eventsAfter(position: number, limit: number): Promise<PublishableEvent[]>;
+  /** Rejects after another process has claimed the journal. */
   saveProgress(progress: Progress): Promise<void>;
 }
 
@@ -88,10 +91,11 @@ export interface JournalTail {
 /** State that the previous process stored. */
 export interface StoredState {
   /**
-   * Resolves when the previous process has stopped writing. Its last statement may still wait for a
-   * standby.
+   * Makes this process the only writer, and returns its number. Waits for running writes of earlier
+   * processes, which may wait for a standby; their later writes are rejected. Call it before the
+   * state is read.
    */
-  settled(): Promise<void>;
+  claim(): Promise<number>;
   progress(): Promise<Progress>;
   /** 0: empty journal. */
   lastPosition(): Promise<number>;

@@ -12,25 +12,32 @@ import type { CommitBatch, Journal, Progress, PublishableEvent } from "./ports.t
 const SEPARATOR = "\u001f";
 const RETRY_DELAY_MS = 200;
 
-/** One statement stores a whole commit: one round trip, one transaction. */
-const WRITE_COMMIT = statement<Record<string, never>>(
+/**
+ * One statement stores a whole commit: one round trip, one transaction. Returns no row, and stores
+ * nothing, if another process has claimed the journal. The lock makes a claim wait for this commit.
+ */
+const WRITE_COMMIT = statement<{ writer: number }>(
   "trading_server_write_turn",
-  `with new_rows as (
+  `with own as materialized (
+     select writer from progress where writer = $14 for share
+   ), new_rows as (
      insert into journal (position, server_id, account_number, sequence, reference, event, outcome)
-     select * from unnest(
+     select rows.* from own, unnest(
        $1::bigint[], string_to_array($2, E'\\x1f')::uuid[], string_to_array($3, E'\\x1f', ''), $4::bigint[],
        string_to_array($5, E'\\x1f', ''), string_to_array($6, E'\\x1f', ''), string_to_array($7, E'\\x1f', '')
-     )
+     ) as rows
    ), new_accounts as (
      insert into accounts (server_id, account_number, position, state)
-     select * from unnest(
+     select rows.* from own, unnest(
        string_to_array($8, E'\\x1f')::uuid[], string_to_array($9, E'\\x1f'), $10::bigint[], string_to_array($11, E'\\x1f')
-     )
+     ) as rows
      on conflict (server_id, account_number) do update set position = excluded.position, state = excluded.state
+   ), new_servers as (
+     insert into servers (server_id, state)
+     select rows.* from own, unnest(string_to_array($12, E'\\x1f')::uuid[], string_to_array($13, E'\\x1f')) as rows
+     on conflict (server_id) do update set state = excluded.state
    )
-   insert into servers (server_id, state)
-   select * from unnest(string_to_array($12, E'\\x1f')::uuid[], string_to_array($13, E'\\x1f'))
-   on conflict (server_id) do update set state = excluded.state`,
+   select writer from own`,
 );
 
 const ROW_AT = statement<{ event: string | null; outcome: string | null }>(
@@ -63,15 +70,20 @@ const EVENTS_AFTER = statement<{ position: number; server_id: string; account_nu
    where position > $1 and event is not null order by position limit $2`,
 );
 
-const SAVE_PROGRESS = statement<Record<string, never>>(
+const SAVE_PROGRESS = statement<{ writer: number }>(
   "trading_server_save_progress",
-  "update progress set checkpoint = greatest(checkpoint, $1), published = greatest(published, $2)",
+  `update progress set checkpoint = greatest(checkpoint, $1), published = greatest(published, $2)
+   where writer = $3 returning writer`,
 );
 
-/** Needs a schema with the migrations of this package. */
-export function createJournal(database: Database): Journal {
+/**
+ * Needs a schema with the migrations of this package.
+ * @param writer number of this process, from {@link StoredState.claim}. After the claim of another
+ * process, every write rejects.
+ */
+export function createJournal(database: Database, writer: number): Journal {
   return {
-    write: (batch) => write(database, batch),
+    write: (batch) => write(database, writer, batch),
     outcomesOf: async (serverId, references) => {
       const rows = await database.query(OUTCOMES, [serverId, references.join(SEPARATOR)]);
       return new Map(
@@ -94,22 +106,26 @@ export function createJournal(database: Database): Journal {
       }));
     },
     saveProgress: async ({ checkpoint, published }: Progress) => {
-      await database.query(SAVE_PROGRESS, [checkpoint, published]);
+      expectWriter(await database.query(SAVE_PROGRESS, [checkpoint, published, writer]));
     },
   };
 }
 
+function expectWriter(rows: readonly unknown[]): void {
+  if (rows.length > 0) return;
+  throw new Error("another process has taken this journal over: run one process per schema");
+}
+
 /**
  * Stores a commit. Retries while the database is unavailable; {@link Committer} bounds the waiting
- * rows. After a lost answer the last position shows whether the commit was stored. A position of
- * another process is never overwritten.
+ * rows. After a lost answer the last position shows whether the commit was stored.
  */
-async function write(database: Database, batch: CommitBatch): Promise<void> {
-  const values = valuesOf(batch);
+async function write(database: Database, writer: number, batch: CommitBatch): Promise<void> {
+  const values = [...valuesOf(batch), writer];
   let isRepeated = false;
   const attempt = async (): Promise<void> => {
     if (isRepeated && (await isStored(database, batch))) return;
-    await database.query(WRITE_COMMIT, values);
+    expectWriter(await database.query(WRITE_COMMIT, values));
   };
   await retry(attempt, {
     backOff: { firstMs: RETRY_DELAY_MS },
@@ -125,9 +141,7 @@ async function isStored(database: Database, batch: CommitBatch): Promise<boolean
   const [row] = await database.query(ROW_AT, [last.position]);
   if (row === undefined) return false;
   if (row.event === last.event && row.outcome === last.outcome) return true;
-  throw new Error(
-    `another process writes this journal: it has used position ${last.position}. Run one process per schema`,
-  );
+  throw new Error(`another process has used position ${last.position} of this journal: run one process per schema`);
 }
 
 function valuesOf({ rows, accounts, servers }: CommitBatch): unknown[] {

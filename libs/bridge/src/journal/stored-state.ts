@@ -1,16 +1,20 @@
-import { retry } from "@kapi/kernel";
+import { assertDefined, retry } from "@kapi/kernel";
 import { type Database, isTransient, statement } from "@kapi/postgres";
 
 import type { JournalTail, Progress, StoredAccount, StoredServer, StoredState } from "./ports.ts";
 
 /** Rows read at a time. */
 const BATCH_ROWS = 1_000;
-const SETTLED_RETRY_MS = 200;
+const CLAIM_RETRY_MS = 200;
 
 /** Waits for running writes of the previous process. */
 const UNTIL_WRITTEN = statement<Record<string, never>>(
   "trading_server_until_written",
   "lock table journal in share mode",
+);
+const CLAIM = statement<{ writer: number }>(
+  "trading_server_claim",
+  "update progress set writer = writer + 1 returning writer",
 );
 
 const SERVERS = statement<{ server_id: string; state: string }>(
@@ -38,7 +42,7 @@ const UNPUBLISHED_ACCOUNTS = statement<{ server_id: string; account_number: stri
 /** Reads the state that the previous process stored. */
 export function createStoredState(database: Database): StoredState {
   return {
-    settled: () => settled(database),
+    claim: () => claim(database),
     progress: async () => (await database.query(PROGRESS, []))[0] ?? { checkpoint: 0, published: 0 },
     lastPosition: async () => (await database.query(LAST_POSITION, []))[0]?.position ?? 0,
     servers: async () => (await database.query(SERVERS, [])).map(serverFromRow),
@@ -55,11 +59,14 @@ export function createStoredState(database: Database): StoredState {
   };
 }
 
-async function settled(database: Database): Promise<void> {
-  await retry(() => database.transaction((tx) => tx.query(UNTIL_WRITTEN, [])), {
-    backOff: { firstMs: SETTLED_RETRY_MS },
-    isRetryable: isTransient,
-  });
+function claim(database: Database): Promise<number> {
+  const attempt = (): Promise<number> =>
+    database.transaction(async (tx) => {
+      await tx.query(UNTIL_WRITTEN, []);
+      const [row] = await tx.query(CLAIM, []);
+      return assertDefined(row, "the row of progress").writer;
+    });
+  return retry(attempt, { backOff: { firstMs: CLAIM_RETRY_MS }, isRetryable: isTransient });
 }
 
 function serverFromRow(row: { server_id: string; state: string }): StoredServer {

@@ -18,11 +18,11 @@ export interface Restored {
 }
 
 /**
- * Reads servers and accounts, then the journal after the checkpoint. Only changes of balance are
- * stored without the state of their account, so only balance and sequence can be behind.
+ * Reads servers and accounts, then the journal after the checkpoint; the journal is claimed. Only
+ * changes of balance are stored without the state of their account, so only balance and sequence
+ * can be behind.
  */
 export async function restore(stored: StoredState, feed: Feed): Promise<Restored> {
-  await stored.settled();
   const progress = await stored.progress();
   const servers = new Map<string, TradingServer>();
   for (const { serverId, state } of await stored.servers()) {
