@@ -1,7 +1,8 @@
 /**
  * The bare loops of `bench -- live`: Kafka → `ws`, without other work. `each`: one account per
- * socket, named in the path; the unchanged value goes to the socket of its account. `all`: every
- * message goes to every socket; its frame is built once and written once per socket.
+ * socket, named in the path; the unchanged value goes to the socket of its account. `merged`: the
+ * same, with one write to each socket for all its frames of a batch. `all`: every message goes to
+ * every socket; its frame is built once and written once per socket.
  */
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -20,10 +21,12 @@ const COMMIT_INTERVAL_MS = 1_000;
 const MAX_WAIT_MS = 100;
 const PARTITIONS_AT_ONCE = 4;
 
+export type BareMode = "each" | "merged" | "all";
+
 export interface BareSettings {
   readonly brokers: string;
   readonly topicPrefix: string;
-  readonly mode: "each" | "all";
+  readonly mode: BareMode;
 }
 
 /** Commands of a bare loop. */
@@ -31,6 +34,17 @@ export type BareMethods = {
   /** Listens and joins the group. Returns the port. */
   start(settings: BareSettings): Promise<number>;
 };
+
+interface BareSocket {
+  readonly ws: WebSocket;
+  readonly raw: Duplex;
+}
+
+/** The account number in a record key, `<server>/<account number>`. */
+function accountOf(key: Buffer): string {
+  const text = key.toString();
+  return text.slice(text.indexOf("/") + 1);
+}
 
 async function listen(onSocket: (ws: WebSocket, raw: Duplex, account: string) => void): Promise<number> {
   const server = createServer();
@@ -43,7 +57,11 @@ async function listen(onSocket: (ws: WebSocket, raw: Duplex, account: string) =>
   return (server.address() as AddressInfo).port;
 }
 
-async function consume({ brokers, topicPrefix }: BareSettings, deliver: (key: string, value: Buffer) => void) {
+async function consume(
+  { brokers, topicPrefix }: BareSettings,
+  deliver: (account: string, value: Buffer) => void,
+  endBatch: () => void,
+) {
   const kafka = new Kafka({
     brokers: brokers.split(","),
     clientId: "bench-bare",
@@ -63,8 +81,9 @@ async function consume({ brokers, topicPrefix }: BareSettings, deliver: (key: st
     autoCommitInterval: COMMIT_INTERVAL_MS,
     eachBatch: ({ batch }) => {
       for (const { key, value } of batch.messages) {
-        if (key !== null && value !== null) deliver(key.toString(), value);
+        if (key !== null && value !== null) deliver(accountOf(key), value);
       }
+      endBatch();
       return Promise.resolve();
     },
   });
@@ -81,21 +100,31 @@ function frameOf(value: Buffer): Buffer {
 
 const methods: BareMethods = {
   start: async (settings) => {
-    const byAccount = new Map<string, WebSocket>();
+    const byAccount = new Map<string, BareSocket>();
     const sockets: Duplex[] = [];
     const port = await listen((ws, raw, account) => {
-      byAccount.set(account, ws);
+      byAccount.set(account, { ws, raw });
       sockets.push(raw);
     });
-    await consume(
-      settings,
-      settings.mode === "each"
-        ? (key, value) => byAccount.get(key.slice(key.indexOf("/") + 1))?.send(value, { binary: false })
-        : (_key, value) => {
-            const frame = frameOf(value);
-            for (const socket of sockets) socket.write(frame);
-          },
-    );
+    const frames = new Map<Duplex, Buffer[]>();
+    const deliver: Readonly<Record<BareMode, (account: string, value: Buffer) => void>> = {
+      each: (account, value) => byAccount.get(account)?.ws.send(value, { binary: false }),
+      merged: (account, value) => {
+        const socket = byAccount.get(account)?.raw;
+        if (socket === undefined) return;
+        const waiting = frames.get(socket);
+        if (waiting === undefined) frames.set(socket, [frameOf(value)]);
+        else waiting.push(frameOf(value));
+      },
+      all: (_account, value) => {
+        const frame = frameOf(value);
+        for (const socket of sockets) socket.write(frame);
+      },
+    };
+    await consume(settings, deliver[settings.mode], () => {
+      for (const [socket, waiting] of frames) socket.write(Buffer.concat(waiting));
+      frames.clear();
+    });
     return port;
   },
 };

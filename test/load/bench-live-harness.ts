@@ -5,13 +5,16 @@
  */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { mkdtempSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout } from "node:timers/promises";
 
 import { type DirectoryEntry, directoryKey, LIVE_METRICS_PATH, TOPICS } from "@kapi/contracts";
 import { createKafka, startProducer, endOffsets, type KafkaConnection } from "@kapi/kafka";
+import { createDemo, startStack } from "@kapi/local";
 import { freePort } from "@kapi/servers";
 import { ADMISSION_LIBRARY, syncShard, purchase, shardOf } from "@kapi/admission/redis";
 import { startRedis } from "@kapi/redis";
@@ -24,6 +27,7 @@ import { startWorker, type Worker } from "./bench-live-workers.ts";
 
 const MAIN = path.resolve(import.meta.dirname, "../../services/metrics/src/main.ts");
 const PARTITIONS = 4;
+const UNLIMITED_SOCKETS = { MAX_SOCKETS_PER_ORGANIZATION: "100000" };
 const EPOCH = 1;
 const CREDITS = 1_000_000_000;
 const READY_TIMEOUT_MS = 180_000;
@@ -55,8 +59,9 @@ export class LiveHarness {
   readonly scope = new Scope();
   readonly environment: TestEnvironment;
   readonly kafka: KafkaConnection;
-  readonly serverId = randomUUID();
-  readonly authorization: string;
+  /** Those of the stub, or of the organization of the whole stack. */
+  #serverId: string = randomUUID();
+  #authorization: string;
   readonly #key: ReturnType<typeof keyEntry>;
   #accountUrl = "";
 
@@ -66,15 +71,44 @@ export class LiveHarness {
     const { kafkaBrokers, topicPrefix } = environment;
     this.kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "bench", topicPrefix, logger });
     this.#key = keyEntry();
-    this.authorization = `Management ${this.#key.managementKey}`;
+    this.#authorization = `Management ${this.#key.managementKey}`;
   }
 
   static async start(): Promise<LiveHarness> {
+    const harness = await LiveHarness.#empty();
+    await harness.#fillDirectory();
+    await harness.#fillWallet();
+    return harness;
+  }
+
+  /**
+   * All services in one process, as `npm start` runs them. Only the existence of accounts comes
+   * from the stub. `metricsEnv` has further variables of metrics.
+   */
+  static async startWholeStack(
+    metricsEnv: Readonly<Record<string, string>>,
+  ): Promise<{ readonly harness: LiveHarness; readonly pid: number; readonly port: number }> {
+    const harness = await LiveHarness.#empty();
+    const { kafkaBrokers, topicPrefix, postgresUrl, redisUrl } = harness.environment;
+    const stack = await startStack({
+      stateDir: mkdtempSync(path.join(tmpdir(), "kapi-bench-")),
+      servers: { kafkaBrokers, postgresUrl, redisUrl },
+      topicPrefix,
+      together: true,
+      env: { metrics: { ACCOUNT_URL: harness.#accountUrl, ...UNLIMITED_SOCKETS, ...metricsEnv } },
+    });
+    await harness.scope.start("the whole stack", () => ({ value: null, stop: () => stack.stop() }));
+    const demo = await createDemo(stack);
+    harness.#serverId = demo.serverId;
+    harness.#authorization = `Management ${demo.managementKey}`;
+    const pid = [...stack.processes.values()][0]?.pid ?? 0;
+    return { harness, pid, port: Number(new URL(stack.wsBase).port) };
+  }
+
+  static async #empty(): Promise<LiveHarness> {
     const environment = await createTestEnvironment({ partitions: PARTITIONS });
     const harness = new LiveHarness(environment);
     await harness.scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
-    await harness.#fillDirectory();
-    await harness.#fillWallet();
     await harness.scope.start("account service", () => harness.#standIn());
     return harness;
   }
@@ -98,7 +132,7 @@ export class LiveHarness {
         HTTP_PORT: String(httpPort),
         LIVE_PORT: String(port),
         ACCOUNT_URL: this.#accountUrl,
-        MAX_SOCKETS_PER_ORGANIZATION: "100000",
+        ...UNLIMITED_SOCKETS,
         ...env,
       },
       stdio: ["ignore", "inherit", "inherit"],
@@ -127,7 +161,7 @@ export class LiveHarness {
     const source = startWorker<SourceMethods>("bench-live-source.ts");
     await this.scope.start("source", () => ({ value: null, stop: () => source.stop() }));
     const { kafkaBrokers: brokers, topicPrefix } = this.environment;
-    const { serverId } = this;
+    const serverId = this.#serverId;
     await source.call("connect", { brokers, topicPrefix, serverId, firstAccount: FIRST_ACCOUNT, accounts });
     return source;
   }
@@ -141,7 +175,7 @@ export class LiveHarness {
 
   /** The address and subscription for clients of a metrics process. */
   live({ port }: { readonly port: number }): Pick<ClientOrder, "host" | "port" | "path" | "subscribe"> {
-    const { serverId, authorization } = this;
+    const [serverId, authorization] = [this.#serverId, this.#authorization];
     return { host: "127.0.0.1", port, path: LIVE_METRICS_PATH, subscribe: { serverId, authorization } };
   }
 
@@ -155,7 +189,7 @@ export class LiveHarness {
   async #fillDirectory(): Promise<void> {
     const producer = await startProducer(this.kafka);
     const { organizationId } = this.#key.entry;
-    const entries: DirectoryEntry[] = [this.#key.entry, serverEntry({ serverId: this.serverId, organizationId })];
+    const entries: DirectoryEntry[] = [this.#key.entry, serverEntry({ serverId: this.#serverId, organizationId })];
     for (const entry of entries) {
       const value = JSON.stringify(entry);
       await producer.value.send(TOPICS.organizationDirectory, { key: directoryKey(entry), value });

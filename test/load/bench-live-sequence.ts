@@ -3,7 +3,7 @@
  * through metrics processes.
  */
 import type { Aim } from "./bench-live-aims.ts";
-import type { BareMethods } from "./bench-live-bare.ts";
+import type { BareMethods, BareMode } from "./bench-live-bare.ts";
 import {
   AIM_P99_MS,
   bound,
@@ -42,16 +42,19 @@ interface Found {
   readonly most: Trial;
 }
 
-/** (a) and (b): one account per socket. */
+/** (a) and (b): one account per socket. kapi merges the writes of a batch to each socket, too. */
 export async function sequence(): Promise<Aim[]> {
   const route: Route = { accounts: ACCOUNTS, sockets: ACCOUNTS, shared: false };
   const bare = await throughBareLoop("each", route, FIRST_RATE, "(a) bare loop, one account a socket");
   const kapi = await throughMetrics(route, FIRST_RATE, "(b) kapi, one account a socket", ["sequencer,stream"]);
   const split = await throughMetrics(route, FIRST_RATE, "(b) kapi, a process for each role", ["sequencer", "stream"]);
-  const aims: Aim[] = [figure("(a) bare loop", bare)];
+  const whole = await throughWholeStack(route, FIRST_RATE, "(b) kapi, the whole stack");
+  const merged = await throughBareLoop("merged", route, FIRST_RATE, "(a) bare loop, merged writes");
+  const aims: Aim[] = [figure("(a) bare loop", bare), figure("(a) bare loop, merged writes", merged)];
   for (const [name, found] of [
     ["(b) kapi, one process", kapi] as const,
     ["(b) kapi, a process for each role", split] as const,
+    ["(b) kapi, the whole stack in one process", whole] as const,
   ]) {
     const ratio = found.best.perSecond / bare.best.perSecond;
     aims.push({
@@ -88,7 +91,7 @@ export async function fanOut(): Promise<Aim[]> {
   return aims;
 }
 
-async function throughBareLoop(mode: "each" | "all", route: Route, startAt: number, label: string): Promise<Found> {
+async function throughBareLoop(mode: BareMode, route: Route, startAt: number, label: string): Promise<Found> {
   const harness = await LiveHarness.start();
   try {
     const bare = startWorker<BareMethods>("bench-live-bare.ts");
@@ -117,6 +120,18 @@ async function throughMetrics(route: Route, startAt: number, label: string, role
     const clients = await harness.clients();
     await openRoute(clients, harness.live(address), route);
     return await searchWith(harness, clients, route, pids, startAt, label);
+  } finally {
+    await harness.stop();
+  }
+}
+
+/** Clients connect to metrics in the process of all services. */
+async function throughWholeStack(route: Route, startAt: number, label: string): Promise<Found> {
+  const { harness, pid, port } = await LiveHarness.startWholeStack(UNCOALESCED);
+  try {
+    const clients = await harness.clients();
+    await openRoute(clients, harness.live({ port }), route);
+    return await searchWith(harness, clients, route, new Map([["kapi", pid]]), startAt, label);
   } finally {
     await harness.stop();
   }
