@@ -1,7 +1,8 @@
 /**
- * No generated or supplied password is stored anywhere (decisions, 5.3): not while its command
- * waits, and not after it was applied, rejected or lost. The tests search all stored data, and all
- * logs at the finest level. Other credentials are stored where needed, but never logged.
+ * No generated or supplied password is stored in clear text anywhere (decisions, 5.3): not while
+ * its command waits, and not after the trading server has applied it, rejected it, or applied it
+ * without an answer. The tests search all stored data, and all logs at the finest level. Other
+ * credentials are stored where needed, but never logged.
  */
 import { randomBytes } from "node:crypto";
 

@@ -17,7 +17,7 @@ import {
 import { type Clients, FIRST_ACCOUNT, LiveHarness, until } from "./bench-live-harness.ts";
 import { startWorker } from "./bench-live-workers.ts";
 
-/** Number of accounts, each with one socket. */
+/** Number of accounts of (a), (b) and (c). */
 const ACCOUNTS = 1_000;
 const AIM_RATIO = 0.6;
 const AIM_SEQUENCED = 30_000;
@@ -42,7 +42,11 @@ interface Found {
   readonly most: Trial;
 }
 
-/** (a) and (b): one account per socket. kapi merges the writes of a batch to each socket, too. */
+/**
+ * (a) and (b): one account per socket. The ratios compare kapi with the bare loop that writes each
+ * frame separately. The bare loop with merged writes makes one write to each socket for all its
+ * frames of a batch, as kapi does.
+ */
 export async function sequence(): Promise<Aim[]> {
   const route: Route = { accounts: ACCOUNTS, sockets: ACCOUNTS, shared: false };
   const bare = await throughBareLoop("each", route, FIRST_RATE, "(a) bare loop, one account a socket");

@@ -1,6 +1,7 @@
 /**
- * Every tool of `npm run check` fails on a fixture that breaks its rules. The tests also check the
- * files that a tool reads, because a tool that reads no files never fails.
+ * Every tool of `npm run gates` fails on a fixture that breaks its rules. For the import rules and
+ * the type checker, the tests also check which files the tool reads, because a tool that reads no
+ * files never fails.
  */
 import { execFile } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";

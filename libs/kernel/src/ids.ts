@@ -4,7 +4,7 @@ import { assert } from "./assert.ts";
 
 const HEX_OF_UUID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 const NAMESPACE_BYTES = 16;
-/** First digit of the fourth group, by its two bits that the variant does not fix. */
+/** First digits of the fourth group, indexed by its two bits that the variant leaves free. */
 const VARIANTS = "89ab";
 const BASE32_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
 

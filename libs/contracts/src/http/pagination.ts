@@ -11,7 +11,10 @@ const MAX_PAGE = 999_999_999_999_999;
 export const Page = queryInteger(1, MAX_PAGE);
 export const Limit = queryInteger(1, 100);
 
-/** Query of every paginated list (interface, "Conventions", 7). */
+/**
+ * Query of paginated lists (interface, "Conventions", 7), except the list of trading accounts
+ * (decisions, 4.5).
+ */
 export const PageQuery = z.object({ page: Page.default(1), limit: Limit.default(DEFAULT_PAGE_LIMIT) });
 export type PageQuery = z.infer<typeof PageQuery>;
 

@@ -5,7 +5,7 @@ import type { QueuedOperation } from "../domain/account-change.ts";
 import { ACCOUNT_MOVES } from "../domain/account-status.ts";
 import { rejection } from "../domain/rejections.ts";
 
-/** Transitions that a caller requests and the trading server carries out as a status. */
+/** Transitions that a caller requests. Each is sent to the trading server as its target status. */
 const MOVES = {
   enable: { operation: "account.enable", eventType: "account.enabled", status: "active", changesHistory: false },
   disable: { operation: "account.disable", eventType: "account.disabled", status: "disabled", changesHistory: false },

@@ -21,8 +21,8 @@ import type { Dependencies } from "./dependencies.ts";
 /** How often a request checks again an idempotency record that an equal request holds open. */
 const OPEN_RECORD_POLL_MS = 50;
 /**
- * Maximum duration of these checks. A record is open for 5 s (decisions, 2.6); then it is
- * completed, or this request reclaims it.
+ * Maximum duration of these checks. A record can be completed for 5 s (decisions, 2.6). After
+ * that, exactly one of the waiting requests reclaims it.
  */
 const OPEN_RECORD_TIMEOUT_MS = 8_000;
 
@@ -275,8 +275,8 @@ export function reclaimedMessage(message: AnyCommandMessage, nowMs: number): Any
 }
 
 /**
- * Completes an earlier request that did not answer. Without a message, the command is final
- * already.
+ * Completes an earlier request that was not answered. The record has no message any more if the
+ * command is already final.
  */
 async function reclaim(
   dependencies: Pick<QueueDependencies, "admission" | "clock" | "commandLog" | "commandStatus">,

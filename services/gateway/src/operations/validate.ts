@@ -74,8 +74,8 @@ function unstorableTextIn(value: unknown, path: readonly (string | number)[]): (
 }
 
 /**
- * 404 for a removed server of the organization; for operations that have this status (decisions,
- * 1.1).
+ * The 404 for a removed server of the organization; null for another server. Only for operations
+ * that list 404: the others answer 403 (decisions, 1.1).
  */
 export function removedServer(call: Pick<Call, "server">): ApiError | null {
   return call.server?.status === "removed" ? new ApiError("SERVER_NOT_FOUND") : null;

@@ -10,7 +10,7 @@ export interface Minimum {
   readonly measuredAt: string;
 }
 
-/** One sample before it is encoded: several valuations of an account, coalesced. */
+/** One sample before it is encoded, made of one or more valuations of an account. */
 export interface Sample {
   readonly range: SampleRange;
   readonly values: Values;

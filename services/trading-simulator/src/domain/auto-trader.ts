@@ -11,7 +11,10 @@ import { valueAccount } from "./account-values.ts";
 import { cancelOrder, closePosition, type OrderRequest, placeOrder } from "./trading.ts";
 
 const MAX_WAITING_ORDERS = 2;
-/** Fraction of decisions that open (if there is room), and fraction of these with a limit order. */
+/**
+ * Fraction of decisions that open a position if there is room; an account without positions always
+ * opens one. And the fraction of new orders that are limit orders.
+ */
 const OPENING_PART = 0.6;
 const WAITING_PART = 0.15;
 /**

@@ -6,7 +6,7 @@ import type { AggregatorState, ClosedMinute, Snapshot } from "../../domain/minut
 import type { SnapshotStore } from "../../domain/ports.ts";
 import type { AccountId } from "../../domain/sample.ts";
 
-/** Maximum number of rows of one transaction. */
+/** Maximum number of closed minutes in one transaction. */
 const MAX_ROWS = 2_000;
 const DAY_MS = 86_400_000;
 
@@ -116,7 +116,7 @@ const SELECT_DELETED = statement<{ server_id: string; account_number: string; de
 );
 const DELETED_ROWS_PER_FETCH = 10_000;
 
-/** The snapshots, aggregation states and deleted accounts in PostgreSQL. */
+/** The snapshots, aggregation states, account statuses and deleted accounts in PostgreSQL. */
 export function createSnapshotStore(database: Database): SnapshotStore {
   return {
     states: (accounts) => readStates(database, accounts),
