@@ -5,10 +5,8 @@
  */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdtempSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout } from "node:timers/promises";
 
@@ -19,7 +17,7 @@ import { freePort } from "@kapi/servers";
 import { ADMISSION_LIBRARY, syncShard, purchase, shardOf } from "@kapi/admission/redis";
 import { startRedis } from "@kapi/redis";
 import { createLogger, Scope } from "@kapi/runtime";
-import { createTestEnvironment, keyEntry, serverEntry, type TestEnvironment } from "@kapi/testkit";
+import { createTestEnvironment, keyEntry, serverEntry, STATE_VARIABLE, type TestEnvironment } from "@kapi/testkit";
 
 import type { ClientMethods, ClientOrder } from "./bench-live-clients.ts";
 import type { SourceMethods } from "./bench-live-source.ts";
@@ -91,7 +89,7 @@ export class LiveHarness {
     const harness = await LiveHarness.#empty();
     const { kafkaBrokers, topicPrefix, postgresUrl, redisUrl } = harness.environment;
     const stack = await startStack({
-      stateDir: mkdtempSync(path.join(tmpdir(), "kapi-bench-")),
+      stateDir: path.join(process.env[STATE_VARIABLE] ?? "", "whole-stack"),
       servers: { kafkaBrokers, postgresUrl, redisUrl },
       topicPrefix,
       together: true,
@@ -101,7 +99,8 @@ export class LiveHarness {
     const demo = await createDemo(stack);
     harness.#serverId = demo.serverId;
     harness.#authorization = `Management ${demo.managementKey}`;
-    const pid = [...stack.processes.values()][0]?.pid ?? 0;
+    const [pid] = [...stack.processes.values()].map((one) => one.pid);
+    if (typeof pid !== "number") throw new Error("the process of the services has ended");
     return { harness, pid, port: Number(new URL(stack.wsBase).port) };
   }
 

@@ -105,7 +105,7 @@ stands for another system, always has a pod of its own.
 {{- define "kapi.jobs" -}}
 {{- $root := . -}}
 {{- $jobs := dict -}}
-{{- $topics := dict "name" "topics" "program" "topics" "prefix" "" "needs" (dict "servers" (list "kafka") "secrets" list "calls" list) -}}
+{{- $topics := dict "program" "topics" "prefix" "" "needs" (dict "servers" (list "kafka") "secrets" list "calls" list) -}}
 {{- if .Values.topics.enabled -}}
 {{- $_ := set $jobs "topics" (dict "program" "topics" "services" (list $topics) "weight" "-10" "args" list "server" "kafka") -}}
 {{- end -}}
