@@ -1,0 +1,55 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { KapiError } from "../errors.ts";
+
+/** How often, and for how long, a request is repeated. */
+export interface RetryOptions {
+  /** Maximum number of attempts, the first one included. Default 8; 1 means no retry. */
+  readonly maxAttempts?: number;
+  /** Maximum time from the first attempt to the start of the last one, in milliseconds. Default 60,000. */
+  readonly maxElapsedMs?: number;
+  /** Longest random delay before the first retry, in milliseconds; it doubles each time. Default 250. */
+  readonly firstDelayMs?: number;
+  /** Longest random delay, in milliseconds. Default 8,000. */
+  readonly maxDelayMs?: number;
+}
+
+const DEFAULT_RETRY: Required<RetryOptions> = {
+  maxAttempts: 8,
+  maxElapsedMs: 60_000,
+  firstDelayMs: 250,
+  maxDelayMs: 8_000,
+};
+
+/** Decides when a failed request is repeated. */
+export class RetryPolicy {
+  readonly #options: Required<RetryOptions>;
+
+  constructor(options: RetryOptions = {}) {
+    this.#options = { ...DEFAULT_RETRY, ...options };
+  }
+
+  /**
+   * Runs `attempt` until it succeeds, fails with an error that is not retryable, or a limit is
+   * reached. Waits at least `Retry-After`, and a random time, so that many clients do not return at
+   * once. @throws the error of the last attempt.
+   */
+  async run<T>(attempt: () => Promise<T>, isRetryable: (error: unknown) => error is KapiError, signal?: AbortSignal) {
+    const startedAtMs = performance.now();
+    for (let number = 1; ; number += 1) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!isRetryable(error) || number >= this.#options.maxAttempts) throw error;
+        const delayMs = this.#delayMs(number, error.retryAfterS);
+        if (performance.now() - startedAtMs + delayMs > this.#options.maxElapsedMs) throw error;
+        await delay(delayMs, undefined, signal === undefined ? {} : { signal });
+      }
+    }
+  }
+
+  #delayMs(number: number, retryAfterS: number | null): number {
+    const longestMs = Math.min(this.#options.maxDelayMs, this.#options.firstDelayMs * 2 ** (number - 1));
+    return (retryAfterS ?? 0) * 1_000 + Math.random() * longestMs;
+  }
+}
