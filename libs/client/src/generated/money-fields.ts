@@ -4,4 +4,16 @@
 
 /** Names of fields that are amounts of money wherever they occur. */
 export const MONEY_FIELDS: ReadonlySet<string> = new Set([
+  "amount",
+  "balance",
+  "balanceAfter",
+  "balanceBefore",
+  "commission",
+  "equity",
+  "freeMargin",
+  "initialBalance",
+  "realizedPnl",
+  "swap",
+  "unrealizedProfit",
+  "usedMargin",
 ]);

@@ -17,7 +17,8 @@ export type CommandStatus = z.infer<typeof CommandStatus>;
 
 /** The states that never change again (decisions, 3.1). */
 export const FINAL_COMMAND_STATUSES = ["succeeded", "failed", "expired"] as const satisfies readonly CommandStatus[];
-export type FinalCommandStatus = (typeof FINAL_COMMAND_STATUSES)[number];
+export const FinalCommandStatus = z.enum(FINAL_COMMAND_STATUSES);
+export type FinalCommandStatus = z.infer<typeof FinalCommandStatus>;
 
 /** Whether `status` is one of {@link FINAL_COMMAND_STATUSES}. */
 export function isFinal(status: CommandStatus): status is FinalCommandStatus {
@@ -77,6 +78,9 @@ export const CommandEnvelope = z.object({
   password: z.string().optional(),
 });
 export type CommandEnvelope = z.infer<typeof CommandEnvelope>;
+
+/** Answer of the password resets: the envelope always has the new password. */
+export const PasswordResetEnvelope = CommandEnvelope.extend({ password: z.string() });
 
 /** Answer of bulkCreateTradingAccounts: one envelope per item, in order. */
 export const BulkEnvelopesAnswer = z.object({ results: z.array(CommandEnvelope) });

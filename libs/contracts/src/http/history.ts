@@ -18,7 +18,8 @@ export const Order = z.object({
 export type Order = z.infer<typeof Order>;
 
 export const POSITION_STATUSES = ["open", "closed"] as const;
-export type PositionStatus = (typeof POSITION_STATUSES)[number];
+export const PositionStatus = z.enum(POSITION_STATUSES);
+export type PositionStatus = z.infer<typeof PositionStatus>;
 
 /**
  * A position as the API shows it (interface, "Position record"). Volumes in lots: `volume` was
@@ -32,7 +33,7 @@ export const Position = z.object({
   volume: z.number(),
   closedVolume: z.number(),
   openPrice: z.number(),
-  status: z.enum(POSITION_STATUSES),
+  status: PositionStatus,
   openedAt: z.iso.datetime(),
   closedAt: NullableDateTime,
 });
@@ -64,8 +65,10 @@ export const Deal = z.object({
 });
 export type Deal = z.infer<typeof Deal>;
 
+export const PositionStatusFilter = z.enum(["all", ...POSITION_STATUSES]);
+
 /** Query of listAccountPositions. */
-export const ListPositionsQuery = PageQuery.extend({ status: z.enum(["all", ...POSITION_STATUSES]).default("all") });
+export const ListPositionsQuery = PageQuery.extend({ status: PositionStatusFilter.default("all") });
 export type ListPositionsQuery = z.infer<typeof ListPositionsQuery>;
 
 export const OrdersAnswer = z.object({ orders: z.array(Order), pagination: Pagination });
