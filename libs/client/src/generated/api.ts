@@ -2859,13 +2859,20 @@ export interface components {
         Error: {
             /** @description What went wrong, for people. */
             error: string;
+            /** @description Stable code for programs. Each code has a page: `/docs/errors/<code>`. */
+            code: string;
+            /** @description Names this request in questions to your operator. */
+            requestId: string;
             /** @description Present if fields of the request are invalid. */
             issues?: components["schemas"]["Issue"][];
         };
+        /** @description One field that is invalid. */
         Issue: {
             /** @description The location: names of fields and positions in arrays, or the name of a header or parameter. */
             path: (string | number)[];
+            /** @description Kind of the violation, such as `invalid_type` or `too_small`. */
             code: string;
+            /** @description What is wrong with the field. */
             message: string;
         };
         ListCreditUsageQuery: {
