@@ -129,7 +129,7 @@ describe("an invalid request costs the read price and names the error", () => {
     });
     expect(answer).toMatchObject({ status: 400, charged: 1, remaining: before.availableCredits - 1 });
     expect(answer.headers.get("x-error-code")).toBe(code);
-    expect(Object.keys(answer.body)).toEqual(["error"]);
+    expect(Object.keys(answer.body)).toEqual(["error", "code", "requestId"]);
   });
 
   it.each([

@@ -47,6 +47,14 @@ export async function* exportRecords(
 
 /** The time of a record by which exports are ordered. */
 function timeOf(record: ExportRecord): string {
-  const fields = { transaction: "recordedAt", order: "createdAt", position: "openedAt", deal: "executedAt" } as const;
-  return String(record[fields[record.kind]]);
+  switch (record.kind) {
+    case "transaction":
+      return record.recordedAt;
+    case "order":
+      return record.createdAt;
+    case "position":
+      return record.openedAt;
+    case "deal":
+      return record.executedAt;
+  }
 }
