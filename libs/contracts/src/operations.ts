@@ -21,11 +21,17 @@ import {
   ListCommandsQuery,
   PasswordResetEnvelope,
 } from "./http/commands.ts";
-import { CreditPricesAnswer, CreditUsageAnswer, WalletAnswer } from "./http/credits.ts";
+import { CreditPricesAnswer, CreditUsageAnswer, ListUsageQuery, WalletAnswer } from "./http/credits.ts";
 import { ExportAccountHistoryBody } from "./http/exports.ts";
-import { FundsBody, TransactionsAnswer } from "./http/finance.ts";
-import { DealsAnswer, ListPositionsQuery, OrdersAnswer, PositionsAnswer } from "./http/history.ts";
-import { PageQuery } from "./http/pagination.ts";
+import { FundsBody, ListTransactionsQuery, TransactionsAnswer } from "./http/finance.ts";
+import {
+  DealsAnswer,
+  ListDealsQuery,
+  ListOrdersQuery,
+  ListPositionsQuery,
+  OrdersAnswer,
+  PositionsAnswer,
+} from "./http/history.ts";
 import { ServerAnswer, UpdateServerConfigurationBody } from "./http/servers.ts";
 import type { PriceClass } from "./prices.ts";
 import type { Scope } from "./scopes.ts";
@@ -138,7 +144,7 @@ export const OPERATIONS = {
     allServers: true,
     group: "Credits",
     summary: "Every billed request, newest first",
-    query: PageQuery,
+    query: ListUsageQuery,
     answer: CreditUsageAnswer,
   },
   getServerConfiguration: {
@@ -279,14 +285,14 @@ export const OPERATIONS = {
     ...HISTORY,
     path: `${ACCOUNT}/transactions`,
     summary: "The ledger of an account, newest first",
-    query: PageQuery,
+    query: ListTransactionsQuery,
     answer: TransactionsAnswer,
   },
   listTradingAccountOrders: {
     ...HISTORY,
     path: `${ACCOUNT}/orders`,
     summary: "The orders of an account, newest first",
-    query: PageQuery,
+    query: ListOrdersQuery,
     answer: OrdersAnswer,
   },
   listAccountPositions: {
@@ -300,7 +306,7 @@ export const OPERATIONS = {
     ...HISTORY,
     path: `${ACCOUNT}/deals`,
     summary: "The executions of an account, newest first",
-    query: PageQuery,
+    query: ListDealsQuery,
     answer: DealsAnswer,
   },
   exportAccountHistory: {

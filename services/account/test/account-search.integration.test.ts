@@ -34,7 +34,7 @@ async function named(names: readonly string[]): Promise<{ serverId: string; acco
 /** The names found by a search, newest first. Page and whole list must agree. */
 async function found(serverId: string, search: string): Promise<readonly string[]> {
   const reader = createAccountReader(database);
-  const { accounts, total } = await reader.page(serverId, { page: 1, limit: 100, search });
+  const { accounts, total } = await reader.page(serverId, { offset: 0, after: null, limit: 100, search });
   const names = accounts.map(({ accountName }) => accountName);
   expect(total).toBe(names.length);
   const whole: string[] = [];
@@ -62,7 +62,7 @@ describe("a search among accounts", () => {
       creation(serverId, { accountName: "100% sure" }),
       creation(serverId, { accountName: "1000 sure" }),
     ]);
-    const { accounts } = await reader.page(serverId, { page: 1, limit: 20, search: "100% s" });
+    const { accounts } = await reader.page(serverId, { offset: 0, after: null, limit: 20, search: "100% s" });
     expect(accounts.map((account) => account.accountName)).toEqual(["100% sure"]);
   });
 
@@ -80,7 +80,13 @@ describe("a search among accounts", () => {
     const found = async (search: string, status?: AccountStatus): Promise<readonly string[]> => {
       const pages: string[] = [];
       for (let page = 1; page <= 12; page += 1) {
-        const { accounts, total } = await reader.page(serverId, { page, limit: 100, search, status });
+        const { accounts, total } = await reader.page(serverId, {
+          offset: (page - 1) * 100,
+          after: null,
+          limit: 100,
+          search,
+          status,
+        });
         pages.push(...accounts.map(({ id }) => id));
         if (page === 12) expect(total).toBe(pages.length);
       }

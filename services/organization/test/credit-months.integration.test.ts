@@ -241,10 +241,10 @@ test("after months are dropped, wallets keep their sums and the list has the kep
     await nextMonth();
   }
   expect(await dropMonths()).toBeGreaterThan(0);
-  const total = async (id: string) => createUsageLines(database).total(id);
+  const total = async (id: string) => createUsageLines(database).total(id, {});
   expect([await total(old), await total(young)]).toEqual([1, 1]);
-  const lines = await createUsageLines(database).page(old, 10, 0);
-  expect(lines.map(({ credits }) => credits)).toEqual([2]);
+  const lines = await createUsageLines(database).page(old, { offset: 0, after: null, limit: 10 });
+  expect(lines.map(({ line }) => line.credits)).toEqual([2]);
   const ofThese = async () =>
     (await checkDrift(context2)).filter(({ organizationId }) => [old, young].includes(organizationId));
   expect(await ofThese()).toEqual([]);

@@ -481,6 +481,11 @@ export interface components {
             total: number;
             /** @description Number of pages. */
             totalPages: number;
+            /**
+             * @description Send it as `cursor` to read the next page; null at the end.
+             * @default null
+             */
+            nextCursor: string | null;
         };
         WalletAnswer: {
             /** @description The wallet as it is now. */
@@ -2877,7 +2882,7 @@ export interface components {
         };
         ListCreditUsageQuery: {
             /**
-             * @description Number of the page, from 1.
+             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -2886,9 +2891,21 @@ export interface components {
              * @default 20
              */
             limit?: number;
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            cursor?: string;
+            /**
+             * Format: date-time
+             * @description Only requests at or after this time. `pagination.total` then counts at most 10,000.
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Only requests before this time. `pagination.total` then counts at most 10,000.
+             */
+            to?: string;
         };
         ListTradingAccountsQuery: {
-            /** @description Number of the page, from 1. */
+            /** @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`. */
             page?: number;
             /** @description Maximum number of records to return. */
             limit?: number;
@@ -2896,10 +2913,12 @@ export interface components {
             status?: components["schemas"]["AccountStatus"];
             /** @description Only accounts whose number or name contains this text. */
             search?: string;
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            cursor?: string;
         };
         ListTradingAccountTransactionsQuery: {
             /**
-             * @description Number of the page, from 1.
+             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -2908,10 +2927,37 @@ export interface components {
              * @default 20
              */
             limit?: number;
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            cursor?: string;
+            /**
+             * Format: date-time
+             * @description Only transactions recorded at or after this time.
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Only transactions recorded before this time.
+             */
+            to?: string;
+            /** @description Only transactions of this type. */
+            type?: components["schemas"]["TransactionType"];
+            /** @description Only records of this order. */
+            orderId?: string;
+            /** @description Only records of this position. */
+            positionId?: string;
+            /** @description Only transactions of this deal. */
+            dealId?: string;
+            /**
+             * Format: uuid
+             * @description Only transactions of this command.
+             */
+            commandId?: string;
+            /** @description Only records with this `requestId`. */
+            requestId?: string;
         };
         ListTradingAccountOrdersQuery: {
             /**
-             * @description Number of the page, from 1.
+             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -2920,10 +2966,30 @@ export interface components {
              * @default 20
              */
             limit?: number;
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            cursor?: string;
+            /**
+             * Format: date-time
+             * @description Only orders created at or after this time.
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Only orders created before this time.
+             */
+            to?: string;
+            /** @description Only records of this instrument, such as EURUSD. */
+            symbol?: string;
+            /** @description Only records of this side: buy or sell. */
+            side?: string;
+            /** @description Only records with this status. */
+            status?: string;
+            /** @description Only orders of this type, such as market, limit or stop. */
+            orderType?: string;
         };
         ListAccountPositionsQuery: {
             /**
-             * @description Number of the page, from 1.
+             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -2937,10 +3003,28 @@ export interface components {
              * @default all
              */
             status?: components["schemas"]["PositionStatusFilter"];
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            cursor?: string;
+            /**
+             * Format: date-time
+             * @description Only positions opened at or after this time.
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Only positions opened before this time.
+             */
+            to?: string;
+            /** @description Only records of this instrument, such as EURUSD. */
+            symbol?: string;
+            /** @description Only records of this side: buy or sell. */
+            side?: string;
+            /** @description Only records of this order. */
+            orderId?: string;
         };
         ListAccountDealsQuery: {
             /**
-             * @description Number of the page, from 1.
+             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -2949,6 +3033,28 @@ export interface components {
              * @default 20
              */
             limit?: number;
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            cursor?: string;
+            /**
+             * Format: date-time
+             * @description Only deals executed at or after this time.
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Only deals executed before this time.
+             */
+            to?: string;
+            /** @description Only records of this instrument, such as EURUSD. */
+            symbol?: string;
+            /** @description Only records of this side: buy or sell. */
+            side?: string;
+            /** @description Only deals of this kind. */
+            kind?: string;
+            /** @description Only records of this order. */
+            orderId?: string;
+            /** @description Only records of this position. */
+            positionId?: string;
         };
         GetCommandQuery: {
             /**
@@ -2959,7 +3065,7 @@ export interface components {
         };
         ListCommandsQuery: {
             /**
-             * @description Number of the page, from 1.
+             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -2974,7 +3080,7 @@ export interface components {
             operation?: components["schemas"]["CommandOperation"];
             /** @description Only records of this account. */
             accountNumber?: string;
-            /** @description Only commands with this `requestId`. */
+            /** @description Only records with this `requestId`. */
             requestId?: string;
             /** @description Only the command with this idempotency key. */
             idempotencyKey?: string;
@@ -2988,6 +3094,10 @@ export interface components {
              * @description Only commands created at or before this time.
              */
             to?: string;
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            cursor?: string;
+            /** @description Only the commands of the bulk that had this `Idempotency-Key`. */
+            bulkIdempotencyKey?: string;
         };
         ListAccountMetricsQuery: {
             /** @description Only records of this account. */
@@ -3010,7 +3120,7 @@ export interface components {
         };
         ListWebhookDeliveriesQuery: {
             /**
-             * @description Number of the page, from 1.
+             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -3023,6 +3133,23 @@ export interface components {
             status?: components["schemas"]["DeliveryStatus"];
             /** @description Only deliveries of this kind of event. */
             type?: components["schemas"]["WebhookKind"];
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            cursor?: string;
+            /**
+             * Format: uuid
+             * @description Only deliveries of this event.
+             */
+            eventId?: string;
+            /**
+             * Format: date-time
+             * @description Only deliveries created at or after this time.
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Only deliveries created before this time.
+             */
+            to?: string;
         };
         ListEventsQuery: {
             /** @description `next` of the previous answer, or `now`. */

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { minorFromAmount } from "@kapi/kernel";
 
 import { Currency, RequestId } from "../values.ts";
+import { cursorOf } from "./cursor.ts";
 import { Limit, Page, Pagination } from "./pagination.ts";
 import { Leverage, ServerEnvironment } from "./servers.ts";
 
@@ -72,12 +73,13 @@ export const ListTradingAccountsQuery = z.object({
   limit: Limit.optional(),
   status: AccountStatus.optional(),
   search: z.string().min(1).max(100).optional(),
+  cursor: cursorOf("accounts").optional(),
 });
 export type ListTradingAccountsQuery = z.infer<typeof ListTradingAccountsQuery>;
 
 /** Whether the query asks for one page, and not for every account that matches (decisions, 4.5). */
-export function isPaged({ page, limit }: ListTradingAccountsQuery): boolean {
-  return page !== undefined || limit !== undefined;
+export function isPaged({ page, limit, cursor }: ListTradingAccountsQuery): boolean {
+  return page !== undefined || limit !== undefined || cursor !== undefined;
 }
 
 const NullableDateTime = z.iso.datetime().nullable();

@@ -2,7 +2,8 @@ import { z } from "zod";
 
 import { CreatedBy } from "../actor.ts";
 import { COMMANDS, type CommandOperation as OperationName } from "../commands.ts";
-import { DateTime } from "../values.ts";
+import { DateTime, IdempotencyKey } from "../values.ts";
+import { cursorOf } from "./cursor.ts";
 import { PageQuery, Pagination } from "./pagination.ts";
 
 /** Every queued operation, in the order of {@link COMMANDS}. */
@@ -105,6 +106,9 @@ export const ListCommandsQuery = PageQuery.extend({
   idempotencyKey: z.string().min(1).max(104).optional(),
   from: DateTime.optional(),
   to: DateTime.optional(),
+  cursor: cursorOf("commands").optional(),
+  /** The `Idempotency-Key` of a bulk: the commands of its items. */
+  bulkIdempotencyKey: IdempotencyKey.optional(),
 });
 export type ListCommandsQuery = z.infer<typeof ListCommandsQuery>;
 

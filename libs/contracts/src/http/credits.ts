@@ -2,7 +2,9 @@ import { z } from "zod";
 
 import { CreatedBy } from "../actor.ts";
 import { Prices } from "../prices.ts";
-import { Pagination } from "./pagination.ts";
+import { DateTime } from "../values.ts";
+import { cursorOf } from "./cursor.ts";
+import { isPeriod, PageQuery, Pagination, PERIOD_ISSUE } from "./pagination.ts";
 
 /** An organization's wallet (interface, "Credit wallet"). All amounts in credits. */
 export const Wallet = z.object({
@@ -38,6 +40,14 @@ export const CreditUsage = z.object({
   createdBy: CreatedBy,
 });
 export type CreditUsage = z.infer<typeof CreditUsage>;
+
+/** Query of listCreditUsage; the period is that of `at`, `to` is exclusive. */
+export const ListUsageQuery = PageQuery.extend({
+  cursor: cursorOf("usage").optional(),
+  from: DateTime.optional(),
+  to: DateTime.optional(),
+}).refine(isPeriod, PERIOD_ISSUE);
+export type ListUsageQuery = z.infer<typeof ListUsageQuery>;
 
 /** Answer of listCreditUsage. */
 export const CreditUsageAnswer = z.object({ usage: z.array(CreditUsage), pagination: Pagination });

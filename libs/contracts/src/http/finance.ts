@@ -1,9 +1,10 @@
 import { z } from "zod";
 
 import { CreatedBy } from "../actor.ts";
-import { Currency, RequestId } from "../values.ts";
+import { Currency, DateTime, Guid, RequestId } from "../values.ts";
 import { isWholeCents, MAX_AMOUNT } from "./accounts.ts";
-import { Pagination } from "./pagination.ts";
+import { cursorOf } from "./cursor.ts";
+import { isPeriod, PageQuery, Pagination, PERIOD_ISSUE } from "./pagination.ts";
 
 /** Body of depositAccountFunds and withdrawAccountFunds (interface, "Deposit / Withdraw"). */
 export const FundsBody = z.object({
@@ -57,6 +58,24 @@ export const Transaction = z.object({
   createdAt: z.iso.datetime(),
 });
 export type Transaction = z.infer<typeof Transaction>;
+
+/** Longest id of a trading server, in characters. */
+const MAX_ID_CHARACTERS = 100;
+const Id = z.string().min(1).max(MAX_ID_CHARACTERS).optional();
+
+/** Query of listTradingAccountTransactions; the period is that of `recordedAt`, `to` is exclusive. */
+export const ListTransactionsQuery = PageQuery.extend({
+  cursor: cursorOf("transactions").optional(),
+  from: DateTime.optional(),
+  to: DateTime.optional(),
+  type: TransactionType.optional(),
+  orderId: Id,
+  positionId: Id,
+  dealId: Id,
+  commandId: Guid.optional(),
+  requestId: RequestId.optional(),
+}).refine(isPeriod, PERIOD_ISSUE);
+export type ListTransactionsQuery = z.infer<typeof ListTransactionsQuery>;
 
 /** Answer of listTradingAccountTransactions. */
 export const TransactionsAnswer = z.object({ transactions: z.array(Transaction), pagination: Pagination });

@@ -1,6 +1,11 @@
 import { z } from "zod";
 
-import { PageQuery, Pagination } from "./pagination.ts";
+import { DateTime } from "../values.ts";
+import { cursorOf } from "./cursor.ts";
+import { isPeriod, PageQuery, Pagination, PERIOD_ISSUE } from "./pagination.ts";
+
+/** Longest text of a filter, in characters: longer than any id or name of a trading server. */
+const MAX_FILTER_CHARACTERS = 100;
 
 const NullableDateTime = z.iso.datetime().nullable();
 
@@ -67,8 +72,43 @@ export type Deal = z.infer<typeof Deal>;
 
 export const PositionStatusFilter = z.enum(["all", ...POSITION_STATUSES]);
 
-/** Query of listAccountPositions. */
-export const ListPositionsQuery = PageQuery.extend({ status: PositionStatusFilter.default("all") });
+/** Text of a filter, compared for equality. */
+const Filter = z.string().min(1).max(MAX_FILTER_CHARACTERS).optional();
+/** A period by the record's own time: `from` is inclusive, `to` exclusive. */
+const Period = { from: DateTime.optional(), to: DateTime.optional() };
+
+/** Query of listTradingAccountOrders; the period is that of `createdAt`. */
+export const ListOrdersQuery = PageQuery.extend({
+  cursor: cursorOf("orders").optional(),
+  ...Period,
+  symbol: Filter,
+  side: Filter,
+  status: Filter,
+  orderType: Filter,
+}).refine(isPeriod, PERIOD_ISSUE);
+export type ListOrdersQuery = z.infer<typeof ListOrdersQuery>;
+
+/** Query of listAccountDeals; the period is that of `executedAt`. */
+export const ListDealsQuery = PageQuery.extend({
+  cursor: cursorOf("deals").optional(),
+  ...Period,
+  symbol: Filter,
+  side: Filter,
+  kind: Filter,
+  orderId: Filter,
+  positionId: Filter,
+}).refine(isPeriod, PERIOD_ISSUE);
+export type ListDealsQuery = z.infer<typeof ListDealsQuery>;
+
+/** Query of listAccountPositions; the period is that of `openedAt`. */
+export const ListPositionsQuery = PageQuery.extend({
+  status: PositionStatusFilter.default("all"),
+  cursor: cursorOf("positions").optional(),
+  ...Period,
+  symbol: Filter,
+  side: Filter,
+  orderId: Filter,
+}).refine(isPeriod, PERIOD_ISSUE);
 export type ListPositionsQuery = z.infer<typeof ListPositionsQuery>;
 
 export const OrdersAnswer = z.object({ orders: z.array(Order), pagination: Pagination });

@@ -5,7 +5,8 @@ import { ACCOUNT_STATUSES } from "./accounts.ts";
 import { CommandErrorCode, CommandOperation, FinalCommandStatus } from "./commands.ts";
 import { Transaction } from "./finance.ts";
 import { Deal, Order, Position } from "./history.ts";
-import { PageQuery, Pagination } from "./pagination.ts";
+import { cursorOf } from "./cursor.ts";
+import { isPeriod, PageQuery, Pagination, PERIOD_ISSUE } from "./pagination.ts";
 import { DateTime, Guid, queryInteger } from "../values.ts";
 
 /** The kinds that an endpoint receives by default (decisions, 11). */
@@ -285,7 +286,11 @@ export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
 export const ListDeliveriesQuery = PageQuery.extend({
   status: DeliveryStatus.optional(),
   type: WebhookKind.optional(),
-});
+  cursor: cursorOf("deliveries").optional(),
+  eventId: Guid.optional(),
+  from: DateTime.optional(),
+  to: DateTime.optional(),
+}).refine(isPeriod, PERIOD_ISSUE);
 export type ListDeliveriesQuery = z.infer<typeof ListDeliveriesQuery>;
 
 /** Answer of createWebhook and rotateWebhookSecret, the only answers with a secret (`whsec_…`). */

@@ -73,9 +73,9 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   listTradingAccounts:
     "Without parameters every account of the server is in the answer, which is streamed. With `page` or `limit` the answer is one page and has `pagination`.",
   createTradingAccount:
-    "The one-time passwords are in `credentials` of the first answer and nowhere else. When the command is `succeeded`, its `result` is `{accountId, accountNumber}`. 409: the key was used for another request, the server is disabled, or the account quota is reached.",
+    "The one-time passwords are in `credentials` of the first answer and nowhere else. If that answer was lost, reset the passwords. When the command is `succeeded`, its `result` is `{accountId, accountNumber}`. 409: the key was used for another request, the server is disabled, or the account quota is reached.",
   bulkCreateTradingAccounts:
-    "Each item is idempotent on its own, under `<Idempotency-Key>:<index>`. The whole request is checked before anything is queued: with one invalid item nothing is queued. A repeated bulk returns 202 with its items as duplicates, without credentials.",
+    "Each item is idempotent on its own, under `<Idempotency-Key>:<index>`. The whole request is checked before anything is queued: with one invalid item nothing is queued. A repeated bulk returns 202 with its items as duplicates, without credentials. If the first answer was lost, its passwords are lost too: find the accounts with `GET …/commands?bulkIdempotencyKey=`, and reset their passwords.",
   getTradingAccount:
     "Values come from the trading server, or from the last stored sample if the server cannot be reached: `metricsMeasuredAt` shows when they were measured. `credentials` never holds a password.",
   updateTradingAccount:
@@ -118,22 +118,58 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
     "Pass `next` of an answer as `after` of the next request; without `after` the feed begins with the oldest event that is kept (30 days), with `after=now` at this moment. No event is ever added before a cursor that was given out.",
 };
 
-/** Descriptions of query parameters, by name. */
-export const QUERY_TEXTS: Readonly<Record<string, string>> = {
-  page: "Number of the page, from 1.",
+/**
+ * Descriptions of query parameters, by name. `<operation>.<name>` overrides a name for one
+ * operation.
+ */
+const QUERY_TEXTS: Readonly<Record<string, string>> = {
+  page: "Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.",
   limit: "Maximum number of records to return.",
+  cursor: "`nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored.",
   status: "Only records with this status.",
   search: "Only accounts whose number or name contains this text.",
   wait: "Seconds to wait for a final state, 0 to 30. More means 30, anything else 0.",
   operation: "Only commands of this operation.",
   accountNumber: "Only records of this account.",
-  requestId: "Only commands with this `requestId`.",
+  requestId: "Only records with this `requestId`.",
   idempotencyKey: "Only the command with this idempotency key.",
-  from: "Only commands created at or after this time.",
-  to: "Only commands created at or before this time.",
+  bulkIdempotencyKey: "Only the commands of the bulk that had this `Idempotency-Key`.",
+  from: "Only records at or after this time.",
+  to: "Only records before this time.",
+  "listTradingAccountTransactions.from": "Only transactions recorded at or after this time.",
+  "listTradingAccountTransactions.to": "Only transactions recorded before this time.",
+  "listTradingAccountTransactions.type": "Only transactions of this type.",
+  "listTradingAccountOrders.from": "Only orders created at or after this time.",
+  "listTradingAccountOrders.to": "Only orders created before this time.",
+  "listAccountPositions.from": "Only positions opened at or after this time.",
+  "listAccountPositions.to": "Only positions opened before this time.",
+  "listAccountDeals.from": "Only deals executed at or after this time.",
+  "listAccountDeals.to": "Only deals executed before this time.",
+  "listCommands.from": "Only commands created at or after this time.",
+  "listCommands.to": "Only commands created at or before this time.",
+  "listCreditUsage.from": "Only requests at or after this time. `pagination.total` then counts at most 10,000.",
+  "listCreditUsage.to": "Only requests before this time. `pagination.total` then counts at most 10,000.",
+  "listWebhookDeliveries.from": "Only deliveries created at or after this time.",
+  "listWebhookDeliveries.to": "Only deliveries created before this time.",
   since: "Only snapshots measured at or after this time.",
   until: "Only snapshots measured before this time.",
   type: "Only deliveries of this kind of event.",
+  eventId: "Only deliveries of this event.",
+  symbol: "Only records of this instrument, such as EURUSD.",
+  side: "Only records of this side: buy or sell.",
+  orderType: "Only orders of this type, such as market, limit or stop.",
+  kind: "Only deals of this kind.",
+  orderId: "Only records of this order.",
+  positionId: "Only records of this position.",
+  dealId: "Only transactions of this deal.",
+  commandId: "Only transactions of this command.",
   after: "`next` of the previous answer, or `now`.",
   kinds: "Only events of these kinds, separated by commas.",
 };
+
+/** The description of a query parameter. @throws Error for a parameter without a text. */
+export function queryText(operation: OperationId, name: string): string {
+  const text = QUERY_TEXTS[`${operation}.${name}`] ?? QUERY_TEXTS[name];
+  if (text === undefined) throw new Error(`the parameter ${name} of ${operation} has no text in texts.ts`);
+  return text;
+}

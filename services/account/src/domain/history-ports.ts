@@ -1,19 +1,45 @@
-import type { Deal, ExportRecord, ListPositionsQuery, Order, Position, TradingEvent } from "@kapi/contracts";
+import type {
+  Deal,
+  ExportRecord,
+  ListDealsQuery,
+  ListOrdersQuery,
+  ListPositionsQuery,
+  Order,
+  Position,
+  TradingEvent,
+} from "@kapi/contracts";
 
 import type { Feed } from "./history.ts";
 import type { AccountName } from "./ports.ts";
 
-/** A page of a list, newest first, and the total number of records. */
+/** A page of a list, newest first. */
 export interface RecordPage<T> {
   readonly records: readonly T[];
+  /** Number of records that match the filter. */
   readonly total: number;
+  /** The number of the last record; null if no record follows it. */
+  readonly last: number | null;
 }
 
-/** The rows of a page: at most `limit` rows after the first `offset` rows. */
+/** The rows of a page: at most `limit` rows. */
 export interface PageRange {
+  /** Skips this many of the newest rows. */
   readonly offset: number;
+  /** Only rows with a number below this one; null: all. */
+  readonly below: number | null;
   readonly limit: number;
 }
+
+/** Fields that a record must have; undefined: any. Times are ISO 8601, `to` is exclusive. */
+export interface RecordFilter {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly symbol?: string | undefined;
+  readonly side?: string | undefined;
+}
+export type OrderFilter = RecordFilter & Pick<ListOrdersQuery, "status" | "orderType">;
+export type PositionFilter = RecordFilter & Pick<ListPositionsQuery, "status" | "orderId">;
+export type DealFilter = RecordFilter & Pick<ListDealsQuery, "kind" | "orderId" | "positionId">;
 
 /** A filter of history records. Both times are inclusive; null is unbounded. */
 export interface HistoryRange {
@@ -27,13 +53,9 @@ export interface HistoryRange {
  * deleted.
  */
 export interface HistoryReader {
-  orders(account: AccountName, range: PageRange): Promise<RecordPage<Order> | null>;
-  positions(
-    account: AccountName,
-    status: ListPositionsQuery["status"],
-    range: PageRange,
-  ): Promise<RecordPage<Position> | null>;
-  deals(account: AccountName, range: PageRange): Promise<RecordPage<Deal> | null>;
+  orders(account: AccountName, filter: OrderFilter, range: PageRange): Promise<RecordPage<Order> | null>;
+  positions(account: AccountName, filter: PositionFilter, range: PageRange): Promise<RecordPage<Position> | null>;
+  deals(account: AccountName, filter: DealFilter, range: PageRange): Promise<RecordPage<Deal> | null>;
   /** The newest records of all three kinds, newest first. */
   newest(account: AccountName, range: HistoryRange): Promise<ExportRecord[] | null>;
   /** Sequence of the last booked event; 0 if nothing is booked. */

@@ -1,4 +1,4 @@
-import { type Deal, type PageQuery, type Pagination, paginationOf } from "@kapi/contracts";
+import { type Deal, type ListDealsQuery, type Pagination, paginationOf } from "@kapi/contracts";
 
 import type { HistoryReader } from "../domain/history-ports.ts";
 import type { AccountName } from "../domain/ports.ts";
@@ -8,8 +8,10 @@ import { rangeOf } from "./page-range.ts";
 export async function listTradingAccountDeals(
   reader: Pick<HistoryReader, "deals">,
   account: AccountName,
-  query: PageQuery,
+  query: ListDealsQuery,
 ): Promise<{ deals: readonly Deal[]; pagination: Pagination } | null> {
-  const page = await reader.deals(account, rangeOf(query));
-  return page === null ? null : { deals: page.records, pagination: paginationOf(query, page.total) };
+  const page = await reader.deals(account, query, rangeOf("deals", query));
+  if (page === null) return null;
+  const { records, total, last } = page;
+  return { deals: records, pagination: paginationOf("deals", query, total, last === null ? null : [last]) };
 }

@@ -1,4 +1,4 @@
-import { type Order, type PageQuery, type Pagination, paginationOf } from "@kapi/contracts";
+import { type Order, type ListOrdersQuery, type Pagination, paginationOf } from "@kapi/contracts";
 
 import type { HistoryReader } from "../domain/history-ports.ts";
 import type { AccountName } from "../domain/ports.ts";
@@ -8,8 +8,10 @@ import { rangeOf } from "./page-range.ts";
 export async function listTradingAccountOrders(
   reader: Pick<HistoryReader, "orders">,
   account: AccountName,
-  query: PageQuery,
+  query: ListOrdersQuery,
 ): Promise<{ orders: readonly Order[]; pagination: Pagination } | null> {
-  const page = await reader.orders(account, rangeOf(query));
-  return page === null ? null : { orders: page.records, pagination: paginationOf(query, page.total) };
+  const page = await reader.orders(account, query, rangeOf("orders", query));
+  if (page === null) return null;
+  const { records, total, last } = page;
+  return { orders: records, pagination: paginationOf("orders", query, total, last === null ? null : [last]) };
 }

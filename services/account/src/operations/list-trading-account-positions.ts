@@ -20,6 +20,8 @@ export async function listTradingAccountPositions(
   query: ListPositionsQuery,
 ): Promise<{ positions: readonly Position[]; pagination: Pagination } | null> {
   if (query.status === "open" && !(await catchUp(dependencies, account))) return null;
-  const page = await dependencies.reader.positions(account, query.status, rangeOf(query));
-  return page === null ? null : { positions: page.records, pagination: paginationOf(query, page.total) };
+  const page = await dependencies.reader.positions(account, query, rangeOf("positions", query));
+  if (page === null) return null;
+  const { records, total, last } = page;
+  return { positions: records, pagination: paginationOf("positions", query, total, last === null ? null : [last]) };
 }

@@ -1,9 +1,9 @@
-import type { AccountMetricsFrame, Pagination } from "@kapi/contracts";
+import { type AccountMetricsFrame, type PagedQuery, pageStartOf, paginationOf } from "@kapi/contracts";
 import { tooManyConcurrentRequests } from "@kapi/http";
 import { OrganizationQueue, QueueTimeout } from "@kapi/kernel";
 
 import type { Account, AccountValues, ServerConfiguration } from "../domain/account.ts";
-import type { AccountFilter, AccountReader, PageQuery, Samples } from "../domain/ports.ts";
+import type { AccountFilter, AccountReader, Samples } from "../domain/ports.ts";
 import { initialValues, valuesFromSample } from "../domain/account-values.ts";
 import { toTradingAccount } from "./render.ts";
 
@@ -62,17 +62,13 @@ export async function* streamTradingAccounts(
 export async function pageOfTradingAccounts(
   dependencies: AccountListDependencies,
   server: ServerConfiguration,
-  query: PageQuery,
+  query: AccountFilter & PagedQuery,
 ): Promise<string> {
-  const page = (): ReturnType<AccountReader["page"]> => dependencies.reader.page(server.serverId, query);
+  const range = { ...query, ...pageStartOf("accounts", query) };
+  const page = (): ReturnType<AccountReader["page"]> => dependencies.reader.page(server.serverId, range);
   // A page without a search is a short read and needs no queue.
-  const { accounts, total } = await (query.search === undefined ? page() : inTurn(server, query, page));
-  const pagination: Pagination = {
-    page: query.page,
-    limit: query.limit,
-    total,
-    totalPages: Math.ceil(total / query.limit),
-  };
+  const { accounts, total, last } = await (query.search === undefined ? page() : inTurn(server, query, page));
+  const pagination = paginationOf("accounts", query, total, last);
   const records = accounts.length === 0 ? "" : await rendered(dependencies.samples, server, accounts);
   return `{"accounts":[${records}],"pagination":${JSON.stringify(pagination)}}`;
 }

@@ -1,4 +1,4 @@
-import type { CommandEvent, AnyCommandMessage } from "@kapi/contracts";
+import type { CommandEvent, AnyCommandMessage, CursorPosition } from "@kapi/contracts";
 
 import type { CommandListQuery } from "./command-list.ts";
 
@@ -99,6 +99,8 @@ export interface MonthRepository {
 export interface CommandPage {
   /** Number of commands on all pages. */
   readonly total: number;
+  /** The key of the page's last command; null if no command follows it. */
+  readonly last: CursorPosition<"commands"> | null;
   /** Total size of the page's large results, in bytes. */
   readonly largeBytes: number;
   /**

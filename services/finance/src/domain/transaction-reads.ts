@@ -1,15 +1,18 @@
 /** Reads of the ledger, as the API shows its rows. */
-import type { PageQuery, Transaction } from "@kapi/contracts";
+import type { ListTransactionsQuery, Transaction } from "@kapi/contracts";
 
 import type { AccountName } from "./ledger.ts";
 
 /** Whether the ledger has the account, has never seen it, or the account was deleted for good. */
 export type AccountStanding = "known" | "unknown" | "deleted";
 
-/** A page, newest first. `total` counts all transactions of the account in the same snapshot. */
+/** A page, newest first. */
 export interface TransactionPage {
   readonly standing: AccountStanding;
+  /** Number of transactions that match, in the snapshot of the page. */
   readonly total: number;
+  /** The sequence of the last transaction; null if no transaction follows it. */
+  readonly last: number | null;
   readonly transactions: readonly Transaction[];
 }
 
@@ -28,7 +31,7 @@ export interface BookedSoFar {
 
 /** Reads the ledger. */
 export interface TransactionReader {
-  page(account: AccountName, query: PageQuery): Promise<TransactionPage>;
+  page(account: AccountName, query: ListTransactionsQuery): Promise<TransactionPage>;
   /**
    * The newest `limit` transactions of a span, newest first; equal times by descending sequence.
    */

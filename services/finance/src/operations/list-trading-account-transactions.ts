@@ -1,4 +1,4 @@
-import { type PageQuery, paginationOf, type TransactionsAnswer } from "@kapi/contracts";
+import { type ListTransactionsQuery, paginationOf, type TransactionsAnswer } from "@kapi/contracts";
 import type { z } from "zod";
 
 import type { AccountName } from "../domain/ledger.ts";
@@ -18,7 +18,7 @@ export interface TransactionDependencies {
 export async function listTradingAccountTransactions(
   { reader, catchUp }: TransactionDependencies,
   account: AccountName,
-  query: PageQuery,
+  query: ListTransactionsQuery,
 ): Promise<z.output<typeof TransactionsAnswer> | null> {
   let page = await reader.page(account, query);
   if (page.standing === "unknown") {
@@ -26,5 +26,7 @@ export async function listTradingAccountTransactions(
     page = await reader.page(account, query);
   }
   if (page.standing === "deleted") return null;
-  return { transactions: [...page.transactions], pagination: paginationOf(query, page.total) };
+  const { transactions, total, last } = page;
+  const pagination = paginationOf("transactions", query, total, last === null ? null : [last]);
+  return { transactions: [...transactions], pagination };
 }

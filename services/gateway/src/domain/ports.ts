@@ -9,7 +9,10 @@ import type {
   ListCommandsQuery,
   ListPositionsQuery,
   ListTradingAccountsQuery,
-  PageQuery,
+  ListDealsQuery,
+  ListOrdersQuery,
+  ListTransactionsQuery,
+  ListUsageQuery,
   Server,
   UpdateServerConfigurationBody,
 } from "@kapi/contracts";
@@ -93,10 +96,10 @@ export interface Accounts {
   readonly ids: (
     accounts: readonly { serverId: string; accountNumber: string }[],
   ) => Promise<readonly (string | null)[]>;
-  readonly orders: ReadRecords<PageQuery>;
+  readonly orders: ReadRecords<ListOrdersQuery>;
   /** With `status=open` never stale: throws DependencyError if positions cannot be read fresh. */
   readonly positions: ReadRecords<ListPositionsQuery>;
-  readonly deals: ReadRecords<PageQuery>;
+  readonly deals: ReadRecords<ListDealsQuery>;
   /**
    * Deletes the account and all its data; succeeds also if it was deleted before. The exact
    * response body, or null if the account never existed. `caller` is recorded in the audit log.
@@ -109,7 +112,7 @@ export interface Accounts {
  * account that finance does not know has an empty page. Throws DependencyError if finance is
  * unavailable.
  */
-export type ReadTransactions = ReadRecords<PageQuery>;
+export type ReadTransactions = ReadRecords<ListTransactionsQuery>;
 
 /**
  * The exact response body of listAccountMetrics. Throws DependencyError if metrics is unavailable.
@@ -124,7 +127,7 @@ export type ReadSnapshots = (
  * The exact response body of listCreditUsage. Throws DependencyError if organization is
  * unavailable.
  */
-export type ReadCreditUsage = (organizationId: string, query: PageQuery) => Promise<Buffer>;
+export type ReadCreditUsage = (organizationId: string, query: ListUsageQuery) => Promise<Buffer>;
 
 /** A request to the webhooks service for an organization. */
 export interface WebhooksRequest {

@@ -1,7 +1,7 @@
 import { type Database, type Queryable, type Statement, statement } from "@kapi/postgres";
 
 import type { Account } from "../../domain/account.ts";
-import type { AccountFilter, AccountName, AccountReader, PageQuery } from "../../domain/ports.ts";
+import type { AccountFilter, AccountName, AccountPage, AccountReader, PageQuery } from "../../domain/ports.ts";
 import { countAccounts } from "./account-counts.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, fromRow } from "./account-row.ts";
 import { exactMatch, FOUND, FOUND_OF_STATUS, search, searchChunk, searchStatement } from "./account-search.ts";
@@ -11,6 +11,7 @@ import { selectServer } from "./server-repository.ts";
 const CHUNK_ROWS = 200;
 /** The position before the first account of a list. */
 const LIST_START: ListPosition = { listed_at: "infinity", account_number: "" };
+const LISTED_AT = `to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as listed_at`;
 const NEWEST_FIRST = "order by created_at desc, account_number desc";
 
 const SELECT_ACCOUNT = statement<AccountRow>(
@@ -45,7 +46,7 @@ export const SEARCHES = {
 
 /** The key of an account in a list. It never changes and is unique within a server. */
 interface ListPosition {
-  /** `created_at` as text: a Date would round it. */
+  /** `created_at` with microseconds: a Date would round it. */
   readonly listed_at: string;
   readonly account_number: string;
 }
@@ -55,11 +56,12 @@ function whereOf(conditions: readonly string[]): string {
 }
 
 /** `conditions` use one parameter each, from $2 on. */
-function pageStatement(name: string, conditions: readonly string[]): Statement<AccountRow> {
+function pageStatement(name: string, conditions: readonly string[]): Statement<AccountRow & ListPosition> {
   const next = conditions.length + 2;
   return statement(
     `account-page-${name}`,
-    `select ${ACCOUNT_COLUMNS} from accounts where ${whereOf(conditions)} ${NEWEST_FIRST} limit $${next} offset $${next + 1}`,
+    `select ${ACCOUNT_COLUMNS}, ${LISTED_AT} from accounts where ${whereOf(conditions)}
+     ${NEWEST_FIRST} limit $${next} offset $${next + 1}`,
   );
 }
 
@@ -71,7 +73,7 @@ function chunkStatement(
 ): Statement<AccountRow & ListPosition> {
   return statement(
     `account-chunk-${name}`,
-    `select ${ACCOUNT_COLUMNS}, created_at::text as listed_at from accounts
+    `select ${ACCOUNT_COLUMNS}, ${LISTED_AT} from accounts
      where ${whereOf(conditions)} and (created_at, account_number) < ($${next}::timestamptz, $${next + 1})
      ${NEWEST_FIRST} limit $${next + 2}`,
   );
@@ -100,20 +102,29 @@ async function ids(database: Queryable, accounts: readonly AccountName[]): Promi
   return rows.map((row) => row.id);
 }
 
-async function page(
-  database: Database,
-  serverId: string,
-  query: PageQuery,
-): Promise<{ accounts: Account[]; total: number }> {
-  const { limit } = query;
-  const range = [limit, (query.page - 1) * limit];
+async function page(database: Database, serverId: string, query: PageQuery): Promise<AccountPage> {
+  const { limit, offset, after } = query;
   const values = valuesOf(serverId, query);
-  if (query.search !== undefined) return search(database, searchOf(query).page, [...values, ...range]);
+  // One row more than the page has: the row shows whether an account follows the page.
+  if (query.search !== undefined) {
+    const range = [limit + 1, offset, after?.[0] ?? null, after?.[1] ?? null];
+    const { rows, total } = await search(database, searchOf(query).page, [...values, ...range]);
+    return pageOf(rows, limit, total);
+  }
+  const { page, chunk } = listOf(query);
   const [rows, total] = await Promise.all([
-    database.query(listOf(query).page, [...values, ...range]),
+    after === null
+      ? database.query(page, [...values, limit + 1, offset])
+      : database.query(chunk, [...values, ...after, limit + 1]),
     countAccounts(database, serverId, query.status),
   ]);
-  return { accounts: rows.map(fromRow), total };
+  return pageOf(rows, limit, total);
+}
+
+function pageOf(rows: readonly (AccountRow & ListPosition)[], limit: number, total: number): AccountPage {
+  const shown = rows.slice(0, limit);
+  const end = rows.length > limit ? shown.at(-1) : undefined;
+  return { accounts: shown.map(fromRow), total, last: end === undefined ? null : [end.listed_at, end.account_number] };
 }
 
 /**
@@ -123,9 +134,9 @@ async function page(
 async function* all(database: Database, serverId: string, filter: AccountFilter): AsyncIterable<Account[]> {
   const values = valuesOf(serverId, filter);
   if (filter.search !== undefined) {
-    const { accounts, total } = await search(database, searchOf(filter).page, [...values, CHUNK_ROWS, 0]);
-    if (total > 0 && total === accounts.length) yield accounts;
-    if (total === accounts.length) return;
+    const { rows, total } = await search(database, searchOf(filter).page, [...values, CHUNK_ROWS, 0, null, null]);
+    if (total > 0 && total === rows.length) yield rows.map(fromRow);
+    if (total === rows.length) return;
   }
   const { chunk } = filter.search === undefined ? listOf(filter) : searchOf(filter);
   let position: ListPosition | undefined = LIST_START;

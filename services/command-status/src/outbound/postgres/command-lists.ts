@@ -1,3 +1,4 @@
+import { type CursorPosition, MAX_BULK_ITEMS, pageStartOf } from "@kapi/contracts";
 import { assertDefined, commandIdOf } from "@kapi/kernel";
 import { type Database, type Statement, statement } from "@kapi/postgres";
 
@@ -8,7 +9,7 @@ import { COMMAND_COLUMNS, type CommandRow, fromRow, lacksResult, largeResults } 
 
 /**
  * Lists of a server's commands. The statement of a list has only the conditions that its query
- * gives, so that no plan has to serve absent filters. There are fewer than 800 such statements.
+ * gives, so that no plan has to serve absent filters. There are fewer than 3,200 such statements.
  *
  * A page is found by index-only scans of all months, and only its own rows are read. `total` comes
  * from the counters (see migrations/0002) where they suffice, else from a count in the index of the
@@ -54,10 +55,13 @@ export function createCommandLists(database: Database): CommandLists {
     list: async (query) => {
       const [total] = await totalOf(database, query);
       const all = assertDefined(total, "a count").total;
-      const offset = (query.page - 1) * query.limit;
-      const rows = offset < all ? await pageOf(database, query, offset) : [];
+      const { offset, after } = pageStartOf("commands", query);
+      const found = offset < all ? await pageOf(database, query, offset, after) : [];
+      const rows = found.slice(0, query.limit);
+      const end = found.length > rows.length ? rows.at(-1) : undefined;
+      const last = end === undefined ? null : ([end.listed_at, end.command_id] as const);
       const largeBytes = rows.filter(lacksResult).reduce((bytes, row) => bytes + row.result_bytes, 0);
-      return { total: all, largeBytes, commands: rendered(database, rows) };
+      return { total: all, last: last === null ? null : [...last], largeBytes, commands: rendered(database, rows) };
     },
   };
 }
@@ -70,28 +74,46 @@ async function* rendered(database: Database, rows: readonly CommandRow[]): Async
   }
 }
 
-function pageOf(database: Database, query: CommandListQuery, offset: number): Promise<CommandRow[]> {
+/** A command with its key in the list. */
+interface ListedRow extends CommandRow {
+  /** `created_at` with microseconds. */
+  readonly listed_at: string;
+}
+
+/** One row more than the page has: the row shows whether a command follows the page. */
+function pageOf(
+  database: Database,
+  query: CommandListQuery,
+  offset: number,
+  after: CursorPosition<"commands"> | null,
+): Promise<ListedRow[]> {
   const sql = new Sql();
   const { organizationId, serverId, limit } = query;
-  const listed = conditions(sql, query, sql.value(organizationId), sql.value(serverId));
+  let listed = conditions(sql, query, sql.value(organizationId), sql.value(serverId));
+  if (after !== null) {
+    sql.parts.push("after");
+    listed += ` and (created_at, command_id) < (${sql.value(after[0])}::timestamptz, ${sql.value(after[1])}::uuid)`;
+  }
   const text = `
     with page as (
       select command_id from commands_by_month where ${listed}
       order by created_at desc, command_id desc
-      limit ${sql.value(limit)} offset ${sql.value(offset)}
+      limit ${sql.value(limit + 1)} offset ${sql.value(offset)}
     )
-    select ${COMMAND_COLUMNS} from ${detailsOf("page as given")}
+    select ${COMMAND_COLUMNS},
+      to_char(commands.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as listed_at
+    from ${detailsOf("page as given")}
     where commands.organization_id = $1
     order by commands.created_at desc, commands.command_id desc`;
-  return database.query(prepared<CommandRow>("list_commands", sql, text), sql.values);
+  return database.query(prepared<ListedRow>("list_commands", sql, text), sql.values);
 }
 
 function totalOf(database: Database, query: CommandListQuery): Promise<Total[]> {
   const sql = new Sql();
   const organization = sql.value(query.organizationId);
   const server = sql.value(query.serverId);
-  const { accountNumber, requestId, idempotencyKey, status } = query;
-  const narrow = [accountNumber, requestId, idempotencyKey].some((filter) => filter !== undefined);
+  const { accountNumber, requestId, idempotencyKey, bulkIdempotencyKey, status } = query;
+  const narrow = [accountNumber, requestId, idempotencyKey, bulkIdempotencyKey].some((filter) => filter !== undefined);
   if (narrow || (status !== undefined && status !== "succeeded")) {
     const owned = ownedBy(organization, server);
     const listed = conditions(sql, query, organization, server);
@@ -162,7 +184,7 @@ function dayOf(start: string): string {
 
 /** SQL conditions of the query. States are literals, because partial indexes require that. */
 function conditions(sql: Sql, query: CommandListQuery, organization: string, server: string): string {
-  const { accountNumber, requestId, idempotencyKey, status, operation, from, to } = query;
+  const { accountNumber, requestId, idempotencyKey, bulkIdempotencyKey, status, operation, from, to } = query;
   const all = [`server_id = ${server}`, "created_at is not null"];
   const add = (name: string, condition: string): void => {
     sql.parts.push(name);
@@ -172,6 +194,11 @@ function conditions(sql: Sql, query: CommandListQuery, organization: string, ser
     const commandId = `${sql.value(commandIdOf(query.organizationId, idempotencyKey))}::uuid`;
     const month = `select month from command_ids where command_id = ${commandId}`;
     add("key", `month = coalesce((${month}), ${OLD_MONTH}) and command_id = ${commandId}`);
+  }
+  if (bulkIdempotencyKey !== undefined) {
+    const ids = `${sql.value(bulkCommandIds(query.organizationId, bulkIdempotencyKey))}::uuid[]`;
+    const months = `select month from command_ids where command_id = any(${ids})`;
+    add("bulk", `(month in (${months}) or month = ${OLD_MONTH}) and command_id = any(${ids})`);
   }
   if (requestId !== undefined) add("request", `request_id = ${sql.value(requestId)}`);
   if (accountNumber !== undefined) add("account", `account_number = ${sql.value(accountNumber)}`);
@@ -185,6 +212,11 @@ function conditions(sql: Sql, query: CommandListQuery, organization: string, ser
   if (from !== undefined) add("from", `created_at >= ${sql.value(span.from)}::timestamptz`);
   if (to !== undefined) add("to", `created_at < ${sql.value(span.before)}::timestamptz`);
   return all.join(" and ");
+}
+
+/** The ids of the commands that a bulk with this key can have (decisions, 2.1 and 2.2). */
+function bulkCommandIds(organizationId: string, key: string): string[] {
+  return Array.from({ length: MAX_BULK_ITEMS }, (_item, index) => commandIdOf(organizationId, `${key}:${index}`));
 }
 
 /** Finds final commands by their ids. */

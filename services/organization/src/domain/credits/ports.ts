@@ -1,4 +1,5 @@
 import type { SettlementRequest, Shard, SyncedWallet } from "@kapi/admission/redis";
+import type { CursorPosition, ListUsageQuery, PageStart } from "@kapi/contracts";
 
 import type { AuditTransaction } from "../audit.ts";
 import type { LedgerEntry, RecordedEntry } from "./ledger-entry.ts";
@@ -103,10 +104,28 @@ export interface OldReservations {
 }
 
 /** The usage list. */
+/** Bounds of `at` in ISO 8601: `from` is inclusive, `to` exclusive; undefined is unbounded. */
+export type UsagePeriod = Pick<ListUsageQuery, "from" | "to">;
+
+/** Lines of a period, behind `after` or behind the newest `offset` lines. */
+export interface UsageRange extends UsagePeriod, PageStart<"usage"> {
+  readonly limit: number;
+}
+
+/** A line with its key in the list. */
+export interface ListedUsageLine {
+  readonly line: UsageLine;
+  readonly position: CursorPosition<"usage">;
+}
+
+/** Up to this many lines of a period are counted. */
+export const MAX_COUNTED_USAGE = 10_000;
+
 export interface UsageLines {
-  /** Newest first. */
-  page(organizationId: string, limit: number, offset: number): Promise<UsageLine[]>;
-  total(organizationId: string): Promise<number>;
+  /** Newest first: at most `limit` lines. */
+  page(organizationId: string, range: UsageRange): Promise<ListedUsageLine[]>;
+  /** Number of lines; within a period counted up to MAX_COUNTED_USAGE. */
+  total(organizationId: string, period: UsagePeriod): Promise<number>;
   /** Sums per day and operation since `firstDay`, unordered. */
   byDay(organizationId: string, firstDay: string): Promise<UsageDay[]>;
 }

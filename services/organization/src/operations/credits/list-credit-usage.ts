@@ -1,4 +1,4 @@
-import { type CreditUsage, type PageQuery, type Pagination, paginationOf } from "@kapi/contracts";
+import { type CreditUsage, type ListUsageQuery, pageStartOf, type Pagination, paginationOf } from "@kapi/contracts";
 
 import type { UsageLines } from "../../domain/credits/ports.ts";
 import { usageLine } from "../../domain/credits/usage-line.ts";
@@ -10,10 +10,15 @@ import { usageLine } from "../../domain/credits/usage-line.ts";
 export async function listCreditUsage(
   lines: UsageLines,
   organizationId: string,
-  query: PageQuery,
+  query: ListUsageQuery,
 ): Promise<{ usage: CreditUsage[]; pagination: Pagination }> {
-  const total = await lines.total(organizationId);
-  const offset = (query.page - 1) * query.limit;
-  const entries = offset < total ? await lines.page(organizationId, query.limit, offset) : [];
-  return { usage: entries.map(usageLine), pagination: paginationOf(query, total) };
+  const { from, to, limit } = query;
+  const total = await lines.total(organizationId, { from, to });
+  const start = pageStartOf("usage", query);
+  // One line more than the page has: the line shows whether a line follows the page.
+  const range = { ...start, from, to, limit: limit + 1 };
+  const found = start.offset < total ? await lines.page(organizationId, range) : [];
+  const shown = found.slice(0, limit);
+  const last = found.length > limit ? (shown.at(-1)?.position ?? null) : null;
+  return { usage: shown.map(({ line }) => usageLine(line)), pagination: paginationOf("usage", query, total, last) };
 }

@@ -133,17 +133,31 @@ const shownStatus = (now: string): string =>
   `(case when status = 'pending' and leased and due_at > ${now} then 'delivering' else status end)`;
 const shownColumns = (now: string): string =>
   `id, event_id, endpoint_id, type, ${shownStatus(now)} as shown_status, attempts, due_at, created_at, completed_at`;
-const LISTED = `endpoint_id = $1 and ($2::text is null or ${shownStatus("$4::timestamptz")} = $2) and ($3::text is null or type = $3)`;
+// $1 endpoint, $2 status, $3 kind, $4 now, $5 event, $6 from, $7 to.
+const LISTED = `endpoint_id = $1 and ($2::text is null or ${shownStatus("$4::timestamptz")} = $2)
+   and ($3::text is null or type = $3) and ($5::uuid is null or event_id = $5)
+   and created_at >= coalesce($6::timestamptz, '-infinity') and created_at < coalesce($7::timestamptz, 'infinity')`;
 
-export const LIST = statement<DeliveryRow>(
+/** A delivery with its key in the list. */
+interface ListedRow extends DeliveryRow {
+  /** `created_at` with microseconds. */
+  readonly listed_at: string;
+}
+
+/** $8 limit, $9 offset, $10 and $11 the key that the page begins behind, or null. */
+export const LIST = statement<ListedRow>(
   "webhooks_list_deliveries",
-  `select ${shownColumns("$4::timestamptz")} from deliveries where ${LISTED}
-   order by created_at desc, id desc limit $5 offset $6`,
+  `select ${shownColumns("$4::timestamptz")},
+     to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as listed_at
+   from deliveries where ${LISTED}
+     and created_at <= coalesce($10::timestamptz, 'infinity')
+     and ($10::timestamptz is null or (created_at, id) < ($10::timestamptz, $11::uuid))
+   order by created_at desc, id desc limit $8 offset $9`,
 );
 
 const COUNT = statement<{ total: number }>(
   "webhooks_count_deliveries",
-  `select count(*) as total from (select from deliveries where ${LISTED} limit $5) as counted`,
+  `select count(*) as total from (select from deliveries where ${LISTED} limit $8) as counted`,
 );
 
 /**
@@ -195,15 +209,22 @@ export function createDeliveryStore(database: Database): DeliveryStore {
     cancelOpen: async (endpointId, limit, nowMs) =>
       (await database.query(CANCEL_OPEN, [endpointId, limit, toIso(nowMs)])).length,
     countOpen: async (atMost) => (await database.query(COUNT_OPEN, [atMost]))[0]?.open ?? 0,
-    list: async (endpointId, { page, limit, status, type, nowMs }) => {
-      const values = [endpointId, status, type, toIso(nowMs)];
-      const skipped = (page - 1) * limit;
-      const shown = Math.min(limit, Math.max(0, MAX_LISTED_DELIVERIES - skipped));
-      const [rows, counted] = await Promise.all([
-        shown === 0 ? [] : database.query(LIST, [...values, shown, skipped]),
+    list: async (endpointId, { offset, after, limit, status, type, eventId, from, to, nowMs }) => {
+      const values = [endpointId, status, type, toIso(nowMs), eventId, from, to];
+      const shown = Math.min(limit, Math.max(0, MAX_LISTED_DELIVERIES - offset));
+      // One row more than the page has: the row shows whether a delivery follows the page.
+      const range = [shown + 1, offset, after?.[0] ?? null, after?.[1] ?? null];
+      const [found, counted] = await Promise.all([
+        shown === 0 ? [] : database.query(LIST, [...values, ...range]),
         database.query(COUNT, [...values, MAX_LISTED_DELIVERIES]),
       ]);
-      return { deliveries: rows.map(toWire), total: counted[0]?.total ?? 0 };
+      const rows = found.slice(0, shown);
+      const end = found.length > shown ? rows.at(-1) : undefined;
+      return {
+        deliveries: rows.map(toWire),
+        total: counted[0]?.total ?? 0,
+        last: end === undefined ? null : [end.listed_at, end.id],
+      };
     },
     redeliver: async (endpointId, deliveryId, nowMs) => {
       const values = [endpointId, deliveryId, toIso(nowMs)];
