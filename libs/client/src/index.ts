@@ -41,3 +41,7 @@ export type { ExportOptions } from "./resources/export.ts";
 export type { CommandFilter, ServerResource, SnapshotFilter } from "./resources/server.ts";
 export type { DeliveryFilter, EndpointSecret, WebhooksResource } from "./resources/webhooks.ts";
 export { type IncomingHeaders, verifyWebhook, type WebhookEvent, WebhookSignatureError } from "./webhooks/verify.ts";
+export type { Account, LiveEvent, LiveHandler, Sample } from "./live/events.ts";
+export { Live, type LiveOptions } from "./live/live.ts";
+export type { Place, Proof, Truncation } from "./live/place.ts";
+export type { LiveSocket, Rejection, SocketFactory, SocketListener } from "./live/socket.ts";

@@ -1,5 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
-
+import { delay } from "../delay.ts";
 import type { KapiError } from "../errors.ts";
 
 /** How often, and for how long, a request is repeated. */
@@ -43,7 +42,7 @@ export class RetryPolicy {
         if (!isRetryable(error) || number >= this.#options.maxAttempts) throw error;
         const delayMs = this.#delayMs(number, error.retryAfterS);
         if (performance.now() - startedAtMs + delayMs > this.#options.maxElapsedMs) throw error;
-        await delay(delayMs, undefined, signal === undefined ? {} : { signal });
+        await delay(delayMs, signal);
       }
     }
   }

@@ -1,8 +1,7 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import { StillRunning } from "../commands/errors.ts";
 import { QueuedCommand, type WaitOptions } from "../commands/queued-command.ts";
 import type { CommandOperation } from "../commands/results.ts";
+import { delay } from "../delay.ts";
 import type { Command, CommandEnvelope } from "../generated/api.ts";
 import { pathOf, type RequestOptions, type Transport } from "../http/transport.ts";
 
@@ -56,7 +55,7 @@ export class CommandsResource {
       }
       // Too many requests of the organization wait already: kapi answers at once.
       const pauseMs = Math.min(SHORTEST_POLL_MS - (nowMs - startedAtMs), deadlineMs - nowMs);
-      if (pauseMs > 0) await delay(pauseMs, undefined, signal === undefined ? {} : { signal });
+      if (pauseMs > 0) await delay(pauseMs, signal);
     }
   }
 
