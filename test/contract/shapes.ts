@@ -201,6 +201,7 @@ export const Pagination = z.strictObject({
   limit: integer.min(1).max(100),
   total: integer,
   totalPages: integer,
+  nextCursor: text.nullable(),
 });
 
 export const Snapshot = z.strictObject({

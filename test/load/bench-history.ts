@@ -104,7 +104,7 @@ async function explain(database: Database, serverId: string): Promise<void> {
       `explain-${page.name}`,
       `explain (analyze, buffers) ${page.text}`,
     );
-    const rows = await database.query(explained, [serverId, BUSY_ACCOUNT, offset, LIMIT]);
+    const rows = await database.query(explained, [serverId, BUSY_ACCOUNT, offset, LIMIT + 1, null]);
     parts.push(`## ${title}\n\n${rows.map((row) => row["QUERY PLAN"]).join("\n")}`);
   }
   writeFileSync(EXPLAIN_FILE, `${parts.join("\n\n")}\n`);

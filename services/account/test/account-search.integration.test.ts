@@ -49,7 +49,8 @@ async function planOf(wanted: "all" | "ofStatus", values: readonly unknown[]): P
   const explain = statement<{ "QUERY PLAN": string }>(`test-explain-${wanted}`, `explain analyze ${text}`);
   const plan = await database.transaction((tx) => {
     tx.execute(SEARCH_SETTINGS, []);
-    return tx.query(explain, values);
+    // No cursor.
+    return tx.query(explain, [...values, null, null]);
   });
   return plan.map((row) => row["QUERY PLAN"]).join("\n");
 }

@@ -81,7 +81,7 @@ for (const [name, work] of measured) {
   console.log(`${name.padEnd(32)} p50 ${at(0.5)} ms   p99 ${at(0.99)} ms`);
 }
 for (const [{ name, text }, values] of [
-  [TRANSACTIONS_PAGE, [serverId, account.accountNumber, 400, 100]],
+  [TRANSACTIONS_PAGE, [serverId, account.accountNumber, 39_900, 101, null]],
   [NEWEST_TRANSACTIONS, [serverId, account.accountNumber, null, middle, 1_001]],
 ] as const) {
   const plan = await database.query<{ "QUERY PLAN": string }>(
