@@ -12,9 +12,9 @@ export interface Page<T> {
 
 export interface PageOptions {
   /** `nextCursor` of an earlier page of the same list with the same filters. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
   /** 1 to 100. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 /**

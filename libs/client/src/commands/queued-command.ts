@@ -4,8 +4,8 @@ import type { CommandOperation, ResultOf } from "./results.ts";
 
 export interface WaitOptions {
   /** Maximum time to wait for a final state, in milliseconds. Default 60,000. */
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Reads commands by id. */

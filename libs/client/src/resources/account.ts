@@ -23,34 +23,34 @@ export interface AccountDetails {
 }
 
 export interface TransactionFilter extends Period {
-  readonly type?: Transaction["type"];
-  readonly orderId?: string;
-  readonly positionId?: string;
-  readonly dealId?: string;
-  readonly commandId?: string;
-  readonly requestId?: string;
+  readonly type?: Transaction["type"] | undefined;
+  readonly orderId?: string | undefined;
+  readonly positionId?: string | undefined;
+  readonly dealId?: string | undefined;
+  readonly commandId?: string | undefined;
+  readonly requestId?: string | undefined;
 }
 
 export interface OrderFilter extends Period {
-  readonly symbol?: string;
-  readonly side?: string;
-  readonly status?: string;
-  readonly orderType?: string;
+  readonly symbol?: string | undefined;
+  readonly side?: string | undefined;
+  readonly status?: string | undefined;
+  readonly orderType?: string | undefined;
 }
 
 export interface PositionFilter extends Period {
-  readonly status?: "all" | "open" | "closed";
-  readonly symbol?: string;
-  readonly side?: string;
-  readonly orderId?: string;
+  readonly status?: "all" | "open" | "closed" | undefined;
+  readonly symbol?: string | undefined;
+  readonly side?: string | undefined;
+  readonly orderId?: string | undefined;
 }
 
 export interface DealFilter extends Period {
-  readonly symbol?: string;
-  readonly side?: string;
-  readonly kind?: string;
-  readonly orderId?: string;
-  readonly positionId?: string;
+  readonly symbol?: string | undefined;
+  readonly side?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly orderId?: string | undefined;
+  readonly positionId?: string | undefined;
 }
 
 /** One trading account: `kapi.server(id).account(number)`. */
@@ -74,7 +74,7 @@ export class AccountResource {
 
   /** Queues a change of name or leverage. */
   update(
-    changes: { readonly accountName?: string; readonly leverage?: number },
+    changes: { readonly accountName?: string | undefined; readonly leverage?: number },
     options: QueueOptions,
   ): Promise<QueuedCommand<"account.update">> {
     return this.#commands.queue({ method: "PATCH", path: this.#path(), body: changes }, options);

@@ -18,13 +18,13 @@ export interface NewAccount {
   readonly initialBalance: Money;
   readonly leverage: number;
   /** 8 to 128 characters; without it one is generated. */
-  readonly password?: string;
+  readonly password?: string | undefined;
 }
 
 export interface AccountFilter {
-  readonly status?: TradingAccount["status"];
+  readonly status?: TradingAccount["status"] | undefined;
   /** Part of a number or name. */
-  readonly search?: string;
+  readonly search?: string | undefined;
 }
 
 /** The accounts of a server: `kapi.server(id).accounts`. */

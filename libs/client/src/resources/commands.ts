@@ -1,6 +1,6 @@
 import { StillRunning } from "../commands/errors.ts";
 import { QueuedCommand, type WaitOptions } from "../commands/queued-command.ts";
-import type { CommandOperation } from "../commands/results.ts";
+import type { CommandOperation, ResultOf } from "../commands/results.ts";
 import { delay } from "../delay.ts";
 import type { Command, CommandEnvelope } from "../generated/api.ts";
 import { pathOf, type RequestOptions, type Transport } from "../http/transport.ts";
@@ -12,6 +12,8 @@ const MAX_WAIT_PER_CALL_S = 30;
 const ANSWER_TIME_MS = 10_000;
 /** Delay before the next request if kapi answered earlier than asked, in milliseconds. */
 const SHORTEST_POLL_MS = 250;
+/** Commands of `waitAll` that are waited for at the same time. */
+const WAITS_AT_ONCE = 8;
 
 /** Options of every call that queues a command. */
 export interface QueueOptions {
@@ -21,8 +23,8 @@ export interface QueueOptions {
    */
   readonly key: string;
   /** Correlation id, which history and lists show; default: the idempotency key. */
-  readonly requestId?: string;
-  readonly signal?: AbortSignal;
+  readonly requestId?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Commands by id: `kapi.commands`. */
@@ -57,6 +59,29 @@ export class CommandsResource {
       const pauseMs = Math.min(SHORTEST_POLL_MS - (nowMs - startedAtMs), deadlineMs - nowMs);
       if (pauseMs > 0) await delay(pauseMs, signal);
     }
+  }
+
+  /**
+   * Waits for many commands, such as those of a bulk. Returns an outcome for each, in order, as
+   * `Promise.allSettled` does: its result, or CommandFailed, CommandExpired, StillRunning.
+   */
+  async waitAll<Operation extends CommandOperation>(
+    commands: readonly QueuedCommand<Operation>[],
+    options: WaitOptions = {},
+  ): Promise<PromiseSettledResult<ResultOf<Operation>>[]> {
+    const outcomes: PromiseSettledResult<ResultOf<Operation>>[] = Array(commands.length);
+    const waiting = commands.entries();
+    const waitNext = async (): Promise<void> => {
+      for (const [index, command] of waiting) {
+        try {
+          outcomes[index] = { status: "fulfilled", value: await command.result(options) };
+        } catch (reason) {
+          outcomes[index] = { status: "rejected", reason };
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: WAITS_AT_ONCE }, waitNext));
+    return outcomes;
   }
 
   /** Queues a command: the same key always names the same command. */

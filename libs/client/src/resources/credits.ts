@@ -4,10 +4,10 @@ import type { List } from "../list.ts";
 import { filterQuery, listOf, type Period } from "./pages.ts";
 
 export interface UsageFilter extends Period {
-  readonly operation?: string;
+  readonly operation?: string | undefined;
   /** `X-Request-Id` of the request. */
-  readonly xRequestId?: string;
-  readonly commandId?: string;
+  readonly xRequestId?: string | undefined;
+  readonly commandId?: string | undefined;
 }
 
 /** The credits of the organization: `kapi.credits`. */

@@ -6,9 +6,9 @@ const EVENTS_PER_CALL = 500;
 
 export interface EventsOptions {
   /** The `cursor` of the last event that was handled, or `"now"`. Default: the oldest event that is kept. */
-  readonly after?: string;
-  readonly kinds?: readonly WebhookKind[];
-  readonly signal?: AbortSignal;
+  readonly after?: string | undefined;
+  readonly kinds?: readonly WebhookKind[] | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface EventPage {

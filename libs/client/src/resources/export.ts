@@ -8,9 +8,9 @@ const RECORDS_PER_COMMAND = 1_000;
 
 export interface ExportOptions extends QueueOptions, WaitOptions {
   /** Records at or after this time. */
-  readonly from?: Period["since"];
+  readonly from?: Period["since"] | undefined;
   /** Records at or before this time; give it to export the same records at every repetition. */
-  readonly to?: Period["until"];
+  readonly to?: Period["until"] | undefined;
 }
 
 /**

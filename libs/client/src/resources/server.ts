@@ -14,19 +14,19 @@ import { listOf } from "./pages.ts";
 
 export interface CommandFilter extends Omit<ListCommandsQuery, "page" | "limit" | "cursor" | "from" | "to" | "wait"> {
   /** Commands created at or after this time. */
-  readonly from?: Date | string;
+  readonly from?: Date | string | undefined;
   /** Commands created at or before this time. */
-  readonly to?: Date | string;
+  readonly to?: Date | string | undefined;
 }
 
 export interface SnapshotFilter {
-  readonly accountNumber?: string;
+  readonly accountNumber?: string | undefined;
   /** Snapshots measured at or after this time. */
-  readonly since?: Date | string;
+  readonly since?: Date | string | undefined;
   /** Snapshots measured before this time. */
-  readonly until?: Date | string;
+  readonly until?: Date | string | undefined;
   /** Maximum number of snapshots, 1 to 1,000; default 100. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 /** One trading server: `kapi.server(id)`. */

@@ -6,9 +6,9 @@ import type { CursorStore, EventsResource } from "./events.ts";
 import { filterQuery, listOf, type Period } from "./pages.ts";
 
 export interface DeliveryFilter extends Period {
-  readonly status?: WebhookDelivery["status"];
-  readonly type?: WebhookKind;
-  readonly eventId?: string;
+  readonly status?: WebhookDelivery["status"] | undefined;
+  readonly type?: WebhookKind | undefined;
+  readonly eventId?: string | undefined;
 }
 
 /** A new endpoint, or an endpoint with a new secret. */
@@ -68,7 +68,11 @@ export class WebhooksResource {
   /** Sends the events of a period again, and returns their number. */
   async replay(
     endpointId: string,
-    period: { readonly since: Date | string; readonly until?: Date | string; readonly kinds?: WebhookKind[] },
+    period: {
+      readonly since: Date | string;
+      readonly until?: Date | string | undefined;
+      readonly kinds?: WebhookKind[];
+    },
   ): Promise<number> {
     const path = pathOf("webhooks", endpointId, "replay");
     return (await this.#call<{ events: number }>({ method: "POST", path, body: period })).events;
