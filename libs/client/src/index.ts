@@ -26,9 +26,11 @@ export type {
 export type { RetryOptions } from "./http/retry.ts";
 export { List, type Page, type PageOptions } from "./list.ts";
 export type {
+  AccountChanges,
   AccountDetails,
   AccountResource,
   DealFilter,
+  Funds,
   OrderFilter,
   PositionFilter,
   TransactionFilter,
@@ -45,3 +47,9 @@ export type { Account, LiveEvent, LiveHandler, Sample } from "./live/events.ts";
 export { Live, type LiveOptions } from "./live/live.ts";
 export type { Place, Proof, Truncation } from "./live/place.ts";
 export type { LiveSocket, Rejection, SocketFactory, SocketListener } from "./live/socket.ts";
+export {
+  checkReceiver,
+  type Expectation,
+  type ReceiverCheckOptions,
+  type ReceiverFinding,
+} from "./receiver-check/check-receiver.ts";

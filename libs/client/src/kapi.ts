@@ -14,9 +14,9 @@ const LIVE_PATH = "/api/v1/management/live-metrics";
 
 export interface KapiOptions extends TransportOptions {
   /** Base address of the live stream, such as `wss://live.example.com`; needed for `live` only. */
-  readonly liveUrl?: string;
+  readonly liveUrl?: string | undefined;
   /** Replaces the WebSocket of the live stream, for example by the one of a test. */
-  readonly socket?: SocketFactory;
+  readonly socket?: SocketFactory | undefined;
 }
 
 /**

@@ -4,16 +4,18 @@ import type { KapiError } from "../errors.ts";
 /** How often, and for how long, a request is repeated. */
 export interface RetryOptions {
   /** Maximum number of attempts, the first one included. Default 8; 1 means no retry. */
-  readonly maxAttempts?: number;
+  readonly maxAttempts?: number | undefined;
   /** Maximum time from the first attempt to the start of the last one, in milliseconds. Default 60,000. */
-  readonly maxElapsedMs?: number;
+  readonly maxElapsedMs?: number | undefined;
   /** Longest random delay before the first retry, in milliseconds; it doubles each time. Default 250. */
-  readonly firstDelayMs?: number;
+  readonly firstDelayMs?: number | undefined;
   /** Longest random delay, in milliseconds. Default 8,000. */
-  readonly maxDelayMs?: number;
+  readonly maxDelayMs?: number | undefined;
 }
 
-const DEFAULT_RETRY: Required<RetryOptions> = {
+type RetryLimits = { readonly [Name in keyof RetryOptions]-?: number };
+
+const DEFAULT_RETRY: RetryLimits = {
   maxAttempts: 8,
   maxElapsedMs: 60_000,
   firstDelayMs: 250,
@@ -22,10 +24,11 @@ const DEFAULT_RETRY: Required<RetryOptions> = {
 
 /** Decides when a failed request is repeated. */
 export class RetryPolicy {
-  readonly #options: Required<RetryOptions>;
+  readonly #limits: RetryLimits;
 
   constructor(options: RetryOptions = {}) {
-    this.#options = { ...DEFAULT_RETRY, ...options };
+    const given = Object.entries(options).filter(([, value]) => value !== undefined);
+    this.#limits = { ...DEFAULT_RETRY, ...(Object.fromEntries(given) as Partial<RetryLimits>) };
   }
 
   /**
@@ -39,16 +42,16 @@ export class RetryPolicy {
       try {
         return await attempt();
       } catch (error) {
-        if (!isRetryable(error) || number >= this.#options.maxAttempts) throw error;
+        if (!isRetryable(error) || number >= this.#limits.maxAttempts) throw error;
         const delayMs = this.#delayMs(number, error.retryAfterS);
-        if (performance.now() - startedAtMs + delayMs > this.#options.maxElapsedMs) throw error;
+        if (performance.now() - startedAtMs + delayMs > this.#limits.maxElapsedMs) throw error;
         await delay(delayMs, signal);
       }
     }
   }
 
   #delayMs(number: number, retryAfterS: number | null): number {
-    const longestMs = Math.min(this.#options.maxDelayMs, this.#options.firstDelayMs * 2 ** (number - 1));
+    const longestMs = Math.min(this.#limits.maxDelayMs, this.#limits.firstDelayMs * 2 ** (number - 1));
     return (retryAfterS ?? 0) * 1_000 + Math.random() * longestMs;
   }
 }

@@ -19,11 +19,11 @@ export interface TransportOptions {
   readonly key: string;
   /** Base address of the API, such as `https://api.example.com`. */
   readonly baseUrl: string;
-  readonly retry?: RetryOptions;
+  readonly retry?: RetryOptions | undefined;
   /** Deadline of each attempt, in milliseconds. Default 30,000. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** Replaces the global `fetch`, for example by the one of a test. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: typeof fetch | undefined;
 }
 
 /** Values of a query string; undefined values are left out. */
@@ -33,17 +33,17 @@ export interface RequestOptions {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Path below the base address, with encoded segments: see {@link pathOf}. */
   readonly path: string;
-  readonly query?: Query;
+  readonly query?: Query | undefined;
   readonly body?: unknown;
-  readonly idempotencyKey?: string;
+  readonly idempotencyKey?: string | undefined;
   /**
    * Whether the request may be sent again after an unknown outcome. Default: true for GET, PATCH and
    * DELETE, and for requests with an idempotency key.
    */
-  readonly repeatable?: boolean;
+  readonly repeatable?: boolean | undefined;
   /** Deadline of each attempt, in milliseconds; default: that of the client. */
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** An answer with a status below 300. */

@@ -30,9 +30,9 @@ export interface LiveOptions {
    * Learns what went wrong: lost connections, errors of handlers, messages out of order. The client
    * has already decided to try again. Without it, errors are not reported.
    */
-  readonly onError?: (error: Error, account: Account | null) => void;
+  readonly onError?: ((error: Error, account: Account | null) => void) | undefined;
   /** Accounts for each connection, at most 2,000. Default 1,000. */
-  readonly accountsPerConnection?: number;
+  readonly accountsPerConnection?: number | undefined;
 }
 
 /** What the live stream needs of the API. */

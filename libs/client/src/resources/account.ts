@@ -53,6 +53,21 @@ export interface DealFilter extends Period {
   readonly positionId?: string | undefined;
 }
 
+/** At least one field; missing fields are unchanged. */
+export interface AccountChanges {
+  /** 1 to 100 characters. */
+  readonly accountName?: string | undefined;
+  /** One of the leverages that the server supports. */
+  readonly leverage?: number | undefined;
+}
+
+export interface Funds {
+  /** Decimal amount above 0, such as `"250.55"`. */
+  readonly amount: Money;
+  /** At most 250 characters; the ledger shows it. */
+  readonly description?: string | undefined;
+}
+
 /** One trading account: `kapi.server(id).account(number)`. */
 export class AccountResource {
   readonly serverId: string;
@@ -73,10 +88,7 @@ export class AccountResource {
   }
 
   /** Queues a change of name or leverage. */
-  update(
-    changes: { readonly accountName?: string | undefined; readonly leverage?: number },
-    options: QueueOptions,
-  ): Promise<QueuedCommand<"account.update">> {
+  update(changes: AccountChanges, options: QueueOptions): Promise<QueuedCommand<"account.update">> {
     return this.#commands.queue({ method: "PATCH", path: this.#path(), body: changes }, options);
   }
 
@@ -119,18 +131,12 @@ export class AccountResource {
   }
 
   /** Queues a deposit of a decimal amount, such as `"250.55"`. */
-  deposit(
-    funds: { readonly amount: Money; readonly description?: string },
-    options: QueueOptions,
-  ): Promise<QueuedCommand<"finance.deposit">> {
+  deposit(funds: Funds, options: QueueOptions): Promise<QueuedCommand<"finance.deposit">> {
     return this.#queue(options, funds, "finance", "deposits");
   }
 
   /** Queues a withdrawal of at most balance and free margin. */
-  withdraw(
-    funds: { readonly amount: Money; readonly description?: string },
-    options: QueueOptions,
-  ): Promise<QueuedCommand<"finance.withdraw">> {
+  withdraw(funds: Funds, options: QueueOptions): Promise<QueuedCommand<"finance.withdraw">> {
     return this.#queue(options, funds, "finance", "withdrawals");
   }
 

@@ -1,10 +1,5 @@
-import type {
-  AccountMetricSnapshot,
-  Command,
-  ListCommandsQuery,
-  Server,
-  UpdateServerConfiguration,
-} from "../generated/api.ts";
+import type { AccountMetricSnapshot, Command, Server, UpdateServerConfiguration } from "../generated/api.ts";
+import type { CommandOperation } from "../commands/results.ts";
 import { pathOf, type Transport } from "../http/transport.ts";
 import type { List } from "../list.ts";
 import { AccountResource } from "./account.ts";
@@ -12,7 +7,14 @@ import { AccountsResource } from "./accounts.ts";
 import type { CommandsResource } from "./commands.ts";
 import { listOf } from "./pages.ts";
 
-export interface CommandFilter extends Omit<ListCommandsQuery, "page" | "limit" | "cursor" | "from" | "to" | "wait"> {
+export interface CommandFilter {
+  readonly status?: Command["status"] | undefined;
+  readonly operation?: CommandOperation | undefined;
+  readonly accountNumber?: string | undefined;
+  readonly requestId?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
+  /** The idempotency key of a bulk: the commands of its items. */
+  readonly bulkIdempotencyKey?: string | undefined;
   /** Commands created at or after this time. */
   readonly from?: Date | string | undefined;
   /** Commands created at or before this time. */

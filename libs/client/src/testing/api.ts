@@ -187,7 +187,7 @@ export class FakeApi {
         : carryOut(this.#state, account, operation, request.body, id),
     );
     if (!operation.endsWith("password_reset")) return answer;
-    const password = String(request.body["password"] ?? uuidOf("password", String(request.idempotencyKey)));
+    const password = request.body["password"] ?? uuidOf("password", String(request.idempotencyKey));
     return { ...answer, body: { ...answer.body, password } };
   }
 
@@ -215,7 +215,7 @@ export class FakeApi {
       return { result: { accountId: account.id, accountNumber: account.accountNumber } };
     });
     if (answer.body["duplicate"] === true) return answer;
-    const tradingPassword = String(body["password"] ?? uuidOf("trading", String(key)));
+    const tradingPassword = body["password"] ?? uuidOf("trading", String(key));
     const credentials = { tradingPassword, investorPassword: uuidOf("investor", String(key)) };
     return { ...answer, body: { ...answer.body, credentials } };
   }

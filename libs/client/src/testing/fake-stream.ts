@@ -96,7 +96,7 @@ export class FakeStream {
 
   /** Closes all connections, as a restart of kapi does. */
   disconnect(code = RESTART): void {
-    for (const client of [...this.#clients]) this.#close(client, code);
+    for (const client of this.#clients) this.#close(client, code);
   }
 
   /** Answers the next handshakes with an error. */

@@ -53,7 +53,7 @@ export function carryOut(
 }
 
 function update(state: FakeState, account: StoredAccount, body: Json): CommandOutcome {
-  if (body["accountName"] !== undefined) account.accountName = String(body["accountName"]);
+  if (body["accountName"] !== undefined) account.accountName = body["accountName"] as string;
   if (body["leverage"] !== undefined) account.leverage = Number(body["leverage"]);
   account.version += 1;
   state.announce("account.updated", account, state.accountData(account));
