@@ -124,7 +124,10 @@ export class Output {
 
 // eslint-disable-next-line no-control-regex
 const ANSI = /\u001B\[\d+m/g;
+// eslint-disable-next-line no-control-regex
+const CONTROL = /[\u0000-\u001F\u007F-\u009F]/g;
 
 function cellText(value: string | number | boolean | null | undefined): string {
-  return value === null || value === undefined ? "-" : String(value);
+  // A name could contain control characters, which would change the terminal.
+  return value === null || value === undefined ? "-" : String(value).replaceAll(CONTROL, "\uFFFD");
 }

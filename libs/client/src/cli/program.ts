@@ -62,8 +62,6 @@ export async function runCommandLine(
     return EXIT_CODES.done;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.done : EXIT_CODES.usage;
-    // The user stopped the command.
-    if (surroundings.signal.aborted) return EXIT_CODES.done;
     const { exitCode, text } = explain(error);
     surroundings.err(text);
     return exitCode;

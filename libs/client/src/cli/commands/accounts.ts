@@ -15,6 +15,7 @@ import {
   withGlobalOptions,
 } from "../context.ts";
 import type { GlobalOptions } from "../connection.ts";
+import { UsageError } from "../exit.ts";
 import type { Column } from "../output.ts";
 import type { Surroundings } from "../surroundings.ts";
 
@@ -236,7 +237,12 @@ function addHistory(accounts: Command, surroundings: Surroundings): void {
     .option("--to <time>", "records at or before this time (default: now)", time)
     .action(async (account: string, options: MutationOptions & { from?: Date; to?: Date }) => {
       const { server } = await openSession(surroundings, options);
-      const { from, to = new Date(surroundings.nowMs()), key = `export-${account}-${to.toISOString()}` } = options;
+      const { from } = options;
+      if (options.key !== undefined && options.to === undefined) {
+        throw new UsageError("--key needs --to: the same key names the export of the same period.");
+      }
+      const to = options.to ?? new Date(surroundings.nowMs());
+      const key = options.key ?? `export-${account}-${to.toISOString()}`;
       for await (const record of server().account(account).export({ key, from, to }))
         surroundings.out(`${JSON.stringify(record)}\n`);
     });

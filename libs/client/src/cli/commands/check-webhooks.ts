@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { checkReceiver, type ReceiverFinding } from "../../receiver-check/check-receiver.ts";
 import type { GlobalOptions } from "../connection.ts";
 import { address, withGlobalOptions } from "../context.ts";
-import { ReceiverFailure } from "../exit.ts";
+import { Failure } from "../exit.ts";
 import { type Column, Output } from "../output.ts";
 import type { Surroundings } from "../surroundings.ts";
 
@@ -28,7 +28,7 @@ export function addCheckWebhooks(program: Command, surroundings: Surroundings): 
       output.rows(findings, COLUMNS);
       if (!output.isJson) for (const { check, problem, lookAt } of findings) remark(output, check, problem, lookAt);
       const failed = findings.filter(({ passed }) => !passed).length;
-      if (failed > 0) throw new ReceiverFailure(`${failed} of ${findings.length} checks failed`);
+      if (failed > 0) throw new Failure(`${failed} of ${findings.length} checks failed`);
     });
 }
 

@@ -9,6 +9,7 @@ import type { Surroundings } from "../surroundings.ts";
 
 /** Pause between two reads of `kapi logs --follow`, in milliseconds; each read is billed. */
 const FOLLOW_PAUSE_MS = 2_000;
+const OWN_OPERATION = "listCreditUsage";
 
 const USAGE_COLUMNS: readonly Column<CreditUsage>[] = [
   { heading: "AT", of: ({ at }) => at },
@@ -77,7 +78,8 @@ async function follow(session: Session, options: LogOptions): Promise<void> {
     ).toReversed();
     for (const line of lines) {
       const key = JSON.stringify(line);
-      if (shown.has(key)) continue;
+      // Each read of this command is billed too.
+      if (shown.has(key) || (line.operation === OWN_OPERATION && options.operation === undefined)) continue;
       shown.add(key);
       session.output.line(
         line,

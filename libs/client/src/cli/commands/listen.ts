@@ -6,6 +6,7 @@ import { Webhook } from "standardwebhooks";
 import { delay } from "../../delay.ts";
 import { KapiError } from "../../errors.ts";
 import type { FeedEvent, WebhookKind } from "../../generated/api.ts";
+import { formatRequest } from "../../money.ts";
 import { type GlobalOptions, ProfileStore } from "../connection.ts";
 import { address, openSession, type Session, withGlobalOptions } from "../context.ts";
 import type { Surroundings } from "../surroundings.ts";
@@ -92,13 +93,16 @@ async function readOn({ kapi, output, surroundings }: Session, after: string, wa
 }
 
 /** The secret of the profile, so that a receiver need not be configured at each start. */
-function secretOf({ surroundings }: Session, { profile, newSecret }: ListenOptions): string {
+function secretOf({ output, surroundings }: Session, { profile, newSecret }: ListenOptions): string {
   const store = new ProfileStore(surroundings);
   const stored = store.read(profile);
-  const known = surroundings.environment["KAPI_LISTEN_SECRET"] ?? stored?.webhookSecret;
-  if (known !== undefined && newSecret !== true) return known;
+  if (stored?.webhookSecret !== undefined && newSecret !== true) return stored.webhookSecret;
   const secret = `whsec_${randomBytes(SECRET_BYTES).toString("base64")}`;
-  if (stored !== null) store.write({ ...stored, webhookSecret: secret }, profile);
+  try {
+    store.write({ ...stored, webhookSecret: secret }, profile);
+  } catch (error) {
+    output.note(`The secret cannot be stored, so the next start makes another: ${reasonOf(error)}`);
+  }
   return secret;
 }
 
@@ -120,7 +124,8 @@ async function send(
   webhook: Webhook,
   signal: AbortSignal,
 ): Promise<Pick<Forwarded, "status" | "error">> {
-  const body = JSON.stringify({ type, timestamp, data });
+  // Amounts of money are numbers in a delivery, as on the wire.
+  const body = formatRequest({ type, timestamp, data });
   const now = new Date();
   try {
     const response = await fetch(url, {

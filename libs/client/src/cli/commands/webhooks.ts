@@ -3,7 +3,16 @@ import type { Command } from "commander";
 import type { FeedEvent, WebhookDelivery, WebhookEndpoint, WebhookKind } from "../../generated/api.ts";
 import { delay } from "../../delay.ts";
 import type { GlobalOptions } from "../connection.ts";
-import { address, addList, type ListOptions, openSession, showList, time, withGlobalOptions } from "../context.ts";
+import {
+  address,
+  addList,
+  type ListOptions,
+  openSession,
+  showList,
+  time,
+  wholeNumber,
+  withGlobalOptions,
+} from "../context.ts";
 import type { Column } from "../output.ts";
 import type { Surroundings } from "../surroundings.ts";
 
@@ -128,7 +137,7 @@ function addEvents(program: Command, surroundings: Surroundings): void {
   withGlobalOptions(events.command("list").description("Events after a cursor, oldest first"))
     .option("--after <cursor>", "cursor of an event (default: the oldest event that is kept)")
     .option("--kinds <kinds>", "only these kinds, separated by commas", kinds)
-    .option("--limit <n>", "maximum number of events", Number, DEFAULT_EVENTS)
+    .option("--limit <n>", "maximum number of events, at most 500", wholeNumber(1), DEFAULT_EVENTS)
     .action(async ({ after, kinds: wanted, limit, ...options }: EventOptions & { limit: number }) => {
       const { kapi, output } = await openSession(surroundings, options);
       const page = await kapi.events.page({ after, kinds: wanted }, limit);
