@@ -14,20 +14,40 @@ export const EXIT_CODES = {
   forbidden: 4,
 } as const;
 
+/** An error with the exit code of the command; its message is for the user. */
+export class CommandLineError extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
 /** A wrong use of the command line. */
-export class UsageError extends Error {}
+export class UsageError extends CommandLineError {
+  constructor(message: string) {
+    super(message, EXIT_CODES.usage);
+  }
+}
 
 /** What the command was asked for did not happen. */
-export class Failure extends Error {}
+export class Failure extends CommandLineError {
+  constructor(message: string) {
+    super(message, EXIT_CODES.failed);
+  }
+}
 
 /** The user stopped a command before its end. */
-export class Stopped extends Error {}
+export class Stopped extends CommandLineError {
+  constructor(message: string) {
+    super(message, EXIT_CODES.notFinal);
+  }
+}
 
 /** Returns the exit code of an error, and its text for people. @throws the error itself if it is none of kapi's. */
 export function explain(error: unknown): { readonly exitCode: number; readonly text: string } {
-  if (error instanceof UsageError) return { exitCode: EXIT_CODES.usage, text: `${error.message}\n` };
-  if (error instanceof Failure) return { exitCode: EXIT_CODES.failed, text: `${error.message}\n` };
-  if (error instanceof Stopped) return { exitCode: EXIT_CODES.notFinal, text: `${error.message}\n` };
+  if (error instanceof CommandLineError) return { exitCode: error.exitCode, text: `${error.message}\n` };
   if (error instanceof DOMException && error.name === "AbortError") {
     return { exitCode: EXIT_CODES.notFinal, text: "Stopped. A change can be sent again with the same --key.\n" };
   }

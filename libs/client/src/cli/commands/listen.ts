@@ -60,7 +60,7 @@ async function listen(session: Session, options: ListenOptions): Promise<void> {
   let cursor = after ?? page.next;
   output.line(
     { forwardTo, api: session.connection.baseUrl, secret, after: cursor },
-    `Events go to ${forwardTo}, signed with\n\n  ${secret}\n\nCtrl-C stops this command.`,
+    `Events of ${session.connection.baseUrl} go to ${forwardTo}, signed with\n\n  ${secret}\n\nCtrl-C stops this command.`,
   );
   try {
     for (;;) {
