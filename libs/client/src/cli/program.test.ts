@@ -150,6 +150,19 @@ test("listen sends what a delivery has: amounts are numbers, and the signature i
   expect(await listen(" --new-secret")).not.toBe(secret);
 });
 
+test("a new account gets the password of standard input", async () => {
+  const ran = await kapi(
+    "accounts create --name One --leverage 100 --key one --password-stdin --json",
+    "long enough 1",
+  );
+  expect(JSON.parse(ran.out)).toMatchObject({ tradingPassword: "long enough 1" });
+});
+
+test("help explains the exit codes, and an unknown command has one", async () => {
+  expect((await kapi("help exit-codes")).out).toMatch(/^4 {2}the key is not accepted/m);
+  expect(await kapi("acounts list")).toMatchObject({ code: 2, out: "" });
+});
+
 test("trigger changes nothing on a server that is not a demo", async () => {
   const real = (url: string | URL, init: RequestInit): Promise<Response> =>
     fake.fetch(url, init).then(async (response) => {

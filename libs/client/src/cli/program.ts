@@ -30,8 +30,15 @@ Examples:
   kapi stream 10000001
   kapi listen --forward-to http://localhost:3000/hook
 
-Exit codes: 0 done, 1 rejected or failed, 2 wrong command or option, 3 not final yet or unreachable (repeat with the same
---key), 4 the key is not accepted or lacks a scope.`;
+Each command shows its options with --help; kapi help exit-codes is for scripts.`;
+
+const EXIT_CODES_TEXT = `
+0  done
+1  kapi rejected the request, or the command failed or expired; standard error has the reason
+2  unknown command, or a missing or invalid option
+3  no result yet: the command still runs, or kapi cannot be reached; repeat the call with the same --key
+4  the key is not accepted, or lacks a scope
+`;
 
 /** Adds further commands to the program, such as those of an operator. */
 export type Extension = (program: Command) => void;
@@ -60,6 +67,11 @@ export async function runCommandLine(
   addTrigger(program, surroundings);
   addCheckWebhooks(program, surroundings);
   extension?.(program);
+  program
+    .command("exit-codes")
+    .description("Show what the exit codes mean")
+    .addHelpText("after", EXIT_CODES_TEXT)
+    .action(() => surroundings.out(EXIT_CODES_TEXT.trimStart()));
   addCompletion(program, surroundings);
   try {
     await program.parseAsync([...args], { from: "user" });

@@ -70,6 +70,8 @@ const DEAL_COLUMNS: readonly Column<Deal>[] = [
   { heading: "ID", of: ({ id }) => id },
 ];
 
+const PASSWORD_STDIN = "read the password from standard input (default: a generated one)";
+
 /** Operations that need nothing but the account. */
 const STATUS_CHANGES = {
   enable: "Enable a disabled or archived account",
@@ -111,11 +113,13 @@ function addChanges(accounts: Command, surroundings: Surroundings): void {
     .requiredOption("--name <name>", "name of the account")
     .option("--balance <amount>", "balance at the start", amount, "0")
     .requiredOption("--leverage <n>", "100 means 1:100", wholeNumber(1))
-    .action(async (options: MutationOptions & { name: string; balance: string; leverage: number }) => {
+    .option("--password-stdin", PASSWORD_STDIN)
+    .action(async (options: MutationOptions & PasswordOption & { name: string; balance: string; leverage: number }) => {
       const session = await openSession(surroundings, options);
       const { name: accountName, balance: initialBalance, leverage } = options;
+      const password = await passwordOf(surroundings, options);
       await carryOut(session, options, (queued) =>
-        session.server().accounts.create({ accountName, initialBalance, leverage }, queued),
+        session.server().accounts.create({ accountName, initialBalance, leverage, password }, queued),
       );
     });
   addMutation(accounts, "update <account>", "Change the name or the leverage of an account")
@@ -149,13 +153,26 @@ function addChanges(accounts: Command, surroundings: Surroundings): void {
     });
   addMutation(accounts, "reset-password <account>", "Give an account a new password, which is shown once")
     .option("--investor", "the investor password (default: the trading password)")
-    .action(async (account: string, options: MutationOptions & { investor?: true }) => {
+    .option("--password-stdin", PASSWORD_STDIN)
+    .action(async (account: string, options: MutationOptions & PasswordOption & { investor?: true }) => {
       const session = await openSession(surroundings, options);
       const resource = session.server().account(account);
-      if (options.investor === true)
-        await carryOut(session, options, (queued) => resource.resetInvestorPassword(queued));
-      else await carryOut(session, options, (queued) => resource.resetTradingPassword(queued));
+      const password = await passwordOf(surroundings, options);
+      await carryOut(session, options, (queued) =>
+        options.investor === true
+          ? resource.resetInvestorPassword({ ...queued, password })
+          : resource.resetTradingPassword({ ...queued, password }),
+      );
     });
+}
+
+interface PasswordOption {
+  readonly passwordStdin?: true;
+}
+
+/** The first line of standard input if the user asks for that. */
+async function passwordOf({ readLine }: Surroundings, { passwordStdin }: PasswordOption): Promise<string | undefined> {
+  return passwordStdin === true ? readLine() : undefined;
 }
 
 function addMoney(accounts: Command, surroundings: Surroundings): void {

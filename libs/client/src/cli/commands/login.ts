@@ -25,9 +25,9 @@ export function addLogin(program: Command, surroundings: Surroundings): void {
     const isRemoved = new ProfileStore(surroundings).remove(options.profile);
     surroundings.out(isRemoved ? "Removed.\n" : "Nothing was stored.\n");
   });
-  withGlobalOptions(program.command("status").description("Show which kapi and key are used, and the credits")).action(
-    (options: GlobalOptions) => status(surroundings, options),
-  );
+  withGlobalOptions(
+    program.command("status").alias("whoami").description("Show which kapi and key are used, and the credits"),
+  ).action((options: GlobalOptions) => status(surroundings, options));
 }
 
 async function login(surroundings: Surroundings, options: LoginOptions): Promise<void> {

@@ -58,6 +58,14 @@ export function addWebhooks(program: Command, surroundings: Surroundings): void 
       output.rows(await kapi.webhooks.list(), ENDPOINT_COLUMNS);
     },
   );
+  withGlobalOptions(webhooks.command("get <endpoint>").description("Show an endpoint")).action(
+    async (id: string, options: GlobalOptions) => {
+      const { kapi, output } = await openSession(surroundings, options);
+      const { kinds: wanted, serverIds, ...fields } = await kapi.webhooks.get(id);
+      const texts = { kinds: wanted?.join(", ") ?? "all", servers: serverIds?.join(", ") ?? "all" };
+      output.print({ ...fields, kinds: wanted, serverIds }, () => output.fields({ ...fields, ...texts }));
+    },
+  );
   withGlobalOptions(webhooks.command("create").description("Add an endpoint; its secret is shown once"))
     .requiredOption("--url <url>", "where events are sent", address)
     .option("--description <text>")
