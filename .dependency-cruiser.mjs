@@ -169,7 +169,7 @@ export default {
       module: {
         path: "(^|/)(services|libs)/[^/]+/src/",
         // Programs, and what a package exports.
-        pathNot: [...TESTS, "/src/(main|index|rebuild-history)\\.ts$"],
+        pathNot: [...TESTS, "/src/((cli|testing)/)?(main|index|rebuild-history)\\.ts$"],
         numberOfDependentsLessThan: 1,
       },
     },

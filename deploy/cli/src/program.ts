@@ -14,8 +14,8 @@ These commands go to the kapi at ORGANIZATION_URL (user and audit: CONSOLE_URL),
 variable that is not set is taken from the kapi that npm start runs here.`;
 
 /**
- * Runs one command and returns its exit code: a command of an organization, as customers have it, or
- * one of the operator below `kapi admin`. Results go to `out`, everything else to `err`.
+ * Runs one command and returns its exit code: a command of an organization, as customers have it,
+ * or a command of the operator below `kapi admin`. Results go to `out`, everything else to `err`.
  */
 export function runOperatorCommandLine(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const context = createContext(surroundings);

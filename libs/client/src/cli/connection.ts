@@ -1,27 +1,18 @@
-/** Where the command line finds kapi: options, variables, a stored profile, or a kapi on this machine. */
+/**
+ * Where the command line finds kapi: options, variables, a stored profile, or a kapi on this
+ * machine.
+ */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 
 import { UsageError } from "./exit.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { Connection, Surroundings } from "./surroundings.ts";
 
 const DEFAULT_PROFILE = "default";
 /** Only the owner reads the file: it has a key. */
 const OWNER_ONLY = 0o600;
 const FOLDER_MODE = 0o700;
-
-/** How to reach kapi. */
-export interface Connection {
-  readonly baseUrl: string;
-  readonly key: string;
-  readonly liveUrl?: string | undefined;
-  /** The server of commands that name none. */
-  readonly serverId?: string | undefined;
-  /** Control API of a simulated trading server. */
-  readonly controlUrl?: string | undefined;
-  readonly controlToken?: string | undefined;
-}
 
 /** A stored profile: a connection, and the secret of `kapi listen`, which needs no login. */
 export interface Profile extends Partial<Connection> {
@@ -39,7 +30,7 @@ export class ProfileStore {
     this.file = path.join(folder, "kapi", "config.json");
   }
 
-  /** Returns a profile; null if it is not stored. @throws UsageError for a file that cannot be read. */
+  /** Returns a profile, or null. @throws UsageError for a file that cannot be read. */
   read(name = DEFAULT_PROFILE): Profile | null {
     return this.#all()[name] ?? null;
   }

@@ -7,12 +7,12 @@ import type { QueuedCommand, WaitOptions } from "../commands/queued-command.ts";
 import { Kapi, type KapiOptions } from "../kapi.ts";
 import type { List } from "../list.ts";
 import type { ServerResource } from "../resources/server.ts";
-import { type Connection, connectionOf, type GlobalOptions } from "./connection.ts";
+import { connectionOf, type GlobalOptions } from "./connection.ts";
 import { Stopped, UsageError } from "./exit.ts";
 import { type Column, Output } from "./output.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { Connection, Surroundings } from "./surroundings.ts";
 
-const DEFAULT_LIMIT = 20;
+const DEFAULT_RECORDS = 20;
 /** A person waits: an unavailable kapi is reported after some seconds. */
 const RETRY = { maxAttempts: 4, maxElapsedMs: 10_000 };
 
@@ -42,7 +42,7 @@ export interface ListOptions extends GlobalOptions {
 export async function openSession(surroundings: Surroundings, options: GlobalOptions): Promise<Session> {
   const connection = await connectionOf(surroundings, options);
   const { key, baseUrl, liveUrl, serverId } = connection;
-  const kapi = newKapi({ key, baseUrl, liveUrl });
+  const kapi = createKapi({ key, baseUrl, liveUrl });
   return {
     surroundings,
     connection,
@@ -55,8 +55,8 @@ export async function openSession(surroundings: Surroundings, options: GlobalOpt
   };
 }
 
-/** Returns the client of a connection. @throws UsageError for a key or an address that cannot be one. */
-export function newKapi(options: KapiOptions): Kapi {
+/** Returns the client of a connection. @throws UsageError for an invalid key or address. */
+export function createKapi(options: KapiOptions): Kapi {
   try {
     return new Kapi({ retry: RETRY, ...options });
   } catch (error) {
@@ -88,7 +88,7 @@ export function addMutation(parent: Command, name: string, description: string):
 /** Adds a command that lists records. */
 export function addList(parent: Command, name: string, description: string): Command {
   return withGlobalOptions(parent.command(name).description(description))
-    .option("--limit <n>", "maximum number of records", wholeNumber(1), DEFAULT_LIMIT)
+    .option("--limit <n>", "maximum number of records", wholeNumber(1), DEFAULT_RECORDS)
     .option("--all", "all records");
 }
 
@@ -99,8 +99,8 @@ interface ShownCommand extends Omit<QueuedCommand, "operation" | "result" | "get
 }
 
 /**
- * Queues a change, and shows its result, or the command that waits. Passwords of the first answer are
- * shown whatever the result is, because no later answer has them.
+ * Queues a change, and shows its result, or the command that waits. Passwords of the first answer
+ * are shown whatever the result is, because no later answer has them.
  */
 export async function carryOut(
   { output, surroundings: { signal } }: Session,

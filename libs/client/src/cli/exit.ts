@@ -45,7 +45,10 @@ export class Stopped extends CommandLineError {
   }
 }
 
-/** Returns the exit code of an error, and its text for people. @throws the error itself if it is none of kapi's. */
+/**
+ * Returns the exit code of an error, and its text for people. @throws the error itself if it is
+ * none of kapi's.
+ */
 export function explain(error: unknown): { readonly exitCode: number; readonly text: string } {
   if (error instanceof CommandLineError) return { exitCode: error.exitCode, text: `${error.message}\n` };
   if (error instanceof DOMException && error.name === "AbortError") {

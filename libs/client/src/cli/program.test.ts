@@ -107,7 +107,7 @@ test("a name with control characters does not change the terminal", async () => 
   expect(listed.out).not.toContain("\u001B[2J");
 });
 
-test("a key that is none is a wrong use", async () => {
+test("a malformed key is a wrong use", async () => {
   const ran = await kapi("login --base-url http://other.test --key-stdin", "no-key");
   expect(ran).toMatchObject({ code: 2, out: "" });
 });

@@ -15,9 +15,8 @@ import { addWebhooks } from "./commands/webhooks.ts";
 import { EXIT_CODES, explain } from "./exit.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-export type { Connection } from "./connection.ts";
 export { CommandLineError, EXIT_CODES } from "./exit.ts";
-export type { Surroundings } from "./surroundings.ts";
+export type { Connection, Surroundings } from "./surroundings.ts";
 
 const FOOTER = `
 kapi is reached by KAPI_URL, KAPI_LIVE_URL and KAPI_KEY, or by the profile that kapi login stored. KAPI_SERVER is the

@@ -14,8 +14,8 @@ const LOTS = 0.02;
 const FAR_PRICE = 0.5;
 const BALANCE = "1000";
 /**
- * For a margin call: the margin of these lots is nearly the whole balance. Commission and spread, 150
- * and 400 dollars, take the equity below the margin at once.
+ * For a margin call: the margin of these lots is nearly the whole balance. Commission and spread,
+ * 150 and 400 dollars, take the equity below the margin at once.
  */
 const MARGIN_CALL_LOTS = 50;
 const MARGIN_CALL_RESERVE = 250;
@@ -36,18 +36,18 @@ export const CAUSES: Readonly<Record<string, Cause>> = {
   "account.created": (scene) => createAccount(scene),
   "account.updated": onAccount((account) => {
     const changes = { accountName: `Triggered ${new Date().toISOString()}` };
-    return finish(account.update(changes, newKey()));
+    return finish(account.update(changes, createKey()));
   }),
-  "account.disabled": onAccount((account) => finish(account.disable(newKey()))),
+  "account.disabled": onAccount((account) => finish(account.disable(createKey()))),
   "account.enabled": onAccount(async (account) => {
-    await finish(account.disable(newKey()));
-    await finish(account.enable(newKey()));
+    await finish(account.disable(createKey()));
+    await finish(account.enable(createKey()));
   }),
-  "account.archived": onAccount((account) => finish(account.archive(newKey()))),
-  "account.deleted": onAccount((account) => finish(account.delete(newKey()))),
-  "account.password_changed": onAccount((account) => finish(account.resetTradingPassword(newKey()))),
+  "account.archived": onAccount((account) => finish(account.archive(createKey()))),
+  "account.deleted": onAccount((account) => finish(account.delete(createKey()))),
+  "account.password_changed": onAccount((account) => finish(account.resetTradingPassword(createKey()))),
   "transaction.recorded": onAccount((account) =>
-    finish(account.deposit({ amount: "1.00", description: "kapi trigger" }, newKey())),
+    finish(account.deposit({ amount: "1.00", description: "kapi trigger" }, createKey())),
   ),
   "order.executed": onMarket((control, number) => control.buy(number, SYMBOL, LOTS)),
   "deal.executed": onMarket((control, number) => control.buy(number, SYMBOL, LOTS)),
@@ -98,11 +98,11 @@ function controlOf({ session }: Scene): TradingControl {
 /** Creates an account, and returns its number. */
 async function createAccount({ session, leverage }: Scene, initialBalance = BALANCE): Promise<string> {
   const account = { accountName: "kapi trigger", initialBalance, leverage };
-  const queued = await session.server().accounts.create(account, newKey());
+  const queued = await session.server().accounts.create(account, createKey());
   return (await queued.result()).accountNumber;
 }
 
-function newKey(): { readonly key: string } {
+function createKey(): { readonly key: string } {
   return { key: `trigger-${randomUUID()}` };
 }
 

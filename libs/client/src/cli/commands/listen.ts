@@ -17,7 +17,7 @@ const SECRET_BYTES = 32;
 const POLL_MS = 1_000;
 /** Deadline of an answer, as for deliveries to public receivers. */
 const ANSWER_TIMEOUT_MS = 15_000;
-/** Delays before retries while the program does not answer. After the last one the event is skipped. */
+/** Delays before retries while the program does not answer. Then the event is skipped. */
 const RETRY_DELAYS_MS = [250, 500, 1_000, 2_000, 4_000] as const;
 const KIND_WIDTH = 24;
 
@@ -106,7 +106,7 @@ function secretOf({ output, surroundings }: Session, { profile, newSecret }: Lis
   return secret;
 }
 
-/** Sends an event. Any answer ends the delivery; without one it is tried again, five times at most. */
+/** Sends an event. Any answer ends the delivery; without one it is retried up to five times. */
 async function forward(event: FeedEvent, url: string, webhook: Webhook, signal: AbortSignal): Promise<Forwarded> {
   for (let attempts = 1; ; attempts += 1) {
     const startedAtMs = performance.now();

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 
-import { type Connection, connectionOf, type GlobalOptions, ProfileStore } from "../connection.ts";
-import { address, withGlobalOptions, newKapi } from "../context.ts";
+import { connectionOf, type GlobalOptions, ProfileStore } from "../connection.ts";
+import { address, withGlobalOptions, createKapi } from "../context.ts";
 import { UsageError } from "../exit.ts";
 import { Output } from "../output.ts";
-import type { Surroundings } from "../surroundings.ts";
+import type { Connection, Surroundings } from "../surroundings.ts";
 
 interface LoginOptions extends GlobalOptions {
   readonly baseUrl?: string;
@@ -43,7 +43,7 @@ async function login(surroundings: Surroundings, options: LoginOptions): Promise
     ...(liveUrl === "" ? {} : { liveUrl }),
     ...(options.server === undefined ? {} : { serverId: options.server }),
   };
-  const wallet = await newKapi(profile).credits.balance();
+  const wallet = await createKapi(profile).credits.balance();
   const store = new ProfileStore(surroundings);
   const { webhookSecret } = store.read(options.profile) ?? {};
   store.write({ ...profile, ...(webhookSecret === undefined ? {} : { webhookSecret }) }, options.profile);
@@ -57,7 +57,7 @@ async function login(surroundings: Surroundings, options: LoginOptions): Promise
 
 async function status(surroundings: Surroundings, options: GlobalOptions): Promise<void> {
   const { baseUrl, liveUrl = null, serverId = null, key } = await connectionOf(surroundings, options);
-  const { organizationId, availableCredits } = await newKapi({ key, baseUrl }).credits.balance();
+  const { organizationId, availableCredits } = await createKapi({ key, baseUrl }).credits.balance();
   // The secret part of the key is never shown.
   const shown = {
     baseUrl,

@@ -1,5 +1,5 @@
-import type { Connection } from "../connection.ts";
 import { Failure, UsageError } from "../exit.ts";
+import type { Connection } from "../surroundings.ts";
 
 const TIMEOUT_MS = 10_000;
 
