@@ -10,8 +10,9 @@ import { createContext } from "./context.ts";
 import { demoConnection } from "./running-kapi.ts";
 
 const FOOTER = `
-These commands go to the kapi at ORGANIZATION_URL (user and audit: CONSOLE_URL), with OPERATOR_TOKEN. The value of a
-variable that is not set is taken from the kapi that npm start runs here.`;
+These commands go to the kapi at ORGANIZATION_URL (user and audit: CONSOLE_URL),
+with OPERATOR_TOKEN. The value of a variable that is not set is taken from the
+kapi that npm start runs here.`;
 
 /**
  * Runs one command and returns its exit code: a command of an organization, as customers have it,

@@ -19,8 +19,8 @@ export { CommandLineError, EXIT_CODES } from "./exit.ts";
 export type { Connection, Surroundings } from "./surroundings.ts";
 
 const FOOTER = `
-kapi is reached by KAPI_URL, KAPI_LIVE_URL and KAPI_KEY, or by the profile that kapi login stored. KAPI_SERVER is the
-server of commands that name none.
+kapi is reached by KAPI_URL, KAPI_LIVE_URL and KAPI_KEY, or by the profile that
+kapi login stored. KAPI_SERVER is the server of commands that name none.
 
 Examples:
   kapi login --base-url https://api.example.com
@@ -29,13 +29,15 @@ Examples:
   kapi stream 10000001
   kapi listen --forward-to http://localhost:3000/hook
 
-Each command shows its options with --help; kapi help exit-codes is for scripts.`;
+Each command shows its options with --help. For scripts: kapi help exit-codes`;
 
 const EXIT_CODES_TEXT = `
 0  done
-1  kapi rejected the request, or the command failed or expired; standard error has the reason
+1  kapi rejected the request, or the command failed or expired:
+   standard error has the reason
 2  unknown command, or a missing or invalid option
-3  no result yet: the command still runs, or kapi cannot be reached; repeat the call with the same --key
+3  no result yet: the command still runs, or kapi cannot be reached:
+   repeat the call with the same --key
 4  the key is not accepted, or lacks a scope
 `;
 

@@ -37,8 +37,8 @@ const TRANSACTION_COLUMNS: readonly Column<Transaction>[] = [
   { heading: "TYPE", of: ({ type }) => type },
   { heading: "AMOUNT", of: ({ amount }) => amount, alignRight: true },
   { heading: "BALANCE", of: ({ balanceAfter }) => balanceAfter, alignRight: true },
-  { heading: "DESCRIPTION", of: ({ description }) => description },
   { heading: "ID", of: ({ id }) => id },
+  { heading: "DESCRIPTION", of: ({ description }) => description },
 ];
 const ORDER_COLUMNS: readonly Column<Order>[] = [
   { heading: "CREATED", of: ({ createdAt }) => createdAt },

@@ -16,8 +16,8 @@ const COMMAND_COLUMNS: readonly Column<Command>[] = [
   { heading: "OPERATION", of: ({ operation }) => operation },
   { heading: "STATUS", of: ({ status }) => status },
   { heading: "ACCOUNT", of: ({ accountNumber }) => accountNumber },
-  { heading: "ERROR", of: ({ errorCode }) => errorCode },
   { heading: "ID", of: ({ id }) => id },
+  { heading: "ERROR", of: ({ errorCode }) => errorCode },
   { heading: "KEY", of: ({ idempotencyKey }) => idempotencyKey },
 ];
 
