@@ -163,6 +163,22 @@ test("help explains the exit codes, and an unknown command has one", async () =>
   expect(await kapi("acounts list")).toMatchObject({ code: 2, out: "" });
 });
 
+test.each([
+  ["accounts deposit 10000001 1,5", "at most two decimals"],
+  ["accounts list --limit 0", "whole number"],
+  ["accounts list --status open", "Allowed choices"],
+  ["accounts transactions 10000001 --since yesterday", "a duration such as 2h"],
+  ["check-webhooks --url http://localhost --secret x", "whsec_"],
+  ["listen --forward-to localhost:3000", "It must be an address"],
+  ["accounts export 10000001 --key one", "--key needs --to"],
+  ["stream 10000001", "KAPI_LIVE_URL"],
+])("a wrong use is named, and sends no request: %s", async (typed, said) => {
+  const ran = await kapi(typed);
+  expect(ran).toMatchObject({ code: 2, out: "" });
+  expect(ran.err).toContain(said);
+  expect(fake.requests).toEqual([]);
+});
+
 test("trigger changes nothing on a server that is not a demo", async () => {
   const real = (url: string | URL, init: RequestInit): Promise<Response> =>
     fake.fetch(url, init).then(async (response) => {

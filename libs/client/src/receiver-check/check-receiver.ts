@@ -24,7 +24,7 @@ export interface ReceiverCheckOptions {
 export type Expectation = "accept" | "reject";
 
 /** What one check found. */
-export interface ReceiverFinding {
+export interface ReceiverCheckResult {
   readonly check: string;
   readonly expected: Expectation;
   /** HTTP statuses of the answers; null without an answer. */
@@ -52,15 +52,15 @@ interface Check {
 }
 
 /** Runs all checks, one after the other. @throws TypeError for a secret or an address that cannot be one. */
-export async function checkReceiver({ url, secret }: ReceiverCheckOptions): Promise<ReceiverFinding[]> {
+export async function checkReceiver({ url, secret }: ReceiverCheckOptions): Promise<ReceiverCheckResult[]> {
   if (!secret.startsWith("whsec_")) throw new TypeError("the secret must begin with whsec_");
   const address = new URL(url);
-  const findings: ReceiverFinding[] = [];
-  for (const check of checksOf(secret)) findings.push(await run(check, address));
-  return findings;
+  const results: ReceiverCheckResult[] = [];
+  for (const check of checksOf(secret)) results.push(await run(check, address));
+  return results;
 }
 
-async function run({ name, expected, deliveries, isParallel, lookAt }: Check, url: URL): Promise<ReceiverFinding> {
+async function run({ name, expected, deliveries, isParallel, lookAt }: Check, url: URL): Promise<ReceiverCheckResult> {
   const startedAtMs = performance.now();
   const statuses: (number | null)[] = [];
   if (isParallel === true) statuses.push(...(await Promise.all(deliveries.map((delivery) => send(delivery, url)))));
