@@ -178,7 +178,7 @@ export default {
     parser: "swc",
     tsPreCompilationDeps: true,
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "(^|/)(test/tidy/fixtures|page/dist)/" },
+    exclude: { path: "(^|/)(test/tidy/fixtures|page/dist|libs/client/dist)/" },
     enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default"] },
     moduleSystems: ["es6"],
   },

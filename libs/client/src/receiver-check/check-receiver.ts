@@ -1,6 +1,6 @@
 /**
- * Sends a webhook receiver what it must withstand, and says what it did: repeats, forgeries, old and
- * unknown events, events out of order, many at once.
+ * Sends a webhook receiver what it must withstand, and says what it did: repeats, forgeries, old
+ * and unknown events, events out of order, many at once.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 
@@ -51,7 +51,7 @@ interface Check {
   readonly lookAt?: string;
 }
 
-/** Runs all checks, one after the other. @throws TypeError for a secret or an address that cannot be one. */
+/** Runs all checks in turn. @throws TypeError for an invalid secret or address. */
 export async function checkReceiver({ url, secret }: ReceiverCheckOptions): Promise<ReceiverCheckResult[]> {
   if (!secret.startsWith("whsec_")) throw new TypeError("the secret must begin with whsec_");
   const address = new URL(url);
