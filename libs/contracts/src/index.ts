@@ -1,5 +1,6 @@
 export * from "./actor.ts";
 export { COMMAND_DEADLINE_MS, COMMANDS, EXPORT_DEADLINE_MS, isPasswordReset, type PasswordReset } from "./commands.ts";
+export * from "./error-guide.ts";
 export * from "./errors.ts";
 export * from "./internal-calls.ts";
 export * from "./operations.ts";

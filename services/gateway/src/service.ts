@@ -16,6 +16,7 @@ import {
 
 import { type Config, ConfigSchema, OWNER_CONNECTIONS } from "./config.ts";
 import { UNKNOWN_ID } from "./domain/ports.ts";
+import { registerDocsRoutes } from "./inbound/http/docs-routes.ts";
 import { registerReferenceRoutes } from "./inbound/http/reference.ts";
 import { registerOtherMethodRoutes } from "./inbound/http/other-methods.ts";
 import { registerOperationRoutes } from "./inbound/http/routes.ts";
@@ -169,6 +170,7 @@ export async function startService(
       registerOperationRoutes(app, routes, operations);
       registerOtherMethodRoutes(app);
       registerReferenceRoutes(app);
+      registerDocsRoutes(app);
     },
   });
 }

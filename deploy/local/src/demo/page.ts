@@ -16,7 +16,7 @@ export function readyPage(stack: Stack, demo: DemoWithAccounts, stateDir: string
     "kapi is ready",
     "",
     row("API", demo.baseUrl),
-    row("Reference", `${demo.baseUrl}/docs  (OpenAPI: ${demo.baseUrl}/openapi.json)`),
+    row("Documentation", `${demo.baseUrl}/docs  (OpenAPI: ${demo.baseUrl}/openapi.json)`),
     row("Live metrics", `${demo.wsBase}/api/v1/management/live-metrics`),
     row("Console", `${demo.consoleUrl}  (${demo.consoleEmail}, password ${demo.consolePassword})`),
     row("Trading server", `${demo.tradingServerUrl}  (control API)`),

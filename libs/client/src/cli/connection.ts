@@ -73,8 +73,8 @@ export interface GlobalOptions {
 }
 
 /**
- * Returns the connection of a command. Variables win over the profile, the profile over the kapi on
- * this machine. @throws UsageError without an address or a key.
+ * Returns the connection of a command. Variables win over everything. In a checkout its own kapi wins
+ * over the default profile, so that a trial there never reaches another kapi. @throws UsageError without an address or a key.
  */
 export async function connectionOf(
   surroundings: Surroundings,
@@ -86,8 +86,8 @@ export async function connectionOf(
   if (profile !== undefined && !isSignedIn)
     throw new UsageError(`There is no profile ${profile}: kapi login --profile ${profile}`);
   const isComplete = environment["KAPI_URL"] !== undefined && environment["KAPI_KEY"] !== undefined;
-  const local = isComplete || isSignedIn ? null : ((await surroundings.fallback?.()) ?? null);
-  const known: Partial<Connection> = { ...local, ...stored };
+  const local = isComplete || profile !== undefined ? null : ((await surroundings.fallback?.()) ?? null);
+  const known: Partial<Connection> = { ...stored, ...local };
   const baseUrl = environment["KAPI_URL"] ?? known.baseUrl;
   // A stored key never goes to another kapi than the one that it was stored for.
   const found = baseUrl === known.baseUrl ? known : {};

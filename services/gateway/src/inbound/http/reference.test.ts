@@ -53,7 +53,7 @@ describe("the reference", () => {
   it("is 304 for a current copy", async () => {
     const app = gateway(() => undefined);
     registerReferenceRoutes(app);
-    for (const url of ["/openapi.json", "/asyncapi.json", "/docs/js/scalar.js"]) {
+    for (const url of ["/openapi.json", "/asyncapi.json", "/docs/reference/js/scalar.js"]) {
       const first = await app.inject(url);
       expect(first.statusCode).toBe(200);
       const again = await app.inject({ url, headers: { "if-none-match": String(first.headers["etag"]) } });
@@ -73,7 +73,7 @@ describe("the reference", () => {
   it("has a page with only its own scripts", async () => {
     const app = gateway(() => undefined);
     registerReferenceRoutes(app);
-    const page = await app.inject("/docs/");
+    const page = await app.inject("/docs/reference/");
     const nonce = /'nonce-([^']+)'/.exec(String(page.headers["content-security-policy"]))?.[1];
     const scripts = [...page.body.matchAll(/<script[^>]*>/g)].map(([tag]) => tag);
     expect(scripts).not.toEqual([]);

@@ -1,23 +1,23 @@
 /**
- * The API reference: the OpenAPI document at `/openapi.json`, a page with it at `/docs`, and the
+ * The API reference: the OpenAPI document at `/openapi.json`, a page with it at
+ * `/docs/reference`, and the
  * AsyncAPI document of the live stream at `/asyncapi.json`, to which the page links. All are free
  * and need no key. The documents are equal in every process, the page differs by its nonce. The
  * page loads nothing from other origins; its Content-Security-Policy forbids it.
  */
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 
 import { asyncApiDocument } from "@kapi/contracts/asyncapi";
 import { openApiDocument, SAMPLE_BASE_URL } from "@kapi/contracts/openapi";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "@kapi/http";
 import apiReference, { type FastifyApiReferenceOptions } from "@scalar/fastify-api-reference";
 
+import { answeredFromCache, entityTag } from "./entity-tag.ts";
+
 const DOCUMENT_PATH = "/openapi.json";
 const LIVE_DOCUMENT_PATH = "/asyncapi.json";
-const PAGE_PATH = "/docs";
-const NOT_MODIFIED = 304;
+const PAGE_PATH = "/docs/reference";
 const NONCE_BYTES = 16;
-/** How long a browser may use its copy before it revalidates it, in seconds. */
-const MAX_AGE_S = 300;
 
 /** Serves the documents and the page. */
 export function registerReferenceRoutes(app: FastifyInstance): void {
@@ -100,18 +100,4 @@ function guardPage(nonce: string, documentTag: string) {
     if (request.url.endsWith(".js") && answeredFromCache(request, reply, scriptTag)) return;
     done();
   };
-}
-
-/**
- * Sets the cache headers. Responds 304 and returns true if the browser's copy is current.
- */
-function answeredFromCache(request: FastifyRequest, reply: FastifyReply, tag: string): boolean {
-  reply.header("etag", tag).header("cache-control", `public, max-age=${MAX_AGE_S}`);
-  if (request.headers["if-none-match"] !== tag) return false;
-  void reply.code(NOT_MODIFIED).send();
-  return true;
-}
-
-function entityTag(bytes: Buffer): string {
-  return `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 27)}"`;
 }

@@ -1,0 +1,274 @@
+/**
+ * What a caller of the API does about each error: the text of its page in the documentation. One row
+ * per code, so that a new code without a row does not compile.
+ */
+import type { ErrorCode } from "./errors.ts";
+import type { CommandErrorCode } from "./http/commands.ts";
+
+/** Whether the same request can succeed later. */
+export type RetryAdvice =
+  | "never"
+  /** Correct the request, and send it with a new idempotency key. */
+  | "corrected"
+  /** With the same idempotency key, after `Retry-After` or a growing delay. */
+  | "same key"
+  /** After somebody has changed something: credits, the key, the server. */
+  | "later";
+
+export interface ErrorAdvice {
+  /** What happened. Markdown. */
+  readonly happened: string;
+  /** What to do. Markdown. */
+  readonly action: string;
+  readonly retry: RetryAdvice;
+}
+
+const SIGNED_IN = "Send `Authorization: Management kapi.<key_id>.<secret>` with a key that is valid.";
+
+/** Errors of HTTP requests, and of the live stream's handshake. */
+export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
+  VALIDATION_FAILED: {
+    happened:
+      "A field, parameter or header is missing or invalid. `issues` names each with its path, a code and a message.",
+    action: "Correct the fields that `issues` names. The idempotency key was not used up.",
+    retry: "corrected",
+  },
+  INVALID_JSON: {
+    happened: "The body is not JSON in UTF-8.",
+    action: "Send valid JSON with `Content-Type: application/json`.",
+    retry: "corrected",
+  },
+  UNSUPPORTED_CONTENT_TYPE: {
+    happened: "The body has another content type than `application/json`.",
+    action: "Send `Content-Type: application/json`.",
+    retry: "corrected",
+  },
+  BODY_TOO_LARGE: {
+    happened: "The body is larger than 1 MiB.",
+    action: "Send a bulk in several requests.",
+    retry: "corrected",
+  },
+  IDEMPOTENCY_KEY_REUSED: {
+    happened:
+      "The `Idempotency-Key` was used before for a request with another operation, path or body. Nothing was queued. For creations the status is 409. A password reset that another management key made is also a different request.",
+    action:
+      "If you meant to repeat the earlier request, send exactly its body. If this is a new change, give it a key of its own. Derive keys from your own records, so that two changes never share one.",
+    retry: "corrected",
+  },
+  LEVERAGE_NOT_SUPPORTED: {
+    happened: "The server does not support this leverage.",
+    action: "Choose one of `supportedLeverage` of the server's configuration.",
+    retry: "corrected",
+  },
+  WEBHOOK_URL_REFUSED: {
+    happened: "The address cannot be an endpoint; the text says why. Addresses are https on port 443, and public.",
+    action: "Use a public https address. On your own machine forward events with `kapi listen`.",
+    retry: "corrected",
+  },
+  TOO_MANY_ENDPOINTS: {
+    happened: "The organization has 20 webhook endpoints.",
+    action: "Delete an endpoint that you no longer need.",
+    retry: "later",
+  },
+  TOO_MANY_EVENTS: {
+    happened: "The period of the replay has more than 20,000 events.",
+    action: "Replay a shorter period, or read the event feed.",
+    retry: "corrected",
+  },
+  ENDPOINT_DISABLED: {
+    happened: "The webhook endpoint is disabled.",
+    action: 'Enable it with `PATCH` and `{"status": "enabled"}`.',
+    retry: "later",
+  },
+  AUTHENTICATION_REQUIRED: {
+    happened: "The management key is missing, unknown, revoked or expired. All four give the same answer.",
+    action: `${SIGNED_IN} Create a key in the console.`,
+    retry: "later",
+  },
+  INSUFFICIENT_CREDITS: {
+    happened: "The wallet of the organization cannot pay for this request. Nothing was done.",
+    action: "Buy credits. Watch `credits.low_balance`, so that you know before the wallet is empty.",
+    retry: "later",
+  },
+  MISSING_SCOPE: {
+    happened: "The key does not have the scope that the text names.",
+    action: "Use a key with the scope. Scopes are chosen when a key is created.",
+    retry: "later",
+  },
+  MISSING_SERVER_ACCESS: {
+    happened:
+      "The server does not exist, belongs to another organization, or the key is limited to other servers. Operations on all servers reject a key that is limited to some.",
+    action: "Check the server id, and use a key that reaches the server.",
+    retry: "later",
+  },
+  TOO_MANY_CONNECTIONS: {
+    happened: "The organization has as many live connections as it may have.",
+    action: "Follow more accounts on one connection (up to 2,000), and close connections that you no longer need.",
+    retry: "later",
+  },
+  CROSS_SITE_REQUEST: {
+    happened: "A request to the console did not come from the console's own page.",
+    action: "The console's API is for its own page. Use the management API.",
+    retry: "never",
+  },
+  NOT_FOUND: {
+    happened: "There is no such path.",
+    action: "Compare the path with the reference.",
+    retry: "corrected",
+  },
+  ACCOUNT_NOT_FOUND: {
+    happened: "The server has no account with this number, or the account was deleted.",
+    action: "Check the number and the server. A new account has a number once its creation command succeeded.",
+    retry: "never",
+  },
+  COMMAND_NOT_FOUND: {
+    happened: "There is no such command, or the key does not reach its server.",
+    action: "Check the id: it is `command.id` of the answer that queued the command.",
+    retry: "never",
+  },
+  SERVER_NOT_FOUND: {
+    happened: "The server was removed.",
+    action: "Use another server.",
+    retry: "never",
+  },
+  ENDPOINT_NOT_FOUND: {
+    happened: "There is no such webhook endpoint.",
+    action: "List the endpoints.",
+    retry: "never",
+  },
+  DELIVERY_NOT_FOUND: {
+    happened: "The endpoint has no such delivery. Deliveries are kept for a limited time.",
+    action: "List the deliveries of the endpoint, or read the event feed.",
+    retry: "never",
+  },
+  WALLET_NOT_FOUND: {
+    happened: "The organization has no credit wallet.",
+    action: "Ask your operator to create one.",
+    retry: "later",
+  },
+  METHOD_NOT_ALLOWED: {
+    happened: "The path exists, but not with this method. The header `Allow` lists the methods.",
+    action: "Compare the method with the reference.",
+    retry: "corrected",
+  },
+  SERVER_DISABLED: {
+    happened: "The server is disabled: it takes no new accounts.",
+    action: "Enable the server in the console, or use another one.",
+    retry: "later",
+  },
+  ACCOUNT_QUOTA_REACHED: {
+    happened: "The organization has as many accounts as it may have.",
+    action: "Delete accounts that you no longer need, or ask your operator for a larger quota.",
+    retry: "later",
+  },
+  RATE_LIMITED: {
+    happened: "The key has made more requests than its rate limit allows.",
+    action: "Wait for `Retry-After` seconds. Spread requests, or ask for a higher limit.",
+    retry: "same key",
+  },
+  TOO_MANY_CONCURRENT_REQUESTS: {
+    happened: "The organization has too many searches, whole account lists or other heavy requests at this moment.",
+    action: "Wait for `Retry-After` seconds. Read pages by cursor in place of whole lists.",
+    retry: "same key",
+  },
+  INTERNAL: {
+    happened: "Something failed inside kapi. A change may have been accepted.",
+    action: "Repeat the request with the same idempotency key. If it fails again, give your operator the request id.",
+    retry: "same key",
+  },
+  DEPENDENCY_UNAVAILABLE: {
+    happened: "A part of kapi cannot be reached at this moment. A change may have been accepted.",
+    action:
+      "Wait for `Retry-After` seconds, then repeat the request with the same idempotency key: the change happens once.",
+    retry: "same key",
+  },
+};
+
+/** Errors of commands, in `errorCode`. */
+export const COMMAND_ERROR_GUIDE: Readonly<Record<CommandErrorCode, ErrorAdvice>> = {
+  ACCOUNT_NOT_FOUND: {
+    happened: "The account was deleted before the command was carried out.",
+    action: "Nothing was done. Check your own record of the account.",
+    retry: "never",
+  },
+  ACCOUNT_NOT_READY: {
+    happened: "The account is still being created.",
+    action: "Wait for the result of its creation command first.",
+    retry: "later",
+  },
+  ACCOUNT_DISABLED: {
+    happened: "The account is disabled, and the change is not possible in this state.",
+    action: "Enable the account first.",
+    retry: "later",
+  },
+  ACCOUNT_ARCHIVED: {
+    happened: "The account is archived: no login, no trade, no deposit, no withdrawal.",
+    action: "Enable the account first.",
+    retry: "later",
+  },
+  ACCOUNT_HAS_OPEN_POSITIONS: {
+    happened: "The account has open positions.",
+    action: "Wait until they are closed (`positions?status=open&limit=1`), then send the change with a new key.",
+    retry: "later",
+  },
+  INVALID_STATE_TRANSITION: {
+    happened: "The account cannot go from its present state to the requested one.",
+    action: "Read the account, and decide anew.",
+    retry: "later",
+  },
+  INSUFFICIENT_FUNDS: {
+    happened: "The withdrawal exceeds the lower of balance and free margin.",
+    action: "Withdraw less, or wait until positions are closed. Nothing was booked.",
+    retry: "later",
+  },
+  LEVERAGE_NOT_SUPPORTED: {
+    happened: "The trading server does not support this leverage.",
+    action: "Choose another leverage of the server's configuration.",
+    retry: "corrected",
+  },
+  SERVER_DISABLED: {
+    happened: "The server was disabled before the command was carried out.",
+    action: "Enable the server in the console, then send the change with a new key.",
+    retry: "later",
+  },
+  SERVER_UNAVAILABLE: {
+    happened: "The trading server could not be reached, and the change is certainly not done.",
+    action: "Send the change again with a new key when the server is back.",
+    retry: "later",
+  },
+  REJECTED_BY_SERVER: {
+    happened: "The trading server rejected the change for a reason of its own; `errorMessage` has its text.",
+    action: "Act on the text. The change was not made.",
+    retry: "corrected",
+  },
+  INTERNAL: {
+    happened: "The command could not be processed. It is settled: the change was not made.",
+    action: "Give your operator the command id. Send the change again with a new key.",
+    retry: "later",
+  },
+};
+
+/** Errors of the live stream: codes of messages of the type `error`, and close codes. */
+export const LIVE_ERROR_GUIDE = {
+  INVALID_MESSAGE: {
+    happened:
+      "A message is not JSON, has an unknown type or an invalid field, or is binary. The connection stays open.",
+    action: "Compare the message with the AsyncAPI document.",
+    retry: "corrected",
+  },
+  ACCOUNT_NOT_FOUND: {
+    happened: "The account does not exist. The connection stays open.",
+    action: "Check server and number. Subscribe to a new account after its creation command succeeded.",
+    retry: "never",
+  },
+  SERVER_ACCESS_DENIED: {
+    happened: "The key does not reach the server, or access was removed. The connection stays open.",
+    action: "Use a key that reaches the server.",
+    retry: "later",
+  },
+  TOO_MANY_SUBSCRIPTIONS: {
+    happened: "The connection has 2,000 subscriptions.",
+    action: "Open another connection for further accounts.",
+    retry: "later",
+  },
+} as const satisfies Readonly<Record<string, ErrorAdvice>>;

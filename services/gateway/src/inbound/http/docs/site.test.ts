@@ -1,0 +1,72 @@
+import { ERRORS, HTTP_ERROR_GUIDE } from "@kapi/contracts";
+import { describe, expect, it } from "vitest";
+
+import { renderPage } from "./markdown.ts";
+import { DocsSite } from "./site.ts";
+
+const site = new DocsSite();
+
+describe("the documentation site", () => {
+  it.each(site.paths())("renders the page “%s” with a title and its own navigation entry", (path) => {
+    const { title, html } = site.page(path);
+    expect(title.length).toBeGreaterThan(2);
+    expect(html).toContain("<h1");
+    expect(site.file(path)?.text).toContain(`<title>${title} · kapi</title>`);
+  });
+
+  it("has no link that leads nowhere, and no anchor that does not exist", () => {
+    expect(site.brokenLinks()).toEqual([]);
+  });
+
+  it("has a page for every error code that a caller of the API can meet", () => {
+    const paths = site.paths();
+    for (const code of Object.keys(ERRORS).filter((each) => each !== "CROSS_SITE_REQUEST")) {
+      expect(paths, code).toContain(`errors/${code}`);
+      expect(site.page(`errors/${code}`).html).toContain("What to do");
+    }
+    expect(Object.keys(HTTP_ERROR_GUIDE)).toEqual(Object.keys(ERRORS));
+    expect(site.page("errors").html).toContain('href="/docs/errors/INSUFFICIENT_FUNDS"');
+  });
+
+  it("finds every page by the search", () => {
+    const index = JSON.parse(site.file("search.json")?.text ?? "") as { address: string; heading: string }[];
+    expect(new Set(index.map(({ address }) => address.split("#")[0])).size).toBe(site.paths().length);
+    expect(index.map(({ heading }) => heading)).toContain("Catch up by the feed");
+  });
+
+  it("has nothing below a path that is no page", () => {
+    for (const path of ["nothing", "errors/NOTHING", "../package.json", "assets/site.ts", "assets/../site.ts"]) {
+      expect(site.file(path), path).toBeNull();
+    }
+  });
+});
+
+describe("a page", () => {
+  const nowhere = (): null => null;
+
+  it("shows the same example in several languages as one group", () => {
+    const { html } = renderPage(
+      "# A\n\n```sh run\ncurl x\n```\n\n```ts run\nawait x();\n```\n\nText.\n\n```json\n{}\n```\n",
+      nowhere,
+    );
+    expect(html.match(/class="tabs"/g)).toHaveLength(1);
+    expect(html.match(/data-tab=/g)).toHaveLength(2);
+    expect(html.match(/<pre/g)).toHaveLength(3);
+  });
+
+  it("makes links to files that are not on the site plain text", () => {
+    const { html } = renderPage("# A\n\nSee [the code](../src/x.ts) and [b](b.md#c).", (target) =>
+      target.startsWith("b.md") ? "/docs/b#c" : null,
+    );
+    expect(html).toContain('See the code and <a href="/docs/b#c">b</a>.');
+  });
+
+  it("escapes what a text contains", () => {
+    expect(renderPage("# A <script>\n\n`<b>`\n\n<i>x</i>", nowhere).html).not.toMatch(/<(script|b|i)>/);
+  });
+
+  it("gives headings with equal texts different anchors", () => {
+    const { headings } = renderPage("# A\n\n## Events\n\n## Events\n\n### `account.created`, of course", nowhere);
+    expect(headings.map(({ anchor }) => anchor)).toEqual(["events", "events-1", "accountcreated-of-course"]);
+  });
+});
