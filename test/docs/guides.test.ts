@@ -135,7 +135,11 @@ it("all TypeScript of the guides compiles against the client, strictly", async (
     return file;
   });
   const config = path.join(FOLDER, "tsconfig.json");
-  const compilerOptions = { noUnusedLocals: false, noUnusedParameters: false };
+  const compilerOptions = {
+    noPropertyAccessFromIndexSignature: false,
+    noUnusedLocals: false,
+    noUnusedParameters: false,
+  };
   writeFileSync(config, JSON.stringify({ extends: path.join(ROOT, "tsconfig.base.json"), compilerOptions, files }));
   const tsc = path.join(ROOT, "node_modules", ".bin", "tsc");
   await run(process.execPath, [tsc, "-p", config], { cwd: FOLDER });

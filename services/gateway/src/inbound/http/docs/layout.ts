@@ -22,6 +22,7 @@ export function pageHtml(path: string, { html, title, headings }: RenderedPage):
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escape(title)} · ${SUFFIX}</title>
 <meta name="description" content="${escape(title)}: documentation of the trading account management API.">
+<link rel="icon" href="data:,">
 <link rel="stylesheet" href="${DOCS}/assets/style.css">
 <script src="${DOCS}/assets/script.js" defer></script>
 </head>

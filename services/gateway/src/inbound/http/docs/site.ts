@@ -2,7 +2,7 @@
  * The documentation site. Its pages are made of the Markdown files of the repository when they are
  * first asked for, and kept: there are about fifty.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import path from "node:path";
 
 import { errorCodes, errorPage, errorTables } from "./error-pages.ts";
@@ -39,11 +39,6 @@ export class DocsSite {
   readonly #pages = new Map<string, RenderedPage>();
   readonly #codes = new Set(errorCodes());
   #searchIndex: string | null = null;
-
-  /** Whether the process has the Markdown files: an image may lack them. */
-  static isAvailable(): boolean {
-    return existsSync(FOLDER);
-  }
 
   /** Paths of all pages, below `/docs`. */
   paths(): string[] {
