@@ -11,6 +11,7 @@ import { linkTarget, type RenderedPage, renderPage } from "./markdown.ts";
 import { ERRORS_PATH, PAGES } from "./pages.ts";
 
 const FOLDER = path.resolve(import.meta.dirname, "../../../../../../docs");
+const ASSETS_FOLDER = path.resolve(import.meta.dirname, "../../../../assets");
 /** The place of the tables of all codes in the page about errors. */
 const ERROR_TABLES = "<!-- all codes -->";
 const NOT_FOUND = "# Page not found\n\nThere is no such page. Choose one of the list, or search.\n";
@@ -83,7 +84,7 @@ export class DocsSite {
   }
 
   #leadsSomewhere(from: string, target: string): boolean {
-    if (/^https:\/\//.test(target)) return true;
+    if (target.startsWith("https://")) return true;
     if (["/openapi.json", "/asyncapi.json", `${DOCS}/reference`].includes(target)) return true;
     const [address = "", anchor] = target.split("#", 2);
     const wanted = address === "" ? from : address.replace(DOCS, "").replace(/^\//, "");
@@ -111,7 +112,7 @@ export class DocsSite {
 function assetFile(name: string): SiteFile | null {
   const contentType = ASSETS[name];
   if (contentType === undefined) return null;
-  return { contentType, text: readFileSync(path.join(import.meta.dirname, "assets", name), "utf8") };
+  return { contentType, text: readFileSync(path.join(ASSETS_FOLDER, `docs-${name}`), "utf8") };
 }
 
 function sourceOf(wanted: string): { readonly file: string; readonly text: string } {

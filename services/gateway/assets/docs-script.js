@@ -69,13 +69,12 @@ for (const block of document.querySelectorAll("pre")) {
   button.type = "button";
   button.className = "copy";
   button.textContent = "Copy";
-  button.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(block.querySelector("code").textContent);
-      button.textContent = "Copied";
-    } catch {
-      button.textContent = "Select and copy";
-    }
+  button.addEventListener("click", () => {
+    const text = block.querySelector("code").textContent;
+    navigator.clipboard.writeText(text).then(
+      () => (button.textContent = "Copied"),
+      () => (button.textContent = "Select and copy"),
+    );
     setTimeout(() => (button.textContent = "Copy"), 2000);
   });
   const frame = document.createElement("div");
