@@ -14,6 +14,7 @@ export * from "./http/audit.ts";
 export * from "./http/commands.ts";
 export * from "./http/console.ts";
 export * from "./http/credits.ts";
+export * from "./http/cursor.ts";
 export * from "./http/exports.ts";
 export * from "./http/finance.ts";
 export * from "./http/history.ts";

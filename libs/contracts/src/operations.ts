@@ -20,11 +20,17 @@ import {
   GetCommandQuery,
   ListCommandsQuery,
 } from "./http/commands.ts";
-import { CreditPricesAnswer, CreditUsageAnswer, WalletAnswer } from "./http/credits.ts";
+import { CreditPricesAnswer, CreditUsageAnswer, ListCreditUsageQuery, WalletAnswer } from "./http/credits.ts";
 import { ExportAccountHistoryBody } from "./http/exports.ts";
-import { FundsBody, TransactionsAnswer } from "./http/finance.ts";
-import { DealsAnswer, ListPositionsQuery, OrdersAnswer, PositionsAnswer } from "./http/history.ts";
-import { PageQuery } from "./http/pagination.ts";
+import { FundsBody, ListTransactionsQuery, TransactionsAnswer } from "./http/finance.ts";
+import {
+  DealsAnswer,
+  ListDealsQuery,
+  ListOrdersQuery,
+  ListPositionsQuery,
+  OrdersAnswer,
+  PositionsAnswer,
+} from "./http/history.ts";
 import { ServerAnswer, UpdateServerConfigurationBody } from "./http/servers.ts";
 import type { PriceClass } from "./prices.ts";
 import type { Scope } from "./scopes.ts";
@@ -137,7 +143,7 @@ export const OPERATIONS = {
     allServers: true,
     group: "Credits",
     summary: "Every billed request, newest first",
-    query: PageQuery,
+    query: ListCreditUsageQuery,
     answer: CreditUsageAnswer,
   },
   getServerConfiguration: {
@@ -276,14 +282,14 @@ export const OPERATIONS = {
     ...HISTORY,
     path: `${ACCOUNT}/transactions`,
     summary: "The ledger of an account, newest first",
-    query: PageQuery,
+    query: ListTransactionsQuery,
     answer: TransactionsAnswer,
   },
   listTradingAccountOrders: {
     ...HISTORY,
     path: `${ACCOUNT}/orders`,
     summary: "The orders of an account, newest first",
-    query: PageQuery,
+    query: ListOrdersQuery,
     answer: OrdersAnswer,
   },
   listAccountPositions: {
@@ -297,7 +303,7 @@ export const OPERATIONS = {
     ...HISTORY,
     path: `${ACCOUNT}/deals`,
     summary: "The executions of an account, newest first",
-    query: PageQuery,
+    query: ListDealsQuery,
     answer: DealsAnswer,
   },
   exportAccountHistory: {

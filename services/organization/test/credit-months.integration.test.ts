@@ -241,10 +241,10 @@ test("after months are dropped, wallets keep their sums and the list has the kep
     await nextMonth();
   }
   expect(await dropMonths()).toBeGreaterThan(0);
-  const total = async (id: string) => createUsageLines(database).total(id);
+  const total = async (id: string) => createUsageLines(database).total(id, {});
   expect([await total(old), await total(young)]).toEqual([1, 1]);
-  const lines = await createUsageLines(database).page(old, 10, 0);
-  expect(lines.map(({ credits }) => credits)).toEqual([2]);
+  const lines = await createUsageLines(database).page(old, {}, { limit: 10, offset: 0, after: null });
+  expect(lines.map(({ line }) => line.credits)).toEqual([2]);
   const ofThese = async () =>
     (await checkDrift(context2)).filter(({ organizationId }) => [old, young].includes(organizationId));
   expect(await ofThese()).toEqual([]);
@@ -289,7 +289,16 @@ async function entriesRead(organizationId: string, limit: number): Promise<numbe
     "test_explain_page",
     `explain (analyze, format json, timing off) ${SELECT_PAGE.text}`,
   );
-  const [row] = await harness.database.query(explain, [organizationId, limit, 0]);
+  const [row] = await harness.database.query(explain, [
+    organizationId,
+    null,
+    null,
+    "infinity",
+    organizationId,
+    "",
+    limit,
+    0,
+  ]);
   const plan = row?.["QUERY PLAN"][0]?.Plan;
   if (plan === undefined) throw new Error("no plan");
   return scansOf(plan).reduce((sum, scan) => sum + scan["Actual Rows"] * scan["Actual Loops"], 0);

@@ -190,7 +190,13 @@ it.each([
   ["leasing", "the index of open deliveries, then keys", LEASE, [[ID], [5], NOW, NOW], [BY_OPEN, BY_NAME, BY_EVENT]],
   ["finding due endpoints", "the index of open deliveries", DUE_ENDPOINTS, [NOW], [BY_OPEN]],
   ["redelivering", "the primary key of deliveries", REDELIVER, [ID, ID, NOW], [BY_NAME]],
-  ["the list", "the index by creation time", LIST, [ID, null, null, NOW, 10, 0], [BY_LIST]],
+  [
+    "the list",
+    "the index by creation time",
+    LIST,
+    [ID, null, null, NOW, null, null, null, "infinity", ID, 10, 0],
+    [BY_LIST],
+  ],
   ["finding repeats", "the primary key of events", KNOWN_EVENTS, [[ID], [ID], TODAY], [BY_EVENT]],
   ["the feed", "the index by position", FEED, [ID, 0, 9, ["deal.executed"], 10], [BY_PLACE]],
 ] as const)(

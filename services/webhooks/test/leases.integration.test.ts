@@ -63,7 +63,7 @@ function attempt(delivery: LeasedDelivery, status: number) {
 }
 
 async function shown(endpointId: string) {
-  const query = { page: 1, limit: 10, status: null, type: null, nowMs: clock.nowMs() };
+  const query = { page: 1, limit: 10, nowMs: clock.nowMs() };
   return (await deliveries.list(endpointId, query)).deliveries;
 }
 

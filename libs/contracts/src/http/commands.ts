@@ -3,7 +3,7 @@ import { z } from "zod";
 import { CreatedBy } from "../actor.ts";
 import { COMMANDS, type CommandOperation as OperationName } from "../commands.ts";
 import { DateTime } from "../values.ts";
-import { PageQuery, Pagination } from "./pagination.ts";
+import { checkedPageQuery, cursorFields, Pagination } from "./pagination.ts";
 
 /** Every queued operation, in the order of {@link COMMANDS}. */
 export const COMMAND_OPERATIONS = Object.keys(COMMANDS) as readonly OperationName[];
@@ -93,15 +93,20 @@ export const GetCommandQuery = z.object({
 export const CommandAnswer = z.object({ command: Command });
 
 /** Query of listCommands (decisions, 3.6); `from` and `to` are inclusive, on `createdAt`. */
-export const ListCommandsQuery = PageQuery.extend({
-  status: CommandStatus.optional(),
-  operation: CommandOperation.optional(),
-  accountNumber: z.string().min(1).max(32).optional(),
-  requestId: z.string().min(1).max(100).optional(),
-  idempotencyKey: z.string().min(1).max(104).optional(),
-  from: DateTime.optional(),
-  to: DateTime.optional(),
-});
+export const ListCommandsQuery = checkedPageQuery(
+  z.object({
+    ...cursorFields("commands"),
+    status: CommandStatus.optional(),
+    operation: CommandOperation.optional(),
+    accountNumber: z.string().min(1).max(32).optional(),
+    requestId: z.string().min(1).max(100).optional(),
+    idempotencyKey: z.string().min(1).max(104).optional(),
+    from: DateTime.optional(),
+    to: DateTime.optional(),
+    idempotencyKeyPrefix: z.string().min(1).max(104).optional(),
+    wait: GetCommandQuery.shape.wait,
+  }),
+);
 export type ListCommandsQuery = z.infer<typeof ListCommandsQuery>;
 
 /** Answer of listCommands. */

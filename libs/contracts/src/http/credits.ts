@@ -2,7 +2,8 @@ import { z } from "zod";
 
 import { CreatedBy } from "../actor.ts";
 import { Prices } from "../prices.ts";
-import { Pagination } from "./pagination.ts";
+import { Guid } from "../values.ts";
+import { checkedPageQuery, cursorFields, FilterText, Pagination, TIME_FIELDS } from "./pagination.ts";
 
 /** An organization's wallet (interface, "Credit wallet"). All amounts in credits. */
 export const Wallet = z.object({
@@ -38,6 +39,21 @@ export const CreditUsage = z.object({
   createdBy: CreatedBy,
 });
 export type CreditUsage = z.infer<typeof CreditUsage>;
+
+/** Maximum length of `X-Request-Id`, in characters (interface, "Conventions", 5). */
+const X_REQUEST_ID_CHARACTERS = 200;
+
+/** Query of listCreditUsage; the time is `at`. */
+export const ListCreditUsageQuery = checkedPageQuery(
+  z.object({
+    ...cursorFields("usage"),
+    ...TIME_FIELDS,
+    operation: FilterText.optional(),
+    xRequestId: z.string().min(1).max(X_REQUEST_ID_CHARACTERS).optional(),
+    commandId: Guid.optional(),
+  }),
+);
+export type ListCreditUsageQuery = z.infer<typeof ListCreditUsageQuery>;
 
 /** Answer of listCreditUsage. */
 export const CreditUsageAnswer = z.object({ usage: z.array(CreditUsage), pagination: Pagination });

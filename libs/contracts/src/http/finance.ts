@@ -1,9 +1,9 @@
 import { z } from "zod";
 
 import { CreatedBy } from "../actor.ts";
-import { Currency, RequestId } from "../values.ts";
+import { Currency, Guid, RequestId } from "../values.ts";
 import { isWholeCents, MAX_AMOUNT } from "./accounts.ts";
-import { Pagination } from "./pagination.ts";
+import { checkedPageQuery, cursorFields, FilterText, Pagination, TIME_FIELDS } from "./pagination.ts";
 
 /** Body of depositAccountFunds and withdrawAccountFunds (interface, "Deposit / Withdraw"). */
 export const FundsBody = z.object({
@@ -57,6 +57,21 @@ export const Transaction = z.object({
   createdAt: z.iso.datetime(),
 });
 export type Transaction = z.infer<typeof Transaction>;
+
+/** Query of listTradingAccountTransactions; the time is `recordedAt`. */
+export const ListTransactionsQuery = checkedPageQuery(
+  z.object({
+    ...cursorFields("transactions"),
+    ...TIME_FIELDS,
+    type: TransactionType.optional(),
+    orderId: FilterText.optional(),
+    positionId: FilterText.optional(),
+    dealId: FilterText.optional(),
+    commandId: Guid.optional(),
+    requestId: FilterText.optional(),
+  }),
+);
+export type ListTransactionsQuery = z.infer<typeof ListTransactionsQuery>;
 
 /** Answer of listTradingAccountTransactions. */
 export const TransactionsAnswer = z.object({ transactions: z.array(Transaction), pagination: Pagination });

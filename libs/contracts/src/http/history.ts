@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { PageQuery, Pagination } from "./pagination.ts";
+import { checkedPageQuery, cursorFields, FilterText, Pagination, TIME_FIELDS } from "./pagination.ts";
 
 const NullableDateTime = z.iso.datetime().nullable();
 
@@ -64,8 +64,44 @@ export const Deal = z.object({
 });
 export type Deal = z.infer<typeof Deal>;
 
-/** Query of listAccountPositions. */
-export const ListPositionsQuery = PageQuery.extend({ status: z.enum(["all", ...POSITION_STATUSES]).default("all") });
+/** Query of listTradingAccountOrders; the time is `createdAt`. */
+export const ListOrdersQuery = checkedPageQuery(
+  z.object({
+    ...cursorFields("orders"),
+    ...TIME_FIELDS,
+    symbol: FilterText.optional(),
+    side: FilterText.optional(),
+    status: FilterText.optional(),
+    orderType: FilterText.optional(),
+  }),
+);
+export type ListOrdersQuery = z.infer<typeof ListOrdersQuery>;
+
+/** Query of listAccountDeals; the time is `executedAt`. */
+export const ListDealsQuery = checkedPageQuery(
+  z.object({
+    ...cursorFields("deals"),
+    ...TIME_FIELDS,
+    symbol: FilterText.optional(),
+    side: FilterText.optional(),
+    kind: FilterText.optional(),
+    orderId: FilterText.optional(),
+    positionId: FilterText.optional(),
+  }),
+);
+export type ListDealsQuery = z.infer<typeof ListDealsQuery>;
+
+/** Query of listAccountPositions; the time is `openedAt`. */
+export const ListPositionsQuery = checkedPageQuery(
+  z.object({
+    ...cursorFields("positions"),
+    status: z.enum(["all", ...POSITION_STATUSES]).default("all"),
+    ...TIME_FIELDS,
+    symbol: FilterText.optional(),
+    side: FilterText.optional(),
+    orderId: FilterText.optional(),
+  }),
+);
 export type ListPositionsQuery = z.infer<typeof ListPositionsQuery>;
 
 export const OrdersAnswer = z.object({ orders: z.array(Order), pagination: Pagination });

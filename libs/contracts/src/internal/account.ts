@@ -7,8 +7,14 @@ import {
   ListTradingAccountsQuery,
   TradingAccountsAnswer,
 } from "../http/accounts.ts";
-import { DealsAnswer, ListPositionsQuery, OrdersAnswer, PositionsAnswer } from "../http/history.ts";
-import { PageQuery } from "../http/pagination.ts";
+import {
+  DealsAnswer,
+  ListDealsQuery,
+  ListOrdersQuery,
+  ListPositionsQuery,
+  OrdersAnswer,
+  PositionsAnswer,
+} from "../http/history.ts";
 import { Server, ServerAnswer, UpdateServerConfigurationBody } from "../http/servers.ts";
 import { Guid } from "../values.ts";
 import { AUDIT_OUTBOX_ROUTES } from "./audit-outbox.ts";
@@ -24,7 +30,7 @@ const SERVER = "/internal/servers/:serverId";
 const ACCOUNT = `${SERVER}/accounts/:accountNumber`;
 
 /** A read of one account's records. */
-const RECORDS = { method: "GET", callers: ["gateway"], query: PageQuery } as const;
+const RECORDS = { method: "GET", callers: ["gateway"] } as const;
 
 export const ACCOUNT_ROUTES = {
   getServerConfiguration: {
@@ -40,7 +46,7 @@ export const ACCOUNT_ROUTES = {
     body: UpdateServerConfigurationBody,
     answer: ServerAnswer,
   },
-  /** Without `page` and `limit`: all accounts, as a stream. */
+  /** Without `page`, `limit` and `cursor`: all accounts, as a stream. */
   listTradingAccounts: {
     method: "GET",
     path: `${SERVER}/accounts`,
@@ -55,14 +61,14 @@ export const ACCOUNT_ROUTES = {
     callers: ["gateway"],
     answer: DeletedAccountAnswer,
   },
-  listTradingAccountOrders: { ...RECORDS, path: `${ACCOUNT}/orders`, answer: OrdersAnswer },
+  listTradingAccountOrders: { ...RECORDS, path: `${ACCOUNT}/orders`, query: ListOrdersQuery, answer: OrdersAnswer },
   listAccountPositions: {
     ...RECORDS,
     path: `${ACCOUNT}/positions`,
     query: ListPositionsQuery,
     answer: PositionsAnswer,
   },
-  listAccountDeals: { ...RECORDS, path: `${ACCOUNT}/deals`, answer: DealsAnswer },
+  listAccountDeals: { ...RECORDS, path: `${ACCOUNT}/deals`, query: ListDealsQuery, answer: DealsAnswer },
   readHistory: HISTORY_ROUTE,
   readServerOverviews: {
     method: "POST",

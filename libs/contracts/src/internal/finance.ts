@@ -1,8 +1,7 @@
 /** The internal routes of the finance service. */
 import { z } from "zod";
 
-import { TransactionsAnswer } from "../http/finance.ts";
-import { PageQuery } from "../http/pagination.ts";
+import { ListTransactionsQuery, TransactionsAnswer } from "../http/finance.ts";
 import { HISTORY_ROUTE } from "./history.ts";
 import type { InternalRoutes } from "./route.ts";
 
@@ -14,7 +13,7 @@ export const FINANCE_ROUTES = {
     method: "GET",
     path: `${ACCOUNT}/transactions`,
     callers: ["gateway"],
-    query: PageQuery,
+    query: ListTransactionsQuery,
     answer: TransactionsAnswer,
   },
   readHistory: HISTORY_ROUTE,

@@ -4,7 +4,7 @@
 import { z } from "zod";
 
 import { GivenName, LowBalanceThresholdBody, UsageByDayAnswer, UsageByDayQuery } from "../http/console.ts";
-import { CreditUsageAnswer, WalletAnswer } from "../http/credits.ts";
+import { CreditUsageAnswer, ListCreditUsageQuery, WalletAnswer } from "../http/credits.ts";
 import { PageQuery, Pagination } from "../http/pagination.ts";
 import { ServerStatus } from "../http/servers.ts";
 import { KeyEntry, ServerEntry } from "../messages/directory-entry.ts";
@@ -103,7 +103,7 @@ export const ORGANIZATION_ROUTES = {
     method: "GET",
     path: `${ORGANIZATION}/credits/usage`,
     callers: ["gateway", "console"],
-    query: PageQuery,
+    query: ListCreditUsageQuery,
     answer: CreditUsageAnswer,
   },
   listOrganizations: {

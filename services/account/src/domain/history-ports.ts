@@ -1,19 +1,42 @@
-import type { Deal, ExportRecord, ListPositionsQuery, Order, Position, TradingEvent } from "@kapi/contracts";
+import type {
+  Deal,
+  ExportRecord,
+  ListDealsQuery,
+  ListOrdersQuery,
+  ListPositionsQuery,
+  Order,
+  Position,
+  TradingEvent,
+} from "@kapi/contracts";
 
 import type { Feed } from "./history.ts";
 import type { AccountName } from "./ports.ts";
 
-/** A page of a list, newest first, and the total number of records. */
+/** Records of a list, newest first, and the total number of records that match. */
 export interface RecordPage<T> {
-  readonly records: readonly T[];
+  readonly records: readonly NumberedRecord<T>[];
   readonly total: number;
 }
 
-/** The rows of a page: at most `limit` rows after the first `offset` rows. */
+/** A record with its number among the account's records of its kind, oldest first from 1. */
+export interface NumberedRecord<T> {
+  readonly number: number;
+  readonly record: T;
+}
+
+/** The rows to read: at most `limit` rows after the first `offset` rows. */
 export interface PageRange {
   readonly offset: number;
   readonly limit: number;
+  /** Only records with a lower number; null: all. */
+  readonly below: number | null;
 }
+
+/** The filters of a list: its query without the fields that choose the page. */
+type FilterOf<Query> = Omit<Query, "page" | "limit" | "cursor">;
+export type OrderFilter = FilterOf<ListOrdersQuery>;
+export type PositionFilter = FilterOf<ListPositionsQuery>;
+export type DealFilter = FilterOf<ListDealsQuery>;
 
 /** A filter of history records. Both times are inclusive; null is unbounded. */
 export interface HistoryRange {
@@ -27,13 +50,9 @@ export interface HistoryRange {
  * deleted.
  */
 export interface HistoryReader {
-  orders(account: AccountName, range: PageRange): Promise<RecordPage<Order> | null>;
-  positions(
-    account: AccountName,
-    status: ListPositionsQuery["status"],
-    range: PageRange,
-  ): Promise<RecordPage<Position> | null>;
-  deals(account: AccountName, range: PageRange): Promise<RecordPage<Deal> | null>;
+  orders(account: AccountName, filter: OrderFilter, range: PageRange): Promise<RecordPage<Order> | null>;
+  positions(account: AccountName, filter: PositionFilter, range: PageRange): Promise<RecordPage<Position> | null>;
+  deals(account: AccountName, filter: DealFilter, range: PageRange): Promise<RecordPage<Deal> | null>;
   /** The newest records of all three kinds, newest first. */
   newest(account: AccountName, range: HistoryRange): Promise<ExportRecord[] | null>;
   /** Sequence of the last booked event; 0 if nothing is booked. */

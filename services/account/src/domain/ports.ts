@@ -4,7 +4,9 @@ import type {
   Actor,
   CommandErrorCode,
   Currency,
+  CursorQuery,
   ListTradingAccountsQuery,
+  Pagination,
   ServerEntry,
   Valuation,
 } from "@kapi/contracts";
@@ -60,8 +62,8 @@ export interface AccountReader {
   account(serverId: string, accountNumber: string): Promise<Account | null>;
   /** The id of each account, in order; null if it does not exist or is deleted. */
   ids(accounts: readonly AccountName[]): Promise<(string | null)[]>;
-  /** One page, newest first, and the total number. */
-  page(serverId: string, query: PageQuery): Promise<{ accounts: Account[]; total: number }>;
+  /** One page, newest first. */
+  page(serverId: string, query: PageQuery): Promise<{ accounts: Account[]; pagination: Pagination }>;
   /**
    * All matching accounts of a server, newest first, in chunks. Each account comes once. An account
    * that matches from the first chunk to the last is included. Holds no database resources between
@@ -77,7 +79,7 @@ export interface AccountName {
 }
 
 export type AccountFilter = Pick<ListTradingAccountsQuery, "status" | "search">;
-export type PageQuery = AccountFilter & { readonly page: number; readonly limit: number };
+export type PageQuery = AccountFilter & CursorQuery;
 
 /** Stores servers from the directory. */
 export interface ServerRepository {

@@ -1,4 +1,4 @@
-import type { AccountMetricsFrame, Pagination } from "@kapi/contracts";
+import type { AccountMetricsFrame } from "@kapi/contracts";
 import { tooManyConcurrentRequests } from "@kapi/http";
 import { OrganizationQueue, QueueTimeout } from "@kapi/kernel";
 
@@ -66,13 +66,7 @@ export async function pageOfTradingAccounts(
 ): Promise<string> {
   const page = (): ReturnType<AccountReader["page"]> => dependencies.reader.page(server.serverId, query);
   // A page without a search is a short read and needs no queue.
-  const { accounts, total } = await (query.search === undefined ? page() : inTurn(server, query, page));
-  const pagination: Pagination = {
-    page: query.page,
-    limit: query.limit,
-    total,
-    totalPages: Math.ceil(total / query.limit),
-  };
+  const { accounts, pagination } = await (query.search === undefined ? page() : inTurn(server, query, page));
   const records = accounts.length === 0 ? "" : await rendered(dependencies.samples, server, accounts);
   return `{"accounts":[${records}],"pagination":${JSON.stringify(pagination)}}`;
 }

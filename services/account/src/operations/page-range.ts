@@ -1,11 +1,32 @@
-import type { PageQuery } from "@kapi/contracts";
+import { cursorPage, type CursorQuery, listScope, pageStart, type Pagination } from "@kapi/contracts";
 
-import type { PageRange } from "../domain/history-ports.ts";
+import type { PageRange, RecordPage } from "../domain/history-ports.ts";
+import type { AccountName } from "../domain/ports.ts";
+
+/** The lists of an account's history. */
+export type HistoryList = "orders" | "positions" | "deals";
 
 /**
- * The rows of a page. A page after the last one has no rows. The offset is limited, so that the
- * largest page number is accepted too.
+ * Reads the page that `query` asks for with `read`, and one record more, which shows whether
+ * another page follows; null if there is no such account.
  */
-export function rangeOf({ page, limit }: PageQuery): PageRange {
-  return { offset: Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER), limit };
+export async function readPage<T>(
+  list: HistoryList,
+  account: AccountName,
+  query: CursorQuery,
+  read: (range: PageRange) => Promise<RecordPage<T> | null>,
+): Promise<{ records: readonly T[]; pagination: Pagination } | null> {
+  const start = pageStart<HistoryList>(list, query);
+  const { offset, limit, after } = start;
+  const page = await read({ offset, limit: limit + 1, below: after?.[0] ?? null });
+  if (page === null) return null;
+  const scope = listScope({ ...account });
+  const { rows, pagination } = cursorPage<HistoryList, RecordPage<T>["records"][number]>(
+    list,
+    scope,
+    start,
+    { rows: page.records, total: page.total },
+    ({ number }) => [number],
+  );
+  return { records: rows.map(({ record }) => record), pagination };
 }

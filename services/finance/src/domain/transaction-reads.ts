@@ -1,12 +1,23 @@
 /** Reads of the ledger, as the API shows its rows. */
-import type { PageQuery, Transaction } from "@kapi/contracts";
+import type { ListTransactionsQuery, Transaction } from "@kapi/contracts";
 
 import type { AccountName } from "./ledger.ts";
 
 /** Whether the ledger has the account, has never seen it, or the account was deleted for good. */
 export type AccountStanding = "known" | "unknown" | "deleted";
 
-/** A page, newest first. `total` counts all transactions of the account in the same snapshot. */
+/** The filters of the list. */
+export type TransactionFilter = Omit<ListTransactionsQuery, "page" | "limit" | "cursor">;
+
+/** The rows to read: at most `limit` rows after the first `offset` rows. */
+export interface PageRange {
+  readonly offset: number;
+  readonly limit: number;
+  /** Only transactions with a lower sequence; null: all. */
+  readonly below: number | null;
+}
+
+/** Transactions, newest first. `total` counts all that match, in the same snapshot. */
 export interface TransactionPage {
   readonly standing: AccountStanding;
   readonly total: number;
@@ -28,7 +39,7 @@ export interface BookedSoFar {
 
 /** Reads the ledger. */
 export interface TransactionReader {
-  page(account: AccountName, query: PageQuery): Promise<TransactionPage>;
+  page(account: AccountName, filter: TransactionFilter, range: PageRange): Promise<TransactionPage>;
   /**
    * The newest `limit` transactions of a span, newest first; equal times by descending sequence.
    */

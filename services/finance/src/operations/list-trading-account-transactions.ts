@@ -1,4 +1,4 @@
-import { type PageQuery, paginationOf, type TransactionsAnswer } from "@kapi/contracts";
+import { cursorPage, type ListTransactionsQuery, listScope, pageStart, type TransactionsAnswer } from "@kapi/contracts";
 import type { z } from "zod";
 
 import type { AccountName } from "../domain/ledger.ts";
@@ -18,13 +18,20 @@ export interface TransactionDependencies {
 export async function listTradingAccountTransactions(
   { reader, catchUp }: TransactionDependencies,
   account: AccountName,
-  query: PageQuery,
+  query: ListTransactionsQuery,
 ): Promise<z.output<typeof TransactionsAnswer> | null> {
-  let page = await reader.page(account, query);
+  const start = pageStart("transactions", query);
+  // One transaction more shows whether another page follows.
+  const range = { offset: start.offset, limit: start.limit + 1, below: start.after?.[0] ?? null };
+  let page = await reader.page(account, query, range);
   if (page.standing === "unknown") {
     await catchUp(account);
-    page = await reader.page(account, query);
+    page = await reader.page(account, query, range);
   }
   if (page.standing === "deleted") return null;
-  return { transactions: [...page.transactions], pagination: paginationOf(query, page.total) };
+  const read = { rows: page.transactions, total: page.total };
+  const { rows, pagination } = cursorPage("transactions", listScope({ ...account }), start, read, ({ sequence }) => [
+    sequence,
+  ]);
+  return { transactions: [...rows], pagination };
 }

@@ -7,9 +7,12 @@ import type {
   Issue,
   ListAccountMetricsQuery,
   ListCommandsQuery,
+  ListCreditUsageQuery,
+  ListDealsQuery,
+  ListOrdersQuery,
   ListPositionsQuery,
   ListTradingAccountsQuery,
-  PageQuery,
+  ListTransactionsQuery,
   Server,
   UpdateServerConfigurationBody,
 } from "@kapi/contracts";
@@ -23,6 +26,9 @@ export interface KnownCommand {
   readonly derivationKeyId: string | null;
   readonly command: Command;
 }
+
+/** What the owner of commands lists. Only the gateway waits. */
+export type CommandsQuery = Omit<ListCommandsQuery, "wait">;
 
 /**
  * The service that owns the states of commands. Every function throws DependencyError if the
@@ -44,10 +50,13 @@ export interface CommandStatus {
     options: { readonly timeoutMs: number; readonly signal: AbortSignal },
   ) => Promise<Buffer | null | "no room">;
   readonly lookUp: (commandId: string) => Promise<KnownCommand | null>;
-  /** The exact response body of listCommands; null if it is too large and must be streamed. */
-  readonly list: (organizationId: string, serverId: string, query: ListCommandsQuery) => Promise<Buffer | null>;
+  /**
+   * The exact response body of listCommands; null if it is too large and must be streamed. Throws
+   * ApiError VALIDATION_FAILED if too many commands match.
+   */
+  readonly list: (organizationId: string, serverId: string, query: CommandsQuery) => Promise<Buffer | null>;
   /** The response body of listCommands as a stream, of any size. */
-  readonly stream: (organizationId: string, serverId: string, query: ListCommandsQuery) => Promise<Readable>;
+  readonly stream: (organizationId: string, serverId: string, query: CommandsQuery) => Promise<Readable>;
 }
 
 /**
@@ -93,10 +102,10 @@ export interface Accounts {
   readonly ids: (
     accounts: readonly { serverId: string; accountNumber: string }[],
   ) => Promise<readonly (string | null)[]>;
-  readonly orders: ReadRecords<PageQuery>;
+  readonly orders: ReadRecords<ListOrdersQuery>;
   /** With `status=open` never stale: throws DependencyError if positions cannot be read fresh. */
   readonly positions: ReadRecords<ListPositionsQuery>;
-  readonly deals: ReadRecords<PageQuery>;
+  readonly deals: ReadRecords<ListDealsQuery>;
   /**
    * Deletes the account and all its data; succeeds also if it was deleted before. The exact
    * response body, or null if the account never existed. `caller` is recorded in the audit log.
@@ -109,7 +118,7 @@ export interface Accounts {
  * account that finance does not know has an empty page. Throws DependencyError if finance is
  * unavailable.
  */
-export type ReadTransactions = ReadRecords<PageQuery>;
+export type ReadTransactions = ReadRecords<ListTransactionsQuery>;
 
 /**
  * The exact response body of listAccountMetrics. Throws DependencyError if metrics is unavailable.
@@ -124,7 +133,7 @@ export type ReadSnapshots = (
  * The exact response body of listCreditUsage. Throws DependencyError if organization is
  * unavailable.
  */
-export type ReadCreditUsage = (organizationId: string, query: PageQuery) => Promise<Buffer>;
+export type ReadCreditUsage = (organizationId: string, query: ListCreditUsageQuery) => Promise<Buffer>;
 
 /** A request to the webhooks service for an organization. */
 export interface WebhooksRequest {

@@ -1,4 +1,10 @@
-import { ListAccountMetricsQuery, ListPositionsQuery, PageQuery } from "@kapi/contracts";
+import {
+  ListAccountMetricsQuery,
+  ListDealsQuery,
+  ListOrdersQuery,
+  ListPositionsQuery,
+  ListTransactionsQuery,
+} from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import type { z } from "zod";
 
@@ -25,14 +31,14 @@ export function historyOperations({
      * Finance knows every deleted account, but not every existing account. So existence is checked
      * first.
      */
-    listTradingAccountTransactions: readRecords(PageQuery, async (serverId, accountNumber, query) => {
+    listTradingAccountTransactions: readRecords(ListTransactionsQuery, async (serverId, accountNumber, query) => {
       if ((await knownAccounts.find(serverId, accountNumber)) === null) return null;
       return readTransactions(serverId, accountNumber, query);
     }),
-    listTradingAccountOrders: readRecords(PageQuery, accounts.orders),
+    listTradingAccountOrders: readRecords(ListOrdersQuery, accounts.orders),
     /** With `status=open` the account service waits until positions are fresh (decisions, 4.11). */
     listAccountPositions: readRecords(ListPositionsQuery, accounts.positions),
-    listAccountDeals: readRecords(PageQuery, accounts.deals),
+    listAccountDeals: readRecords(ListDealsQuery, accounts.deals),
 
     /**
      * Stored snapshots of a server; an empty list for an account that does not exist (decisions,

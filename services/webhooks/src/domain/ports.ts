@@ -1,5 +1,6 @@
 import type {
-  DeliveryStatus,
+  ListDeliveriesQuery,
+  Pagination,
   UpdateWebhookBody,
   WebhookDelivery,
   WebhookDisabledReason,
@@ -187,22 +188,18 @@ export interface DeliveryStore {
   /** Number of open deliveries, counted up to `atMost`. */
   countOpen(atMost: number): Promise<number>;
   /**
-   * A page of the newest matching deliveries, and the number of matches; both up to
+   * A page of the matching deliveries, newest first. The total, and pages by number, are limited to
    * MAX_LISTED_DELIVERIES.
    */
   list(
     endpointId: string,
     query: DeliveryQuery,
-  ): Promise<{ readonly deliveries: readonly WebhookDelivery[]; readonly total: number }>;
+  ): Promise<{ readonly deliveries: readonly WebhookDelivery[]; readonly pagination: Pagination }>;
   /** Restarts a delivery, unless it is running; null if there is no such delivery. */
   redeliver(endpointId: string, deliveryId: string, nowMs: number): Promise<WebhookDelivery | null>;
 }
 
-export interface DeliveryQuery {
-  readonly page: number;
-  readonly limit: number;
-  readonly status: DeliveryStatus | null;
-  readonly type: WebhookKind | null;
+export interface DeliveryQuery extends ListDeliveriesQuery {
   readonly nowMs: number;
 }
 

@@ -1,7 +1,7 @@
 /** Internal reads of accounts and servers, for other services. */
 import { Readable } from "node:stream";
 
-import { ACCOUNT_ROUTES, isPaged } from "@kapi/contracts";
+import { ACCOUNT_ROUTES, DEFAULT_PAGE_LIMIT, isPaged } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, sendStream, serve, serveRaw } from "@kapi/http";
 
 import type { ServerConfiguration } from "../../domain/account.ts";
@@ -11,7 +11,6 @@ import { type AccountDetailsDependencies, getTradingAccount } from "../../operat
 import { pageOfTradingAccounts, streamTradingAccounts } from "../../operations/list-trading-accounts.ts";
 import { serverOverviews } from "../../operations/server-overviews.ts";
 
-const DEFAULT_LIMIT = 20;
 const JSON_TYPE = "application/json; charset=utf-8";
 
 export function registerAccountRoutes(app: FastifyInstance, dependencies: AccountDetailsDependencies): void {
@@ -29,7 +28,7 @@ export function registerAccountRoutes(app: FastifyInstance, dependencies: Accoun
         Readable.from(streamTradingAccounts(dependencies, server, query), { objectMode: false }),
       );
     }
-    const page = { ...query, page: query.page ?? 1, limit: query.limit ?? DEFAULT_LIMIT };
+    const page = { ...query, limit: query.limit ?? DEFAULT_PAGE_LIMIT };
     return reply.send(await pageOfTradingAccounts(dependencies, server, page));
   });
   serve(app, ACCOUNT_ROUTES.getTradingAccount, async ({ params: { serverId, accountNumber } }) => {

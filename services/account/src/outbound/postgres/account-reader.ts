@@ -1,10 +1,19 @@
-import { type Database, type Queryable, type Statement, statement } from "@kapi/postgres";
+import { cursorPage, listScope, pageStart, type Pagination } from "@kapi/contracts";
+import { type Database, instantText, type Queryable, type Statement, statement } from "@kapi/postgres";
 
 import type { Account } from "../../domain/account.ts";
 import type { AccountFilter, AccountName, AccountReader, PageQuery } from "../../domain/ports.ts";
 import { countAccounts } from "./account-counts.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, fromRow } from "./account-row.ts";
-import { exactMatch, FOUND, FOUND_OF_STATUS, search, searchChunk, searchStatement } from "./account-search.ts";
+import {
+  exactMatch,
+  FOUND,
+  FOUND_OF_STATUS,
+  type ListPosition,
+  search,
+  searchChunk,
+  searchStatement,
+} from "./account-search.ts";
 import { selectServer } from "./server-repository.ts";
 
 /** Accounts per chunk of a whole list. Other requests wait for one chunk. */
@@ -43,24 +52,17 @@ export const SEARCHES = {
   },
 };
 
-/** The key of an account in a list. It never changes and is unique within a server. */
-interface ListPosition {
-  /** `created_at` as text: a Date would round it. */
-  readonly listed_at: string;
-  readonly account_number: string;
-}
-
 function whereOf(conditions: readonly string[]): string {
   return ["server_id = $1", "status <> 'deleted'", ...conditions].join(" and ");
 }
 
-/** `conditions` use one parameter each, from $2 on. */
-function pageStatement(name: string, conditions: readonly string[]): Statement<AccountRow> {
+/**
+ * Selects a page of the accounts after a {@link ListPosition}, whose parameters follow those of the
+ * conditions. `conditions` use one parameter each, from $2 on.
+ */
+function pageStatement(name: string, conditions: readonly string[]): Statement<AccountRow & ListPosition> {
   const next = conditions.length + 2;
-  return statement(
-    `account-page-${name}`,
-    `select ${ACCOUNT_COLUMNS} from accounts where ${whereOf(conditions)} ${NEWEST_FIRST} limit $${next} offset $${next + 1}`,
-  );
+  return statement(`account-page-${name}`, `${afterPosition(conditions, next)} offset $${next + 3}`);
 }
 
 /** Selects the accounts after a {@link ListPosition}, whose parameters start at `next`. */
@@ -69,12 +71,13 @@ function chunkStatement(
   conditions: readonly string[],
   next = conditions.length + 2,
 ): Statement<AccountRow & ListPosition> {
-  return statement(
-    `account-chunk-${name}`,
-    `select ${ACCOUNT_COLUMNS}, created_at::text as listed_at from accounts
+  return statement(`account-chunk-${name}`, afterPosition(conditions, next));
+}
+
+function afterPosition(conditions: readonly string[], next: number): string {
+  return `select ${ACCOUNT_COLUMNS}, ${instantText("created_at")} as listed_at from accounts
      where ${whereOf(conditions)} and (created_at, account_number) < ($${next}::timestamptz, $${next + 1})
-     ${NEWEST_FIRST} limit $${next + 2}`,
-  );
+     ${NEWEST_FIRST} limit $${next + 2}`;
 }
 
 export function createAccountReader(database: Database): AccountReader {
@@ -104,16 +107,32 @@ async function page(
   database: Database,
   serverId: string,
   query: PageQuery,
-): Promise<{ accounts: Account[]; total: number }> {
-  const { limit } = query;
-  const range = [limit, (query.page - 1) * limit];
-  const values = valuesOf(serverId, query);
-  if (query.search !== undefined) return search(database, searchOf(query).page, [...values, ...range]);
+): Promise<{ accounts: Account[]; pagination: Pagination }> {
+  const start = pageStart("accounts", query);
+  const [listedAt, accountNumber] = start.after ?? [LIST_START.listed_at, LIST_START.account_number];
+  // One account more shows whether another page follows.
+  const values = [...valuesOf(serverId, query), listedAt, accountNumber, start.limit + 1, start.offset];
+  const read = await (query.search === undefined
+    ? listPage(database, serverId, query, values)
+    : search(database, searchOf(query).page, values));
+  const { rows, pagination } = cursorPage("accounts", listScope({ serverId }), start, read, (row) => [
+    row.listed_at,
+    row.account_number,
+  ]);
+  return { accounts: rows.map(fromRow), pagination };
+}
+
+async function listPage(
+  database: Database,
+  serverId: string,
+  query: PageQuery,
+  values: readonly unknown[],
+): Promise<{ rows: readonly (AccountRow & ListPosition)[]; total: number }> {
   const [rows, total] = await Promise.all([
-    database.query(listOf(query).page, [...values, ...range]),
+    database.query(listOf(query).page, values),
     countAccounts(database, serverId, query.status),
   ]);
-  return { accounts: rows.map(fromRow), total };
+  return { rows, total };
 }
 
 /**
@@ -123,9 +142,10 @@ async function page(
 async function* all(database: Database, serverId: string, filter: AccountFilter): AsyncIterable<Account[]> {
   const values = valuesOf(serverId, filter);
   if (filter.search !== undefined) {
-    const { accounts, total } = await search(database, searchOf(filter).page, [...values, CHUNK_ROWS, 0]);
-    if (total > 0 && total === accounts.length) yield accounts;
-    if (total === accounts.length) return;
+    const first = [...values, LIST_START.listed_at, LIST_START.account_number, CHUNK_ROWS, 0];
+    const { rows, total } = await search(database, searchOf(filter).page, first);
+    if (total > 0 && total === rows.length) yield rows.map(fromRow);
+    if (total === rows.length) return;
   }
   const { chunk } = filter.search === undefined ? listOf(filter) : searchOf(filter);
   let position: ListPosition | undefined = LIST_START;

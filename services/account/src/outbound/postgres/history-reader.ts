@@ -1,14 +1,11 @@
-/**
- * Reads the history. Records are numbered without a gap, so a page is a range of numbers and the
- * total is the last number: page 400 costs as much as page 1. Each page is one statement and so a
- * consistent snapshot.
- */
+/** Reads the history. Each page is one statement and so a consistent snapshot. */
 import { column } from "@kapi/commands";
-import { accountKey, type ExportRecord, type ListPositionsQuery } from "@kapi/contracts";
+import { accountKey, type ExportRecord } from "@kapi/contracts";
 import { type Database, type Statement, statement } from "@kapi/postgres";
 
-import type { HistoryRange, HistoryReader, PageRange, RecordPage } from "../../domain/history-ports.ts";
+import type { HistoryRange, HistoryReader } from "../../domain/history-ports.ts";
 import type { AccountName } from "../../domain/ports.ts";
+import { ACCOUNT, dealPage, IS_ASKED, orderPage, positionPage } from "./history-pages.ts";
 import {
   DEAL_COLUMNS,
   dealFromRow,
@@ -20,71 +17,6 @@ import {
   positionFromRow,
   type PositionRow,
 } from "./history-rows.ts";
-
-/** A row of a page. An empty page has one row, with all fields null except the total. */
-type PageRow<Row> = { readonly total: number } & (Row | { readonly n: null });
-
-// No row if there is no such account.
-const ACCOUNT = `accounts a left join feeds f on f.server_id = a.server_id and f.account_number = a.account_number`;
-const IS_ASKED = `a.server_id = $1 and a.account_number = $2 and a.status not in ('deleting', 'deleted')`;
-
-// $1 server, $2 account number, $3 offset, $4 limit.
-function pageOf(table: string, columns: string, count: string): string {
-  return `select coalesce(f.${count}, 0) as total, r.* from ${ACCOUNT}
-   left join lateral (
-     select ${columns} from ${table} t
-     where t.server_id = a.server_id and t.account_number = a.account_number and t.n <= f.${count} - $3::bigint
-     order by t.n desc limit $4
-   ) r on true
-   where ${IS_ASKED} order by r.n desc`;
-}
-
-export const ORDERS_PAGE: Statement<PageRow<OrderRow>> = statement(
-  "orders-page",
-  pageOf("orders", ORDER_COLUMNS, "order_count"),
-);
-export const DEALS_PAGE: Statement<PageRow<DealRow>> = statement(
-  "deals-page",
-  pageOf("deals", DEAL_COLUMNS, "deal_count"),
-);
-const ALL_POSITIONS: Statement<PageRow<PositionRow>> = statement(
-  "positions-page",
-  pageOf("positions", POSITION_COLUMNS, "position_count"),
-);
-// Few positions are open at a time; they have their own index.
-export const OPEN_POSITIONS_PAGE: Statement<PageRow<PositionRow>> = statement(
-  "positions-page-open",
-  `select coalesce(f.open_position_count, 0) as total, r.* from ${ACCOUNT}
-   left join lateral (
-     select ${POSITION_COLUMNS} from positions t
-     where t.server_id = a.server_id and t.account_number = a.account_number and t.status = 'open'
-     order by t.n desc offset $3::bigint limit $4
-   ) r on true
-   where ${IS_ASKED} order by r.n desc`,
-);
-// The $3 newest positions are skipped. For each open one among them, one more closed position has
-// to be skipped. So this reads only the page and the few open positions, at any offset.
-const CLOSED_POSITIONS: Statement<PageRow<PositionRow>> = statement(
-  "positions-page-closed",
-  `select coalesce(f.position_count - f.open_position_count, 0) as total, r.* from ${ACCOUNT}
-   left join lateral (
-     select count(*) as above from positions o
-     where o.server_id = a.server_id and o.account_number = a.account_number and o.status = 'open'
-       and o.n > f.position_count - $3::bigint
-   ) opened on true
-   left join lateral (
-     select ${POSITION_COLUMNS} from positions t
-     where t.server_id = a.server_id and t.account_number = a.account_number and t.status = 'closed'
-       and t.n <= f.position_count - $3::bigint
-     order by t.n desc offset opened.above limit $4
-   ) r on true
-   where ${IS_ASKED} order by r.n desc`,
-);
-const POSITIONS: Readonly<Record<ListPositionsQuery["status"], Statement<PageRow<PositionRow>>>> = {
-  all: ALL_POSITIONS,
-  open: OPEN_POSITIONS_PAGE,
-  closed: CLOSED_POSITIONS,
-};
 
 // $1 server, $2 account number, $3 from, $4 to, both inclusive, $5 limit.
 function newestOf(table: string, columns: string, time: string): string {
@@ -126,9 +58,9 @@ export function createHistoryReader(database: Database): HistoryReader {
     return row?.booked_sequence ?? null;
   };
   return {
-    orders: (account, range) => page(database, ORDERS_PAGE, account, range, orderFromRow),
-    positions: (account, status, range) => page(database, POSITIONS[status], account, range, positionFromRow),
-    deals: (account, range) => page(database, DEALS_PAGE, account, range, dealFromRow),
+    orders: (account, filter, range) => orderPage(database, account, filter, range),
+    positions: (account, filter, range) => positionPage(database, account, filter, range),
+    deals: (account, filter, range) => dealPage(database, account, filter, range),
     newest: async (account, range) =>
       (await bookedSequence(account)) === null ? null : await newest(database, account, range),
     bookedSequence,
@@ -141,20 +73,6 @@ export function createHistoryReader(database: Database): HistoryReader {
       return accounts.map(({ serverId, accountNumber }) => booked.get(accountKey(serverId, accountNumber)) ?? null);
     },
   };
-}
-
-async function page<Row extends { readonly n: number }, T>(
-  database: Database,
-  pageStatement: Statement<PageRow<Row>>,
-  { serverId, accountNumber }: AccountName,
-  { offset, limit }: PageRange,
-  fromRow: (row: Row) => T,
-): Promise<RecordPage<T> | null> {
-  const rows = await database.query(pageStatement, [serverId, accountNumber, offset, limit]);
-  const [first] = rows;
-  if (first === undefined) return null;
-  const records = rows.flatMap((row) => (row.n === null ? [] : [fromRow(row as Row)]));
-  return { records, total: first.total };
 }
 
 async function newest(

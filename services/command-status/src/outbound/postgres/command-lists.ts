@@ -1,14 +1,15 @@
+import { cursorPage, listScope, pageStart, type PageStart } from "@kapi/contracts";
 import { assertDefined, commandIdOf } from "@kapi/kernel";
 import { type Database, type Statement, statement } from "@kapi/postgres";
 
-import { type CommandListQuery, dayRangesOf, timeRangeOf } from "../../domain/command-list.ts";
-import type { FinalCommandRepository, CommandLists } from "../../domain/ports.ts";
+import { type CommandListQuery, dayRangesOf, PREFIX_MATCHES, timeRangeOf } from "../../domain/command-list.ts";
+import { type FinalCommandRepository, type CommandLists, TooManyMatches } from "../../domain/ports.ts";
 import { REQUESTED_COMMANDS, detailsOf, OLD_MONTH } from "./command-places.ts";
 import { COMMAND_COLUMNS, type CommandRow, fromRow, lacksResult, largeResults } from "./command-row.ts";
 
 /**
  * Lists of a server's commands. The statement of a list has only the conditions that its query
- * gives, so that no plan has to serve absent filters. There are fewer than 800 such statements.
+ * gives, so that no plan has to serve absent filters. There are fewer than 3,200 such statements.
  *
  * A page is found by index-only scans of all months, and only its own rows are read. `total` comes
  * from the counters (see migrations/0002) where they suffice, else from a count in the index of the
@@ -20,6 +21,15 @@ const FIND_FINAL = statement<{ command_id: string }>(
   `select known.asked_id as command_id from ${REQUESTED_COMMANDS}
    where coalesce(commands.status, known.status, 'succeeded') in ('succeeded', 'failed', 'expired')
      and coalesce(commands.created_at, known.created_at) is not null`,
+);
+
+/** $1 server, $2 first key, $3 key after the last one, $4 limit. */
+const COUNT_KEYS = statement<Total>(
+  "count_keys_from",
+  `select count(*) as total from (
+     select from command_ids where server_id = $1 and idempotency_key ~>=~ $2::text and idempotency_key ~<~ $3::text
+     limit $4
+   ) as found`,
 );
 
 interface Total {
@@ -52,12 +62,18 @@ function prepared<Row>(kind: string, sql: Sql, text: string): Statement<Row> {
 export function createCommandLists(database: Database): CommandLists {
   return {
     list: async (query) => {
-      const [total] = await totalOf(database, query);
-      const all = assertDefined(total, "a count").total;
-      const offset = (query.page - 1) * query.limit;
-      const rows = offset < all ? await pageOf(database, query, offset) : [];
+      const { idempotencyKeyPrefix: prefix, serverId } = query;
+      if (prefix !== undefined) await assertFewMatches(database, serverId, prefix);
+      const [counted] = await totalOf(database, query);
+      const { total } = assertDefined(counted, "a count");
+      const start = pageStart("commands", query);
+      const read = { rows: start.offset < total ? await pageOf(database, query, start) : [], total };
+      const { rows, pagination } = cursorPage("commands", listScope({ serverId }), start, read, (row) => [
+        row.listed_at,
+        row.command_id,
+      ]);
       const largeBytes = rows.filter(lacksResult).reduce((bytes, row) => bytes + row.result_bytes, 0);
-      return { total: all, largeBytes, commands: rendered(database, rows) };
+      return { pagination, largeBytes, commands: rendered(database, rows) };
     },
   };
 }
@@ -70,15 +86,24 @@ async function* rendered(database: Database, rows: readonly CommandRow[]): Async
   }
 }
 
-function pageOf(database: Database, query: CommandListQuery, offset: number): Promise<CommandRow[]> {
+/** Reads a page, and one command more, which shows whether another page follows. */
+function pageOf(
+  database: Database,
+  query: CommandListQuery,
+  { after, limit, offset }: PageStart<"commands">,
+): Promise<CommandRow[]> {
   const sql = new Sql();
-  const { organizationId, serverId, limit } = query;
-  const listed = conditions(sql, query, sql.value(organizationId), sql.value(serverId));
+  const { organizationId, serverId } = query;
+  const all = [conditions(sql, query, sql.value(organizationId), sql.value(serverId))];
+  if (after !== null) {
+    sql.parts.push("after");
+    all.push(`(created_at, command_id) < (${sql.value(after[0])}::timestamptz, ${sql.value(after[1])}::uuid)`);
+  }
   const text = `
     with page as (
-      select command_id from commands_by_month where ${listed}
+      select command_id from ${listedTable(sql, query)} where ${all.join(" and ")}
       order by created_at desc, command_id desc
-      limit ${sql.value(limit)} offset ${sql.value(offset)}
+      limit ${sql.value(limit + 1)} offset ${sql.value(offset)}
     )
     select ${COMMAND_COLUMNS} from ${detailsOf("page as given")}
     where commands.organization_id = $1
@@ -90,12 +115,14 @@ function totalOf(database: Database, query: CommandListQuery): Promise<Total[]> 
   const sql = new Sql();
   const organization = sql.value(query.organizationId);
   const server = sql.value(query.serverId);
-  const { accountNumber, requestId, idempotencyKey, status } = query;
-  const narrow = [accountNumber, requestId, idempotencyKey].some((filter) => filter !== undefined);
+  const { accountNumber, requestId, idempotencyKey, idempotencyKeyPrefix, status } = query;
+  const narrow = [accountNumber, requestId, idempotencyKey, idempotencyKeyPrefix].some(
+    (filter) => filter !== undefined,
+  );
   if (narrow || (status !== undefined && status !== "succeeded")) {
     const owned = ownedBy(organization, server);
     const listed = conditions(sql, query, organization, server);
-    const text = `select case when ${owned} then (select count(*) from commands_by_month where ${listed}) else 0 end as total`;
+    const text = `select case when ${owned} then (select count(*) from ${listedTable(sql, query)} where ${listed}) else 0 end as total`;
     return database.query(prepared<Total>("count_commands", sql, text), sql.values);
   }
   const listed = counted(sql, query, organization, server);
@@ -158,6 +185,46 @@ function ownedBy(organization: string, server: string): string {
 /** The date of a start of day; an infinity is returned as it is. */
 function dayOf(start: string): string {
   return start.slice(0, "2026-01-01".length);
+}
+
+/** The columns that a list is found by. */
+const LISTED_COLUMNS =
+  "commands.month, commands.command_id, commands.organization_id, commands.server_id, commands.account_number, " +
+  "commands.operation, commands.request_id, commands.created_at, commands.status";
+
+/**
+ * SQL for the table of the list: the commands whose keys begin with the prefix, or all. Each of the
+ * former is looked up by its place: `offset 0` excludes other plans.
+ */
+function listedTable(sql: Sql, { serverId, idempotencyKeyPrefix: prefix }: CommandListQuery): string {
+  if (prefix === undefined) return "commands_by_month";
+  sql.parts.push("prefix");
+  const [server, first, end] = [serverId, ...keysFrom(prefix)].map((value) => sql.value(value));
+  return `(
+    select ${LISTED_COLUMNS} from (
+      select command_id, month from command_ids
+      where server_id = ${server}::uuid and idempotency_key ~>=~ ${first}::text and idempotency_key ~<~ ${end}::text
+      limit ${PREFIX_MATCHES}
+    ) as known
+      cross join lateral (
+        select ${LISTED_COLUMNS} from commands_by_month as commands
+        where commands.month = known.month and commands.command_id = known.command_id offset 0
+      ) as commands
+  ) as of_prefix`;
+}
+
+/**
+ * The first text that begins with `prefix`, and a text after the last one, by code points. Keys are
+ * values of HTTP headers, which have no character above U+00FF.
+ */
+function keysFrom(prefix: string): [string, string] {
+  return [prefix, `${prefix}\u{10FFFF}`];
+}
+
+/** @throws TooManyMatches */
+async function assertFewMatches(database: Database, serverId: string, prefix: string): Promise<void> {
+  const [found] = await database.query(COUNT_KEYS, [serverId, ...keysFrom(prefix), PREFIX_MATCHES + 1]);
+  if (assertDefined(found, "a count").total > PREFIX_MATCHES) throw new TooManyMatches();
 }
 
 /** SQL conditions of the query. States are literals, because partial indexes require that. */

@@ -4,6 +4,7 @@ import type { Database } from "@kapi/postgres";
 import type { AccountStanding, DeletionMarks, TransactionReader } from "../../domain/transaction-reads.ts";
 import {
   BOOKED_SO_FAR,
+  FILTERED_TRANSACTIONS,
   MARK_DELETED,
   NEWEST_TRANSACTIONS,
   type StandingRow,
@@ -14,8 +15,13 @@ import { fromRow } from "./transaction-row.ts";
 /** Reads the ledger; each function is one statement. */
 export function createTransactionReader(database: Database): TransactionReader {
   return {
-    page: async ({ serverId, accountNumber }, { page, limit }) => {
-      const rows = await database.query(TRANSACTIONS_PAGE, [serverId, accountNumber, page, limit]);
+    page: async ({ serverId, accountNumber }, filter, { offset, limit, below }) => {
+      const range = [serverId, accountNumber, offset, limit, below];
+      const { from, to, type, orderId, positionId, dealId, commandId, requestId } = filter;
+      const filters = [from, to, type, orderId, positionId, dealId, commandId, requestId];
+      const rows = await (filters.every((value) => value === undefined)
+        ? database.query(TRANSACTIONS_PAGE, range)
+        : database.query(FILTERED_TRANSACTIONS, [...range, ...filters.map((value) => value ?? null)]));
       const first = assertDefined(rows[0], "the state of the account in the ledger");
       return {
         standing: standingOf(first),

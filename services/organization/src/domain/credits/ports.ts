@@ -1,4 +1,5 @@
 import type { SettlementRequest, Shard, SyncedWallet } from "@kapi/admission/redis";
+import type { CursorKey, ListCreditUsageQuery } from "@kapi/contracts";
 
 import type { AuditTransaction } from "../audit.ts";
 import type { LedgerEntry, RecordedEntry } from "./ledger-entry.ts";
@@ -103,10 +104,26 @@ export interface OldReservations {
 }
 
 /** The usage list. */
+/** The filters of the list of usage. */
+export type UsageFilter = Omit<ListCreditUsageQuery, "page" | "limit" | "cursor">;
+
+/** The lines to read: at most `limit` after the first `offset` ones. */
+export interface UsageRange {
+  readonly limit: number;
+  readonly offset: number;
+  /** The last line before the range; null: the list begins. */
+  readonly after: CursorKey<"usage"> | null;
+}
+
+export interface PlacedLine {
+  readonly place: CursorKey<"usage">;
+  readonly line: UsageLine;
+}
+
 export interface UsageLines {
-  /** Newest first. */
-  page(organizationId: string, limit: number, offset: number): Promise<UsageLine[]>;
-  total(organizationId: string): Promise<number>;
+  /** Newest first, each with its place in the list. */
+  page(organizationId: string, filter: UsageFilter, range: UsageRange): Promise<PlacedLine[]>;
+  total(organizationId: string, filter: UsageFilter): Promise<number>;
   /** Sums per day and operation since `firstDay`, unordered. */
   byDay(organizationId: string, firstDay: string): Promise<UsageDay[]>;
 }

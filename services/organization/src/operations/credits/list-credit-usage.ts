@@ -1,4 +1,11 @@
-import { type CreditUsage, type PageQuery, type Pagination, paginationOf } from "@kapi/contracts";
+import {
+  type CreditUsage,
+  cursorPage,
+  type ListCreditUsageQuery,
+  listScope,
+  pageStart,
+  type Pagination,
+} from "@kapi/contracts";
 
 import type { UsageLines } from "../../domain/credits/ports.ts";
 import { usageLine } from "../../domain/credits/usage-line.ts";
@@ -10,10 +17,13 @@ import { usageLine } from "../../domain/credits/usage-line.ts";
 export async function listCreditUsage(
   lines: UsageLines,
   organizationId: string,
-  query: PageQuery,
+  query: ListCreditUsageQuery,
 ): Promise<{ usage: CreditUsage[]; pagination: Pagination }> {
-  const total = await lines.total(organizationId);
-  const offset = (query.page - 1) * query.limit;
-  const entries = offset < total ? await lines.page(organizationId, query.limit, offset) : [];
-  return { usage: entries.map(usageLine), pagination: paginationOf(query, total) };
+  const start = pageStart("usage", query);
+  const total = await lines.total(organizationId, query);
+  // One line more shows whether another page follows.
+  const range = { limit: start.limit + 1, offset: start.offset, after: start.after };
+  const read = { rows: start.offset < total ? await lines.page(organizationId, query, range) : [], total };
+  const { rows, pagination } = cursorPage("usage", listScope({}), start, read, ({ place }) => place);
+  return { usage: rows.map(({ line }) => usageLine(line)), pagination };
 }

@@ -1,5 +1,5 @@
 /** Internal routes: one for each webhook operation of the API, with its exact response. */
-import { paginationOf, type PathParameters, WEBHOOKS_ROUTES } from "@kapi/contracts";
+import { type PathParameters, WEBHOOKS_ROUTES } from "@kapi/contracts";
 import { ApiError, callerOf, type FastifyInstance, serve, serveRaw } from "@kapi/http";
 import { isUuid } from "@kapi/kernel";
 
@@ -39,10 +39,7 @@ export function registerWebhookRoutes(app: FastifyInstance, dependencies: Webhoo
   serve(app, WEBHOOKS_ROUTES.listWebhookDeliveries, async ({ params, query }) => {
     const { organizationId, endpointId } = nameOf(params);
     requireEndpoint(await dependencies.endpoints.get(organizationId, endpointId));
-    const { status = null, type = null, page, limit } = query;
-    const nowMs = dependencies.clock.nowMs();
-    const { deliveries, total } = await dependencies.deliveries.list(endpointId, { page, limit, status, type, nowMs });
-    return { deliveries, pagination: paginationOf(query, total) };
+    return dependencies.deliveries.list(endpointId, { ...query, nowMs: dependencies.clock.nowMs() });
   });
   serve(app, WEBHOOKS_ROUTES.redeliverWebhook, ({ params }) => {
     if (!isUuid(params.deliveryId)) throw new ApiError("DELIVERY_NOT_FOUND");

@@ -1,38 +1,40 @@
 import { actorFromText } from "@kapi/contracts";
-import { type Queryable, statement } from "@kapi/postgres";
+import { type Database, instantText, type Statement, statement } from "@kapi/postgres";
 
-import type { UsageLines } from "../../../domain/credits/ports.ts";
+import type { UsageFilter, UsageLines } from "../../../domain/credits/ports.ts";
 import type { UsageDay } from "../../../domain/credits/usage-day.ts";
 import type { UsageLine } from "../../../domain/credits/usage-line.ts";
 
 interface UsageRow extends Omit<UsageLine, "createdBy" | "at"> {
   readonly createdBy: string | null;
   readonly at: Date;
+  readonly chargeId: string;
+  /** `at` with the precision of the database. */
+  readonly listedAt: string;
 }
 
 /** How far back the reservation of a release is looked for: no command is open for longer. */
 const MAX_RESERVED_DAYS = 62;
+/** Timeout of a read with filters, in milliseconds. It reads every line of the span. */
+const FILTERED_TIMEOUT_MS = 2_000;
 const IS_LINE = `credits > 0 and (leg in ('consume', 'refund', 'reserve') or action = 'release')`;
+/** The place before the first line. */
+const LIST_START = ["infinity", "00000000-0000-0000-0000-000000000000", ""] as const;
 
-// The page is found by the indexes of the months alone. Then each entry of it is read from the
-// month of its epoch. Entries of credit_legs count as without an epoch. The operation, request id
-// and author of a release are in its reservation.
-export const SELECT_PAGE = statement<UsageRow>(
-  "usage_lines_select_page",
-  `with page as (
-     select charge_id, leg, at, epoch from (
-       select charge_id, leg, at, epoch from credit_entries where organization_id = $1 and ${IS_LINE}
+/** $1 organization, $2 from (inclusive), $3 to (exclusive); null: unbounded. */
+const IN_SPAN = `organization_id = $1 and ${IS_LINE} and at >= coalesce($2::timestamptz, '-infinity')
+         and at < coalesce($3::timestamptz, 'infinity')`;
+/** The lines of the span, from the indexes of the months alone. Those of credit_legs have no epoch. */
+const LINES = `
+       select charge_id, leg, at, epoch from credit_entries where ${IN_SPAN}
        union all
-       select charge_id, leg, at, null::bigint as epoch from credit_legs where organization_id = $1 and ${IS_LINE}
-     ) as lines
-     order by at desc, charge_id desc, leg desc
-     limit $2 offset $3
-   )
-   select line.leg as kind, line.credits, line.command_id as "commandId", page.at,
-     coalesce(reserved.operation, line.operation) as operation,
-     coalesce(reserved.x_request_id, line.x_request_id) as "requestId",
-     coalesce(reserved.created_by, line.created_by) as "createdBy"
-   from page
+       select charge_id, leg, at, null::bigint as epoch from credit_legs where ${IN_SPAN}`;
+/**
+ * The whole entry of each row of `page`, from the month of its epoch, as `line`, and for a release
+ * its reservation, as `reserved`. The operation, request id and author of a release are in its
+ * reservation.
+ */
+const WITH_ENTRY = `
      cross join lateral (
        select leg, credits, command_id, operation, x_request_id, created_by from credit_entries as entry
        where entry.epoch = page.epoch and entry.charge_id = page.charge_id and entry.leg = page.leg
@@ -49,8 +51,58 @@ export const SELECT_PAGE = statement<UsageRow>(
        select operation, x_request_id, created_by from credit_legs as entry
        where page.leg = 'settle' and entry.charge_id = page.charge_id and entry.leg = 'reserve'
        limit 1
-     ) as reserved on true
-   order by page.at desc, page.charge_id desc, page.leg desc`,
+     ) as reserved on true`;
+const COLUMNS = `line.leg as kind, line.credits, line.command_id as "commandId", page.at,
+     coalesce(reserved.operation, line.operation) as operation,
+     coalesce(reserved.x_request_id, line.x_request_id) as "requestId",
+     coalesce(reserved.created_by, line.created_by) as "createdBy",
+     page.charge_id as "chargeId", ${instantText("page.at")} as "listedAt"`;
+const NEWEST_FIRST = "page.at desc, page.charge_id desc, page.leg desc";
+
+/** $1 to $3 as {@link IN_SPAN}, $4 to $6 the key of the line before the page, $7 limit, $8 offset. */
+export const SELECT_PAGE = statement<UsageRow>(
+  "usage_lines_select_page",
+  `with page as (
+     select charge_id, leg, at, epoch from (${LINES}
+     ) as page
+     where (at, charge_id, leg) < ($4::timestamptz, $5::uuid, $6::text)
+     order by ${NEWEST_FIRST}
+     limit $7 offset $8
+   )
+   select ${COLUMNS} from page ${WITH_ENTRY}
+   order by ${NEWEST_FIRST}`,
+);
+const COUNT_SPAN = statement<{ total: number }>(
+  "usage_lines_count_span",
+  `select count(*) as total from (${LINES}
+   ) as page`,
+);
+
+/** The filters of the values `operation`, `xRequestId` and `commandId`, which begin at `next`. */
+const matches = (
+  next: number,
+): string => `($${next}::text is null or coalesce(reserved.operation, line.operation) = $${next})
+     and ($${next + 1}::text is null or coalesce(reserved.x_request_id, line.x_request_id) = $${next + 1})
+     and ($${next + 2}::uuid is null or line.command_id = $${next + 2})`;
+/** {@link SELECT_PAGE} with the filters $9 to $11. */
+const SELECT_FILTERED = statement<UsageRow>(
+  "usage_lines_select_filtered",
+  `select ${COLUMNS} from (${LINES}
+   ) as page ${WITH_ENTRY}
+   where (page.at, page.charge_id, page.leg) < ($4::timestamptz, $5::uuid, $6::text) and ${matches(9)}
+   order by ${NEWEST_FIRST}
+   limit $7 offset $8`,
+);
+/** {@link COUNT_SPAN} with the filters $4 to $6. */
+const COUNT_FILTERED = statement<{ total: number }>(
+  "usage_lines_count_filtered",
+  `select count(*) as total from (${LINES}
+   ) as page ${WITH_ENTRY}
+   where ${matches(4)}`,
+);
+const SET_TIMEOUT = statement<unknown>(
+  "usage_lines_set_timeout",
+  `select set_config('statement_timeout', '${FILTERED_TIMEOUT_MS}', true)`,
 );
 const SELECT_TOTAL = statement<{ total: number }>(
   "usage_lines_select_total",
@@ -67,15 +119,47 @@ const SELECT_DAYS = statement<UsageDay>(
    from usage_days where organization_id = $1 and day >= $2::date and (requests <> 0 or credits <> 0)`,
 );
 
-export function createUsageLines(database: Queryable): UsageLines {
+export function createUsageLines(database: Database): UsageLines {
   return {
-    page: async (organizationId, limit, offset) =>
-      (await database.query(SELECT_PAGE, [organizationId, limit, offset])).map(lineFromRow),
-    total: async (organizationId) => (await database.query(SELECT_TOTAL, [organizationId]))[0]?.total ?? 0,
+    page: async (organizationId, filter, range) => {
+      const { from = null, to = null } = filter;
+      const span = [organizationId, from, to];
+      const values = [...span, ...(range.after ?? LIST_START), range.limit, range.offset];
+      const rows = isFiltered(filter)
+        ? await readFiltered(database, SELECT_FILTERED, [...values, ...filtersOf(filter)])
+        : await database.query(SELECT_PAGE, values);
+      return rows.map((row) => ({ place: [row.listedAt, row.chargeId, row.kind], line: lineFromRow(row) }));
+    },
+    total: async (organizationId, filter) => {
+      const { from = null, to = null } = filter;
+      const span = [organizationId, from, to];
+      const [counted] = isFiltered(filter)
+        ? await readFiltered(database, COUNT_FILTERED, [...span, ...filtersOf(filter)])
+        : from === null && to === null
+          ? await database.query(SELECT_TOTAL, [organizationId])
+          : await readFiltered(database, COUNT_SPAN, span);
+      return counted?.total ?? 0;
+    },
     byDay: (organizationId, firstDay) => database.query(SELECT_DAYS, [organizationId, firstDay]),
   };
 }
 
-function lineFromRow(row: UsageRow): UsageLine {
+function isFiltered(filter: UsageFilter): boolean {
+  return filtersOf(filter).some((value) => value !== null);
+}
+
+function filtersOf({ operation, xRequestId, commandId }: UsageFilter): (string | null)[] {
+  return [operation ?? null, xRequestId ?? null, commandId ?? null];
+}
+
+/** Reads within {@link FILTERED_TIMEOUT_MS}. A timeout rejects with a transient error. */
+function readFiltered<Row>(database: Database, wanted: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
+  return database.transaction((tx) => {
+    tx.execute(SET_TIMEOUT, []);
+    return tx.query(wanted, values);
+  });
+}
+
+function lineFromRow({ chargeId: _charge, listedAt: _listed, ...row }: UsageRow): UsageLine {
   return { ...row, createdBy: actorFromText(row.createdBy), at: row.at.toISOString() };
 }
