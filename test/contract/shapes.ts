@@ -201,6 +201,8 @@ export const Pagination = z.strictObject({
   limit: integer.min(1).max(100),
   total: integer,
   totalPages: integer,
+  // Decisions, 14.
+  nextCursor: textOrNull,
 });
 
 export const Snapshot = z.strictObject({

@@ -16,7 +16,7 @@ import {
   RESPONSE_HEADERS,
 } from "./openapi/responses.ts";
 import { type JsonSchema, namedSchemas, parameterSchema, referenceTo } from "./openapi/schemas.ts";
-import { GROUP_TEXTS, INTRODUCTION, OPERATION_TEXTS, QUERY_TEXTS } from "./openapi/texts.ts";
+import { GROUP_TEXTS, INTRODUCTION, OPERATION_TEXTS, queryText } from "./openapi/texts.ts";
 import { DEFAULT_PRICES } from "./prices.ts";
 import { AccountNumber, Guid, IdempotencyKey } from "./values.ts";
 import { INTERFACE_VERSION } from "./version.ts";
@@ -83,7 +83,7 @@ function describeOperation(id: OperationId, operation: OperationContract): JsonS
     description: [`${operation.summary}.`, text, operation.allServers && ALL_SERVERS_TEXT, terms]
       .filter((part) => part !== undefined)
       .join("\n\n"),
-    parameters: [...pathParameters(operation), ...headerParameters(operation), ...queryParameters(operation)],
+    parameters: [...pathParameters(operation), ...headerParameters(operation), ...queryParameters(id, operation)],
     ...(operation.body === undefined ? {} : { requestBody: requestBody(operation.body, example.body) }),
     responses: responses(id, operation, example.answer),
     "x-codeSamples": codeSamples(operation, queryOfSample(id), example.body),
@@ -222,15 +222,17 @@ function headerParameters({ idempotencyKey }: OperationContract): JsonSchema[] {
   return [...(idempotencyKey ? [sharedParameter("idempotencyKey")] : []), sharedParameter("requestId")];
 }
 
-function queryParameters({ query }: OperationContract): JsonSchema[] {
+function queryParameters(id: OperationId, { query }: OperationContract): JsonSchema[] {
   if (query === undefined) return [];
   if (!(query instanceof z.ZodObject)) throw new Error("the query of an operation is an object schema");
-  return Object.entries(query.shape as Record<string, z.ZodType>).map(([name, field]) => queryParameter(name, field));
+  return Object.entries(query.shape as Record<string, z.ZodType>).map(([name, field]) =>
+    queryParameter(id, name, field),
+  );
 }
 
-function queryParameter(name: string, field: z.ZodType): JsonSchema {
+function queryParameter(id: OperationId, name: string, field: z.ZodType): JsonSchema {
   const schema = parameterSchema(field);
   // A list is one parameter, with commas between its values.
   const form = schema["type"] === "array" ? { style: "form", explode: false } : {};
-  return { name, in: "query", required: false, description: QUERY_TEXTS[name], ...form, schema };
+  return { name, in: "query", required: false, description: queryText(id, name), ...form, schema };
 }

@@ -322,7 +322,7 @@ describe("the history of an account", () => {
     await env.makeKnown(account);
     expect((await env.get(account, "/positions?status=open")).body).toEqual({
       positions: [],
-      pagination: { page: 1, limit: 20, total: 0, totalPages: 0 },
+      pagination: { page: 1, limit: 20, total: 0, totalPages: 0, nextCursor: null },
     });
     expect((await env.get(account, "/deals?page=999999999999999&limit=100")).body.deals).toEqual([]);
     for (const [path, field] of [
@@ -362,7 +362,9 @@ describe("the history of an account", () => {
         const paged = [];
         for (let page = 1; page <= Math.ceil(ids.length / limit); page += 1) {
           const { body } = await env.get(account, `${list}limit=${limit}&page=${page}`);
+          const isLast = page * limit >= ids.length;
           expect(body.pagination).toEqual({
+            nextCursor: isLast ? null : expect.any(String),
             page,
             limit,
             total: ids.length,

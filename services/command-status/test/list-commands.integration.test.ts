@@ -112,7 +112,7 @@ describe("the list of a server's commands", () => {
     await publish([message]);
     expect(await list(server, { requestId: "alone" })).toEqual({
       commands: [queuedCommand(message)],
-      pagination: { page: 1, limit: 20, total: 1, totalPages: 1 },
+      pagination: { page: 1, limit: 20, total: 1, totalPages: 1, nextCursor: null },
     });
   });
 
@@ -168,7 +168,7 @@ describe("the list of a server's commands", () => {
       { from: "2026-01-01T00:00:00Z" },
     ]) {
       const found = await list({ ...server, organizationId: randomUUID() }, query);
-      expect(found).toEqual({ commands: [], pagination: { page: 1, limit: 20, total: 0, totalPages: 0 } });
+      expect(found).toEqual({ commands: [], pagination: { page: 1, limit: 20, total: 0, totalPages: 0, nextCursor: null } });
     }
   });
 

@@ -81,7 +81,7 @@ describe("the reads of the ledger", () => {
     await harness.publish(deposit);
     const final = await harness.final(deposit.commandId);
     const { transactions, pagination } = await page(accountNumber);
-    expect(pagination).toEqual({ page: 1, limit: 20, total: 2, totalPages: 1 });
+    expect(pagination).toEqual({ page: 1, limit: 20, total: 2, totalPages: 1, nextCursor: null });
     const [newest, first] = transactions;
     expect(newest).toEqual({
       id: final.result?.["transactionId"],
@@ -154,7 +154,7 @@ describe("the reads of the ledger", () => {
 
   it("give an empty page for an account that is not open yet, and beyond the last page", async () => {
     const nobody = await page(anyAccountNumber());
-    expect(nobody).toEqual({ transactions: [], pagination: { page: 1, limit: 20, total: 0, totalPages: 0 } });
+    expect(nobody).toEqual({ transactions: [], pagination: { page: 1, limit: 20, total: 0, totalPages: 0, nextCursor: null } });
     expect(await history(anyAccountNumber(), "limit=5")).toEqual([]);
     const accountNumber = await harness.openAccount(100);
     const beyond = await page(accountNumber, `?page=${Number.MAX_SAFE_INTEGER.toString().slice(0, 15)}&limit=100`);
@@ -169,7 +169,7 @@ describe("the reads of the ledger", () => {
     expect(pages.flatMap(({ transactions }) => transactions.map(({ sequence }) => sequence))).toEqual(
       Array.from({ length: 25 }, (_, index) => 25 - index),
     );
-    expect(pages[2]?.pagination).toEqual({ page: 3, limit: 10, total: 25, totalPages: 3 });
+    expect(pages[2]?.pagination).toEqual({ page: 3, limit: 10, total: 25, totalPages: 3, nextCursor: null });
   });
 
   it("give the newest by time with inclusive bounds, even if the trading server's clock was set back", async () => {

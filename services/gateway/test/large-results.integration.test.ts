@@ -73,7 +73,7 @@ describe("exports with large results", () => {
     const answer = await call(platform.url, organization, path);
     expect(answer).toMatchObject({ status: 200, charged: 1 });
     const { commands, pagination } = CommandsAnswer.parse(answer.body);
-    expect(pagination).toEqual({ page: 1, limit: 100, total: EXPORTS, totalPages: 1 });
+    expect(pagination).toEqual({ page: 1, limit: 100, total: EXPORTS, totalPages: 1, nextCursor: null });
     expect(commands.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
     expect(commands.map(bytesOf)).toEqual(ids.map(() => RESULT_BYTES));
     const none = await call(platform.url, organization, `servers/${randomUUID()}/commands?limit=100`);

@@ -195,7 +195,7 @@ test("a billed request is soon in the organization's usage list", async () => {
     return found;
   });
   expect(answer.usage).toMatchObject([expected]);
-  expect(answer.pagination).toEqual({ page: 1, limit: 1, total: 1, totalPages: 1 });
+  expect(answer.pagination).toEqual({ page: 1, limit: 1, total: 1, totalPages: 1, nextCursor: null });
   expect((await client.request("GET", path.replace("page=1", "page=0"))).status).toBe(400);
 });
 
