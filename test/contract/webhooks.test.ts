@@ -49,7 +49,13 @@ const delivery = z.strictObject({
   createdAt: z.iso.datetime(),
   completedAt: z.iso.datetime().nullable(),
 });
-const pagination = z.strictObject({ page: z.int(), limit: z.int(), total: z.int(), totalPages: z.int() });
+const pagination = z.strictObject({
+  page: z.int(),
+  limit: z.int(),
+  total: z.int(),
+  totalPages: z.int(),
+  nextCursor: z.string().nullable(),
+});
 const event = z.strictObject({
   id: z.guid(),
   cursor: z.string(),
