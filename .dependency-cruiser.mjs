@@ -11,13 +11,13 @@ const OUTSIDE = "(^|/)(test|libs/servers)/|/bench/";
 /** Tests, benchmarks, and the libraries that they share. */
 const TESTS = ["\\.test\\.tsx?$", "(^|/)(test|bench)/", "(^|/)libs/(testkit|servers)/"];
 
-/** One I/O package, and the one place that may import it. */
-function onlyIn(packageName, place) {
+/** One I/O package, and the places that may import it. */
+function onlyIn(packageName, ...places) {
   return {
-    name: `only-${place.replaceAll(/[^a-z]+/g, "-")}-imports-${packageName}`,
-    comment: `${packageName} does I/O: only ${place} may import it`,
+    name: `only-${places[0].replaceAll(/[^a-z]+/g, "-")}-imports-${packageName}`,
+    comment: `${packageName} does I/O: only ${places.join(" and ")} may import it`,
     severity: "error",
-    from: { pathNot: [`(^|/)${place}/`, OUTSIDE] },
+    from: { pathNot: [...places.map((place) => `(^|/)${place}/`), OUTSIDE] },
     to: { path: `node_modules/(@types/)?${packageName}/` },
   };
 }
@@ -96,6 +96,13 @@ export default {
       to: { pathNot: ["(^|/)libs/(contracts|kernel)/src/", "node_modules/zod/"] },
     },
     {
+      name: "client-is-alone",
+      comment: "the client is published: it has no other part of kapi inside",
+      severity: "error",
+      from: { path: "(^|/)libs/client/src/", pathNot: "\\.test\\.ts$" },
+      to: { path: "(^|/)(libs|services|deploy)/", pathNot: "(^|/)libs/client/src/|node_modules/" },
+    },
+    {
       name: "domain-is-pure",
       comment: "a domain imports itself, the kernel, the contracts, and types",
       severity: "error",
@@ -137,7 +144,7 @@ export default {
     onlyIn("@fastify/compress", "libs/http"),
     onlyIn("undici", "libs/http"),
     onlyIn("ioredis", "libs/redis"),
-    onlyIn("ws", "services/metrics/src/inbound/ws"),
+    onlyIn("ws", "services/metrics/src/inbound/ws", "libs/client/src/live"),
     onlyIn("request-filtering-agent", "services/webhooks/src/outbound/http"),
     {
       name: "no-dustbins",

@@ -62,9 +62,10 @@ function expectHeaders(answer: Answer, charged: number): void {
 function expectError(answer: Answer, status: number, charged: number, error?: string): void {
   expect({ status: answer.status, body: answer.body }).toMatchObject({ status });
   const body = ErrorBody.parse(answer.body);
-  if (error !== undefined) expect(body).toEqual({ error });
-  if (status !== 400) expect(Object.keys(body)).toEqual(["error"]);
-  expect(answer.headers.get("x-error-code")).toMatch(/^[A-Z_]+$/);
+  if (error !== undefined) expect(body.error).toBe(error);
+  if (status !== 400) expect(Object.keys(body)).toEqual(["error", "code", "requestId"]);
+  expect(body.code).toBe(answer.headers.get("x-error-code"));
+  expect(body.requestId).toBe(answer.headers.get("x-request-id"));
   expectHeaders(answer, charged);
 }
 

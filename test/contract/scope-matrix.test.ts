@@ -41,9 +41,11 @@ function probe(caller: Caller, operation: OperationRow, target: Partial<Target> 
 }
 
 function expectRefused(answer: Answer, error: string): void {
+  const code = answer.headers.get("x-error-code");
+  const requestId = answer.headers.get("x-request-id");
   expect({ status: answer.status, body: answer.body, charged: answer.charged }).toEqual({
     status: 403,
-    body: { error },
+    body: { error, code, requestId },
     charged: 0,
   });
 }
@@ -194,7 +196,11 @@ describe("a key that is limited to servers", () => {
       const elsewhere = await create(limited, otherServerId);
       expect({ status: elsewhere.status, body: elsewhere.body }).toEqual({
         status: 409,
-        body: { error: "Idempotency-Key was already used for a different request" },
+        body: {
+          error: "Idempotency-Key was already used for a different request",
+          code: "IDEMPOTENCY_KEY_REUSED",
+          requestId: elsewhere.headers.get("x-request-id"),
+        },
       });
     };
     await expectNothing();

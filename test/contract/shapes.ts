@@ -263,6 +263,8 @@ export const HistoryExport = z.strictObject({
 /** Body of every error. Only errors of a schema have `issues` (decisions, 1.2). */
 export const ErrorBody = z.strictObject({
   error: text.min(1),
+  code: z.string().regex(/^[A-Z_]+$/),
+  requestId: text.min(1),
   issues: z
     .array(z.strictObject({ path: z.array(z.union([text, integer])), code: text.min(1), message: text.min(1) }))
     .min(1)

@@ -55,7 +55,12 @@ function send(operation: OperationRow): Promise<Answer> {
 }
 
 function expectUnavailable(answer: Answer): void {
-  expect({ status: answer.status, body: answer.body }).toEqual({ status: 500, body: { error: ERROR_TEXTS[500] } });
+  const body = {
+    error: ERROR_TEXTS[500],
+    code: "DEPENDENCY_UNAVAILABLE",
+    requestId: answer.headers.get("x-request-id"),
+  };
+  expect({ status: answer.status, body: answer.body }).toEqual({ status: 500, body });
   expect(answer.headers.get("x-error-code")).toBe("DEPENDENCY_UNAVAILABLE");
   expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
   expect(answer.headers.get("x-request-id")).toMatch(/.+/);

@@ -58,7 +58,7 @@ export function describeKeysAndCredits(target: { stack: () => Stack; demo: () =>
     });
     const unpaid = await client.createAccount({ accountName: "", initialBalance: -1 });
     expect(unpaid).toMatchObject({ status: 402, body: { error: "Insufficient API credits" } });
-    expect(Object.keys(unpaid.body)).toEqual(["error"]);
+    expect(Object.keys(unpaid.body)).toEqual(["error", "code", "requestId"]);
   });
 }
 

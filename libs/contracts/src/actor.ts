@@ -6,9 +6,11 @@ const MAX_ACTOR_ID_CHARACTERS = 64;
 /** An IPv6 address has at most 45 characters. */
 const MAX_ADDRESS_CHARACTERS = 64;
 
+export const ActorType = z.enum(ACTOR_TYPES);
+
 /** Who caused a command, a billed request or a transaction (decisions, 3.3). */
 export const Actor = z.object({
-  type: z.enum(ACTOR_TYPES),
+  type: ActorType,
   /** The key id of a key, or the id of a user. */
   id: z.string().min(1).max(MAX_ACTOR_ID_CHARACTERS),
 });

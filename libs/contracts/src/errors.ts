@@ -45,8 +45,20 @@ export const Issue = z
   .readonly();
 export type Issue = z.infer<typeof Issue>;
 
-/** Body of every error answer: only these two fields (decisions, 1.2). */
-export const ErrorBody = z.object({ error: z.string(), issues: z.array(Issue).readonly().optional() }).readonly();
+/**
+ * Body of every error answer (decisions, 1.2). Release 0.1.0 sends neither `code` nor `requestId`,
+ * which is read between services during an upgrade.
+ */
+export const ErrorBody = z
+  .object({
+    error: z.string(),
+    /** Equal to the header `X-Error-Code`. */
+    code: z.string().optional(),
+    /** Equal to the header `X-Request-Id`. */
+    requestId: z.string().optional(),
+    issues: z.array(Issue).readonly().optional(),
+  })
+  .readonly();
 export type ErrorBody = z.infer<typeof ErrorBody>;
 
 /** Names of headers of requests and answers (decisions, 1.6 and 2.3). */

@@ -11,6 +11,7 @@ export * from "./webhook-operations.ts";
 export * from "./http/account-metrics.ts";
 export * from "./http/accounts.ts";
 export * from "./http/audit.ts";
+export * from "./http/command-results.ts";
 export * from "./http/commands.ts";
 export * from "./http/console.ts";
 export * from "./http/credits.ts";

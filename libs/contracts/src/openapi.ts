@@ -27,8 +27,6 @@ const SECURITY_SCHEME = "managementKey";
 const TOO_MANY_REQUESTS = 429;
 const ALL_SERVERS_TEXT =
   "This operation concerns all servers of your organization: a key that is limited to some servers gets 403.";
-/** Operations whose envelope always shows the new password (interface, "Command envelope"). */
-const PASSWORD_RESETS: ReadonlySet<OperationId> = new Set(["resetTradingPassword", "resetInvestorPassword"]);
 
 /** An OpenAPI 3.1 document. Only fields that code reads are typed. */
 export interface OpenApiDocument {
@@ -115,7 +113,7 @@ function responses(id: OperationId, operation: OperationContract, example: unkno
       description: successText(operation, status),
       headers: headerReferences(...(queued && status === 200 ? ["Idempotent-Replayed"] : [])),
       content: {
-        "application/json": { schema: answerSchema(id, operation), example: exampleFor(operation, status, example) },
+        "application/json": { schema: referenceTo(operation.answer), example: exampleFor(operation, status, example) },
       },
       ...(queued && id !== "bulkCreateTradingAccounts" ? { links: COMMAND_LINK } : {}),
     },
@@ -134,11 +132,6 @@ const COMMAND_LINK = {
 function successText(operation: OperationContract, status: number): string {
   if (!operation.idempotencyKey) return status === 202 ? "Begun." : "Done.";
   return status === 202 ? "Queued." : "The key was used for this request before: its command as it is now.";
-}
-
-function answerSchema(id: OperationId, operation: OperationContract): JsonSchema {
-  const reference = referenceTo(operation.answer);
-  return PASSWORD_RESETS.has(id) ? { allOf: [reference, { required: ["password"] }] } : reference;
 }
 
 /**

@@ -19,6 +19,7 @@ import {
   CommandsAnswer,
   GetCommandQuery,
   ListCommandsQuery,
+  PasswordResetEnvelope,
 } from "./http/commands.ts";
 import { CreditPricesAnswer, CreditUsageAnswer, ListCreditUsageQuery, WalletAnswer } from "./http/credits.ts";
 import { ExportAccountHistoryBody } from "./http/exports.ts";
@@ -271,12 +272,14 @@ export const OPERATIONS = {
     path: `${ACCOUNT}/password-reset`,
     summary: "Queues a new trading password, which the answer shows",
     body: ResetPasswordBody,
+    answer: PasswordResetEnvelope,
   },
   resetInvestorPassword: {
     ...QUEUED,
     path: `${ACCOUNT}/investor-password-reset`,
     summary: "Queues a new investor password, which the answer shows",
     body: ResetPasswordBody,
+    answer: PasswordResetEnvelope,
   },
   listTradingAccountTransactions: {
     ...HISTORY,

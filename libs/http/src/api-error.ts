@@ -39,11 +39,10 @@ export class ApiError extends Error {
     this.headers = options.headers;
   }
 
-  /**
-   * The response body: `error`, and `issues` if a schema rejected the request.
-   */
-  body(): ErrorBody {
-    return this.issues === undefined ? { error: this.message } : { error: this.message, issues: this.issues };
+  /** The response body of the request; it has `issues` if a schema rejected the request. */
+  body(requestId: string): ErrorBody {
+    const body = { error: this.message, code: this.code, requestId };
+    return this.issues === undefined ? body : { ...body, issues: this.issues };
   }
 }
 

@@ -38,7 +38,7 @@ export function sendError(error: ApiError, request: FastifyRequest, reply: Fasti
   }
   reply.code(error.status).header("content-type", JSON_CONTENT_TYPE).header(HEADERS.errorCode, error.code);
   if (error.headers !== undefined) reply.headers(error.headers);
-  reply.send(JSON.stringify(error.body()));
+  reply.send(JSON.stringify(error.body(request.id)));
 }
 
 /** Answers malformed HTTP, or a request that did not arrive in time, and closes the connection. */
@@ -52,7 +52,7 @@ export function answerBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, r
   const answer = isLate
     ? new ApiError("DEPENDENCY_UNAVAILABLE")
     : new ApiError("VALIDATION_FAILED", { text: "The request is not valid HTTP" });
-  const body = JSON.stringify(answer.body());
+  const body = JSON.stringify(answer.body(requestId));
   const head = [
     `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}`,
     ...(isLate ? [`${HEADERS.retryAfter}: ${RETRY_AFTER_SECONDS}`] : []),

@@ -26,8 +26,10 @@ describe("parse", () => {
     const error = parseErrorOf(Deposit, { amount: -1 }, ["accounts", 3]);
     expect(error.status).toBe(400);
     expect(error.code).toBe("VALIDATION_FAILED");
-    expect(error.body()).toEqual({
+    expect(error.body("request-1")).toEqual({
       error: ERRORS.VALIDATION_FAILED.text,
+      code: "VALIDATION_FAILED",
+      requestId: "request-1",
       issues: [
         { path: ["accounts", 3, "amount"], code: "too_small", message: expect.any(String) },
         { path: ["accounts", 3, "requestId"], code: "invalid_type", message: expect.any(String) },
@@ -38,7 +40,7 @@ describe("parse", () => {
   it("never includes the caller's value, which may be a password", () => {
     const Secret = z.object({ password: z.string().max(8), kind: z.enum(["a"]) });
     const error = parseErrorOf(Secret, { password: "correct horse battery", kind: "battery staple" });
-    expect(JSON.stringify(error.body())).not.toMatch(/horse|staple/);
+    expect(JSON.stringify(error.body("request-1"))).not.toMatch(/horse|staple/);
   });
 
   it("lists at most MAX_ISSUES issues", () => {

@@ -103,10 +103,14 @@ const post = (path: string, body: string | Buffer, headers: Record<string, strin
   ask(path, { method: "POST", body: typeof body === "string" ? body : new Uint8Array(body), headers });
 
 describe("errors", () => {
-  it("have the status and text of the table of errors, the code in a header, and no other field", async () => {
+  it("have the status and text of the table of errors, the code and the request id", async () => {
     const answer = await ask("/refused");
     expect(answer).toMatchObject({ status: 429, code: "RATE_LIMITED", body: { error: "Rate limit exceeded" } });
-    expect(Object.keys(answer.body as object)).toEqual(["error"]);
+    expect(answer.body).toEqual({
+      error: expect.any(String) as string,
+      code: "RATE_LIMITED",
+      requestId: answer.headers.get("x-request-id"),
+    });
     expect(answer.headers.get("retry-after")).toBe("7");
     expect(answer.headers.get("content-type")).toContain("application/json");
   });
@@ -266,7 +270,11 @@ describe("responses", () => {
     const chunks: Buffer[] = await socket.toArray();
     const [head = "", body = ""] = Buffer.concat(chunks).toString().split("\r\n\r\n");
     expect(head).toMatch(/^HTTP\/1\.1 400 .*\r\n[^]*x-error-code: VALIDATION_FAILED/);
-    expect(JSON.parse(body)).toEqual({ error: "The request is not valid HTTP" });
+    expect(JSON.parse(body)).toEqual({
+      error: "The request is not valid HTTP",
+      code: "VALIDATION_FAILED",
+      requestId: expect.stringMatching(/.+/) as string,
+    });
   });
 });
 

@@ -102,6 +102,8 @@ async function filled(server: Server): Promise<Command[]> {
   return commands;
 }
 
+const EMPTY = { page: 1, limit: 20, total: 0, totalPages: 0, nextCursor: null };
+
 describe("the list of a server's commands", () => {
   it("shows each command as getCommand does, newest first, then by id", async () => {
     const server = anyServer();
@@ -168,7 +170,7 @@ describe("the list of a server's commands", () => {
       { from: "2026-01-01T00:00:00Z" },
     ]) {
       const found = await list({ ...server, organizationId: randomUUID() }, query);
-      expect(found).toEqual({ commands: [], pagination: { page: 1, limit: 20, total: 0, totalPages: 0, nextCursor: null } });
+      expect(found).toEqual({ commands: [], pagination: EMPTY });
     }
   });
 

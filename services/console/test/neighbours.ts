@@ -127,7 +127,7 @@ function installAccount(app: App, { accounts, changes }: Omit<Neighbours, "url">
     const { serverId } = parse(ServerPath, request.params);
     const known = accounts.get(serverId);
     if (known === undefined) throw new ApiError("SERVER_NOT_FOUND");
-    const pagination = paginationOf(parse(PageQuery, request.query), known.length);
+    const pagination = paginationOf("accounts", parse(PageQuery, request.query), known.length, null);
     return reply.type(JSON_TYPE).send(JSON.stringify({ accounts: known, pagination }));
   });
   app.get("/internal/servers/:serverId/accounts/:accountNumber", (request) => {

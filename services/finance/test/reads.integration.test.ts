@@ -154,7 +154,7 @@ describe("the reads of the ledger", () => {
 
   it("give an empty page for an account that is not open yet, and beyond the last page", async () => {
     const nobody = await page(anyAccountNumber());
-    expect(nobody).toEqual({ transactions: [], pagination: { page: 1, limit: 20, total: 0, totalPages: 0, nextCursor: null } });
+    expect(nobody).toMatchObject({ transactions: [], pagination: { total: 0, totalPages: 0, nextCursor: null } });
     expect(await history(anyAccountNumber(), "limit=5")).toEqual([]);
     const accountNumber = await harness.openAccount(100);
     const beyond = await page(accountNumber, `?page=${Number.MAX_SAFE_INTEGER.toString().slice(0, 15)}&limit=100`);

@@ -201,7 +201,7 @@ describe("a bulk whose keys were used before", () => {
       expect(answer).toMatchObject({ status: 409, charged: 1 });
       expect(answer.headers.get("x-error-code")).toBe("IDEMPOTENCY_KEY_REUSED");
       const error = "Idempotency-Key was already used for a different request: accounts[1]";
-      expect(answer.body).toEqual({ error });
+      expect(answer.body).toMatchObject({ error });
       await getCommand(platform.url, organization, other.body.command.id, 20);
     }
     expect(await published()).toBe(before);

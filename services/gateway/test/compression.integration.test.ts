@@ -5,7 +5,7 @@ import { createGunzip, gunzipSync } from "node:zlib";
 import { assert } from "@kapi/kernel";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { accountBody, create } from "./client.ts";
+import { accountBody, call } from "./client.ts";
 import { type Organization, type Platform, startPlatform } from "./platform.ts";
 
 let platform: Platform;
@@ -120,8 +120,10 @@ describe("a streamed list that is compressed", () => {
 
 describe("a response with passwords", () => {
   it("is not compressed", async () => {
-    const long = accountBody({ accountName: "A".repeat(100), requestId: "r".repeat(100) });
-    const accepted = await create(platform.url, organization, "not-compressed", long);
+    const accounts = [accountBody(), accountBody(), accountBody()];
+    const path = `servers/${organization.server.serverId}/accounts/bulk`;
+    const headers = { ...GZIP, "idempotency-key": "not-compressed" };
+    const accepted = await call(platform.url, organization, path, { body: { accounts }, headers });
     expect(accepted.status).toBe(202);
     expect(accepted.headers.get("content-encoding")).toBeNull();
     expect(Buffer.byteLength(JSON.stringify(accepted.body))).toBeGreaterThan(1_024);

@@ -23,7 +23,7 @@ const configuration = (serverId = organization.server.serverId): string => `serv
 
 /** Checks the exact form of an error response, and its cost. */
 function expectError(answer: Answer<unknown>, status: number, code: string, error: string, charged: number): void {
-  expect(answer.body).toEqual({ error });
+  expect(answer.body).toMatchObject({ error, code: answer.headers.get("x-error-code") });
   expect(answer.status).toBe(status);
   expect(answer.headers.get("x-error-code")).toBe(code);
   expect(answer.headers.get("x-request-id")).toMatch(/.+/);
@@ -129,7 +129,7 @@ describe("an invalid request costs the read price and names the error", () => {
     });
     expect(answer).toMatchObject({ status: 400, charged: 1, remaining: before.availableCredits - 1 });
     expect(answer.headers.get("x-error-code")).toBe(code);
-    expect(Object.keys(answer.body)).toEqual(["error"]);
+    expect(Object.keys(answer.body)).toEqual(["error", "code", "requestId"]);
   });
 
   it.each([

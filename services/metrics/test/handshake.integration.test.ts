@@ -109,7 +109,10 @@ describe("a handshake", () => {
         },
       });
       expect(answer.headers).not.toHaveProperty("x-credits-remaining");
-      expect(answer.body).toEqual({ error: "Management API authentication required" });
+      expect(answer.body).toMatchObject({
+        error: "Management API authentication required",
+        code: "AUTHENTICATION_REQUIRED",
+      });
       expect(answer.headers["x-request-id"]).toMatch(/./);
     }
   });

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import { CreatedBy } from "../actor.ts";
 import { COMMANDS, type CommandOperation as OperationName } from "../commands.ts";
-import { DateTime } from "../values.ts";
+import { DateTime, IdempotencyKey } from "../values.ts";
 import { checkedPageQuery, cursorFields, Pagination } from "./pagination.ts";
 
 /** Every queued operation, in the order of {@link COMMANDS}. */
@@ -17,7 +17,8 @@ export type CommandStatus = z.infer<typeof CommandStatus>;
 
 /** The states that never change again (decisions, 3.1). */
 export const FINAL_COMMAND_STATUSES = ["succeeded", "failed", "expired"] as const satisfies readonly CommandStatus[];
-export type FinalCommandStatus = (typeof FINAL_COMMAND_STATUSES)[number];
+export const FinalCommandStatus = z.enum(FINAL_COMMAND_STATUSES);
+export type FinalCommandStatus = z.infer<typeof FinalCommandStatus>;
 
 /** Whether `status` is one of {@link FINAL_COMMAND_STATUSES}. */
 export function isFinal(status: CommandStatus): status is FinalCommandStatus {
@@ -78,6 +79,9 @@ export const CommandEnvelope = z.object({
 });
 export type CommandEnvelope = z.infer<typeof CommandEnvelope>;
 
+/** Answer of the password resets: the envelope always has the new password. */
+export const PasswordResetEnvelope = CommandEnvelope.extend({ password: z.string() });
+
 /** Answer of bulkCreateTradingAccounts: one envelope per item, in order. */
 export const BulkEnvelopesAnswer = z.object({ results: z.array(CommandEnvelope) });
 
@@ -103,6 +107,8 @@ export const ListCommandsQuery = checkedPageQuery(
     idempotencyKey: z.string().min(1).max(104).optional(),
     from: DateTime.optional(),
     to: DateTime.optional(),
+    /** The `Idempotency-Key` of a bulk: the commands of its items. */
+    bulkIdempotencyKey: IdempotencyKey.optional(),
     idempotencyKeyPrefix: z.string().min(1).max(104).optional(),
     wait: GetCommandQuery.shape.wait,
   }),

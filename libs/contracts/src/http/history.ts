@@ -18,7 +18,8 @@ export const Order = z.object({
 export type Order = z.infer<typeof Order>;
 
 export const POSITION_STATUSES = ["open", "closed"] as const;
-export type PositionStatus = (typeof POSITION_STATUSES)[number];
+export const PositionStatus = z.enum(POSITION_STATUSES);
+export type PositionStatus = z.infer<typeof PositionStatus>;
 
 /**
  * A position as the API shows it (interface, "Position record"). Volumes in lots: `volume` was
@@ -32,7 +33,7 @@ export const Position = z.object({
   volume: z.number(),
   closedVolume: z.number(),
   openPrice: z.number(),
-  status: z.enum(POSITION_STATUSES),
+  status: PositionStatus,
   openedAt: z.iso.datetime(),
   closedAt: NullableDateTime,
 });
@@ -63,6 +64,8 @@ export const Deal = z.object({
   executedAt: z.iso.datetime(),
 });
 export type Deal = z.infer<typeof Deal>;
+
+export const PositionStatusFilter = z.enum(["all", ...POSITION_STATUSES]);
 
 /** Query of listTradingAccountOrders; the time is `createdAt`. */
 export const ListOrdersQuery = checkedPageQuery(
@@ -95,7 +98,7 @@ export type ListDealsQuery = z.infer<typeof ListDealsQuery>;
 export const ListPositionsQuery = checkedPageQuery(
   z.object({
     ...cursorFields("positions"),
-    status: z.enum(["all", ...POSITION_STATUSES]).default("all"),
+    status: PositionStatusFilter.default("all"),
     ...TIME_FIELDS,
     symbol: FilterText.optional(),
     side: FilterText.optional(),

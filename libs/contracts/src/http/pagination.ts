@@ -56,18 +56,24 @@ export function checkedPageQuery<Query extends z.ZodObject>(query: Query): Query
     });
 }
 
-export const Pagination = z.object({
+/** The pagination object of a list that is only read by page number. */
+export const PageNumbers = z.object({
   page: z.int().min(1),
   limit: z.int().min(1).max(100),
   total: z.int().min(0),
   totalPages: z.int().min(0),
-  /** Absent in lists without cursors, and in answers of release 0.1.0. */
-  nextCursor: z.string().nullable().optional(),
+});
+export type PageNumbers = z.infer<typeof PageNumbers>;
+
+/** The pagination object of the API's lists, which are also read by cursor (decisions, 14). */
+export const Pagination = PageNumbers.extend({
+  // An owner of release 0.1.0 sends none.
+  nextCursor: z.string().nullable().default(null),
 });
 export type Pagination = z.infer<typeof Pagination>;
 
 /** Returns the pagination object for a page of a list with `total` records. */
-export function paginationOf({ page, limit }: PageQuery, total: number): Pagination {
+export function pageNumbersOf({ page, limit }: PageQuery, total: number): PageNumbers {
   return { page, limit, total, totalPages: Math.ceil(total / limit) };
 }
 
@@ -117,5 +123,5 @@ export function cursorPage<List extends CursorList, Row>(
   const last = rows.length > limit ? shown.at(-1) : undefined;
   const nextCursor =
     last === undefined ? null : encodeCursor(list, { scope, page: Math.min(page + 1, MAX_PAGE), after: keyOf(last) });
-  return { rows: shown, pagination: { ...paginationOf({ page, limit }, total), nextCursor } };
+  return { rows: shown, pagination: { ...pageNumbersOf({ page, limit }, total), nextCursor } };
 }

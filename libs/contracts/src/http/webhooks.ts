@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import { CreatedBy } from "../actor.ts";
 import { ACCOUNT_STATUSES } from "./accounts.ts";
-import { CommandErrorCode, CommandOperation, FINAL_COMMAND_STATUSES } from "./commands.ts";
+import { CommandErrorCode, CommandOperation, FinalCommandStatus } from "./commands.ts";
 import { Transaction } from "./finance.ts";
 import { Deal, Order, Position } from "./history.ts";
 import { checkedPageQuery, cursorFields, Pagination, TIME_FIELDS } from "./pagination.ts";
@@ -71,7 +71,8 @@ export const WEBHOOK_STATUSES = ["enabled", "disabled"] as const;
 export const WebhookStatus = z.enum(WEBHOOK_STATUSES);
 /** Why an endpoint is disabled: by its owner, after a 410, or after five days of failures only. */
 export const WEBHOOK_DISABLED_REASONS = ["owner", "gone", "failing"] as const;
-export type WebhookDisabledReason = (typeof WEBHOOK_DISABLED_REASONS)[number];
+export const WebhookDisabledReason = z.enum(WEBHOOK_DISABLED_REASONS);
+export type WebhookDisabledReason = z.infer<typeof WebhookDisabledReason>;
 
 /** An address that events are sent to. Its secret is only in the answers of create and rotate. */
 export const WebhookEndpoint = z.object({
@@ -83,7 +84,7 @@ export const WebhookEndpoint = z.object({
   /** Null: all servers. Events without a server (credits, tests) are always sent. */
   serverIds: z.array(z.guid()).nullable(),
   status: WebhookStatus,
-  disabledReason: z.enum(WEBHOOK_DISABLED_REASONS).nullable(),
+  disabledReason: WebhookDisabledReason.nullable(),
   /** Start of the current series of failed attempts; null if the last attempt did not fail. */
   failingSince: z.iso.datetime().nullable(),
   createdAt: z.iso.datetime(),
@@ -142,13 +143,17 @@ const Of = {
   accountSequence: z.int().min(1).nullable(),
 };
 
+/** State of an account after an event. */
+export const AccountEventStatus = z.enum([...ACCOUNT_STATUSES, "deleted"]);
+export const PasswordKind = z.enum(["trading", "investor"]);
+
 /** The account as it is after the event. */
 const AccountData = z.object({
   ...Of,
   accountId: z.uuid(),
   version: z.int().min(1),
   accountName: z.string(),
-  status: z.enum([...ACCOUNT_STATUSES, "deleted"]),
+  status: AccountEventStatus,
   leverage: z.int(),
 });
 
@@ -176,7 +181,7 @@ export const WebhookEvent = z.discriminatedUnion("type", [
     ]),
     AccountData,
   ),
-  event(z.literal("account.password_changed"), AccountData.extend({ passwordKind: z.enum(["trading", "investor"]) })),
+  event(z.literal("account.password_changed"), AccountData.extend({ passwordKind: PasswordKind })),
   event(z.enum(["order.executed", "order.cancelled"]), z.object({ ...Of, ...Order.shape })),
   event(z.enum(["position.opened", "position.updated"]), z.object({ ...Of, ...Position.shape })),
   event(
@@ -198,7 +203,7 @@ export const WebhookEvent = z.discriminatedUnion("type", [
       commandId: z.uuid(),
       managedAccountId: z.uuid().nullable(),
       operation: CommandOperation,
-      status: z.enum(FINAL_COMMAND_STATUSES),
+      status: FinalCommandStatus,
       attempts: z.int().min(0),
       /** Null also for a large result, such as an export: `getCommand` returns it. */
       result: z.record(z.string(), z.unknown()).nullable(),

@@ -6,7 +6,7 @@ import { z } from "zod";
 
 import { ListAuditQuery } from "../http/audit.ts";
 import { Email, GivenName, UserPassword } from "../http/console.ts";
-import { PageQuery, Pagination } from "../http/pagination.ts";
+import { PageNumbers, PageQuery } from "../http/pagination.ts";
 import { Guid } from "../values.ts";
 import type { InternalRoutes } from "./route.ts";
 
@@ -52,7 +52,7 @@ export const CONSOLE_ROUTES = {
     method: "GET",
     path: USERS,
     query: PageQuery,
-    answer: z.object({ users: z.array(OperatorUser), pagination: Pagination.pick({ totalPages: true }) }),
+    answer: z.object({ users: z.array(OperatorUser), pagination: PageNumbers.pick({ totalPages: true }) }),
   },
   createUser: {
     ...OPERATOR,

@@ -75,6 +75,7 @@ export function webhookSection(): Record<string, JsonSchema> {
 
 function describeEvent(kind: WebhookKind): JsonSchema {
   return {
+    operationId: operationIdOf(kind),
     tags: ["Webhooks"],
     summary: kind,
     description: KIND_TEXTS[kind],
@@ -84,7 +85,7 @@ function describeEvent(kind: WebhookKind): JsonSchema {
       required: true,
       content: {
         "application/json": {
-          schema: { allOf: [referenceTo(schemaOf(kind)), { properties: { type: { const: kind } } }] },
+          schema: referenceTo(schemaOf(kind)),
           example: EVENT_EXAMPLES[kind],
         },
       },
@@ -94,6 +95,11 @@ function describeEvent(kind: WebhookKind): JsonSchema {
       "410": { description: "The receiver wants no more events: the endpoint is disabled." },
     },
   };
+}
+
+/** The name of the request in generated code: position.closed → onPositionClosed. */
+function operationIdOf(kind: WebhookKind): string {
+  return `on${kind.replaceAll(/(?:^|[._])(\w)/g, (_whole, letter: string) => letter.toUpperCase())}`;
 }
 
 function schemaOf(kind: WebhookKind): z.ZodType {

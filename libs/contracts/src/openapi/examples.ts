@@ -29,7 +29,7 @@ export const EXAMPLE_PARAMETERS = {
   xRequestId: "backend-5f2c",
 } as const;
 
-const pagination = { page: 1, limit: 20, total: 1, totalPages: 1 };
+const pagination = { page: 1, limit: 20, total: 1, totalPages: 1, nextCursor: null };
 
 const wallet = {
   id: "0197a3c2-5b1f-7d11-8a6c-60b7f2c94e05",

@@ -1,4 +1,5 @@
 import { type ErrorCode, ERRORS, type Issue } from "../errors.ts";
+import { EXAMPLE_PARAMETERS } from "./examples.ts";
 import type { JsonSchema } from "./schemas.ts";
 
 /** Statuses of errors that the document describes, by the name of their component. */
@@ -45,24 +46,27 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     description: "The body of every error.",
     properties: {
       error: { type: "string", description: "What went wrong, for people." },
+      code: { type: "string", description: "Stable code for programs. Each code has a page: `/docs/errors/<code>`." },
+      requestId: { type: "string", description: "Names this request in questions to your operator." },
       issues: {
         type: "array",
         description: "Present if fields of the request are invalid.",
         items: { $ref: "#/components/schemas/Issue" },
       },
     },
-    required: ["error"],
+    required: ["error", "code", "requestId"],
   },
   Issue: {
     type: "object",
+    description: "One field that is invalid.",
     properties: {
       path: {
         type: "array",
         items: { anyOf: [{ type: "string" }, { type: "integer" }] },
         description: "The location: names of fields and positions in arrays, or the name of a header or parameter.",
       },
-      code: { type: "string" },
-      message: { type: "string" },
+      code: { type: "string", description: "Kind of the violation, such as `invalid_type` or `too_small`." },
+      message: { type: "string", description: "What is wrong with the field." },
     },
     required: ["path", "code", "message"],
   },
@@ -136,5 +140,6 @@ function exampleOf(code: ErrorCode): object {
     .replace("<scope>", "accounts:read")
     .replace("<reason>", "it is not https")
     .replace("<serverId>", "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02");
-  return code === "VALIDATION_FAILED" ? { error, issues: ISSUES } : { error };
+  const body = { error, code, requestId: EXAMPLE_PARAMETERS.xRequestId };
+  return code === "VALIDATION_FAILED" ? { ...body, issues: ISSUES } : body;
 }

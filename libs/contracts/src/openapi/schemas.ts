@@ -1,10 +1,11 @@
 import { z } from "zod";
 
-import { Actor } from "../actor.ts";
+import { Actor, ActorType } from "../actor.ts";
 import { AccountMetricsAnswer, AccountMetricSnapshot } from "../http/account-metrics.ts";
 import {
   AccountCredentials,
   AccountDetailsAnswer,
+  AccountStatus,
   BulkCreateTradingAccountsBody,
   CreateTradingAccountBody,
   DeletedAccountAnswer,
@@ -19,22 +20,45 @@ import {
   Command,
   CommandAnswer,
   CommandEnvelope,
+  CommandErrorCode,
+  CommandOperation,
   CommandsAnswer,
+  CommandStatus,
+  FinalCommandStatus,
   GetCommandQuery,
+  PasswordResetEnvelope,
 } from "../http/commands.ts";
 import { CreditPricesAnswer, CreditUsage, CreditUsageAnswer, Wallet, WalletAnswer } from "../http/credits.ts";
-import { ExportAccountHistoryBody } from "../http/exports.ts";
-import { FundsBody, Transaction, TransactionsAnswer } from "../http/finance.ts";
-import { Deal, DealsAnswer, Order, OrdersAnswer, Position, PositionsAnswer } from "../http/history.ts";
-import { Pagination } from "../http/pagination.ts";
-import { Server, ServerAnswer, UpdateServerConfigurationBody } from "../http/servers.ts";
+import { ExportAccountHistoryBody, ExportRecord, HistoryExport } from "../http/exports.ts";
+import { FundsBody, Transaction, TransactionsAnswer, TransactionType } from "../http/finance.ts";
 import {
+  Deal,
+  DealsAnswer,
+  Order,
+  OrdersAnswer,
+  Position,
+  PositionsAnswer,
+  PositionStatus,
+  PositionStatusFilter,
+} from "../http/history.ts";
+import { Pagination } from "../http/pagination.ts";
+import {
+  Server,
+  ServerAnswer,
+  ServerEnvironment,
+  ServerStatus,
+  UpdateServerConfigurationBody,
+} from "../http/servers.ts";
+import {
+  AccountEventStatus,
   CreateWebhookBody,
   DeletedWebhookAnswer,
   DeliveryAttempt,
+  DeliveryStatus,
   EventsAnswer,
   FeedEvent,
   ListEventsQuery,
+  PasswordKind,
   ReplayWebhookBody,
   UpdateWebhookBody,
   WEBHOOK_KINDS,
@@ -42,23 +66,52 @@ import {
   WebhookDeliveriesAnswer,
   WebhookDelivery,
   WebhookDeliveryAnswer,
+  WebhookDisabledReason,
   WebhookEndpoint,
+  WebhookEvent,
   WebhookKind,
   WebhookKinds,
   WebhookReplayAnswer,
   WebhooksAnswer,
   WebhookSecretAnswer,
   WebhookServerIds,
+  WebhookStatus,
   WebhookTestAnswer,
 } from "../http/webhooks.ts";
 import { Prices } from "../prices.ts";
+import { Currency } from "../values.ts";
+import { describeSchemas } from "./descriptions.ts";
 import { EVENTS } from "./event-schemas.ts";
+import { UNIONS, valuesOf } from "./unions.ts";
 
 /** A JSON Schema of the dialect 2020-12, which OpenAPI 3.1 uses. */
 export type JsonSchema = Record<string, unknown>;
 
+/** Closed lists of values, by name in the document. */
+const ENUMS = {
+  ActorType,
+  Currency,
+  ServerStatus,
+  ServerEnvironment,
+  AccountStatus,
+  CommandOperation,
+  CommandStatus,
+  FinalCommandStatus,
+  CommandErrorCode,
+  TransactionType,
+  PositionStatus,
+  AccountEventStatus,
+  PasswordKind,
+  WebhookStatus,
+  WebhookDisabledReason,
+  DeliveryStatus,
+  PositionStatusFilter,
+  WebhookKind,
+} as const satisfies Record<string, z.ZodEnum>;
+
 /** Schemas of answers, by name in the document. */
 export const RECORDS = {
+  ...ENUMS,
   Actor,
   Wallet,
   CreditPrices: Prices,
@@ -68,11 +121,14 @@ export const RECORDS = {
   AccountCredentials,
   Command,
   CommandEnvelope,
+  PasswordResetEnvelope,
   Transaction,
   Order,
   Position,
   Deal,
   AccountMetricSnapshot,
+  ExportRecord,
+  HistoryExport,
   Pagination,
   WalletAnswer,
   CreditPricesAnswer,
@@ -89,11 +145,11 @@ export const RECORDS = {
   PositionsAnswer,
   DealsAnswer,
   AccountMetricsAnswer,
-  WebhookKind,
   WebhookEndpoint,
   WebhookDelivery,
   DeliveryAttempt,
   FeedEvent,
+  WebhookEvent,
   WebhookAnswer,
   WebhooksAnswer,
   WebhookSecretAnswer,
@@ -120,10 +176,6 @@ export const BODIES = {
   ReplayWebhook: ReplayWebhookBody,
 } as const satisfies Record<string, z.ZodType>;
 
-const anyOfRequired = (...names: readonly string[]): JsonSchema => ({
-  anyOf: names.map((name) => ({ required: [name] })),
-});
-
 /** A comma-separated list in a query string: the parameter has `explode: false`. */
 const LIST_OF_KINDS: JsonSchema = {
   type: "array",
@@ -140,11 +192,12 @@ const RULES = new Map<z.ZodType, JsonSchema>([
   [ResetPasswordBody.shape.password, { format: "password" }],
   [FundsBody.shape.amount, { minimum: 0.01, exclusiveMinimum: undefined, multipleOf: 0.01 }],
   [UpdateServerConfigurationBody.shape.supportedLeverage, { uniqueItems: true }],
-  [UpdateServerConfigurationBody, anyOfRequired("supportedLeverage", "defaultLeverage", "currency")],
+  // At least one field, besides the required ones.
+  [UpdateServerConfigurationBody, { minProperties: 1 }],
   // Accepts anything, because the operation has no status for an invalid value.
   [GetCommandQuery.shape.wait, { type: ["integer", "string"], default: 0, pattern: undefined, description: undefined }],
-  [UpdateTradingAccountBody, anyOfRequired("accountName", "leverage")],
-  [UpdateWebhookBody, anyOfRequired("url", "description", "kinds", "serverIds", "status")],
+  [UpdateTradingAccountBody, { minProperties: 2 }],
+  [UpdateWebhookBody, { minProperties: 1 }],
   [WebhookKinds, { uniqueItems: true }],
   [WebhookServerIds, { uniqueItems: true }],
   [ListEventsQuery.shape.kinds, { ...LIST_OF_KINDS, pattern: undefined }],
@@ -157,7 +210,24 @@ const FORMATS = new Set(["uuid", "date-time"]);
 
 /** All named schemas, for `components.schemas`. */
 export function namedSchemas(): Record<string, JsonSchema> {
-  return { ...registered({ ...RECORDS, ...EVENTS }, "output"), ...registered(BODIES, "input") };
+  const variants = Object.values(UNIONS).map((union) => union.variants);
+  const records: Record<string, z.ZodType> = Object.assign({}, RECORDS, ...variants);
+  const answers = registered(records, "output");
+  return describeSchemas({ ...answers, ...unionSchemas(), ...registered({ ...ENUMS, ...BODIES }, "input") });
+}
+
+/** The unions, each with the field that tells its variants apart. */
+function unionSchemas(): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    Object.entries(UNIONS).map(([name, { field, variants }]) => {
+      const named = Object.entries(variants);
+      const mapping = named.flatMap(([variant, schema]) =>
+        valuesOf(schema, field).map((value) => [value, uriOf(variant)]),
+      );
+      const oneOf = named.map(([variant]) => ({ $ref: uriOf(variant) }));
+      return [name, { oneOf, discriminator: { propertyName: field, mapping: Object.fromEntries(mapping) } }];
+    }),
+  );
 }
 
 /** A reference to a schema in the document. @throws Error for a schema without a name. */
@@ -173,8 +243,20 @@ export function referenceTo(schema: z.ZodType): JsonSchema {
  * integer are described as an integer, all others as the text that is sent.
  */
 export function parameterSchema(field: z.ZodType): JsonSchema {
+  const name = enumName(field);
+  if (name !== null) {
+    const { default: preset } = converted(field, "input");
+    return { $ref: uriOf(name), ...(preset === undefined ? {} : { default: preset }) };
+  }
   const output = converted(field, "output");
   return output["type"] === "integer" ? output : converted(field, "input");
+}
+
+/** The name of a field's enum in the document, or null if the field is none. */
+function enumName(field: z.ZodType): string | null {
+  let inner: unknown = field;
+  while (inner instanceof z.ZodOptional || inner instanceof z.ZodDefault) inner = inner.unwrap();
+  return Object.entries(ENUMS).find(([, schema]) => schema === inner)?.[0] ?? null;
 }
 
 function uriOf(name: string): string {

@@ -81,7 +81,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   createTradingAccount:
     "The one-time passwords are in `credentials` of the first answer and nowhere else. If you lose that answer, repeat the request with the same `Idempotency-Key` to get the command, and then set new passwords with `resetTradingPassword` and `resetInvestorPassword`. When the command is `succeeded`, its `result` is `{accountId, accountNumber}`. 409: the key was used for another request, the server is disabled, or the account quota is reached.",
   bulkCreateTradingAccounts:
-    "Each item is idempotent on its own, under `<Idempotency-Key>:<index>`. The whole request is checked before anything is queued: with one invalid item nothing is queued. A repeated bulk returns 202 with its items as duplicates, without credentials. If you lose the first answer, nobody can show its passwords again: find the accounts with `GET …/commands?idempotencyKeyPrefix=<Idempotency-Key>:` (`result.accountNumber`; with `wait=30` once all commands are final), and then set new passwords with `resetTradingPassword` and `resetInvestorPassword`.",
+    "Each item is idempotent on its own, under `<Idempotency-Key>:<index>`. The whole request is checked before anything is queued: with one invalid item nothing is queued. A repeated bulk returns 202 with its items as duplicates, without credentials. If you lose the first answer, its passwords are lost too: find the accounts with `GET …/commands?bulkIdempotencyKey=<Idempotency-Key>` (`result.accountNumber`; with `wait=30` once all commands are final), and then set new passwords with `resetTradingPassword` and `resetInvestorPassword`.",
   getTradingAccount:
     "Values come from the trading server, or from the last stored sample if the server cannot be reached: `metricsMeasuredAt` shows when they were measured. `credentials` never holds a password.",
   updateTradingAccount:
@@ -106,7 +106,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   getCommand:
     "A key that is limited to some servers finds the commands of these servers alone; another command is 404. With `wait` the answer comes when the command is final or the time is over, or at once if too many requests of your organization already wait. A command can be read right after the 202 that queued it, and forever: once its details are no longer kept (after 13 months, unless the operator decides otherwise), only `id`, `operation`, `status`, `attempts`, `errorCode`, `idempotencyKey`, `createdAt` and `serverId` are there, and `result` is null.",
   listCommands:
-    "`from` and `to` are inclusive, on `createdAt`. With `idempotencyKeyPrefix` and `wait` the answer comes when every command of the page is final or the time is over, or at once if too many requests of your organization already wait. Commands that were just accepted may be missing for a moment: compare `pagination.total` with the number of commands that you sent. Commands whose details are no longer kept (after 13 months, unless the operator decides otherwise) are not listed.",
+    "`from` and `to` are inclusive, on `createdAt`. With `wait`, and `bulkIdempotencyKey` or `idempotencyKeyPrefix`, the answer comes when every command of the page is final or the time is over, or at once if too many requests of your organization already wait. Commands that were just accepted may be missing for a moment: compare `pagination.total` with the number of commands that you sent. Commands whose details are no longer kept (after 13 months, unless the operator decides otherwise) are not listed.",
   listAccountMetrics:
     "One snapshot per account and minute in which it changed, kept for 30 days, newest first. `since` is inclusive, `until` exclusive. With `accountNumber` and `limit=1` it is the latest one. These are not live values, and an empty answer does not mean that there is no risk.",
   createWebhook:
@@ -126,76 +126,65 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
     "Pass `next` of an answer as `after` of the next request; without `after` the feed begins with the oldest event that is kept (30 days), with `after=now` at this moment. No event is ever added before a cursor that was given out.",
 };
 
-/** Descriptions of query parameters that mean the same in every operation, by name. */
+/**
+ * Descriptions of query parameters, by name. `<operation>.<name>` overrides a name for one
+ * operation.
+ */
 const QUERY_TEXTS: Readonly<Record<string, string>> = {
-  page: "Number of the page, from 1. Not together with `cursor`.",
+  page: "Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.",
   limit: "Maximum number of records to return.",
-  cursor: "`pagination.nextCursor` of the previous page. Repeat the filters of the first page.",
+  cursor: "`nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page.",
   status: "Only records with this status.",
   search: "Only accounts whose number or name contains this text.",
   wait: "Seconds to wait for a final state, 0 to 30. More means 30, anything else 0.",
   operation: "Only commands of this operation.",
   accountNumber: "Only records of this account.",
-  requestId: "Only commands with this `requestId`.",
+  requestId: "Only records with this `requestId`.",
   idempotencyKey: "Only the command with this idempotency key.",
+  bulkIdempotencyKey: "Only the commands of the bulk that had this `Idempotency-Key`.",
   idempotencyKeyPrefix:
-    "Only commands whose idempotency key begins with this text, which is compared literally. `<Idempotency-Key>:` finds the commands of a bulk. A text that begins more than 10,000 keys of the server is 400.",
-  from: "Only commands created at or after this time.",
-  to: "Only commands created at or before this time.",
+    "Only commands whose idempotency key begins with this text, which is compared literally. A text that begins more than 10,000 keys of the server is 400.",
+  "listCommands.wait":
+    "Only with `bulkIdempotencyKey` or `idempotencyKeyPrefix`: seconds to wait until every command of the page is final, 0 to 30. More means 30, anything else 0.",
+  from: "Only records at or after this time.",
+  to: "Only records before this time.",
+  "listTradingAccountTransactions.from": "Only transactions recorded at or after this time.",
+  "listTradingAccountTransactions.to": "Only transactions recorded before this time.",
+  "listTradingAccountTransactions.type": "Only transactions of this type.",
+  "listTradingAccountOrders.from": "Only orders created at or after this time.",
+  "listTradingAccountOrders.to": "Only orders created before this time.",
+  "listAccountPositions.from": "Only positions opened at or after this time.",
+  "listAccountPositions.to": "Only positions opened before this time.",
+  "listAccountDeals.from": "Only deals executed at or after this time.",
+  "listAccountDeals.to": "Only deals executed before this time.",
+  "listCommands.from": "Only commands created at or after this time.",
+  "listCommands.to": "Only commands created at or before this time.",
+  "listCreditUsage.from": "Only requests at or after this time.",
+  "listCreditUsage.to": "Only requests before this time.",
+  "listCreditUsage.operation": "Only lines of requests for this operation, as `operation` of the line shows it.",
+  "listCreditUsage.commandId": "Only lines of this command.",
+  xRequestId: "Only lines of the request with this `X-Request-Id`.",
+  "listWebhookDeliveries.from": "Only deliveries created at or after this time.",
+  "listWebhookDeliveries.to": "Only deliveries created before this time.",
   since: "Only snapshots measured at or after this time.",
   until: "Only snapshots measured before this time.",
-  after: "`next` of the previous answer, or `now`.",
-  kinds: "Only events of these kinds, separated by commas.",
-  symbol: "Only records of this symbol.",
-  side: "Only records of this side, for example `buy`.",
+  type: "Only deliveries of this kind of event.",
+  eventId: "Only deliveries of this event.",
+  symbol: "Only records of this instrument, such as EURUSD.",
+  side: "Only records of this side: buy or sell.",
+  orderType: "Only orders of this type, such as market, limit or stop.",
+  kind: "Only deals of this kind.",
   orderId: "Only records of this order.",
   positionId: "Only records of this position.",
+  dealId: "Only transactions of this deal.",
+  commandId: "Only transactions of this command.",
+  after: "`next` of the previous answer, or `now`.",
+  kinds: "Only events of these kinds, separated by commas.",
 };
 
-/** The texts of `from` (inclusive) and `to` (exclusive). `what` has the field of the record. */
-function spanTexts(what: string): Readonly<Record<string, string>> {
-  return { from: `Only ${what} at or after this time.`, to: `Only ${what} before this time.` };
-}
-
-/** Descriptions of query parameters that differ from {@link QUERY_TEXTS}. */
-const OPERATION_QUERY_TEXTS: Partial<Readonly<Record<OperationId, Readonly<Record<string, string>>>>> = {
-  listCreditUsage: {
-    ...spanTexts("lines whose `at` is"),
-    operation: "Only lines of requests for this operation, as `operation` of the line shows it.",
-    xRequestId: "Only lines of the request with this `X-Request-Id`.",
-    commandId: "Only lines of this command.",
-  },
-  listTradingAccountTransactions: {
-    ...spanTexts("transactions whose `recordedAt` is"),
-    type: "Only transactions of this type.",
-    dealId: "Only transactions of this deal.",
-    commandId: "Only the transaction of this command.",
-    requestId: "Only transactions whose command had this `requestId` in its body.",
-  },
-  listTradingAccountOrders: {
-    ...spanTexts("orders whose `createdAt` is"),
-    orderType: "Only orders of this type, for example `market`.",
-  },
-  listAccountPositions: {
-    ...spanTexts("positions whose `openedAt` is"),
-    status: "Only open or only closed positions. The default is all.",
-    orderId: "Only the position that this order opened.",
-  },
-  listAccountDeals: {
-    ...spanTexts("deals whose `executedAt` is"),
-    kind: "Only deals of this kind, as `kind` of the deal shows it.",
-  },
-  listCommands: {
-    wait: "Only with `idempotencyKeyPrefix`: seconds to wait until every command of the page is final, 0 to 30. More means 30, anything else 0.",
-  },
-  listWebhookDeliveries: {
-    ...spanTexts("deliveries whose `createdAt` is"),
-    type: "Only deliveries of this kind of event.",
-    eventId: "Only the delivery of this event.",
-  },
-};
-
-/** The description of a query parameter of an operation. */
-export function queryText(id: OperationId, name: string): string | undefined {
-  return OPERATION_QUERY_TEXTS[id]?.[name] ?? QUERY_TEXTS[name];
+/** The description of a query parameter. @throws Error for a parameter without a text. */
+export function queryText(operation: OperationId, name: string): string {
+  const text = QUERY_TEXTS[`${operation}.${name}`] ?? QUERY_TEXTS[name];
+  if (text === undefined) throw new Error(`the parameter ${name} of ${operation} has no text in texts.ts`);
+  return text;
 }

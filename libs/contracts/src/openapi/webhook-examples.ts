@@ -70,7 +70,7 @@ export const WEBHOOK_EXAMPLES: { readonly [O in keyof Contracts]: Example<Contra
   testWebhook: { answer: { eventId: EVENT_ID } },
   replayWebhook: { body: { since: "2026-03-01T00:00:00.000Z" }, answer: { events: 42 } },
   listWebhookDeliveries: {
-    answer: { deliveries: [delivery], pagination: { page: 1, limit: 20, total: 1, totalPages: 1 } },
+    answer: { deliveries: [delivery], pagination: { page: 1, limit: 20, total: 1, totalPages: 1, nextCursor: null } },
   },
   redeliverWebhook: {
     answer: {

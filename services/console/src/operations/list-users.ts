@@ -1,4 +1,4 @@
-import { type PageQuery, type Pagination, paginationOf } from "@kapi/contracts";
+import { type PageQuery, type PageNumbers, pageNumbersOf } from "@kapi/contracts";
 
 import type { Directory, User, Users } from "../domain/ports.ts";
 
@@ -10,12 +10,12 @@ export async function listUsers(
   { users, directory }: { readonly users: Users; readonly directory: Pick<Directory, "organizationName"> },
   organizationId: string,
   query: PageQuery,
-): Promise<{ users: User[]; pagination: Pagination }> {
+): Promise<{ users: User[]; pagination: PageNumbers }> {
   await directory.organizationName(organizationId);
   const { page, limit } = query;
   const [found, total] = await Promise.all([
     users.page(organizationId, { limit, offset: (page - 1) * limit }),
     users.count(organizationId),
   ]);
-  return { users: found, pagination: paginationOf(query, total) };
+  return { users: found, pagination: pageNumbersOf(query, total) };
 }

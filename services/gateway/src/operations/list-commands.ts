@@ -19,8 +19,8 @@ interface ListCommandsDependencies extends Pick<Dependencies, "clock" | "isStopp
 const States = z.object({ commands: z.array(z.object({ id: Guid, status: z.string() })) });
 
 /**
- * GET commands of a server: command-status's response, unchanged. With `idempotencyKeyPrefix` and
- * `wait`, the response comes once every command of the page is final (decisions, 3.7).
+ * GET commands of a server: command-status's response, unchanged. With `bulkIdempotencyKey` or
+ * `idempotencyKeyPrefix`, and `wait`, the response comes once every command of the page is final (decisions, 3.7).
  */
 export function listCommands(dependencies: ListCommandsDependencies): Operation {
   const { commandStatus, streams } = dependencies;
@@ -51,12 +51,13 @@ export function listCommands(dependencies: ListCommandsDependencies): Operation 
 async function waitUntilFinal(
   { commandStatus, clock, isStopping, waits }: ListCommandsDependencies,
   call: Call,
-  { idempotencyKeyPrefix }: CommandsQuery,
+  { bulkIdempotencyKey, idempotencyKeyPrefix }: CommandsQuery,
   read: () => Promise<Buffer | null>,
   found: Buffer | null,
 ): Promise<Buffer | null> {
   const deadlineMs = clock.nowMs() + waitMsOf(call);
-  if (idempotencyKeyPrefix === undefined || deadlineMs <= clock.nowMs()) return found;
+  const isOfKeys = bulkIdempotencyKey !== undefined || idempotencyKeyPrefix !== undefined;
+  if (!isOfKeys || deadlineMs <= clock.nowMs()) return found;
   let page = found;
   let open = openCommand(page);
   const release = open === undefined ? null : waits.take(call.key.organizationId);

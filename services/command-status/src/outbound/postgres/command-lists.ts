@@ -1,4 +1,4 @@
-import { cursorPage, listScope, pageStart, type PageStart } from "@kapi/contracts";
+import { cursorPage, listScope, MAX_BULK_ITEMS, pageStart, type PageStart } from "@kapi/contracts";
 import { assertDefined, commandIdOf } from "@kapi/kernel";
 import { type Database, type Statement, statement } from "@kapi/postgres";
 
@@ -9,7 +9,7 @@ import { COMMAND_COLUMNS, type CommandRow, fromRow, lacksResult, largeResults } 
 
 /**
  * Lists of a server's commands. The statement of a list has only the conditions that its query
- * gives, so that no plan has to serve absent filters. There are fewer than 3,200 such statements.
+ * gives, so that no plan has to serve absent filters. There are fewer than 6,400 such statements.
  *
  * A page is found by index-only scans of all months, and only its own rows are read. `total` comes
  * from the counters (see migrations/0002) where they suffice, else from a count in the index of the
@@ -115,8 +115,9 @@ function totalOf(database: Database, query: CommandListQuery): Promise<Total[]> 
   const sql = new Sql();
   const organization = sql.value(query.organizationId);
   const server = sql.value(query.serverId);
-  const { accountNumber, requestId, idempotencyKey, idempotencyKeyPrefix, status } = query;
-  const narrow = [accountNumber, requestId, idempotencyKey, idempotencyKeyPrefix].some(
+  const { accountNumber, requestId, idempotencyKey, bulkIdempotencyKey, idempotencyKeyPrefix, status } = query;
+  const keys = [idempotencyKey, bulkIdempotencyKey, idempotencyKeyPrefix];
+  const narrow = [accountNumber, requestId, ...keys].some(
     (filter) => filter !== undefined,
   );
   if (narrow || (status !== undefined && status !== "succeeded")) {
@@ -229,7 +230,7 @@ async function assertFewMatches(database: Database, serverId: string, prefix: st
 
 /** SQL conditions of the query. States are literals, because partial indexes require that. */
 function conditions(sql: Sql, query: CommandListQuery, organization: string, server: string): string {
-  const { accountNumber, requestId, idempotencyKey, status, operation, from, to } = query;
+  const { accountNumber, requestId, idempotencyKey, bulkIdempotencyKey, status, operation, from, to } = query;
   const all = [`server_id = ${server}`, "created_at is not null"];
   const add = (name: string, condition: string): void => {
     sql.parts.push(name);
@@ -239,6 +240,11 @@ function conditions(sql: Sql, query: CommandListQuery, organization: string, ser
     const commandId = `${sql.value(commandIdOf(query.organizationId, idempotencyKey))}::uuid`;
     const month = `select month from command_ids where command_id = ${commandId}`;
     add("key", `month = coalesce((${month}), ${OLD_MONTH}) and command_id = ${commandId}`);
+  }
+  if (bulkIdempotencyKey !== undefined) {
+    const ids = `${sql.value(bulkCommandIds(query.organizationId, bulkIdempotencyKey))}::uuid[]`;
+    const months = `select month from command_ids where command_id = any(${ids})`;
+    add("bulk", `(month in (${months}) or month = ${OLD_MONTH}) and command_id = any(${ids})`);
   }
   if (requestId !== undefined) add("request", `request_id = ${sql.value(requestId)}`);
   if (accountNumber !== undefined) add("account", `account_number = ${sql.value(accountNumber)}`);
@@ -252,6 +258,11 @@ function conditions(sql: Sql, query: CommandListQuery, organization: string, ser
   if (from !== undefined) add("from", `created_at >= ${sql.value(span.from)}::timestamptz`);
   if (to !== undefined) add("to", `created_at < ${sql.value(span.before)}::timestamptz`);
   return all.join(" and ");
+}
+
+/** The ids of all commands that a bulk with this key can have. */
+function bulkCommandIds(organizationId: string, key: string): string[] {
+  return Array.from({ length: MAX_BULK_ITEMS }, (_item, index) => commandIdOf(organizationId, `${key}:${index}`));
 }
 
 /** Finds final commands by their ids. */

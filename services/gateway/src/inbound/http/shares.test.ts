@@ -174,7 +174,10 @@ const closedAtOwner = (): Promise<unknown> => expect.poll(openAtOwner, { timeout
 
 async function expectTooMany(refused: Response): Promise<void> {
   expect(refused.status).toBe(429);
-  expect(await refused.json()).toEqual({ error: "Too many concurrent requests" });
+  expect(await refused.json()).toMatchObject({
+    error: "Too many concurrent requests",
+    code: "TOO_MANY_CONCURRENT_REQUESTS",
+  });
   expect(refused.headers.get("x-error-code")).toBe("TOO_MANY_CONCURRENT_REQUESTS");
   expect(refused.headers.get("retry-after")).toBe("1");
   expect(refused.headers.get("x-credits-charged")).toBe("0");

@@ -100,7 +100,7 @@ async function charge(
  */
 export function rejectHandshake(socket: Duplex, error: unknown, requestId: string, remaining: number | null): number {
   const answer = toApiError(error);
-  const body = JSON.stringify(answer.body());
+  const body = JSON.stringify(answer.body(requestId));
   const lines = [
     `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? "Error"}`,
     "content-type: application/json; charset=utf-8",

@@ -1,6 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { createServer, type Server } from "node:http";
 
-import { arrivalLimits } from "@kapi/http";
+import { HEADERS } from "@kapi/contracts";
+import { ApiError, arrivalLimits } from "@kapi/http";
 import type { Started } from "@kapi/runtime";
 
 /**
@@ -11,9 +13,15 @@ const LIVE_BACKLOG = 4_096;
 
 /** Listens on a separate port for upgrades. Every other request is answered 404. */
 export async function startUpgradeListener(host: string, port: number): Promise<Started<Server>> {
-  const body = JSON.stringify({ error: "Not found" });
   const server = createServer(arrivalLimits(), (_request, response) => {
-    response.writeHead(404, { "content-type": "application/json; charset=utf-8" }).end(body);
+    const error = new ApiError("NOT_FOUND");
+    const requestId = randomUUID();
+    const headers = {
+      "content-type": "application/json; charset=utf-8",
+      [HEADERS.errorCode]: error.code,
+      [HEADERS.requestId]: requestId,
+    };
+    response.writeHead(error.status, headers).end(JSON.stringify(error.body(requestId)));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

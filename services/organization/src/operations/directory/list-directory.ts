@@ -1,5 +1,5 @@
 /** Pages of the directory. */
-import { type ConsoleKey, type PageQuery, type Pagination, paginationOf, type ServerEntry } from "@kapi/contracts";
+import { type ConsoleKey, type PageQuery, type PageNumbers, pageNumbersOf, type ServerEntry } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 
 import { consoleKeyOf } from "../../domain/directory/management-key.ts";
@@ -13,9 +13,9 @@ export type ShownServerEntry = Omit<ServerEntry, "kind" | "version">;
 export async function listOrganizations(
   { store }: Pick<DirectoryContext, "store">,
   query: PageQuery,
-): Promise<{ organizations: readonly Organization[]; pagination: Pagination }> {
+): Promise<{ organizations: readonly Organization[]; pagination: PageNumbers }> {
   const { rows, total } = await store.readOrganizations(query);
-  return { organizations: rows, pagination: paginationOf(query, total) };
+  return { organizations: rows, pagination: pageNumbersOf(query, total) };
 }
 
 /** Newest first, revoked keys last. Throws 404 for an unknown organization. */
@@ -23,10 +23,10 @@ export async function listOrganizationKeys(
   { store, clock }: Pick<DirectoryContext, "store" | "clock">,
   organizationId: string,
   query: PageQuery,
-): Promise<{ keys: ConsoleKey[]; pagination: Pagination }> {
+): Promise<{ keys: ConsoleKey[]; pagination: PageNumbers }> {
   await assertKnown(store, organizationId);
   const { rows, total } = await store.readKeys(organizationId, query);
-  return { keys: rows.map((key) => consoleKeyOf(key, clock.nowMs())), pagination: paginationOf(query, total) };
+  return { keys: rows.map((key) => consoleKeyOf(key, clock.nowMs())), pagination: pageNumbersOf(query, total) };
 }
 
 /** Oldest first. Throws 404 for an unknown organization. */
@@ -34,19 +34,19 @@ export async function listOrganizationServers(
   { store }: Pick<DirectoryContext, "store">,
   organizationId: string,
   query: PageQuery,
-): Promise<{ servers: ShownServerEntry[]; pagination: Pagination }> {
+): Promise<{ servers: ShownServerEntry[]; pagination: PageNumbers }> {
   await assertKnown(store, organizationId);
   const { rows, total } = await store.readServers(organizationId, query);
-  return { servers: rows.map(shownServerOf), pagination: paginationOf(query, total) };
+  return { servers: rows.map(shownServerOf), pagination: pageNumbersOf(query, total) };
 }
 
 /** Oldest first. */
 export async function listAllServers(
   { store }: Pick<DirectoryContext, "store">,
   query: PageQuery,
-): Promise<{ servers: ShownServerEntry[]; pagination: Pagination }> {
+): Promise<{ servers: ShownServerEntry[]; pagination: PageNumbers }> {
   const { rows, total } = await store.readAllServers(query);
-  return { servers: rows.map(shownServerOf), pagination: paginationOf(query, total) };
+  return { servers: rows.map(shownServerOf), pagination: pageNumbersOf(query, total) };
 }
 
 /** Throws 404 for a removed server, and for one outside the organization. */

@@ -1,0 +1,93 @@
+import type { Command } from "commander";
+
+import { delay } from "../../delay.ts";
+import type { CreditUsage } from "../../generated/api.ts";
+import type { GlobalOptions } from "../connection.ts";
+import { addList, type ListOptions, openSession, type Session, showList, time, withGlobalOptions } from "../context.ts";
+import type { Column } from "../output.ts";
+import type { Surroundings } from "../surroundings.ts";
+
+/** Pause between two reads of `kapi logs --follow`, in milliseconds; each read is billed. */
+const FOLLOW_PAUSE_MS = 2_000;
+
+const USAGE_COLUMNS: readonly Column<CreditUsage>[] = [
+  { heading: "AT", of: ({ at }) => at },
+  { heading: "OPERATION", of: ({ operation }) => operation },
+  { heading: "CREDITS", of: ({ credits }) => credits, alignRight: true },
+  { heading: "BY", of: ({ createdBy }) => (createdBy ? `${createdBy.type}/${createdBy.id}` : null) },
+  { heading: "REQUEST ID", of: ({ xRequestId }) => xRequestId },
+  { heading: "COMMAND", of: ({ commandId }) => commandId },
+];
+
+interface LogOptions extends ListOptions {
+  readonly since?: Date | undefined;
+  readonly operation?: string;
+  readonly follow?: true;
+}
+
+/** `kapi credits …` and `kapi logs`. */
+export function addCredits(program: Command, surroundings: Surroundings): void {
+  const credits = program.command("credits").description("The credits that requests cost");
+  withGlobalOptions(credits.command("balance").description("Show the wallet")).action(
+    async (options: GlobalOptions) => {
+      const { kapi, output } = await openSession(surroundings, options);
+      const wallet = await kapi.credits.balance();
+      output.print(wallet, () => output.fields(wallet));
+    },
+  );
+  withGlobalOptions(credits.command("prices").description("Show what each kind of request costs")).action(
+    async (options: GlobalOptions) => {
+      const { kapi, output } = await openSession(surroundings, options);
+      const prices = await kapi.credits.prices();
+      output.print(prices, () => output.fields(prices));
+    },
+  );
+  addList(program, "logs", "Billed requests, newest first")
+    .option("--since <time>", "requests at or after this time, or a duration such as 2h", time)
+    .option("--operation <name>", "only requests of this operation, such as depositAccountFunds")
+    .option("--follow", "then show new requests as they come")
+    .action(async (options: LogOptions) => {
+      const session = await openSession(surroundings, options);
+      if (options.follow === true) await follow(session, options);
+      else if (options.operation === undefined) {
+        await showList(session, options, session.kapi.credits.usage({ since: options.since }), USAGE_COLUMNS);
+      } else session.output.rows(await linesOf(session, options), USAGE_COLUMNS);
+    });
+}
+
+/** The newest lines of an operation. */
+async function linesOf({ kapi }: Session, { since, operation, limit, all }: LogOptions): Promise<CreditUsage[]> {
+  const lines: CreditUsage[] = [];
+  for await (const line of kapi.credits.usage({ since })) {
+    if (operation !== undefined && line.operation !== operation) continue;
+    if (all !== true && lines.length === limit) break;
+    lines.push(line);
+  }
+  return lines;
+}
+
+/** Shows the newest lines oldest first, then new ones as they come. */
+async function follow(session: Session, options: LogOptions): Promise<void> {
+  const { signal } = session.surroundings;
+  const shown = new Set<string>();
+  let since = options.since;
+  while (!signal.aborted) {
+    const lines = (
+      await linesOf(session, { ...options, since, ...(shown.size > 0 ? { all: true } : {}) })
+    ).toReversed();
+    for (const line of lines) {
+      const key = JSON.stringify(line);
+      if (shown.has(key)) continue;
+      shown.add(key);
+      session.output.line(
+        line,
+        `${line.at}  ${String(line.credits).padStart(4)}  ${line.operation}  ${line.xRequestId ?? "-"}`,
+      );
+    }
+    // Lines of the last moments can still arrive: read them again, and drop what is known.
+    const newest = lines.at(-1)?.at;
+    if (newest !== undefined) since = new Date(Date.parse(newest) - 60_000);
+    else since ??= new Date(session.surroundings.nowMs());
+    await delay(FOLLOW_PAUSE_MS, signal).catch(() => undefined);
+  }
+}

@@ -1,0 +1,72 @@
+import type { Command } from "commander";
+
+import { Kapi } from "../../kapi.ts";
+import { type Connection, connectionOf, type GlobalOptions, ProfileStore } from "../connection.ts";
+import { address, withGlobalOptions } from "../context.ts";
+import { UsageError } from "../exit.ts";
+import { Output } from "../output.ts";
+import type { Surroundings } from "../surroundings.ts";
+
+interface LoginOptions extends GlobalOptions {
+  readonly baseUrl?: string;
+  readonly liveUrl?: string;
+  readonly keyStdin?: true;
+}
+
+const SHOWN_KEY_CHARACTERS = "kapi.".length + 16;
+
+/** `kapi login`, `logout` and `status`. */
+export function addLogin(program: Command, surroundings: Surroundings): void {
+  withGlobalOptions(program.command("login").description("Store an address and a key, after a first request with them"))
+    .option("--base-url <url>", "address of the API", address)
+    .option("--live-url <url>", "address of the live stream")
+    .option("--key-stdin", "read the key from standard input, so that no list of processes shows it")
+    .action((options: LoginOptions) => login(surroundings, options));
+  withGlobalOptions(program.command("logout").description("Remove the stored key")).action((options: GlobalOptions) => {
+    const isRemoved = new ProfileStore(surroundings).remove(options.profile);
+    surroundings.out(isRemoved ? "Removed.\n" : "Nothing was stored.\n");
+  });
+  withGlobalOptions(program.command("status").description("Show which kapi and key are used, and the credits")).action(
+    (options: GlobalOptions) => status(surroundings, options),
+  );
+}
+
+async function login(surroundings: Surroundings, options: LoginOptions): Promise<void> {
+  const { ask, readLine } = surroundings;
+  const baseUrl = options.baseUrl ?? (await ask("Address of the API, such as https://api.example.com: "));
+  const liveUrl =
+    options.liveUrl ?? (options.keyStdin === true ? "" : await ask("Address of the live stream (empty: none): "));
+  const key = (options.keyStdin === true ? await readLine() : await ask("Management key: ", { isSecret: true })).trim();
+  if (!URL.canParse(baseUrl)) throw new UsageError(`${baseUrl} is no address.`);
+  const profile: Connection = {
+    baseUrl,
+    key,
+    ...(liveUrl === "" ? {} : { liveUrl }),
+    ...(options.server === undefined ? {} : { serverId: options.server }),
+  };
+  const wallet = await new Kapi(profile).credits.balance();
+  const store = new ProfileStore(surroundings);
+  store.write(profile, options.profile);
+  const output = new Output(surroundings, options.json === true);
+  const { organizationId, availableCredits } = wallet;
+  output.print(
+    { organizationId, availableCredits },
+    () => `Signed in. ${availableCredits} credits. Stored in ${store.file}.\n`,
+  );
+}
+
+async function status(surroundings: Surroundings, options: GlobalOptions): Promise<void> {
+  const { baseUrl, liveUrl = null, serverId = null, key } = await connectionOf(surroundings, options);
+  const { organizationId, availableCredits } = await new Kapi({ key, baseUrl }).credits.balance();
+  // The secret part of the key is never shown.
+  const shown = {
+    baseUrl,
+    liveUrl,
+    serverId,
+    key: key.slice(0, SHOWN_KEY_CHARACTERS),
+    organizationId,
+    availableCredits,
+  };
+  const output = new Output(surroundings, options.json === true);
+  output.print(shown, () => output.fields(shown));
+}

@@ -1,0 +1,67 @@
+import type { Command } from "commander";
+
+import type { AccountMetricSnapshot, Server } from "../../generated/api.ts";
+import type { GlobalOptions } from "../connection.ts";
+import { openSession, time, wholeNumber, withGlobalOptions } from "../context.ts";
+import type { Column } from "../output.ts";
+import type { Surroundings } from "../surroundings.ts";
+
+const DEFAULT_SNAPSHOTS = 20;
+
+const SNAPSHOT_COLUMNS: readonly Column<AccountMetricSnapshot>[] = [
+  { heading: "MEASURED", of: ({ measuredAt }) => measuredAt },
+  { heading: "ACCOUNT", of: ({ accountNumber }) => accountNumber },
+  { heading: "BALANCE", of: ({ balance }) => balance, alignRight: true },
+  { heading: "EQUITY", of: ({ equity }) => equity, alignRight: true },
+  { heading: "DAILY %", of: ({ dailyDrawdown }) => dailyDrawdown, alignRight: true },
+  { heading: "TOTAL %", of: ({ totalDrawdown }) => totalDrawdown, alignRight: true },
+  { heading: "SEQUENCE", of: ({ sequence }) => sequence, alignRight: true },
+];
+
+interface UpdateOptions extends GlobalOptions {
+  readonly leverage?: readonly number[];
+  readonly defaultLeverage?: number;
+  readonly currency?: "USD" | "NGN";
+}
+
+/** `kapi server …` and `kapi snapshots`. */
+export function addServer(program: Command, surroundings: Surroundings): void {
+  const server = program.command("server").description("Configuration of a trading server");
+  withGlobalOptions(server.command("show").description("Show the configuration")).action(
+    async (options: GlobalOptions) => {
+      const session = await openSession(surroundings, options);
+      const configuration = await session.server().configuration();
+      session.output.print(configuration, () => session.output.fields(linesOf(configuration)));
+    },
+  );
+  withGlobalOptions(server.command("update").description("Change leverages and currency; missing values are unchanged"))
+    .option("--leverage <list>", "supported leverages, separated by commas", leverages)
+    .option("--default-leverage <n>", "leverage that is preselected", wholeNumber(1))
+    .option("--currency <currency>", "USD or NGN: for new accounts")
+    .action(async (options: UpdateOptions) => {
+      const session = await openSession(surroundings, options);
+      const { leverage, defaultLeverage, currency } = options;
+      const changed = await session.server().updateConfiguration({
+        ...(leverage === undefined ? {} : { supportedLeverage: [...leverage] }),
+        ...(defaultLeverage === undefined ? {} : { defaultLeverage }),
+        ...(currency === undefined ? {} : { currency }),
+      });
+      session.output.print(changed, () => session.output.fields(linesOf(changed)));
+    });
+  withGlobalOptions(program.command("snapshots [account]").description("Stored values of accounts, newest first"))
+    .option("--since <time>", "snapshots measured at or after this time", time)
+    .option("--limit <n>", "maximum number of snapshots", wholeNumber(1), DEFAULT_SNAPSHOTS)
+    .action(async (accountNumber: string | undefined, options: GlobalOptions & { since?: Date; limit: number }) => {
+      const session = await openSession(surroundings, options);
+      const { since, limit } = options;
+      session.output.rows(await session.server().snapshots({ accountNumber, since, limit }), SNAPSHOT_COLUMNS);
+    });
+}
+
+function linesOf({ supportedLeverage, ...fields }: Server): Record<string, string | number | null> {
+  return { ...fields, supportedLeverage: supportedLeverage.join(", ") };
+}
+
+function leverages(text: string): number[] {
+  return text.split(",").map((part) => wholeNumber(1)(part.trim()));
+}

@@ -1,0 +1,110 @@
+/** Where the command line finds kapi: options, variables, a stored profile, or a kapi on this machine. */
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import path from "node:path";
+
+import { UsageError } from "./exit.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+const DEFAULT_PROFILE = "default";
+/** Only the owner reads the file: it has a key. */
+const OWNER_ONLY = 0o600;
+const FOLDER_MODE = 0o700;
+
+/** How to reach kapi. */
+export interface Connection {
+  readonly baseUrl: string;
+  readonly key: string;
+  readonly liveUrl?: string | undefined;
+  /** The server of commands that name none. */
+  readonly serverId?: string | undefined;
+  /** Control API of a simulated trading server. */
+  readonly controlUrl?: string | undefined;
+  readonly controlToken?: string | undefined;
+}
+
+/** A stored profile: a connection, and the secret of `kapi listen`. */
+export interface Profile extends Connection {
+  readonly webhookSecret?: string | undefined;
+}
+
+type Profiles = Readonly<Record<string, Profile>>;
+
+/** Reads and writes profiles. */
+export class ProfileStore {
+  readonly file: string;
+
+  constructor({ environment }: Pick<Surroundings, "environment">) {
+    const folder = environment["XDG_CONFIG_HOME"] ?? path.join(environment["HOME"] ?? homedir(), ".config");
+    this.file = path.join(folder, "kapi", "config.json");
+  }
+
+  /** Returns a profile; null if it is not stored. @throws UsageError for a file that cannot be read. */
+  read(name = DEFAULT_PROFILE): Profile | null {
+    return this.#all()[name] ?? null;
+  }
+
+  write(profile: Profile, name = DEFAULT_PROFILE): void {
+    this.#store({ ...this.#all(), [name]: profile });
+  }
+
+  /** Returns whether the profile existed. */
+  remove(name = DEFAULT_PROFILE): boolean {
+    const { [name]: removed, ...others } = this.#all();
+    if (removed === undefined) return false;
+    this.#store(others);
+    return true;
+  }
+
+  #all(): Profiles {
+    if (!existsSync(this.file)) return {};
+    try {
+      return (JSON.parse(readFileSync(this.file, "utf8")) as { profiles?: Profiles }).profiles ?? {};
+    } catch (error) {
+      throw new UsageError(`${this.file} cannot be read: ${String(error)}. Remove it, then run kapi login.`);
+    }
+  }
+
+  #store(profiles: Profiles): void {
+    mkdirSync(path.dirname(this.file), { recursive: true, mode: FOLDER_MODE });
+    writeFileSync(this.file, `${JSON.stringify({ profiles }, null, 2)}\n`, { mode: OWNER_ONLY });
+    chmodSync(this.file, OWNER_ONLY);
+  }
+}
+
+/** Options that every command has. */
+export interface GlobalOptions {
+  readonly profile?: string;
+  readonly server?: string;
+  readonly json?: true;
+}
+
+/**
+ * Returns the connection of a command. Variables win over the profile, the profile over the kapi on
+ * this machine. @throws UsageError without an address or a key.
+ */
+export async function connectionOf(
+  surroundings: Surroundings,
+  { profile, server }: GlobalOptions,
+): Promise<Connection> {
+  const { environment } = surroundings;
+  const stored = new ProfileStore(surroundings).read(profile);
+  if (profile !== undefined && stored === null)
+    throw new UsageError(`There is no profile ${profile}: kapi login --profile ${profile}`);
+  const isComplete = environment["KAPI_URL"] !== undefined && environment["KAPI_KEY"] !== undefined;
+  const local = isComplete || stored !== null ? null : ((await surroundings.fallback?.()) ?? null);
+  const found = { ...local, ...stored };
+  const baseUrl = environment["KAPI_URL"] ?? found.baseUrl;
+  const key = environment["KAPI_KEY"] ?? found.key;
+  if (baseUrl === undefined || key === undefined) {
+    throw new UsageError("No kapi is known: run kapi login, or set KAPI_URL and KAPI_KEY.");
+  }
+  return {
+    baseUrl,
+    key,
+    liveUrl: environment["KAPI_LIVE_URL"] ?? found.liveUrl,
+    serverId: server ?? environment["KAPI_SERVER"] ?? found.serverId,
+    controlUrl: environment["KAPI_CONTROL_URL"] ?? found.controlUrl,
+    controlToken: environment["KAPI_CONTROL_TOKEN"] ?? found.controlToken,
+  };
+}

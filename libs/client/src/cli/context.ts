@@ -1,0 +1,164 @@
+import { randomUUID } from "node:crypto";
+
+import { type Command, InvalidArgumentError } from "commander";
+
+import type { QueuedCommand } from "../commands/queued-command.ts";
+import { Kapi } from "../kapi.ts";
+import type { List } from "../list.ts";
+import type { ServerResource } from "../resources/server.ts";
+import { type Connection, connectionOf, type GlobalOptions } from "./connection.ts";
+import { UsageError } from "./exit.ts";
+import { type Column, Output } from "./output.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+const DEFAULT_LIMIT = 20;
+
+/** What a command works with. */
+export interface Session {
+  readonly surroundings: Surroundings;
+  readonly connection: Connection;
+  readonly kapi: Kapi;
+  readonly output: Output;
+  /** The server of the command. @throws UsageError if none is named. */
+  readonly server: () => ServerResource;
+}
+
+/** Options of commands that queue a change. */
+export interface MutationOptions extends GlobalOptions {
+  readonly key?: string;
+  readonly wait: boolean;
+}
+
+/** Options of commands that list records. */
+export interface ListOptions extends GlobalOptions {
+  readonly limit: number;
+  readonly all?: true;
+}
+
+/** Opens the session of a command. */
+export async function openSession(surroundings: Surroundings, options: GlobalOptions): Promise<Session> {
+  const connection = await connectionOf(surroundings, options);
+  const { key, baseUrl, liveUrl, serverId } = connection;
+  const kapi = new Kapi({ key, baseUrl, liveUrl });
+  return {
+    surroundings,
+    connection,
+    kapi,
+    output: new Output(surroundings, options.json === true),
+    server: () => {
+      if (serverId === undefined) throw new UsageError("No server is named: give --server, or set KAPI_SERVER.");
+      return kapi.server(serverId);
+    },
+  };
+}
+
+/** Adds the options of every command. */
+export function withGlobalOptions(command: Command): Command {
+  return command
+    .option("--json", "print JSON, for programs")
+    .option("--server <id>", "the trading server (default: KAPI_SERVER, or the one of the profile)")
+    .option("--profile <name>", "a profile of kapi login");
+}
+
+/** Adds a command that queues a change. */
+export function addMutation(parent: Command, name: string, description: string): Command {
+  return withGlobalOptions(parent.command(name).description(description))
+    .option(
+      "--key <key>",
+      "idempotency key: the same key never makes a second change (default: a random one)",
+      idempotencyKey,
+    )
+    .option("--wait", "wait for the result (default)", true)
+    .option("--no-wait", "return as soon as the change is queued");
+}
+
+/** Adds a command that lists records. */
+export function addList(parent: Command, name: string, description: string): Command {
+  return withGlobalOptions(parent.command(name).description(description))
+    .option("--limit <n>", "maximum number of records", wholeNumber(1), DEFAULT_LIMIT)
+    .option("--all", "all records");
+}
+
+/** A queued command of any operation. */
+interface ShownCommand extends Omit<QueuedCommand, "operation" | "result" | "get"> {
+  readonly operation: string;
+  result(): Promise<unknown>;
+}
+
+/** Queues a change, and shows its result, or the command that waits. */
+export async function carryOut(
+  { output }: Session,
+  { key = randomUUID(), wait }: MutationOptions,
+  queue: (options: { readonly key: string }) => Promise<ShownCommand>,
+): Promise<void> {
+  if (!output.isJson) output.note(`idempotency key: ${key}`);
+  const command = await queue({ key });
+  const { id, operation, duplicate, credentials, password } = command;
+  const shownOnce = { ...(credentials === null ? {} : credentials), ...(password === null ? {} : { password }) };
+  const result = wait ? ((await command.result()) as object) : null;
+  const value = { commandId: id, operation, idempotencyKey: key, duplicate, ...shownOnce, result };
+  const shown = result === null ? { status: "queued" } : withoutRecords(result);
+  output.print(value, () => output.fields({ ...shown, ...shownOnce, command: id }));
+}
+
+/** The fields of a result that fit into a line each. */
+function withoutRecords(result: object): Record<string, string | number | boolean | null> {
+  const plain = Object.entries(result).filter(([, value]) => typeof value !== "object");
+  return Object.fromEntries(plain) as Record<string, string | number | boolean | null>;
+}
+
+/** Shows the newest records of a list, or all of them. */
+export async function showList<T>(
+  { output }: Session,
+  { limit, all }: ListOptions,
+  list: List<T>,
+  columns: readonly Column<T>[],
+): Promise<void> {
+  const records: T[] = [];
+  for await (const record of list) {
+    if (all !== true && records.length === limit) break;
+    records.push(record);
+    // A long list of JSON lines is written as it is read.
+    if (output.isJson) output.rows(records.splice(0), columns);
+  }
+  if (!output.isJson) output.rows(records, columns);
+}
+
+/** Parses a whole number of at least `minimum`. */
+export function wholeNumber(minimum: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= minimum) return value;
+    throw new InvalidArgumentError(`It must be a whole number, ${minimum} or more.`);
+  };
+}
+
+/** Parses a decimal amount. */
+export function amount(text: string): string {
+  if (/^\d{1,10}(\.\d{1,2})?$/.test(text)) return text;
+  throw new InvalidArgumentError("It must be an amount with at most two decimals, such as 250.55.");
+}
+
+const DURATION = /^(\d{1,6})([smhd])$/;
+const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** Parses a time: ISO 8601, or a duration before now, such as `2h` or `30d`. */
+export function time(text: string): Date {
+  const [, count, unit] = DURATION.exec(text) ?? [];
+  const at =
+    count === undefined ? new Date(text) : new Date(Date.now() - Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS]);
+  if (!Number.isNaN(at.getTime())) return at;
+  throw new InvalidArgumentError("It must be a time such as 2026-03-01T00:00:00Z, or a duration such as 2h or 30d.");
+}
+
+/** Parses an address of http or https. */
+export function address(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url !== null && /^https?:$/.test(url.protocol)) return text;
+  throw new InvalidArgumentError("It must be an address such as http://localhost:3000/hook.");
+}
+
+function idempotencyKey(text: string): string {
+  if (text.length >= 1 && text.length <= 100) return text;
+  throw new InvalidArgumentError("It must have 1 to 100 characters.");
+}

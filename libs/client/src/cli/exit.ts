@@ -1,0 +1,65 @@
+import { type CommandError, CommandFailed, CommandExpired, StillRunning } from "../commands/errors.ts";
+import { AuthenticationError, KapiError, PermissionError } from "../errors.ts";
+import { WebhookSignatureError } from "../webhooks/verify.ts";
+
+/** Exit codes of the command line; `kapi help exit-codes` shows them. */
+export const EXIT_CODES = {
+  done: 0,
+  /** kapi rejected the request, or the command failed or expired. */
+  failed: 1,
+  /** Unknown command, or a missing or invalid option. */
+  usage: 2,
+  /** The command is not final yet, or kapi cannot be reached: the same call can be repeated. */
+  notFinal: 3,
+  /** The key is missing, unknown or revoked, or lacks a scope. */
+  forbidden: 4,
+} as const;
+
+/** A wrong use of the command line. */
+export class UsageError extends Error {}
+
+/** A webhook receiver that does not do what it must. */
+export class ReceiverFailure extends Error {}
+
+/** Returns the exit code of an error, and its text for people. @throws the error itself if it is none of kapi's. */
+export function explain(error: unknown): { readonly exitCode: number; readonly text: string } {
+  if (error instanceof UsageError) return { exitCode: EXIT_CODES.usage, text: `${error.message}\n` };
+  if (error instanceof ReceiverFailure) return { exitCode: EXIT_CODES.failed, text: `${error.message}\n` };
+  if (error instanceof StillRunning) {
+    return {
+      exitCode: EXIT_CODES.notFinal,
+      text: `${error.message}\n  wait for it: kapi commands wait ${error.command.id}\n`,
+    };
+  }
+  if (error instanceof CommandFailed || error instanceof CommandExpired) {
+    return { exitCode: EXIT_CODES.failed, text: `${error.message}\n  ${commandHelp(error)}\n` };
+  }
+  if (error instanceof KapiError) return { exitCode: exitCodeOf(error), text: textOf(error) };
+  if (error instanceof TypeError || error instanceof RangeError || error instanceof WebhookSignatureError) {
+    return { exitCode: EXIT_CODES.usage, text: `${error.message}\n` };
+  }
+  throw error;
+}
+
+function commandHelp(error: CommandError): string {
+  const { status, errorCode } = error.command;
+  return status === "expired"
+    ? "The command had no effect: send it again with another key."
+    : `Errors: /docs/errors/${errorCode}`;
+}
+
+function exitCodeOf(error: KapiError): number {
+  if (error instanceof AuthenticationError || error instanceof PermissionError) return EXIT_CODES.forbidden;
+  return error.retryable ? EXIT_CODES.notFinal : EXIT_CODES.failed;
+}
+
+function textOf(error: KapiError): string {
+  const lines = [
+    `${error.message} (${error.code}${error.status === null ? "" : `, ${error.status}`})`,
+    ...error.issues.map((issue) => `  ${issue.path.join(".")}: ${issue.message}`),
+    ...(error.requestId === "" ? [] : [`  request id: ${error.requestId}`]),
+  ];
+  if (error.retryable) lines.push("  The same command with the same --key can be repeated safely.");
+  if (error instanceof AuthenticationError) lines.push("  Sign in again: kapi login");
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,130 @@
+/** Tables and texts for people, JSON for programs. */
+import { styleText } from "node:util";
+
+import type { Surroundings } from "./surroundings.ts";
+
+const GAP = "  ";
+const ELLIPSIS = "…";
+
+/** A column of a table: its heading, and the text of a row. */
+export interface Column<T> {
+  readonly heading: string;
+  readonly of: (row: T) => string | number | boolean | null | undefined;
+  readonly alignRight?: true;
+}
+
+type Colour = "green" | "red" | "yellow" | "dim";
+
+const COLOURS: Readonly<Record<string, Colour>> = {
+  succeeded: "green",
+  active: "green",
+  enabled: "green",
+  open: "green",
+  failed: "red",
+  expired: "red",
+  deleted: "red",
+  queued: "yellow",
+  leased: "yellow",
+  pending: "yellow",
+  disabled: "yellow",
+  archived: "dim",
+  closed: "dim",
+};
+
+/** Writes what a command found. */
+export class Output {
+  readonly #surroundings: Surroundings;
+  readonly #isJson: boolean;
+
+  constructor(surroundings: Surroundings, isJson: boolean) {
+    this.#surroundings = surroundings;
+    this.#isJson = isJson;
+  }
+
+  get isJson(): boolean {
+    return this.#isJson;
+  }
+
+  /** One document of JSON, or the texts that `text` returns. */
+  print(value: unknown, text: () => string): void {
+    this.#surroundings.out(this.#isJson ? `${JSON.stringify(value, null, 2)}\n` : text());
+  }
+
+  /** One line of JSON for each row, or a table. */
+  rows<T>(rows: readonly T[], columns: readonly Column<T>[]): void {
+    if (this.#isJson) for (const row of rows) this.#surroundings.out(`${JSON.stringify(row)}\n`);
+    else this.#surroundings.out(this.table(rows, columns));
+  }
+
+  /** One line of JSON, or a text. */
+  line(value: unknown, text: string): void {
+    this.#surroundings.out(this.#isJson ? `${JSON.stringify(value)}\n` : `${text}\n`);
+  }
+
+  /** A remark that is not part of the result: on standard error. */
+  note(text: string): void {
+    this.#surroundings.err(`${text}\n`);
+  }
+
+  /** A table with columns as wide as their widest value, cut off at the width of the terminal. */
+  table<T>(rows: readonly T[], columns: readonly Column<T>[]): string {
+    if (rows.length === 0) return "None.\n";
+    const cells = rows.map((row) => columns.map((column) => cellText(column.of(row))));
+    const widths = columns.map(({ heading }, index) =>
+      Math.max(heading.length, ...cells.map((line) => line[index]?.length ?? 0)),
+    );
+    const lineOf = (line: readonly string[], paint: (text: string, padded: string) => string): string => {
+      const padded = line.map((cell, index) => {
+        const width = widths[index] ?? 0;
+        return paint(cell, columns[index]?.alignRight === true ? cell.padStart(width) : cell.padEnd(width));
+      });
+      return `${this.#cut(padded.join(GAP).trimEnd())}\n`;
+    };
+    const heading = lineOf(
+      columns.map((column) => column.heading),
+      (_cell, padded) => padded,
+    );
+    return (
+      this.#style("dim", heading) +
+      cells.map((line) => lineOf(line, (cell, padded) => this.#paint(cell, padded))).join("")
+    );
+  }
+
+  /** Names and values, one per line. */
+  fields(values: Readonly<Record<string, string | number | boolean | null | undefined>>): string {
+    const width = Math.max(...Object.keys(values).map((name) => name.length));
+    return Object.entries(values)
+      .map(
+        ([name, value]) =>
+          `${this.#style("dim", name.padEnd(width))}${GAP}${this.#paint(cellText(value), cellText(value))}\n`,
+      )
+      .join("");
+  }
+
+  #paint(cell: string, padded: string): string {
+    const colour = COLOURS[cell] ?? (/^-\d/.test(cell) ? "red" : undefined);
+    return colour === undefined ? padded : this.#style(colour, padded);
+  }
+
+  #style(colour: Colour, text: string): string {
+    const { isTerminal, environment } = this.#surroundings;
+    const isPlain = !isTerminal || (environment["NO_COLOR"] ?? "") !== "";
+    // The terminal was checked above: Node would check the one of this process.
+    return isPlain ? text : styleText(colour, text, { validateStream: false });
+  }
+
+  #cut(line: string): string {
+    const { isTerminal, columns } = this.#surroundings;
+    if (!isTerminal) return line;
+    // A line with colours is cut only if it is too long without them.
+    const plain = line.replaceAll(ANSI, "");
+    return plain.length <= columns ? line : `${plain.slice(0, columns - 1)}${ELLIPSIS}`;
+  }
+}
+
+// eslint-disable-next-line no-control-regex
+const ANSI = /\u001B\[\d+m/g;
+
+function cellText(value: string | number | boolean | null | undefined): string {
+  return value === null || value === undefined ? "-" : String(value);
+}

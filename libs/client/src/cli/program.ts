@@ -1,0 +1,71 @@
+import { Command, CommanderError } from "commander";
+
+import { VERSION } from "../version.ts";
+import { addAccounts } from "./commands/accounts.ts";
+import { addCheckWebhooks } from "./commands/check-webhooks.ts";
+import { addCommands } from "./commands/commands.ts";
+import { addCompletion } from "./commands/completion.ts";
+import { addCredits } from "./commands/credits.ts";
+import { addListen } from "./commands/listen.ts";
+import { addLogin } from "./commands/login.ts";
+import { addServer } from "./commands/server.ts";
+import { addStream } from "./commands/stream.ts";
+import { addTrigger } from "./commands/trigger.ts";
+import { addWebhooks } from "./commands/webhooks.ts";
+import { EXIT_CODES, explain } from "./exit.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+const FOOTER = `
+kapi is reached by KAPI_URL, KAPI_LIVE_URL and KAPI_KEY, or by the profile that kapi login stored. KAPI_SERVER is the
+server of commands that name none.
+
+Examples:
+  kapi login --base-url https://api.example.com
+  kapi accounts create --name "Ada Obi" --balance 10000 --leverage 100 --key order-4711
+  kapi accounts deposit 10000001 250.55 --key payout-4711
+  kapi stream 10000001
+  kapi listen --forward-to http://localhost:3000/hook
+
+Exit codes: 0 done, 1 rejected or failed, 2 wrong command or option, 3 not final yet or unreachable (repeat with the same
+--key), 4 the key is not accepted or lacks a scope.`;
+
+/** Adds further commands to the program, such as those of an operator. */
+export type Extension = (program: Command) => void;
+
+/** Runs one command and returns its exit code. Results go to `out`, everything else to `err`. */
+export async function runCommandLine(
+  args: readonly string[],
+  surroundings: Surroundings,
+  extension?: Extension,
+): Promise<number> {
+  const program = new Command("kapi")
+    .description("kapi from a terminal: accounts, money, commands, live equity, events.")
+    .version(VERSION)
+    .addHelpText("after", FOOTER)
+    .configureOutput({ writeOut: surroundings.out, writeErr: surroundings.err })
+    .showHelpAfterError("(--help lists commands and options)")
+    .exitOverride();
+  addLogin(program, surroundings);
+  addAccounts(program, surroundings);
+  addCommands(program, surroundings);
+  addCredits(program, surroundings);
+  addWebhooks(program, surroundings);
+  addServer(program, surroundings);
+  addStream(program, surroundings);
+  addListen(program, surroundings);
+  addTrigger(program, surroundings);
+  addCheckWebhooks(program, surroundings);
+  extension?.(program);
+  addCompletion(program, surroundings);
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return EXIT_CODES.done;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.done : EXIT_CODES.usage;
+    // The user stopped the command.
+    if (surroundings.signal.aborted) return EXIT_CODES.done;
+    const { exitCode, text } = explain(error);
+    surroundings.err(text);
+    return exitCode;
+  }
+}

@@ -1,0 +1,25 @@
+import type { Command } from "../generated/api.ts";
+
+/** A command that did not succeed, with its last known state. */
+export class CommandError extends Error {
+  readonly command: Command;
+
+  constructor(message: string, command: Command) {
+    super(message);
+    this.name = new.target.name;
+    this.command = command;
+  }
+}
+
+/** The command was rejected: it had no effect. `code` says why. */
+export class CommandFailed extends CommandError {
+  get code(): string {
+    return this.command.errorCode ?? "INTERNAL";
+  }
+}
+
+/** The deadline passed before the command began: it is certainly not done, and never will be. */
+export class CommandExpired extends CommandError {}
+
+/** The command is not final within the time that the caller waited. It can still succeed. */
+export class StillRunning extends CommandError {}

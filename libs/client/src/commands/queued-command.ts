@@ -1,0 +1,64 @@
+import type { Command, CommandEnvelope } from "../generated/api.ts";
+import { CommandExpired, CommandFailed } from "./errors.ts";
+import type { CommandOperation, ResultOf } from "./results.ts";
+
+export interface WaitOptions {
+  /** Maximum time to wait for a final state, in milliseconds. Default 60,000. */
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Reads commands by id. */
+interface CommandReader {
+  get(commandId: string): Promise<Command>;
+  wait(commandId: string, options: WaitOptions): Promise<Command>;
+}
+
+/** A command that kapi has accepted. */
+export class QueuedCommand<Operation extends CommandOperation = CommandOperation> {
+  readonly id: string;
+  readonly operation: Operation;
+  readonly idempotencyKey: string;
+  /** Whether an earlier request with the same idempotency key queued the command. */
+  readonly duplicate: boolean;
+  /**
+   * The one-time passwords of a created account. Null if the answer of the creation was lost: reset
+   * the passwords then.
+   */
+  readonly credentials: { readonly tradingPassword: string; readonly investorPassword: string } | null;
+  /** The new password of a password reset; null for other operations. */
+  readonly password: string | null;
+  readonly #commands: CommandReader;
+
+  constructor(commands: CommandReader, { command, duplicate, credentials, password }: CommandEnvelope) {
+    this.#commands = commands;
+    this.id = command.id;
+    this.operation = command.operation as Operation;
+    this.idempotencyKey = command.idempotencyKey;
+    this.duplicate = duplicate;
+    this.credentials = credentials ?? null;
+    this.password = password ?? null;
+  }
+
+  /** Reads the command as it is now. */
+  get(): Promise<Command> {
+    return this.#commands.get(this.id);
+  }
+
+  /**
+   * Waits for the final state and returns the result. From then on every read shows the effect.
+   * @throws CommandFailed if the command was rejected; CommandExpired if it is certainly not done;
+   * StillRunning if it is not final within `timeoutMs`; KapiError if its state cannot be read.
+   */
+  async result(options: WaitOptions = {}): Promise<ResultOf<Operation>> {
+    return resultOf<Operation>(await this.#commands.wait(this.id, options));
+  }
+}
+
+/** Returns the result of a final command. @throws CommandFailed, CommandExpired */
+export function resultOf<Operation extends CommandOperation>(command: Command): ResultOf<Operation> {
+  const subject = `${command.operation} ${command.id}`;
+  if (command.status === "succeeded") return command.result as unknown as ResultOf<Operation>;
+  if (command.status === "expired") throw new CommandExpired(`${subject} expired and is not done`, command);
+  throw new CommandFailed(`${subject} failed: ${command.errorCode}: ${command.errorMessage ?? ""}`, command);
+}

@@ -1,0 +1,90 @@
+/** What a field of a request does wrong. */
+export interface Issue {
+  /** Names of fields and positions in arrays, or the name of a header or parameter. */
+  readonly path: readonly (string | number)[];
+  readonly code: string;
+  readonly message: string;
+}
+
+/** What is known of a failed request. */
+export interface KapiErrorDetails {
+  /** HTTP status; null if no answer arrived. */
+  readonly status: number | null;
+  /** Stable code, such as `VALIDATION_FAILED`: each has a page at `/docs/errors/<code>`. */
+  readonly code: string;
+  /** `X-Request-Id` of the last attempt; quote it in questions to the operator of kapi. */
+  readonly requestId: string;
+  /** Fields that are invalid; empty unless `code` is `VALIDATION_FAILED`. */
+  readonly issues?: readonly Issue[];
+  /**
+   * Whether the same call, with the same idempotency key, can succeed later. The client has already
+   * repeated the request as often as `retry` allows.
+   */
+  readonly retryable: boolean;
+  /** Credits that the failed request cost. */
+  readonly creditsCharged?: number;
+  /** Seconds to wait before a retry; null if the answer did not say. */
+  readonly retryAfterS?: number | null;
+  readonly cause?: unknown;
+}
+
+/** A request that failed. Subclasses name the reason. */
+export class KapiError extends Error {
+  readonly status: number | null;
+  readonly code: string;
+  readonly requestId: string;
+  readonly issues: readonly Issue[];
+  readonly retryable: boolean;
+  readonly creditsCharged: number;
+  readonly retryAfterS: number | null;
+
+  constructor(message: string, details: KapiErrorDetails) {
+    super(message, { cause: details.cause });
+    this.name = new.target.name;
+    this.status = details.status;
+    this.code = details.code;
+    this.requestId = details.requestId;
+    this.issues = details.issues ?? [];
+    this.retryable = details.retryable;
+    this.creditsCharged = details.creditsCharged ?? 0;
+    this.retryAfterS = details.retryAfterS ?? null;
+  }
+}
+
+/** 400: the request is invalid; `issues` names the fields. */
+export class InvalidRequestError extends KapiError {}
+/** 401: the management key is missing, unknown, revoked or expired. */
+export class AuthenticationError extends KapiError {}
+/** 402: the organization cannot cover the price of the request. */
+export class InsufficientCreditsError extends KapiError {}
+/** 403: the key lacks the scope, or access to the server. */
+export class PermissionError extends KapiError {}
+/** 404: there is no such resource. */
+export class NotFoundError extends KapiError {}
+/** 409: the request conflicts with the state of the server, or with an earlier request. */
+export class ConflictError extends KapiError {}
+/** 429: too many requests; the answer says when to retry. */
+export class RateLimitError extends KapiError {}
+/** 5xx: something failed at kapi. A retry with the same idempotency key is safe. */
+export class ServerError extends KapiError {}
+/**
+ * No complete answer arrived. A mutation may have been accepted: repeat the call with the same
+ * idempotency key.
+ */
+export class ConnectionError extends KapiError {}
+
+const BY_STATUS: Readonly<Record<number, typeof KapiError>> = {
+  400: InvalidRequestError,
+  401: AuthenticationError,
+  402: InsufficientCreditsError,
+  403: PermissionError,
+  404: NotFoundError,
+  409: ConflictError,
+  429: RateLimitError,
+};
+
+/** Returns the error of an answer with this status. */
+export function errorOfStatus(status: number, message: string, details: Omit<KapiErrorDetails, "status">): KapiError {
+  const Type = BY_STATUS[status] ?? (status >= 500 ? ServerError : KapiError);
+  return new Type(message, { ...details, status });
+}

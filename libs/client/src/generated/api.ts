@@ -1,0 +1,3299 @@
+/**
+ * Types of the API, generated from its OpenAPI document by `npm run openapi`. Do not edit.
+ */
+
+export type Money = string;
+export type paths = Record<string, never>;
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @enum {string} */
+        ActorType: "key" | "user" | "system";
+        /** @enum {string} */
+        Currency: "USD" | "NGN";
+        /** @enum {string} */
+        ServerStatus: "active" | "disabled";
+        /** @enum {string} */
+        ServerEnvironment: "demo" | "real";
+        /**
+         * @description State of a trading account.
+         * @enum {string}
+         */
+        AccountStatus: "pending" | "active" | "failed" | "disabled" | "archived" | "deleting";
+        /** @enum {string} */
+        CommandOperation: "account.create" | "account.update" | "account.enable" | "account.disable" | "account.archive" | "account.delete" | "account.password_reset" | "account.investor_password_reset" | "account.history_export" | "finance.deposit" | "finance.withdraw";
+        /**
+         * @description State of a command: `succeeded`, `failed` and `expired` are final.
+         * @enum {string}
+         */
+        CommandStatus: "queued" | "leased" | "succeeded" | "failed" | "expired";
+        /** @enum {string} */
+        FinalCommandStatus: "succeeded" | "failed" | "expired";
+        /**
+         * @description Why a command failed.
+         * @enum {string}
+         */
+        CommandErrorCode: "ACCOUNT_NOT_FOUND" | "ACCOUNT_NOT_READY" | "ACCOUNT_DISABLED" | "ACCOUNT_ARCHIVED" | "ACCOUNT_HAS_OPEN_POSITIONS" | "INVALID_STATE_TRANSITION" | "INSUFFICIENT_FUNDS" | "LEVERAGE_NOT_SUPPORTED" | "SERVER_DISABLED" | "SERVER_UNAVAILABLE" | "REJECTED_BY_SERVER" | "INTERNAL";
+        /** @enum {string} */
+        TransactionType: "initial_balance" | "deposit" | "withdrawal" | "realized_pnl" | "commission" | "swap" | "adjustment" | "reversal";
+        /** @enum {string} */
+        PositionStatus: "open" | "closed";
+        /** @enum {string} */
+        AccountEventStatus: "pending" | "active" | "failed" | "disabled" | "archived" | "deleting" | "deleted";
+        /** @enum {string} */
+        PasswordKind: "trading" | "investor";
+        /** @enum {string} */
+        WebhookStatus: "enabled" | "disabled";
+        /** @enum {string} */
+        WebhookDisabledReason: "owner" | "gone" | "failing";
+        /** @enum {string} */
+        DeliveryStatus: "pending" | "delivering" | "succeeded" | "failed" | "cancelled";
+        /** @enum {string} */
+        PositionStatusFilter: "all" | "open" | "closed";
+        /**
+         * @description Kind of an event.
+         * @enum {string}
+         */
+        WebhookKind: "account.created" | "account.updated" | "account.enabled" | "account.disabled" | "account.archived" | "account.deleted" | "account.password_changed" | "order.executed" | "order.cancelled" | "position.opened" | "position.updated" | "position.closed" | "deal.executed" | "transaction.recorded" | "margin.call" | "margin.stop_out" | "credits.low_balance" | "webhook.test" | "command.succeeded" | "command.failed" | "command.expired";
+        /** @description Who caused a change. */
+        Actor: {
+            /** @description What caused it: a management key, a user of the console, or kapi itself. */
+            type: components["schemas"]["ActorType"];
+            /** @description Key id of a management key, or id of a user. */
+            id: string;
+        };
+        /** @description The credits of an organization. */
+        Wallet: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Id of your organization.
+             */
+            organizationId: string;
+            /** @description Credits that can be spent now. */
+            availableCredits: number;
+            /** @description Credits reserved for commands that are not final. */
+            reservedCredits: number;
+            /** @description Credits bought since the beginning: `availableCredits + reservedCredits + lifetimeConsumed`. */
+            lifetimePurchased: number;
+            /** @description Credits consumed since the beginning. */
+            lifetimeConsumed: number;
+            /** @description Credits at which the balance counts as low. */
+            lowBalanceThreshold: number;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt: string;
+            /** @description Whether `availableCredits` is at or below `lowBalanceThreshold`. */
+            lowBalance: boolean;
+        };
+        CreditPrices: {
+            /** @description Credits for a read. */
+            read: number;
+            /** @description Credits for a change. */
+            mutation: number;
+            /** @description Credits for the creation of an account. */
+            create: number;
+            /** @description Credits for each new account of a bulk. */
+            bulkItem: number;
+            /** @description Credits for an export. */
+            export: number;
+            /** @description Credits for a connection of the live stream. */
+            liveConnection: number;
+        };
+        /** @description One billed request, or the reservation of a command. */
+        CreditUsage: {
+            /** @description `X-Request-Id` of the request; null if it had none. */
+            xRequestId: string | null;
+            /** @description Name of the operation in this document, or of the live stream's handshake. */
+            operation: string;
+            /** @description Credits that the request cost; negative for a refund. */
+            credits: number;
+            /** @description Id of the command that caused it; null if no command did. */
+            commandId: string | null;
+            /**
+             * Format: date-time
+             * @description Time of the request, UTC.
+             */
+            at: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
+        /** @description Configuration of a trading server. */
+        Server: {
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Name of the trading server. */
+            serverName: string;
+            /** @description Name of the company that the server belongs to. */
+            companyName: string;
+            /** @description Currency of all amounts of the account or server. */
+            currency: components["schemas"]["Currency"];
+            /** @description Symbol of the currency. */
+            currencySymbol: string;
+            /** @description Whether the server has demo or real accounts. */
+            environment: components["schemas"]["ServerEnvironment"];
+            /** @description Leverages that accounts of the server can have, ascending. */
+            supportedLeverage: number[];
+            /** @description Leverage that is preselected; null for none. */
+            defaultLeverage: number | null;
+            /** @description State. */
+            status: components["schemas"]["ServerStatus"];
+        };
+        /** @description A trading account. */
+        TradingAccount: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Id of your organization.
+             */
+            organizationId: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber: string;
+            /** @description Name of the account, 1 to 100 characters. */
+            accountName: string;
+            /** @description State. */
+            status: components["schemas"]["AccountStatus"];
+            /** @description Why the account has its state; null if there is nothing to say. */
+            statusReason: string | null;
+            /** @description Whether the server has demo or real accounts. */
+            environment: components["schemas"]["ServerEnvironment"];
+            /** @description Currency of all amounts of the account or server. */
+            currency: components["schemas"]["Currency"];
+            /** @description Symbol of the currency. */
+            currencySymbol: string;
+            /** @description Leverage: 100 means 1:100. */
+            leverage: number;
+            /** @description Balance at the creation. In units of the account's currency, with two decimals. */
+            initialBalance: Money;
+            /** @description Balance: all booked money, without open positions. In units of the account's currency, with two decimals. */
+            balance: Money;
+            /** @description Balance plus profit and swap of the open positions. In units of the account's currency, with two decimals. */
+            equity: Money;
+            /** @description Money that open positions bind. In units of the account's currency, with two decimals. */
+            usedMargin: Money;
+            /** @description Equity that is not bound by open positions. In units of the account's currency, with two decimals. */
+            freeMargin: Money;
+            /** @description Equity in percent of the used margin; null with no margin in use. */
+            marginLevel: number | null;
+            /** @description Profit or loss of the open positions. In units of the account's currency, with two decimals. */
+            unrealizedProfit: Money;
+            /** @description Number of open positions. */
+            openPositionCount: number;
+            /** @description Sequence of the newest stored live sample. */
+            metricsSequence: number;
+            /** @description When the values were measured, UTC; null before the first measurement. */
+            metricsMeasuredAt: string | null;
+            /** @description Counts the changes of the account, from 1. */
+            version: number;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt: string;
+            /** @description When the account became active, UTC; null until then. */
+            activatedAt: string | null;
+            /** @description When the account was disabled, UTC; null if it is not. */
+            disabledAt: string | null;
+            /** @description When the account was archived, UTC; null if it is not. */
+            archivedAt: string | null;
+        };
+        /** @description Access data of an account, without passwords. */
+        AccountCredentials: {
+            /** @description Login of the account on the trading server: its number. */
+            login: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Name of the trading server. */
+            serverName: string;
+            /** @description Whether the account has a trading password. */
+            tradingPasswordSet: boolean;
+            /** @description Whether the account has an investor password. */
+            investorPasswordSet: boolean;
+            /** @description When the trading password was last changed, UTC. */
+            tradingPasswordChangedAt: string | null;
+            /** @description When the investor password was last changed, UTC. */
+            investorPasswordChangedAt: string | null;
+        };
+        /** @description A queued change. `operation` tells which `payload` and `result` it has. */
+        Command: components["schemas"]["AccountCreateCommand"] | components["schemas"]["AccountUpdateCommand"] | components["schemas"]["AccountEnableCommand"] | components["schemas"]["AccountDisableCommand"] | components["schemas"]["AccountArchiveCommand"] | components["schemas"]["AccountDeleteCommand"] | components["schemas"]["AccountPasswordResetCommand"] | components["schemas"]["AccountInvestorPasswordResetCommand"] | components["schemas"]["AccountHistoryExportCommand"] | components["schemas"]["FinanceDepositCommand"] | components["schemas"]["FinanceWithdrawCommand"];
+        /** @description A queued command, and what is shown only once. */
+        CommandEnvelope: {
+            /** @description The command as it is now. */
+            command: components["schemas"]["Command"];
+            /** @description Whether an earlier request with the same idempotency key queued the command. */
+            duplicate: boolean;
+            /** @description The one-time passwords of a new account: in the first answer only. */
+            credentials?: {
+                /** @description Trading password. */
+                tradingPassword: string;
+                /** @description Investor password: reads, and does not trade. */
+                investorPassword: string;
+            };
+            /** @description The new password of a password reset. */
+            password?: string;
+        };
+        PasswordResetEnvelope: {
+            /** @description The command as it is now. */
+            command: components["schemas"]["Command"];
+            /** @description Whether an earlier request with the same idempotency key queued the command. */
+            duplicate: boolean;
+            /** @description Access data of the account. */
+            credentials?: {
+                /** @description Trading password. */
+                tradingPassword: string;
+                /** @description Investor password: reads, and does not trade. */
+                investorPassword: string;
+            };
+            /** @description Password of 8 to 128 characters; without it one is generated. */
+            password: string;
+        };
+        /** @description One row of an account's ledger. Rows are never changed, only reversed. */
+        Transaction: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber: string;
+            /** @description Number of the transaction on its account, from 1, without a gap. */
+            sequence: number;
+            /** @description Why the balance changed. */
+            type: components["schemas"]["TransactionType"];
+            /** @description Change of the balance, negative for money that leaves. In units of the account's currency, with two decimals. */
+            amount: Money;
+            /** @description Currency of all amounts of the account or server. */
+            currency: components["schemas"]["Currency"];
+            /** @description Balance of the account before it. In units of the account's currency, with two decimals. */
+            balanceBefore: Money;
+            /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
+            balanceAfter: Money;
+            /** @description Free text, at most 250 characters. */
+            description: string | null;
+            /** @description `requestId` of the request that caused it; null if none did. */
+            requestId: string | null;
+            /** @description Id of the command that caused it; null if no command did. */
+            commandId: string | null;
+            /** @description Id of the order; null if there is none. */
+            orderId: string | null;
+            /** @description Id of the position; null if there is none. */
+            positionId: string | null;
+            /** @description Id of the deal that caused it; null if none did. */
+            dealId: string | null;
+            /** @description Id of the transaction that this one reverses; null if it reverses none. */
+            reversalOf: string | null;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+            /**
+             * Format: date-time
+             * @description When the trading server recorded it, UTC.
+             */
+            recordedAt: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+        };
+        /** @description An order of an account. */
+        Order: {
+            /** @description Its id, a UUID. */
+            id: string;
+            /** @description Name of the instrument, such as EURUSD. */
+            symbol: string;
+            /** @description buy or sell. */
+            side: string;
+            /** @description Type of the order, such as market, limit or stop. */
+            orderType: string;
+            /** @description Volume, in lots. */
+            volume: number;
+            /** @description State of the order, such as pending, executed or cancelled. */
+            status: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the order was executed, UTC; null until then. */
+            executedAt: string | null;
+        };
+        /** @description A position of an account. `volume - closedVolume` is still open. */
+        Position: {
+            /** @description Its id, a UUID. */
+            id: string;
+            /** @description Id of the order; null if there is none. */
+            orderId: string;
+            /** @description Name of the instrument, such as EURUSD. */
+            symbol: string;
+            /** @description buy or sell. */
+            side: string;
+            /** @description Volume that was opened, in lots. */
+            volume: number;
+            /** @description Volume that was closed since the opening, in lots. */
+            closedVolume: number;
+            /** @description Price of the opening, in the symbol's quote currency. */
+            openPrice: number;
+            /** @description State. */
+            status: components["schemas"]["PositionStatus"];
+            /**
+             * Format: date-time
+             * @description When the position was opened, UTC.
+             */
+            openedAt: string;
+            /** @description When the position was closed completely, UTC; null while it is open. */
+            closedAt: string | null;
+        };
+        /** @description One execution: an entry, an exit or a partial close. */
+        Deal: {
+            /** @description Its id, a UUID. */
+            id: string;
+            /** @description Id of the order; null if there is none. */
+            orderId: string;
+            /** @description Id of the position; null if there is none. */
+            positionId: string;
+            /** @description Name of the instrument, such as EURUSD. */
+            symbol: string;
+            /** @description buy or sell. */
+            side: string;
+            /** @description Kind of the deal: entry, exit or partial close. */
+            kind: string;
+            /** @description Volume, in lots. */
+            volume: number;
+            /** @description Price of the execution, in the symbol's quote currency. */
+            price: number;
+            /** @description Commission, negative for a cost. In units of the account's currency, with two decimals. */
+            commission: Money;
+            /** @description Profit or loss of the execution, without commission and swap. In units of the account's currency, with two decimals. */
+            realizedPnl: Money;
+            /** @description Interest for holding the position over night, negative for a cost. In units of the account's currency, with two decimals. */
+            swap: Money;
+            /**
+             * Format: date-time
+             * @description When it was executed, UTC.
+             */
+            executedAt: string;
+        };
+        /** @description Values of an account, stored once for each minute in which they changed. */
+        AccountMetricSnapshot: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Id of your organization.
+             */
+            organizationId: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber: string;
+            /** @description Id of the live sample that the snapshot was taken from. */
+            eventId: string;
+            /** @description Number of the live sample that the snapshot was taken from. */
+            sequence: number;
+            /** @description Balance: all booked money, without open positions. In units of the account's currency, with two decimals. */
+            balance: Money;
+            /** @description Balance plus profit and swap of the open positions. In units of the account's currency, with two decimals. */
+            equity: Money;
+            /** @description Money that open positions bind. In units of the account's currency, with two decimals. */
+            usedMargin: Money;
+            /** @description Equity that is not bound by open positions. In units of the account's currency, with two decimals. */
+            freeMargin: Money;
+            /** @description Equity in percent of the used margin; 0 with no margin in use. */
+            marginLevel: number;
+            /** @description Profit or loss of the open positions. In units of the account's currency, with two decimals. */
+            unrealizedProfit: Money;
+            /** @description Loss since 00:00 UTC, in percent of the equity at that time. Not an authoritative calculation. */
+            dailyDrawdown: number;
+            /** @description Loss against the highest equity ever, in percent. Not an authoritative calculation. */
+            totalDrawdown: number;
+            /** @description State of the account when the snapshot was measured. */
+            accountStatus: string;
+            /**
+             * Format: date-time
+             * @description When the values were measured, UTC, rounded down to the minute.
+             */
+            measuredAt: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+        };
+        /** @description One record of an export. `kind` tells which one. */
+        ExportRecord: components["schemas"]["TransactionRecord"] | components["schemas"]["OrderRecord"] | components["schemas"]["PositionRecord"] | components["schemas"]["DealRecord"];
+        /** @description The newest records of all four kinds together, newest first. */
+        HistoryExport: {
+            /** @description The requested start; null if none was given. */
+            from: string | null;
+            /** @description The requested end; null if none was given. */
+            to: string | null;
+            /** @description Number of records in `records`. */
+            recordCount: number;
+            /** @description Whether more records match: ask again with the time of the last record as `to`. */
+            truncated: boolean;
+            /** @description The records, newest first. */
+            records: components["schemas"]["ExportRecord"][];
+        };
+        /** @description Where a page is in its list. */
+        Pagination: {
+            /** @description Number of the page, from 1. */
+            page: number;
+            /** @description Maximum number of records. */
+            limit: number;
+            /** @description Number of records that match. */
+            total: number;
+            /** @description Number of pages. */
+            totalPages: number;
+            /**
+             * @description Send it as `cursor` to read the next page; null at the end.
+             * @default null
+             */
+            nextCursor: string | null;
+        };
+        WalletAnswer: {
+            /** @description The wallet as it is now. */
+            wallet: components["schemas"]["Wallet"];
+        };
+        CreditPricesAnswer: {
+            /** @description Credits by kind of request. */
+            prices: components["schemas"]["CreditPrices"];
+        };
+        CreditUsageAnswer: {
+            /** @description The lines, newest first. */
+            usage: components["schemas"]["CreditUsage"][];
+            /** @description Where the page is in the list. */
+            pagination: components["schemas"]["Pagination"];
+        };
+        ServerAnswer: {
+            /** @description The server as it is now. */
+            server: components["schemas"]["Server"];
+        };
+        TradingAccountsAnswer: {
+            /** @description The accounts, newest first. */
+            accounts: components["schemas"]["TradingAccount"][];
+            /** @description Where the page is in the list. */
+            pagination?: components["schemas"]["Pagination"];
+        };
+        AccountDetailsAnswer: {
+            /** @description The account, with its live values. */
+            account: components["schemas"]["TradingAccount"];
+            /** @description Access data of the account. */
+            credentials: components["schemas"]["AccountCredentials"];
+        };
+        DeletedAccountAnswer: {
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber: string;
+            /**
+             * @description Always true.
+             * @constant
+             */
+            deleted: true;
+        };
+        BulkEnvelopesAnswer: {
+            /** @description One envelope for each account, in their order. */
+            results: components["schemas"]["CommandEnvelope"][];
+        };
+        CommandAnswer: {
+            /** @description The command as it is now. */
+            command: components["schemas"]["Command"];
+        };
+        CommandsAnswer: {
+            /** @description The commands, newest first. */
+            commands: components["schemas"]["Command"][];
+            /** @description Where the page is in the list. */
+            pagination: components["schemas"]["Pagination"];
+        };
+        TransactionsAnswer: {
+            /** @description The transactions, newest first. */
+            transactions: components["schemas"]["Transaction"][];
+            /** @description Where the page is in the list. */
+            pagination: components["schemas"]["Pagination"];
+        };
+        OrdersAnswer: {
+            /** @description The orders, newest first. */
+            orders: components["schemas"]["Order"][];
+            /** @description Where the page is in the list. */
+            pagination: components["schemas"]["Pagination"];
+        };
+        PositionsAnswer: {
+            /** @description The positions, newest first. */
+            positions: components["schemas"]["Position"][];
+            /** @description Where the page is in the list. */
+            pagination: components["schemas"]["Pagination"];
+        };
+        DealsAnswer: {
+            /** @description The executions, newest first. */
+            deals: components["schemas"]["Deal"][];
+            /** @description Where the page is in the list. */
+            pagination: components["schemas"]["Pagination"];
+        };
+        AccountMetricsAnswer: {
+            /** @description The snapshots, newest first. */
+            snapshots: components["schemas"]["AccountMetricSnapshot"][];
+        };
+        /** @description An address that events are sent to. */
+        WebhookEndpoint: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /** @description Address that events are sent to, at most 2,048 characters. */
+            url: string;
+            /** @description Free text, at most 250 characters. */
+            description: string;
+            /** @description Kinds of events; null or omitted: all except those of commands. */
+            kinds: components["schemas"]["WebhookKind"][] | null;
+            /** @description Servers whose events are sent; null or omitted: all. */
+            serverIds: string[] | null;
+            /** @description State. */
+            status: components["schemas"]["WebhookStatus"];
+            /** @description `owner` (you), `gone` (it answered 410), or `failing` (all attempts failed for 5 days); null while enabled. */
+            disabledReason: components["schemas"]["WebhookDisabledReason"] | null;
+            /** @description Start of the current series of failed attempts, UTC; null if the last attempt did not fail. */
+            failingSince: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt: string;
+        };
+        /** @description One event on its way to one endpoint. */
+        WebhookDelivery: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Id of the event, a UUID: drop an event whose id you have already processed.
+             */
+            eventId: string;
+            /**
+             * Format: uuid
+             * @description Id of the endpoint.
+             */
+            endpointId: string;
+            /** @description Kind of the event. */
+            type: components["schemas"]["WebhookKind"];
+            /** @description State. */
+            status: components["schemas"]["DeliveryStatus"];
+            /** @description The newest 20 attempts, oldest first. */
+            attempts: components["schemas"]["DeliveryAttempt"][];
+            /** @description Time of the next attempt, UTC; null if there is none. */
+            nextAttemptAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt: string | null;
+        };
+        /** @description One attempt to deliver an event. */
+        DeliveryAttempt: {
+            /** @description Number of the attempt, from 1. */
+            number: number;
+            /**
+             * Format: date-time
+             * @description Time of the attempt, UTC.
+             */
+            at: string;
+            /** @description HTTP status of the receiver; null without an answer. */
+            status: number | null;
+            /** @description Why the attempt failed; null if it succeeded. */
+            error: string | null;
+            /** @description Duration of the attempt, in milliseconds. */
+            durationMs: number;
+            /** @description The first part of the receiver's reply, at most 1 KiB, control characters escaped. */
+            replyStart: string;
+        };
+        /** @description An event of the feed. `type` tells which `data` it has. */
+        FeedEvent: components["schemas"]["FeedAccountEvent"] | components["schemas"]["FeedPasswordChangedEvent"] | components["schemas"]["FeedOrderEvent"] | components["schemas"]["FeedPositionEvent"] | components["schemas"]["FeedPositionClosedEvent"] | components["schemas"]["FeedDealEvent"] | components["schemas"]["FeedTransactionEvent"] | components["schemas"]["FeedMarginEvent"] | components["schemas"]["FeedLowBalanceEvent"] | components["schemas"]["FeedTestEvent"] | components["schemas"]["FeedCommandEvent"];
+        /** @description The body of a delivery. `type` tells which `data` it has. */
+        WebhookEvent: components["schemas"]["AccountEvent"] | components["schemas"]["PasswordChangedEvent"] | components["schemas"]["OrderEvent"] | components["schemas"]["PositionEvent"] | components["schemas"]["PositionClosedEvent"] | components["schemas"]["DealEvent"] | components["schemas"]["TransactionEvent"] | components["schemas"]["MarginEvent"] | components["schemas"]["LowBalanceEvent"] | components["schemas"]["TestEvent"] | components["schemas"]["CommandEvent"];
+        WebhookAnswer: {
+            /** @description The endpoint as it is now. */
+            endpoint: components["schemas"]["WebhookEndpoint"];
+        };
+        WebhooksAnswer: {
+            /** @description The endpoints, oldest first. */
+            endpoints: components["schemas"]["WebhookEndpoint"][];
+        };
+        WebhookSecretAnswer: {
+            /** @description The endpoint as it is now. */
+            endpoint: components["schemas"]["WebhookEndpoint"];
+            /** @description The signing secret, `whsec_…`: in this answer only. */
+            secret: string;
+        };
+        DeletedWebhookAnswer: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description Always true.
+             * @constant
+             */
+            deleted: true;
+        };
+        WebhookTestAnswer: {
+            /**
+             * Format: uuid
+             * @description Id of the event that is sent.
+             */
+            eventId: string;
+        };
+        WebhookReplayAnswer: {
+            /** @description Number of events that are sent again. */
+            events: number;
+        };
+        WebhookDeliveriesAnswer: {
+            /** @description The deliveries, newest first. */
+            deliveries: components["schemas"]["WebhookDelivery"][];
+            /** @description Where the page is in the list. */
+            pagination: components["schemas"]["Pagination"];
+        };
+        WebhookDeliveryAnswer: {
+            /** @description The delivery as it is now. */
+            delivery: components["schemas"]["WebhookDelivery"];
+        };
+        EventsAnswer: {
+            /** @description The events, oldest first. */
+            events: components["schemas"]["FeedEvent"][];
+            /** @description Send it as `after` of the next request. */
+            next: string;
+        };
+        AccountCreateCommand: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description The operation. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            operation: "account.create";
+            /** @description State. */
+            status: components["schemas"]["CommandStatus"];
+            /** @description Id of the account, a UUID. */
+            managedAccountId?: string | null;
+            /** @description How often kapi has begun to carry the command out. */
+            attempts: number;
+            /** @description The request, without passwords. */
+            payload?: {
+                /** @description Name of the account, 1 to 100 characters. */
+                accountName: string;
+                /** @description Balance at the creation. In units of the account's currency, with two decimals. */
+                initialBalance: Money;
+                /** @description Leverage: 100 means 1:100. */
+                leverage: number;
+            };
+            /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+            result: {
+                /**
+                 * Format: uuid
+                 * @description Id of the account, a UUID. It never changes.
+                 */
+                accountId: string;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string;
+            } | null;
+            /** @description Why the command failed, for programs; null unless it failed. */
+            errorCode: components["schemas"]["CommandErrorCode"] | null;
+            /** @description Why the command failed, for people; null unless it failed. */
+            errorMessage?: string | null;
+            /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
+            idempotencyKey: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt?: string | null;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description When the command expires if it was not begun, UTC.
+             */
+            deadlineAt?: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
+        AccountUpdateCommand: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description The operation. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            operation: "account.update";
+            /** @description State. */
+            status: components["schemas"]["CommandStatus"];
+            /** @description Id of the account, a UUID. */
+            managedAccountId?: string | null;
+            /** @description How often kapi has begun to carry the command out. */
+            attempts: number;
+            /** @description The request, without passwords. */
+            payload?: {
+                /** @description Name of the account, 1 to 100 characters. */
+                accountName?: string;
+                /** @description Leverage: 100 means 1:100. */
+                leverage?: number;
+            };
+            /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+            result: {
+                /** @description Name of the account, 1 to 100 characters. */
+                accountName: string;
+                /** @description Leverage: 100 means 1:100. */
+                leverage: number;
+                /** @description Counts the changes of the account, from 1. */
+                version: number;
+            } | null;
+            /** @description Why the command failed, for programs; null unless it failed. */
+            errorCode: components["schemas"]["CommandErrorCode"] | null;
+            /** @description Why the command failed, for people; null unless it failed. */
+            errorMessage?: string | null;
+            /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
+            idempotencyKey: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt?: string | null;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description When the command expires if it was not begun, UTC.
+             */
+            deadlineAt?: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
+        AccountEnableCommand: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description The operation. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            operation: "account.enable";
+            /** @description State. */
+            status: components["schemas"]["CommandStatus"];
+            /** @description Id of the account, a UUID. */
+            managedAccountId?: string | null;
+            /** @description How often kapi has begun to carry the command out. */
+            attempts: number;
+            /** @description The request, without passwords. */
+            payload?: Record<string, unknown>;
+            /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+            result: {
+                /** @description State. */
+                status: components["schemas"]["AccountStatus"];
+                /** @description False if the account already had the status. */
+                changed: boolean;
+            } | null;
+            /** @description Why the command failed, for programs; null unless it failed. */
+            errorCode: components["schemas"]["CommandErrorCode"] | null;
+            /** @description Why the command failed, for people; null unless it failed. */
+            errorMessage?: string | null;
+            /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
+            idempotencyKey: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt?: string | null;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description When the command expires if it was not begun, UTC.
+             */
+            deadlineAt?: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
+        AccountDisableCommand: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description The operation. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            operation: "account.disable";
+            /** @description State. */
+            status: components["schemas"]["CommandStatus"];
+            /** @description Id of the account, a UUID. */
+            managedAccountId?: string | null;
+            /** @description How often kapi has begun to carry the command out. */
+            attempts: number;
+            /** @description The request, without passwords. */
+            payload?: Record<string, unknown>;
+            /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+            result: {
+                /** @description State. */
+                status: components["schemas"]["AccountStatus"];
+                /** @description False if the account already had the status. */
+                changed: boolean;
+            } | null;
+            /** @description Why the command failed, for programs; null unless it failed. */
+            errorCode: components["schemas"]["CommandErrorCode"] | null;
+            /** @description Why the command failed, for people; null unless it failed. */
+            errorMessage?: string | null;
+            /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
+            idempotencyKey: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt?: string | null;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description When the command expires if it was not begun, UTC.
+             */
+            deadlineAt?: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
+        AccountArchiveCommand: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description The operation. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            operation: "account.archive";
+            /** @description State. */
+            status: components["schemas"]["CommandStatus"];
+            /** @description Id of the account, a UUID. */
+            managedAccountId?: string | null;
+            /** @description How often kapi has begun to carry the command out. */
+            attempts: number;
+            /** @description The request, without passwords. */
+            payload?: Record<string, unknown>;
+            /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+            result: {
+                /** @description State. */
+                status: components["schemas"]["AccountStatus"];
+                /** @description False if the account already had the status. */
+                changed: boolean;
+            } | null;
+            /** @description Why the command failed, for programs; null unless it failed. */
+            errorCode: components["schemas"]["CommandErrorCode"] | null;
+            /** @description Why the command failed, for people; null unless it failed. */
+            errorMessage?: string | null;
+            /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
+            idempotencyKey: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt?: string | null;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description When the command expires if it was not begun, UTC.
+             */
+            deadlineAt?: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
+        AccountDeleteCommand: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description The operation. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            operation: "account.delete";
+            /** @description State. */
+            status: components["schemas"]["CommandStatus"];
+            /** @description Id of the account, a UUID. */
+            managedAccountId?: string | null;
+            /** @description How often kapi has begun to carry the command out. */
+            attempts: number;
+            /** @description The request, without passwords. */
+            payload?: Record<string, unknown>;
+            /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+            result: {
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string;
+                /**
+                 * @description Always true.
+                 * @constant
+                 */
+                deleted: true;
+            } | null;
+            /** @description Why the command failed, for programs; null unless it failed. */
+            errorCode: components["schemas"]["CommandErrorCode"] | null;
+            /** @description Why the command failed, for people; null unless it failed. */
+            errorMessage?: string | null;
+            /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
+            idempotencyKey: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt?: string | null;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description When the command expires if it was not begun, UTC.
+             */
+            deadlineAt?: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
+        AccountPasswordResetCommand: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description The operation. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            operation: "account.password_reset";
+            /** @description State. */
+            status: components["schemas"]["CommandStatus"];
+            /** @description Id of the account, a UUID. */
+            managedAccountId?: string | null;
+            /** @description How often kapi has begun to carry the command out. */
+            attempts: number;
+            /** @description The request, without passwords. */
+            payload?: Record<string, unknown>;
+            /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+            result: {
+                /**
+                 * Format: date-time
+                 * @description When the password was changed, UTC.
+                 */
+                changedAt: string;
+            } | null;
+            /** @description Why the command failed, for programs; null unless it failed. */
+            errorCode: components["schemas"]["CommandErrorCode"] | null;
+            /** @description Why the command failed, for people; null unless it failed. */
+            errorMessage?: string | null;
+            /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
+            idempotencyKey: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt?: string | null;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description When the command expires if it was not begun, UTC.
+             */
+            deadlineAt?: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
+        AccountInvestorPasswordResetCommand: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description The operation. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            operation: "account.investor_password_reset";
+            /** @description State. */
+            status: components["schemas"]["CommandStatus"];
+            /** @description Id of the account, a UUID. */
+            managedAccountId?: string | null;
+            /** @description How often kapi has begun to carry the command out. */
+            attempts: number;
+            /** @description The request, without passwords. */
+            payload?: Record<string, unknown>;
+            /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+            result: {
+                /**
+                 * Format: date-time
+                 * @description When the password was changed, UTC.
+                 */
+                changedAt: string;
+            } | null;
+            /** @description Why the command failed, for programs; null unless it failed. */
+            errorCode: components["schemas"]["CommandErrorCode"] | null;
+            /** @description Why the command failed, for people; null unless it failed. */
+            errorMessage?: string | null;
+            /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
+            idempotencyKey: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt?: string | null;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description When the command expires if it was not begun, UTC.
+             */
+            deadlineAt?: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
+        AccountHistoryExportCommand: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description The operation. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            operation: "account.history_export";
+            /** @description State. */
+            status: components["schemas"]["CommandStatus"];
+            /** @description Id of the account, a UUID. */
+            managedAccountId?: string | null;
+            /** @description How often kapi has begun to carry the command out. */
+            attempts: number;
+            /** @description The request, without passwords. */
+            payload?: {
+                /** @description Records at or after this time. */
+                from?: string | null;
+                /** @description Records at or before this time. */
+                to?: string | null;
+                /** @description Maximum number of records. */
+                limit: number;
+            };
+            /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+            result: components["schemas"]["HistoryExport"] | null;
+            /** @description Why the command failed, for programs; null unless it failed. */
+            errorCode: components["schemas"]["CommandErrorCode"] | null;
+            /** @description Why the command failed, for people; null unless it failed. */
+            errorMessage?: string | null;
+            /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
+            idempotencyKey: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt?: string | null;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description When the command expires if it was not begun, UTC.
+             */
+            deadlineAt?: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
+        FinanceDepositCommand: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description The operation. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            operation: "finance.deposit";
+            /** @description State. */
+            status: components["schemas"]["CommandStatus"];
+            /** @description Id of the account, a UUID. */
+            managedAccountId?: string | null;
+            /** @description How often kapi has begun to carry the command out. */
+            attempts: number;
+            /** @description The request, without passwords. */
+            payload?: {
+                /** @description Amount of money. In units of the account's currency, with two decimals. */
+                amount: Money;
+                /** @description Free text, at most 250 characters. */
+                description?: string;
+            };
+            /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+            result: {
+                /**
+                 * Format: uuid
+                 * @description Id of the transaction.
+                 */
+                transactionId: string;
+                /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
+                balanceAfter: Money;
+            } | null;
+            /** @description Why the command failed, for programs; null unless it failed. */
+            errorCode: components["schemas"]["CommandErrorCode"] | null;
+            /** @description Why the command failed, for people; null unless it failed. */
+            errorMessage?: string | null;
+            /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
+            idempotencyKey: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt?: string | null;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description When the command expires if it was not begun, UTC.
+             */
+            deadlineAt?: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
+        FinanceWithdrawCommand: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description The operation. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            operation: "finance.withdraw";
+            /** @description State. */
+            status: components["schemas"]["CommandStatus"];
+            /** @description Id of the account, a UUID. */
+            managedAccountId?: string | null;
+            /** @description How often kapi has begun to carry the command out. */
+            attempts: number;
+            /** @description The request, without passwords. */
+            payload?: {
+                /** @description Amount of money. In units of the account's currency, with two decimals. */
+                amount: Money;
+                /** @description Free text, at most 250 characters. */
+                description?: string;
+            };
+            /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+            result: {
+                /**
+                 * Format: uuid
+                 * @description Id of the transaction.
+                 */
+                transactionId: string;
+                /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
+                balanceAfter: Money;
+            } | null;
+            /** @description Why the command failed, for programs; null unless it failed. */
+            errorCode: components["schemas"]["CommandErrorCode"] | null;
+            /** @description Why the command failed, for people; null unless it failed. */
+            errorMessage?: string | null;
+            /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
+            idempotencyKey: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt?: string | null;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description When the command expires if it was not begun, UTC.
+             */
+            deadlineAt?: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
+        TransactionRecord: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber: string;
+            /** @description Number of the transaction on its account, from 1, without a gap. */
+            sequence: number;
+            /** @description Why the balance changed. */
+            type: components["schemas"]["TransactionType"];
+            /** @description Change of the balance, negative for money that leaves. In units of the account's currency, with two decimals. */
+            amount: Money;
+            /** @description Currency of all amounts of the account or server. */
+            currency: components["schemas"]["Currency"];
+            /** @description Balance of the account before it. In units of the account's currency, with two decimals. */
+            balanceBefore: Money;
+            /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
+            balanceAfter: Money;
+            /** @description Free text, at most 250 characters. */
+            description: string | null;
+            /** @description `requestId` of the request that caused it; null if none did. */
+            requestId: string | null;
+            /** @description Id of the command that caused it; null if no command did. */
+            commandId: string | null;
+            /** @description Id of the order; null if there is none. */
+            orderId: string | null;
+            /** @description Id of the position; null if there is none. */
+            positionId: string | null;
+            /** @description Id of the deal that caused it; null if none did. */
+            dealId: string | null;
+            /** @description Id of the transaction that this one reverses; null if it reverses none. */
+            reversalOf: string | null;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+            /**
+             * Format: date-time
+             * @description When the trading server recorded it, UTC.
+             */
+            recordedAt: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /**
+             * @description Kind of the deal: entry, exit or partial close. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "transaction";
+        };
+        OrderRecord: {
+            /** @description Its id, a UUID. */
+            id: string;
+            /** @description Name of the instrument, such as EURUSD. */
+            symbol: string;
+            /** @description buy or sell. */
+            side: string;
+            /** @description Type of the order, such as market, limit or stop. */
+            orderType: string;
+            /** @description Volume, in lots. */
+            volume: number;
+            /** @description State of the order, such as pending, executed or cancelled. */
+            status: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the order was executed, UTC; null until then. */
+            executedAt: string | null;
+            /**
+             * @description Kind of the deal: entry, exit or partial close. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "order";
+        };
+        PositionRecord: {
+            /** @description Its id, a UUID. */
+            id: string;
+            /** @description Id of the order; null if there is none. */
+            orderId: string;
+            /** @description Name of the instrument, such as EURUSD. */
+            symbol: string;
+            /** @description buy or sell. */
+            side: string;
+            /** @description Volume that was opened, in lots. */
+            volume: number;
+            /**
+             * @description Volume that was closed since the opening, in lots.
+             * @default 0
+             */
+            closedVolume: number;
+            /** @description Price of the opening, in the symbol's quote currency. */
+            openPrice: number;
+            /** @description State. */
+            status: components["schemas"]["PositionStatus"];
+            /**
+             * Format: date-time
+             * @description When the position was opened, UTC.
+             */
+            openedAt: string;
+            /** @description When the position was closed completely, UTC; null while it is open. */
+            closedAt: string | null;
+            /**
+             * @description Kind of the deal: entry, exit or partial close. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "position";
+        };
+        DealRecord: {
+            /** @description Its id, a UUID. */
+            id: string;
+            /** @description Id of the order; null if there is none. */
+            orderId: string;
+            /** @description Id of the position; null if there is none. */
+            positionId: string;
+            /** @description Name of the instrument, such as EURUSD. */
+            symbol: string;
+            /** @description buy or sell. */
+            side: string;
+            /**
+             * @description Kind of the deal: entry, exit or partial close. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "deal";
+            /** @description Volume, in lots. */
+            volume: number;
+            /** @description Price of the execution, in the symbol's quote currency. */
+            price: number;
+            /** @description Commission, negative for a cost. In units of the account's currency, with two decimals. */
+            commission: Money;
+            /** @description Profit or loss of the execution, without commission and swap. In units of the account's currency, with two decimals. */
+            realizedPnl: Money;
+            /** @description Interest for holding the position over night, negative for a cost. In units of the account's currency, with two decimals. */
+            swap: Money;
+            /**
+             * Format: date-time
+             * @description When it was executed, UTC.
+             */
+            executedAt: string;
+            /** @description Kind of the deal: entry, exit or partial close. */
+            dealKind: string;
+        };
+        AccountEvent: {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "account.created" | "account.updated" | "account.enabled" | "account.disabled" | "account.archived" | "account.deleted";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /**
+                 * Format: uuid
+                 * @description Id of the account, a UUID. It never changes.
+                 */
+                accountId: string;
+                /** @description Counts the changes of the account, from 1. */
+                version: number;
+                /** @description Name of the account, 1 to 100 characters. */
+                accountName: string;
+                /** @description State. */
+                status: components["schemas"]["AccountEventStatus"];
+                /** @description Leverage: 100 means 1:100. */
+                leverage: number;
+            };
+        };
+        PasswordChangedEvent: {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "account.password_changed";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /**
+                 * Format: uuid
+                 * @description Id of the account, a UUID. It never changes.
+                 */
+                accountId: string;
+                /** @description Counts the changes of the account, from 1. */
+                version: number;
+                /** @description Name of the account, 1 to 100 characters. */
+                accountName: string;
+                /** @description State. */
+                status: components["schemas"]["AccountEventStatus"];
+                /** @description Leverage: 100 means 1:100. */
+                leverage: number;
+                /** @description Which password was changed. */
+                passwordKind: components["schemas"]["PasswordKind"];
+            };
+        };
+        OrderEvent: {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "order.executed" | "order.cancelled";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /** @description Its id, a UUID. */
+                id: string;
+                /** @description Name of the instrument, such as EURUSD. */
+                symbol: string;
+                /** @description buy or sell. */
+                side: string;
+                /** @description Type of the order, such as market, limit or stop. */
+                orderType: string;
+                /** @description Volume, in lots. */
+                volume: number;
+                /** @description State of the order, such as pending, executed or cancelled. */
+                status: string;
+                /**
+                 * Format: date-time
+                 * @description When it was created, UTC.
+                 */
+                createdAt: string;
+                /** @description When the order was executed, UTC; null until then. */
+                executedAt: string | null;
+            };
+        };
+        PositionEvent: {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "position.opened" | "position.updated";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /** @description Its id, a UUID. */
+                id: string;
+                /** @description Id of the order; null if there is none. */
+                orderId: string;
+                /** @description Name of the instrument, such as EURUSD. */
+                symbol: string;
+                /** @description buy or sell. */
+                side: string;
+                /** @description Volume that was opened, in lots. */
+                volume: number;
+                /** @description Volume that was closed since the opening, in lots. */
+                closedVolume: number;
+                /** @description Price of the opening, in the symbol's quote currency. */
+                openPrice: number;
+                /** @description State. */
+                status: components["schemas"]["PositionStatus"];
+                /**
+                 * Format: date-time
+                 * @description When the position was opened, UTC.
+                 */
+                openedAt: string;
+                /** @description When the position was closed completely, UTC; null while it is open. */
+                closedAt: string | null;
+            };
+        };
+        PositionClosedEvent: {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "position.closed";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /** @description Its id, a UUID. */
+                id: string;
+                /** @description Id of the order; null if there is none. */
+                orderId: string;
+                /** @description Name of the instrument, such as EURUSD. */
+                symbol: string;
+                /** @description buy or sell. */
+                side: string;
+                /** @description Volume, in lots. */
+                volume: number;
+                /** @description Volume that was closed since the opening, in lots. */
+                closedVolume: number;
+                /** @description Price of the opening, in the symbol's quote currency. */
+                openPrice: number;
+                /** @description State. */
+                status: components["schemas"]["PositionStatus"];
+                /**
+                 * Format: date-time
+                 * @description When the position was opened, UTC.
+                 */
+                openedAt: string;
+                /** @description When the position was closed completely, UTC; null while it is open. */
+                closedAt: string | null;
+                /** @description Ids of all deals of the position, the entry first. */
+                dealIds: string[];
+                /** @description Number of open positions. */
+                openPositionCount: number;
+            };
+        };
+        DealEvent: {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "deal.executed";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /** @description Its id, a UUID. */
+                id: string;
+                /** @description Id of the order; null if there is none. */
+                orderId: string;
+                /** @description Id of the position; null if there is none. */
+                positionId: string;
+                /** @description Name of the instrument, such as EURUSD. */
+                symbol: string;
+                /** @description buy or sell. */
+                side: string;
+                /** @description Kind of the deal: entry, exit or partial close. */
+                kind: string;
+                /** @description Volume, in lots. */
+                volume: number;
+                /** @description Price of the execution, in the symbol's quote currency. */
+                price: number;
+                /** @description Commission, negative for a cost. In units of the account's currency, with two decimals. */
+                commission: Money;
+                /** @description Profit or loss of the execution, without commission and swap. In units of the account's currency, with two decimals. */
+                realizedPnl: Money;
+                /** @description Interest for holding the position over night, negative for a cost. In units of the account's currency, with two decimals. */
+                swap: Money;
+                /**
+                 * Format: date-time
+                 * @description When it was executed, UTC.
+                 */
+                executedAt: string;
+            };
+        };
+        TransactionEvent: {
+            /**
+             * @description Why the balance changed. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "transaction.recorded";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /**
+                 * Format: uuid
+                 * @description Its id, a UUID.
+                 */
+                id: string;
+                /** @description Number of the transaction on its account, from 1, without a gap. */
+                sequence: number;
+                /** @description Why the balance changed. */
+                type: components["schemas"]["TransactionType"];
+                /** @description Change of the balance, negative for money that leaves. In units of the account's currency, with two decimals. */
+                amount: Money;
+                /** @description Currency of all amounts of the account or server. */
+                currency: components["schemas"]["Currency"];
+                /** @description Balance of the account before it. In units of the account's currency, with two decimals. */
+                balanceBefore: Money;
+                /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
+                balanceAfter: Money;
+                /** @description Free text, at most 250 characters. */
+                description: string | null;
+                /** @description `requestId` of the request that caused it; null if none did. */
+                requestId: string | null;
+                /** @description Id of the command that caused it; null if no command did. */
+                commandId: string | null;
+                /** @description Id of the order; null if there is none. */
+                orderId: string | null;
+                /** @description Id of the position; null if there is none. */
+                positionId: string | null;
+                /** @description Id of the deal that caused it; null if none did. */
+                dealId: string | null;
+                /** @description Id of the transaction that this one reverses; null if it reverses none. */
+                reversalOf: string | null;
+                /** @description Who caused it; null or absent if nobody did through kapi. */
+                createdBy?: components["schemas"]["Actor"] | null;
+                /**
+                 * Format: date-time
+                 * @description When the trading server recorded it, UTC.
+                 */
+                recordedAt: string;
+                /**
+                 * Format: date-time
+                 * @description When it was created, UTC.
+                 */
+                createdAt: string;
+            };
+        };
+        MarginEvent: {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "margin.call" | "margin.stop_out";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /** @description Balance plus profit and swap of the open positions. In units of the account's currency, with two decimals. */
+                equity: Money;
+                /** @description Money that open positions bind. In units of the account's currency, with two decimals. */
+                usedMargin: Money;
+                /** @description Equity in percent of the used margin; 0 with no margin in use. */
+                marginLevel: number;
+            };
+        };
+        LowBalanceEvent: {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "credits.low_balance";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /** @description Credits that can be spent now. */
+                availableCredits: number;
+                /** @description Credits at which the balance counts as low. */
+                lowBalanceThreshold: number;
+            };
+        };
+        TestEvent: {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "webhook.test";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /**
+                 * Format: uuid
+                 * @description Id of the endpoint.
+                 */
+                endpointId: string;
+            };
+        };
+        CommandEvent: {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "command.succeeded" | "command.failed" | "command.expired";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /**
+                 * Format: uuid
+                 * @description Id of the command.
+                 */
+                commandId: string;
+                /** @description Id of the account, a UUID. */
+                managedAccountId: string | null;
+                /** @description The operation. */
+                operation: components["schemas"]["CommandOperation"];
+                /** @description The final state. */
+                status: components["schemas"]["FinalCommandStatus"];
+                /** @description How often kapi has begun to carry the command out. */
+                attempts: number;
+                /** @description What the command returns; null also for a large result, such as an export: `getCommand` returns it. */
+                result: {
+                    [key: string]: unknown;
+                } | null;
+                /** @description Whether the result was too large for the event. */
+                resultOmitted: boolean;
+                /** @description Why the command failed, for programs; null unless it failed. */
+                errorCode: components["schemas"]["CommandErrorCode"] | null;
+                /** @description Why the command failed, for people; null unless it failed. */
+                errorMessage: string | null;
+                /** @description Who caused it; null or absent if nobody did through kapi. */
+                createdBy?: components["schemas"]["Actor"] | null;
+            };
+        };
+        FeedAccountEvent: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /** @description Position after this event: send it as `after` to continue. */
+            cursor: string;
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "account.created" | "account.updated" | "account.enabled" | "account.disabled" | "account.archived" | "account.deleted";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /**
+                 * Format: uuid
+                 * @description Id of the account, a UUID. It never changes.
+                 */
+                accountId: string;
+                /** @description Counts the changes of the account, from 1. */
+                version: number;
+                /** @description Name of the account, 1 to 100 characters. */
+                accountName: string;
+                /** @description State. */
+                status: components["schemas"]["AccountEventStatus"];
+                /** @description Leverage: 100 means 1:100. */
+                leverage: number;
+            };
+        };
+        FeedPasswordChangedEvent: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /** @description Position after this event: send it as `after` to continue. */
+            cursor: string;
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "account.password_changed";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /**
+                 * Format: uuid
+                 * @description Id of the account, a UUID. It never changes.
+                 */
+                accountId: string;
+                /** @description Counts the changes of the account, from 1. */
+                version: number;
+                /** @description Name of the account, 1 to 100 characters. */
+                accountName: string;
+                /** @description State. */
+                status: components["schemas"]["AccountEventStatus"];
+                /** @description Leverage: 100 means 1:100. */
+                leverage: number;
+                /** @description Which password was changed. */
+                passwordKind: components["schemas"]["PasswordKind"];
+            };
+        };
+        FeedOrderEvent: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /** @description Position after this event: send it as `after` to continue. */
+            cursor: string;
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "order.executed" | "order.cancelled";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /** @description Its id, a UUID. */
+                id: string;
+                /** @description Name of the instrument, such as EURUSD. */
+                symbol: string;
+                /** @description buy or sell. */
+                side: string;
+                /** @description Type of the order, such as market, limit or stop. */
+                orderType: string;
+                /** @description Volume, in lots. */
+                volume: number;
+                /** @description State of the order, such as pending, executed or cancelled. */
+                status: string;
+                /**
+                 * Format: date-time
+                 * @description When it was created, UTC.
+                 */
+                createdAt: string;
+                /** @description When the order was executed, UTC; null until then. */
+                executedAt: string | null;
+            };
+        };
+        FeedPositionEvent: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /** @description Position after this event: send it as `after` to continue. */
+            cursor: string;
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "position.opened" | "position.updated";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /** @description Its id, a UUID. */
+                id: string;
+                /** @description Id of the order; null if there is none. */
+                orderId: string;
+                /** @description Name of the instrument, such as EURUSD. */
+                symbol: string;
+                /** @description buy or sell. */
+                side: string;
+                /** @description Volume that was opened, in lots. */
+                volume: number;
+                /** @description Volume that was closed since the opening, in lots. */
+                closedVolume: number;
+                /** @description Price of the opening, in the symbol's quote currency. */
+                openPrice: number;
+                /** @description State. */
+                status: components["schemas"]["PositionStatus"];
+                /**
+                 * Format: date-time
+                 * @description When the position was opened, UTC.
+                 */
+                openedAt: string;
+                /** @description When the position was closed completely, UTC; null while it is open. */
+                closedAt: string | null;
+            };
+        };
+        FeedPositionClosedEvent: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /** @description Position after this event: send it as `after` to continue. */
+            cursor: string;
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "position.closed";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /** @description Its id, a UUID. */
+                id: string;
+                /** @description Id of the order; null if there is none. */
+                orderId: string;
+                /** @description Name of the instrument, such as EURUSD. */
+                symbol: string;
+                /** @description buy or sell. */
+                side: string;
+                /** @description Volume, in lots. */
+                volume: number;
+                /** @description Volume that was closed since the opening, in lots. */
+                closedVolume: number;
+                /** @description Price of the opening, in the symbol's quote currency. */
+                openPrice: number;
+                /** @description State. */
+                status: components["schemas"]["PositionStatus"];
+                /**
+                 * Format: date-time
+                 * @description When the position was opened, UTC.
+                 */
+                openedAt: string;
+                /** @description When the position was closed completely, UTC; null while it is open. */
+                closedAt: string | null;
+                /** @description Ids of all deals of the position, the entry first. */
+                dealIds: string[];
+                /** @description Number of open positions. */
+                openPositionCount: number;
+            };
+        };
+        FeedDealEvent: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /** @description Position after this event: send it as `after` to continue. */
+            cursor: string;
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "deal.executed";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /** @description Its id, a UUID. */
+                id: string;
+                /** @description Id of the order; null if there is none. */
+                orderId: string;
+                /** @description Id of the position; null if there is none. */
+                positionId: string;
+                /** @description Name of the instrument, such as EURUSD. */
+                symbol: string;
+                /** @description buy or sell. */
+                side: string;
+                /** @description Kind of the deal: entry, exit or partial close. */
+                kind: string;
+                /** @description Volume, in lots. */
+                volume: number;
+                /** @description Price of the execution, in the symbol's quote currency. */
+                price: number;
+                /** @description Commission, negative for a cost. In units of the account's currency, with two decimals. */
+                commission: Money;
+                /** @description Profit or loss of the execution, without commission and swap. In units of the account's currency, with two decimals. */
+                realizedPnl: Money;
+                /** @description Interest for holding the position over night, negative for a cost. In units of the account's currency, with two decimals. */
+                swap: Money;
+                /**
+                 * Format: date-time
+                 * @description When it was executed, UTC.
+                 */
+                executedAt: string;
+            };
+        };
+        FeedTransactionEvent: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /** @description Position after this event: send it as `after` to continue. */
+            cursor: string;
+            /**
+             * @description Why the balance changed. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "transaction.recorded";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /**
+                 * Format: uuid
+                 * @description Its id, a UUID.
+                 */
+                id: string;
+                /** @description Number of the transaction on its account, from 1, without a gap. */
+                sequence: number;
+                /** @description Why the balance changed. */
+                type: components["schemas"]["TransactionType"];
+                /** @description Change of the balance, negative for money that leaves. In units of the account's currency, with two decimals. */
+                amount: Money;
+                /** @description Currency of all amounts of the account or server. */
+                currency: components["schemas"]["Currency"];
+                /** @description Balance of the account before it. In units of the account's currency, with two decimals. */
+                balanceBefore: Money;
+                /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
+                balanceAfter: Money;
+                /** @description Free text, at most 250 characters. */
+                description: string | null;
+                /** @description `requestId` of the request that caused it; null if none did. */
+                requestId: string | null;
+                /** @description Id of the command that caused it; null if no command did. */
+                commandId: string | null;
+                /** @description Id of the order; null if there is none. */
+                orderId: string | null;
+                /** @description Id of the position; null if there is none. */
+                positionId: string | null;
+                /** @description Id of the deal that caused it; null if none did. */
+                dealId: string | null;
+                /** @description Id of the transaction that this one reverses; null if it reverses none. */
+                reversalOf: string | null;
+                /** @description Who caused it; null or absent if nobody did through kapi. */
+                createdBy?: components["schemas"]["Actor"] | null;
+                /**
+                 * Format: date-time
+                 * @description When the trading server recorded it, UTC.
+                 */
+                recordedAt: string;
+                /**
+                 * Format: date-time
+                 * @description When it was created, UTC.
+                 */
+                createdAt: string;
+            };
+        };
+        FeedMarginEvent: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /** @description Position after this event: send it as `after` to continue. */
+            cursor: string;
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "margin.call" | "margin.stop_out";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /** @description Balance plus profit and swap of the open positions. In units of the account's currency, with two decimals. */
+                equity: Money;
+                /** @description Money that open positions bind. In units of the account's currency, with two decimals. */
+                usedMargin: Money;
+                /** @description Equity in percent of the used margin; 0 with no margin in use. */
+                marginLevel: number;
+            };
+        };
+        FeedLowBalanceEvent: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /** @description Position after this event: send it as `after` to continue. */
+            cursor: string;
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "credits.low_balance";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /** @description Credits that can be spent now. */
+                availableCredits: number;
+                /** @description Credits at which the balance counts as low. */
+                lowBalanceThreshold: number;
+            };
+        };
+        FeedTestEvent: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /** @description Position after this event: send it as `after` to continue. */
+            cursor: string;
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "webhook.test";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /**
+                 * Format: uuid
+                 * @description Id of the endpoint.
+                 */
+                endpointId: string;
+            };
+        };
+        FeedCommandEvent: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /** @description Position after this event: send it as `after` to continue. */
+            cursor: string;
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "command.succeeded" | "command.failed" | "command.expired";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server. */
+                serverId: string | null;
+                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                accountSequence: number | null;
+                /**
+                 * Format: uuid
+                 * @description Id of the command that caused it; null if no command did.
+                 */
+                commandId: string;
+                /** @description Id of the account, a UUID. */
+                managedAccountId: string | null;
+                /** @description The operation. */
+                operation: components["schemas"]["CommandOperation"];
+                /** @description State. */
+                status: components["schemas"]["FinalCommandStatus"];
+                /** @description How often kapi has begun to carry the command out. */
+                attempts: number;
+                /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+                result: {
+                    [key: string]: unknown;
+                } | null;
+                /** @description Whether the result was too large for the event. */
+                resultOmitted: boolean;
+                /** @description Why the command failed, for programs; null unless it failed. */
+                errorCode: components["schemas"]["CommandErrorCode"] | null;
+                /** @description Why the command failed, for people; null unless it failed. */
+                errorMessage: string | null;
+                /** @description Who caused it; null or absent if nobody did through kapi. */
+                createdBy?: components["schemas"]["Actor"] | null;
+            };
+        };
+        /** @description At least one field; missing fields are unchanged. */
+        UpdateServerConfiguration: {
+            /** @description Leverages that accounts of the server can have, ascending. */
+            supportedLeverage?: number[];
+            /** @description Leverage that is preselected; null for none. */
+            defaultLeverage?: number | null;
+            /** @description Currency of all amounts of the account or server. */
+            currency?: components["schemas"]["Currency"];
+        };
+        CreateTradingAccount: {
+            /** @description Name of the account, 1 to 100 characters. */
+            accountName: string;
+            /**
+             * Format: password
+             * @description Password of 8 to 128 characters; without it one is generated.
+             */
+            password?: string;
+            /** @description Balance at the start, 0 to 1,000,000,000. In units of the server's currency, with at most two decimals. */
+            initialBalance: Money;
+            /** @description Leverage: 100 means 1:100. */
+            leverage: number;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId: string;
+        };
+        BulkCreateTradingAccounts: {
+            /** @description The accounts to create, 1 to 100. */
+            accounts: components["schemas"]["CreateTradingAccount"][];
+        };
+        /** @description `accountName`, `leverage` or both. */
+        UpdateTradingAccount: {
+            /** @description Name of the account, 1 to 100 characters. */
+            accountName?: string;
+            /** @description Leverage: 100 means 1:100. */
+            leverage?: number;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId: string;
+        };
+        AccountRequest: {
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId: string;
+        };
+        ResetPassword: {
+            /**
+             * Format: password
+             * @description Password of 8 to 128 characters; without it one is generated.
+             */
+            password?: string;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId: string;
+        };
+        ExportAccountHistory: {
+            /**
+             * Format: date-time
+             * @description Records at or after this time.
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Records at or before this time.
+             */
+            to?: string;
+            /**
+             * @description Maximum number of records.
+             * @default 1000
+             */
+            limit?: number;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId: string;
+        };
+        Funds: {
+            /** @description Amount of money, above 0 and at most 1,000,000,000. In units of the account's currency, with at most two decimals. */
+            amount: Money;
+            /** @description Free text, at most 250 characters. */
+            description?: string;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId: string;
+        };
+        CreateWebhook: {
+            /** @description Address that events are sent to, at most 2,048 characters. */
+            url: string;
+            /**
+             * @description Free text, at most 250 characters.
+             * @default
+             */
+            description?: string;
+            /**
+             * @description Kinds of events; null or omitted: all except those of commands.
+             * @default null
+             */
+            kinds?: components["schemas"]["WebhookKind"][] | null;
+            /**
+             * @description Servers whose events are sent; null or omitted: all.
+             * @default null
+             */
+            serverIds?: string[] | null;
+        };
+        /** @description At least one field; missing fields are unchanged. */
+        UpdateWebhook: {
+            /** @description Address that events are sent to, at most 2,048 characters. */
+            url?: string;
+            /** @description Free text, at most 250 characters. */
+            description?: string;
+            /** @description Kinds of events; null or omitted: all except those of commands. */
+            kinds?: components["schemas"]["WebhookKind"][] | null;
+            /** @description Servers whose events are sent; null or omitted: all. */
+            serverIds?: string[] | null;
+            /** @description `enabled` also restarts the count of failing days. */
+            status?: components["schemas"]["WebhookStatus"];
+        };
+        ReplayWebhook: {
+            /**
+             * Format: date-time
+             * @description Events recorded at or after this time.
+             */
+            since: string;
+            /**
+             * Format: date-time
+             * @description Events recorded before this time; without it, up to now.
+             */
+            until?: string;
+            /** @description Kinds of events; null or omitted: all except those of commands. */
+            kinds?: components["schemas"]["WebhookKind"][];
+        };
+        /** @description The body of every error. */
+        Error: {
+            /** @description What went wrong, for people. */
+            error: string;
+            /** @description Stable code for programs. Each code has a page: `/docs/errors/<code>`. */
+            code: string;
+            /** @description Names this request in questions to your operator. */
+            requestId: string;
+            /** @description Present if fields of the request are invalid. */
+            issues?: components["schemas"]["Issue"][];
+        };
+        /** @description One field that is invalid. */
+        Issue: {
+            /** @description The location: names of fields and positions in arrays, or the name of a header or parameter. */
+            path: (string | number)[];
+            /** @description Kind of the violation, such as `invalid_type` or `too_small`. */
+            code: string;
+            /** @description What is wrong with the field. */
+            message: string;
+        };
+        ListCreditUsageQuery: {
+            /**
+             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @default 1
+             */
+            page?: number;
+            /**
+             * @description Maximum number of records to return.
+             * @default 20
+             */
+            limit?: number;
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            cursor?: string;
+            /**
+             * Format: date-time
+             * @description Only requests at or after this time. `pagination.total` then counts at most 10,000.
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Only requests before this time. `pagination.total` then counts at most 10,000.
+             */
+            to?: string;
+        };
+        ListTradingAccountsQuery: {
+            /** @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`. */
+            page?: number;
+            /** @description Maximum number of records to return. */
+            limit?: number;
+            /** @description Only records with this status. */
+            status?: components["schemas"]["AccountStatus"];
+            /** @description Only accounts whose number or name contains this text. */
+            search?: string;
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            cursor?: string;
+        };
+        ListTradingAccountTransactionsQuery: {
+            /**
+             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @default 1
+             */
+            page?: number;
+            /**
+             * @description Maximum number of records to return.
+             * @default 20
+             */
+            limit?: number;
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            cursor?: string;
+            /**
+             * Format: date-time
+             * @description Only transactions recorded at or after this time.
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Only transactions recorded before this time.
+             */
+            to?: string;
+            /** @description Only transactions of this type. */
+            type?: components["schemas"]["TransactionType"];
+            /** @description Only records of this order. */
+            orderId?: string;
+            /** @description Only records of this position. */
+            positionId?: string;
+            /** @description Only transactions of this deal. */
+            dealId?: string;
+            /**
+             * Format: uuid
+             * @description Only transactions of this command.
+             */
+            commandId?: string;
+            /** @description Only records with this `requestId`. */
+            requestId?: string;
+        };
+        ListTradingAccountOrdersQuery: {
+            /**
+             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @default 1
+             */
+            page?: number;
+            /**
+             * @description Maximum number of records to return.
+             * @default 20
+             */
+            limit?: number;
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            cursor?: string;
+            /**
+             * Format: date-time
+             * @description Only orders created at or after this time.
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Only orders created before this time.
+             */
+            to?: string;
+            /** @description Only records of this instrument, such as EURUSD. */
+            symbol?: string;
+            /** @description Only records of this side: buy or sell. */
+            side?: string;
+            /** @description Only records with this status. */
+            status?: string;
+            /** @description Only orders of this type, such as market, limit or stop. */
+            orderType?: string;
+        };
+        ListAccountPositionsQuery: {
+            /**
+             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @default 1
+             */
+            page?: number;
+            /**
+             * @description Maximum number of records to return.
+             * @default 20
+             */
+            limit?: number;
+            /**
+             * @description Only records with this status.
+             * @default all
+             */
+            status?: components["schemas"]["PositionStatusFilter"];
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            cursor?: string;
+            /**
+             * Format: date-time
+             * @description Only positions opened at or after this time.
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Only positions opened before this time.
+             */
+            to?: string;
+            /** @description Only records of this instrument, such as EURUSD. */
+            symbol?: string;
+            /** @description Only records of this side: buy or sell. */
+            side?: string;
+            /** @description Only records of this order. */
+            orderId?: string;
+        };
+        ListAccountDealsQuery: {
+            /**
+             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @default 1
+             */
+            page?: number;
+            /**
+             * @description Maximum number of records to return.
+             * @default 20
+             */
+            limit?: number;
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            cursor?: string;
+            /**
+             * Format: date-time
+             * @description Only deals executed at or after this time.
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Only deals executed before this time.
+             */
+            to?: string;
+            /** @description Only records of this instrument, such as EURUSD. */
+            symbol?: string;
+            /** @description Only records of this side: buy or sell. */
+            side?: string;
+            /** @description Only deals of this kind. */
+            kind?: string;
+            /** @description Only records of this order. */
+            orderId?: string;
+            /** @description Only records of this position. */
+            positionId?: string;
+        };
+        GetCommandQuery: {
+            /**
+             * @description Seconds to wait for a final state, 0 to 30. More means 30, anything else 0.
+             * @default 0
+             */
+            wait?: number | string;
+        };
+        ListCommandsQuery: {
+            /**
+             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @default 1
+             */
+            page?: number;
+            /**
+             * @description Maximum number of records to return.
+             * @default 20
+             */
+            limit?: number;
+            /** @description Only records with this status. */
+            status?: components["schemas"]["CommandStatus"];
+            /** @description Only commands of this operation. */
+            operation?: components["schemas"]["CommandOperation"];
+            /** @description Only records of this account. */
+            accountNumber?: string;
+            /** @description Only records with this `requestId`. */
+            requestId?: string;
+            /** @description Only the command with this idempotency key. */
+            idempotencyKey?: string;
+            /**
+             * Format: date-time
+             * @description Only commands created at or after this time.
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Only commands created at or before this time.
+             */
+            to?: string;
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            cursor?: string;
+            /** @description Only the commands of the bulk that had this `Idempotency-Key`. */
+            bulkIdempotencyKey?: string;
+        };
+        ListAccountMetricsQuery: {
+            /** @description Only records of this account. */
+            accountNumber?: string;
+            /**
+             * Format: date-time
+             * @description Only snapshots measured at or after this time.
+             */
+            since?: string;
+            /**
+             * Format: date-time
+             * @description Only snapshots measured before this time.
+             */
+            until?: string;
+            /**
+             * @description Maximum number of records to return.
+             * @default 100
+             */
+            limit?: number;
+        };
+        ListWebhookDeliveriesQuery: {
+            /**
+             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @default 1
+             */
+            page?: number;
+            /**
+             * @description Maximum number of records to return.
+             * @default 20
+             */
+            limit?: number;
+            /** @description Only records with this status. */
+            status?: components["schemas"]["DeliveryStatus"];
+            /** @description Only deliveries of this kind of event. */
+            type?: components["schemas"]["WebhookKind"];
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            cursor?: string;
+            /**
+             * Format: uuid
+             * @description Only deliveries of this event.
+             */
+            eventId?: string;
+            /**
+             * Format: date-time
+             * @description Only deliveries created at or after this time.
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Only deliveries created before this time.
+             */
+            to?: string;
+        };
+        ListEventsQuery: {
+            /** @description `next` of the previous answer, or `now`. */
+            after?: string;
+            /**
+             * @description Maximum number of records to return.
+             * @default 100
+             */
+            limit?: number;
+            /** @description Only events of these kinds, separated by commas. */
+            kinds?: components["schemas"]["WebhookKind"][];
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type ActorType = components['schemas']['ActorType'];
+export type Currency = components['schemas']['Currency'];
+export type ServerStatus = components['schemas']['ServerStatus'];
+export type ServerEnvironment = components['schemas']['ServerEnvironment'];
+export type AccountStatus = components['schemas']['AccountStatus'];
+export type CommandOperation = components['schemas']['CommandOperation'];
+export type CommandStatus = components['schemas']['CommandStatus'];
+export type FinalCommandStatus = components['schemas']['FinalCommandStatus'];
+export type CommandErrorCode = components['schemas']['CommandErrorCode'];
+export type TransactionType = components['schemas']['TransactionType'];
+export type PositionStatus = components['schemas']['PositionStatus'];
+export type AccountEventStatus = components['schemas']['AccountEventStatus'];
+export type PasswordKind = components['schemas']['PasswordKind'];
+export type WebhookStatus = components['schemas']['WebhookStatus'];
+export type WebhookDisabledReason = components['schemas']['WebhookDisabledReason'];
+export type DeliveryStatus = components['schemas']['DeliveryStatus'];
+export type PositionStatusFilter = components['schemas']['PositionStatusFilter'];
+export type WebhookKind = components['schemas']['WebhookKind'];
+export type Actor = components['schemas']['Actor'];
+export type Wallet = components['schemas']['Wallet'];
+export type CreditPrices = components['schemas']['CreditPrices'];
+export type CreditUsage = components['schemas']['CreditUsage'];
+export type Server = components['schemas']['Server'];
+export type TradingAccount = components['schemas']['TradingAccount'];
+export type AccountCredentials = components['schemas']['AccountCredentials'];
+export type Command = components['schemas']['Command'];
+export type CommandEnvelope = components['schemas']['CommandEnvelope'];
+export type PasswordResetEnvelope = components['schemas']['PasswordResetEnvelope'];
+export type Transaction = components['schemas']['Transaction'];
+export type Order = components['schemas']['Order'];
+export type Position = components['schemas']['Position'];
+export type Deal = components['schemas']['Deal'];
+export type AccountMetricSnapshot = components['schemas']['AccountMetricSnapshot'];
+export type ExportRecord = components['schemas']['ExportRecord'];
+export type HistoryExport = components['schemas']['HistoryExport'];
+export type Pagination = components['schemas']['Pagination'];
+export type WalletAnswer = components['schemas']['WalletAnswer'];
+export type CreditPricesAnswer = components['schemas']['CreditPricesAnswer'];
+export type CreditUsageAnswer = components['schemas']['CreditUsageAnswer'];
+export type ServerAnswer = components['schemas']['ServerAnswer'];
+export type TradingAccountsAnswer = components['schemas']['TradingAccountsAnswer'];
+export type AccountDetailsAnswer = components['schemas']['AccountDetailsAnswer'];
+export type DeletedAccountAnswer = components['schemas']['DeletedAccountAnswer'];
+export type BulkEnvelopesAnswer = components['schemas']['BulkEnvelopesAnswer'];
+export type CommandAnswer = components['schemas']['CommandAnswer'];
+export type CommandsAnswer = components['schemas']['CommandsAnswer'];
+export type TransactionsAnswer = components['schemas']['TransactionsAnswer'];
+export type OrdersAnswer = components['schemas']['OrdersAnswer'];
+export type PositionsAnswer = components['schemas']['PositionsAnswer'];
+export type DealsAnswer = components['schemas']['DealsAnswer'];
+export type AccountMetricsAnswer = components['schemas']['AccountMetricsAnswer'];
+export type WebhookEndpoint = components['schemas']['WebhookEndpoint'];
+export type WebhookDelivery = components['schemas']['WebhookDelivery'];
+export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
+export type FeedEvent = components['schemas']['FeedEvent'];
+export type WebhookEvent = components['schemas']['WebhookEvent'];
+export type WebhookAnswer = components['schemas']['WebhookAnswer'];
+export type WebhooksAnswer = components['schemas']['WebhooksAnswer'];
+export type WebhookSecretAnswer = components['schemas']['WebhookSecretAnswer'];
+export type DeletedWebhookAnswer = components['schemas']['DeletedWebhookAnswer'];
+export type WebhookTestAnswer = components['schemas']['WebhookTestAnswer'];
+export type WebhookReplayAnswer = components['schemas']['WebhookReplayAnswer'];
+export type WebhookDeliveriesAnswer = components['schemas']['WebhookDeliveriesAnswer'];
+export type WebhookDeliveryAnswer = components['schemas']['WebhookDeliveryAnswer'];
+export type EventsAnswer = components['schemas']['EventsAnswer'];
+export type AccountCreateCommand = components['schemas']['AccountCreateCommand'];
+export type AccountUpdateCommand = components['schemas']['AccountUpdateCommand'];
+export type AccountEnableCommand = components['schemas']['AccountEnableCommand'];
+export type AccountDisableCommand = components['schemas']['AccountDisableCommand'];
+export type AccountArchiveCommand = components['schemas']['AccountArchiveCommand'];
+export type AccountDeleteCommand = components['schemas']['AccountDeleteCommand'];
+export type AccountPasswordResetCommand = components['schemas']['AccountPasswordResetCommand'];
+export type AccountInvestorPasswordResetCommand = components['schemas']['AccountInvestorPasswordResetCommand'];
+export type AccountHistoryExportCommand = components['schemas']['AccountHistoryExportCommand'];
+export type FinanceDepositCommand = components['schemas']['FinanceDepositCommand'];
+export type FinanceWithdrawCommand = components['schemas']['FinanceWithdrawCommand'];
+export type TransactionRecord = components['schemas']['TransactionRecord'];
+export type OrderRecord = components['schemas']['OrderRecord'];
+export type PositionRecord = components['schemas']['PositionRecord'];
+export type DealRecord = components['schemas']['DealRecord'];
+export type AccountEvent = components['schemas']['AccountEvent'];
+export type PasswordChangedEvent = components['schemas']['PasswordChangedEvent'];
+export type OrderEvent = components['schemas']['OrderEvent'];
+export type PositionEvent = components['schemas']['PositionEvent'];
+export type PositionClosedEvent = components['schemas']['PositionClosedEvent'];
+export type DealEvent = components['schemas']['DealEvent'];
+export type TransactionEvent = components['schemas']['TransactionEvent'];
+export type MarginEvent = components['schemas']['MarginEvent'];
+export type LowBalanceEvent = components['schemas']['LowBalanceEvent'];
+export type TestEvent = components['schemas']['TestEvent'];
+export type CommandEvent = components['schemas']['CommandEvent'];
+export type FeedAccountEvent = components['schemas']['FeedAccountEvent'];
+export type FeedPasswordChangedEvent = components['schemas']['FeedPasswordChangedEvent'];
+export type FeedOrderEvent = components['schemas']['FeedOrderEvent'];
+export type FeedPositionEvent = components['schemas']['FeedPositionEvent'];
+export type FeedPositionClosedEvent = components['schemas']['FeedPositionClosedEvent'];
+export type FeedDealEvent = components['schemas']['FeedDealEvent'];
+export type FeedTransactionEvent = components['schemas']['FeedTransactionEvent'];
+export type FeedMarginEvent = components['schemas']['FeedMarginEvent'];
+export type FeedLowBalanceEvent = components['schemas']['FeedLowBalanceEvent'];
+export type FeedTestEvent = components['schemas']['FeedTestEvent'];
+export type FeedCommandEvent = components['schemas']['FeedCommandEvent'];
+export type UpdateServerConfiguration = components['schemas']['UpdateServerConfiguration'];
+export type CreateTradingAccount = components['schemas']['CreateTradingAccount'];
+export type BulkCreateTradingAccounts = components['schemas']['BulkCreateTradingAccounts'];
+export type UpdateTradingAccount = components['schemas']['UpdateTradingAccount'];
+export type AccountRequest = components['schemas']['AccountRequest'];
+export type ResetPassword = components['schemas']['ResetPassword'];
+export type ExportAccountHistory = components['schemas']['ExportAccountHistory'];
+export type Funds = components['schemas']['Funds'];
+export type CreateWebhook = components['schemas']['CreateWebhook'];
+export type UpdateWebhook = components['schemas']['UpdateWebhook'];
+export type ReplayWebhook = components['schemas']['ReplayWebhook'];
+export type Error = components['schemas']['Error'];
+export type Issue = components['schemas']['Issue'];
+export type ListCreditUsageQuery = components['schemas']['ListCreditUsageQuery'];
+export type ListTradingAccountsQuery = components['schemas']['ListTradingAccountsQuery'];
+export type ListTradingAccountTransactionsQuery = components['schemas']['ListTradingAccountTransactionsQuery'];
+export type ListTradingAccountOrdersQuery = components['schemas']['ListTradingAccountOrdersQuery'];
+export type ListAccountPositionsQuery = components['schemas']['ListAccountPositionsQuery'];
+export type ListAccountDealsQuery = components['schemas']['ListAccountDealsQuery'];
+export type GetCommandQuery = components['schemas']['GetCommandQuery'];
+export type ListCommandsQuery = components['schemas']['ListCommandsQuery'];
+export type ListAccountMetricsQuery = components['schemas']['ListAccountMetricsQuery'];
+export type ListWebhookDeliveriesQuery = components['schemas']['ListWebhookDeliveriesQuery'];
+export type ListEventsQuery = components['schemas']['ListEventsQuery'];
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;

@@ -1,0 +1,19 @@
+/**
+ * Types of the API, generated from its OpenAPI document by `npm run openapi`. Do not edit.
+ */
+
+/** Names of fields that are amounts of money wherever they occur. */
+export const MONEY_FIELDS: ReadonlySet<string> = new Set([
+  "amount",
+  "balance",
+  "balanceAfter",
+  "balanceBefore",
+  "commission",
+  "equity",
+  "freeMargin",
+  "initialBalance",
+  "realizedPnl",
+  "swap",
+  "unrealizedProfit",
+  "usedMargin",
+]);

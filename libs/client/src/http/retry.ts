@@ -1,0 +1,57 @@
+import { delay } from "../delay.ts";
+import type { KapiError } from "../errors.ts";
+
+/** How often, and for how long, a request is repeated. */
+export interface RetryOptions {
+  /** Maximum number of attempts, the first one included. Default 8; 1 means no retry. */
+  readonly maxAttempts?: number | undefined;
+  /** Maximum time from the first attempt to the start of the last one, in milliseconds. Default 60,000. */
+  readonly maxElapsedMs?: number | undefined;
+  /** Longest random delay before the first retry, in milliseconds; it doubles each time. Default 250. */
+  readonly firstDelayMs?: number | undefined;
+  /** Longest random delay, in milliseconds. Default 8,000. */
+  readonly maxDelayMs?: number | undefined;
+}
+
+type RetryLimits = { readonly [Name in keyof RetryOptions]-?: number };
+
+const DEFAULT_RETRY: RetryLimits = {
+  maxAttempts: 8,
+  maxElapsedMs: 60_000,
+  firstDelayMs: 250,
+  maxDelayMs: 8_000,
+};
+
+/** Decides when a failed request is repeated. */
+export class RetryPolicy {
+  readonly #limits: RetryLimits;
+
+  constructor(options: RetryOptions = {}) {
+    const given = Object.entries(options).filter(([, value]) => value !== undefined);
+    this.#limits = { ...DEFAULT_RETRY, ...(Object.fromEntries(given) as Partial<RetryLimits>) };
+  }
+
+  /**
+   * Runs `attempt` until it succeeds, fails with an error that is not retryable, or a limit is
+   * reached. Waits at least `Retry-After`, and a random time, so that many clients do not return at
+   * once. @throws the error of the last attempt.
+   */
+  async run<T>(attempt: () => Promise<T>, isRetryable: (error: unknown) => error is KapiError, signal?: AbortSignal) {
+    const startedAtMs = performance.now();
+    for (let number = 1; ; number += 1) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!isRetryable(error) || number >= this.#limits.maxAttempts) throw error;
+        const delayMs = this.#delayMs(number, error.retryAfterS);
+        if (performance.now() - startedAtMs + delayMs > this.#limits.maxElapsedMs) throw error;
+        await delay(delayMs, signal);
+      }
+    }
+  }
+
+  #delayMs(number: number, retryAfterS: number | null): number {
+    const longestMs = Math.min(this.#limits.maxDelayMs, this.#limits.firstDelayMs * 2 ** (number - 1));
+    return (retryAfterS ?? 0) * 1_000 + Math.random() * longestMs;
+  }
+}

@@ -1,0 +1,149 @@
+import { describe, expect, it } from "vitest";
+
+import { ConnectionError, KapiError, RateLimitError, ServerError } from "../errors.ts";
+import { type RequestOptions, Transport } from "./transport.ts";
+
+interface Sent {
+  readonly method: string;
+  readonly url: string;
+  readonly key: string | null;
+  readonly body: string;
+}
+
+type Scripted = { readonly status: number; readonly body?: object; readonly headers?: Record<string, string> } | Error;
+
+/** A transport whose requests get the scripted answers, one after the other. */
+function scripted(...answers: readonly Scripted[]): { transport: Transport; sent: Sent[] } {
+  const sent: Sent[] = [];
+  const script: typeof fetch = async (input, init) => {
+    const request = new Request(input, init);
+    const { method, url } = request;
+    sent.push({ method, url, key: request.headers.get("idempotency-key"), body: await request.text() });
+    const answer = answers[Math.min(sent.length, answers.length) - 1] ?? new Error("no answer");
+    if (answer instanceof Error) throw answer;
+    return new Response(JSON.stringify(answer.body ?? {}), { status: answer.status, headers: answer.headers ?? {} });
+  };
+  const retry = { firstDelayMs: 0, maxDelayMs: 0, maxAttempts: 4 };
+  return { transport: new Transport({ key: "kapi.a.b", baseUrl: "http://kapi.test/", retry, fetch: script }), sent };
+}
+
+const DEPOSIT: RequestOptions = {
+  method: "POST",
+  path: "/api/v1/management/servers/s/accounts/1/finance/deposits",
+  body: { amount: "250.55", requestId: "r" },
+  idempotencyKey: "payout-1",
+};
+const ENDPOINT: RequestOptions = {
+  method: "POST",
+  path: "/api/v1/management/webhooks",
+  body: { url: "https://a.test" },
+};
+const REFUSED = Object.assign(new TypeError("fetch failed"), { cause: { code: "ECONNREFUSED" } });
+const RESET = Object.assign(new TypeError("fetch failed"), { cause: { code: "ECONNRESET" } });
+
+describe("a request", () => {
+  it("is repeated after 5xx, 429 and lost connections, always with the same key and body", async () => {
+    const { transport, sent } = scripted(
+      RESET,
+      { status: 500 },
+      { status: 429 },
+      { status: 202, body: { done: true } },
+    );
+    expect((await transport.request(DEPOSIT)).body).toEqual({ done: true });
+    expect(sent).toHaveLength(4);
+    for (const { key, body } of sent)
+      expect({ key, body }).toEqual({ key: "payout-1", body: '{"amount":250.55,"requestId":"r"}' });
+  });
+
+  it("is not repeated after a rejection", async () => {
+    for (const status of [400, 401, 402, 403, 404, 409]) {
+      const { transport, sent } = scripted({ status });
+      await expect(transport.request(DEPOSIT)).rejects.toThrow(KapiError);
+      expect(sent, String(status)).toHaveLength(1);
+    }
+  });
+
+  it("without a key is not repeated after an unknown outcome", async () => {
+    for (const answer of [RESET, { status: 500 }]) {
+      const { transport, sent } = scripted(answer);
+      await expect(transport.request(ENDPOINT)).rejects.toThrow(KapiError);
+      expect(sent).toHaveLength(1);
+    }
+  });
+
+  it("without a key is repeated if it certainly had no effect", async () => {
+    const { transport, sent } = scripted(REFUSED, { status: 429 }, { status: 201 });
+    expect((await transport.request(ENDPOINT)).status).toBe(201);
+    expect(sent).toHaveLength(3);
+  });
+
+  it("waits for Retry-After, and gives up before a time that it may not wait for", async () => {
+    const late = { status: 500, headers: { "retry-after": "3600" } };
+    const { transport, sent } = scripted(late);
+    await expect(transport.request(DEPOSIT)).rejects.toMatchObject({ retryAfterS: 3_600 });
+    expect(sent).toHaveLength(1);
+    const soon = scripted({ status: 429, headers: { "retry-after": "1" } }, { status: 200 });
+    const startedAtMs = performance.now();
+    await soon.transport.request(DEPOSIT);
+    expect(performance.now() - startedAtMs).toBeGreaterThan(990);
+  });
+
+  it("throws the last error with everything that the answer says", async () => {
+    const body = { error: "Rate limit exceeded", code: "RATE_LIMITED", requestId: "q-1" };
+    const headers = { "x-request-id": "q-1", "x-credits-charged": "1", "retry-after": "0" };
+    const { transport, sent } = scripted({ status: 429, body, headers });
+    const error: unknown = await transport.request(DEPOSIT).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(RateLimitError);
+    expect(error).toMatchObject({
+      name: "RateLimitError",
+      message: "Rate limit exceeded",
+      status: 429,
+      code: "RATE_LIMITED",
+      requestId: "q-1",
+      creditsCharged: 1,
+      retryable: true,
+      issues: [],
+    });
+    expect(sent).toHaveLength(4);
+  });
+
+  it("says when no answer came, or an answer that is not kapi's", async () => {
+    const lost = await scripted(RESET)
+      .transport.request(DEPOSIT)
+      .catch((thrown: unknown) => thrown);
+    expect(lost).toBeInstanceOf(ConnectionError);
+    expect(lost).toMatchObject({
+      status: null,
+      code: "ECONNRESET",
+      message: "no answer from http://kapi.test: ECONNRESET",
+    });
+    const proxy = new Transport({
+      key: "kapi.a.b",
+      baseUrl: "http://kapi.test",
+      retry: { maxAttempts: 1 },
+      fetch: async () => new Response("<html>", { status: 502 }),
+    });
+    const bad = await proxy.request(DEPOSIT).catch((thrown: unknown) => thrown);
+    expect(bad).toBeInstanceOf(ServerError);
+    expect(bad).toMatchObject({ status: 502, code: "HTTP_502", retryable: true });
+  });
+
+  it("ends when the caller aborts it, without a repetition", async () => {
+    const { transport, sent } = scripted({ status: 500 });
+    const signal = AbortSignal.abort(new Error("stopped"));
+    await expect(transport.request({ ...DEPOSIT, signal })).rejects.toThrow("stopped");
+    expect(sent.length).toBeLessThan(2);
+  });
+
+  it("writes times and lists into the query, and leaves out what is undefined", async () => {
+    const { transport, sent } = scripted({ status: 200 });
+    const query = { from: new Date(0), kinds: ["a", "b"], limit: 5, cursor: undefined };
+    await transport.request({ method: "GET", path: "/x", query });
+    expect(sent[0]?.url).toBe("http://kapi.test/x?from=1970-01-01T00%3A00%3A00.000Z&kinds=a%2Cb&limit=5");
+  });
+});
+
+it("a key or an address that cannot be one is rejected at once", () => {
+  expect(() => new Transport({ key: "secret", baseUrl: "http://kapi.test" })).toThrow("key must be a management key");
+  expect(() => new Transport({ key: "kapi.a.b", baseUrl: "kapi" })).toThrow("Invalid URL");
+});

@@ -1,0 +1,199 @@
+/**
+ * Sends requests to the API: authentication, deadlines, retries, and errors as classes. Everything
+ * else of the client is built on {@link Transport.request}.
+ */
+import { randomUUID } from "node:crypto";
+
+import { ConnectionError, errorOfStatus, type Issue, KapiError } from "../errors.ts";
+import { formatRequest, parseAnswer } from "../money.ts";
+import { VERSION } from "../version.ts";
+import { type RetryOptions, RetryPolicy } from "./retry.ts";
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+/** Codes of connection failures after which certainly nothing was sent. */
+const NOTHING_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
+const TOO_MANY_REQUESTS = 429;
+
+export interface TransportOptions {
+  /** Management key, `kapi.<key_id>.<secret>`. */
+  readonly key: string;
+  /** Base address of the API, such as `https://api.example.com`. */
+  readonly baseUrl: string;
+  readonly retry?: RetryOptions | undefined;
+  /** Deadline of each attempt, in milliseconds. Default 30,000. */
+  readonly timeoutMs?: number | undefined;
+  /** Replaces the global `fetch`, for example by the one of a test. */
+  readonly fetch?: typeof fetch | undefined;
+}
+
+/** Values of a query string; undefined values are left out. */
+export type Query = Readonly<Record<string, string | number | Date | readonly string[] | undefined>>;
+
+export interface RequestOptions {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Path below the base address, with encoded segments: see {@link pathOf}. */
+  readonly path: string;
+  readonly query?: Query | undefined;
+  readonly body?: unknown;
+  readonly idempotencyKey?: string | undefined;
+  /**
+   * Whether the request may be sent again after an unknown outcome. Default: true for GET, PATCH and
+   * DELETE, and for requests with an idempotency key.
+   */
+  readonly repeatable?: boolean | undefined;
+  /** Deadline of each attempt, in milliseconds; default: that of the client. */
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** An answer with a status below 300. */
+export interface Answer<T> {
+  readonly status: number;
+  readonly body: T;
+  readonly requestId: string;
+  readonly creditsCharged: number;
+  /** Null if no wallet was read. */
+  readonly creditsRemaining: number | null;
+}
+
+export class Transport {
+  readonly baseUrl: string;
+  readonly authorization: string;
+  readonly #retry: RetryPolicy;
+  readonly #timeoutMs: number;
+  readonly #fetch: typeof fetch;
+
+  constructor(options: TransportOptions) {
+    if (!options.key.startsWith("kapi.")) throw new TypeError("key must be a management key: kapi.<key_id>.<secret>");
+    this.baseUrl = withoutTrailingSlash(new URL(options.baseUrl).href);
+    this.authorization = `Management ${options.key}`;
+    this.#retry = new RetryPolicy(options.retry);
+    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.#fetch = options.fetch ?? fetch;
+  }
+
+  /**
+   * Sends a request, and repeats it after 429, 5xx and lost connections, with the same idempotency
+   * key. @throws KapiError for an answer that is an error, or for no answer.
+   */
+  async request<T>(options: RequestOptions): Promise<Answer<T>> {
+    const url = `${this.baseUrl}${options.path}${queryText(options.query)}`;
+    const body = options.body === undefined ? undefined : formatRequest(options.body);
+    const repeatable = options.repeatable ?? (options.method !== "POST" || options.idempotencyKey !== undefined);
+    const isRetryable = (error: unknown): error is KapiError =>
+      error instanceof KapiError && error.retryable && (repeatable || isCertainlyNotDone(error));
+    return this.#retry.run(() => this.#attempt<T>(url, body, options), isRetryable, options.signal);
+  }
+
+  async #attempt<T>(url: string, body: string | undefined, options: RequestOptions): Promise<Answer<T>> {
+    const requestId = randomUUID();
+    const deadline = AbortSignal.timeout(options.timeoutMs ?? this.#timeoutMs);
+    const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline]);
+    let response: Response;
+    let text: string;
+    try {
+      response = await this.#fetch(url, {
+        method: options.method,
+        headers: this.#headers(options, requestId, body !== undefined),
+        ...(body === undefined ? {} : { body }),
+        redirect: "error",
+        signal,
+      });
+      text = await response.text();
+    } catch (error) {
+      // The caller's own abort is no failure of the connection.
+      options.signal?.throwIfAborted();
+      throw connectionError(error, url, requestId);
+    }
+    if (!response.ok) throw errorOf(response, text, requestId);
+    return answerOf<T>(response, parsed(text, response, requestId), requestId);
+  }
+
+  #headers({ idempotencyKey }: RequestOptions, requestId: string, hasBody: boolean): Record<string, string> {
+    return {
+      accept: "application/json",
+      authorization: this.authorization,
+      "user-agent": `kapi-client/${VERSION} node/${process.versions.node}`,
+      "x-request-id": requestId,
+      ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+      ...(hasBody ? { "content-type": "application/json" } : {}),
+    };
+  }
+}
+
+/** Joins path segments, each of them encoded. */
+export function pathOf(...segments: readonly string[]): string {
+  return `/api/v1/management/${segments.map(encodeURIComponent).join("/")}`;
+}
+
+function queryText(query: Query = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, value instanceof Date ? value.toISOString() : String(value));
+  }
+  return parameters.size === 0 ? "" : `?${parameters.toString()}`;
+}
+
+function answerOf<T>({ status, headers }: Response, body: unknown, requestId: string): Answer<T> {
+  const remaining = headers.get("x-credits-remaining");
+  return {
+    status,
+    body: body as T,
+    requestId: headers.get("x-request-id") ?? requestId,
+    creditsCharged: Number(headers.get("x-credits-charged") ?? 0),
+    creditsRemaining: remaining === null ? null : Number(remaining),
+  };
+}
+
+/** @throws ConnectionError for a text that is no JSON: something between kapi and the client answered. */
+function parsed(text: string, { status }: Response, requestId: string): unknown {
+  try {
+    return parseAnswer(text);
+  } catch (cause) {
+    const message = `the answer with status ${status} is not JSON`;
+    throw new ConnectionError(message, { status, code: "INVALID_ANSWER", requestId, retryable: true, cause });
+  }
+}
+
+function errorOf(response: Response, text: string, sentRequestId: string): KapiError {
+  const { error, issues, code } = errorBody(text);
+  const retryAfter = response.headers.get("retry-after");
+  return errorOfStatus(response.status, error ?? `HTTP status ${response.status}`, {
+    code: code ?? response.headers.get("x-error-code") ?? `HTTP_${response.status}`,
+    requestId: response.headers.get("x-request-id") ?? sentRequestId,
+    issues: issues ?? [],
+    retryable: response.status === TOO_MANY_REQUESTS || response.status >= 500,
+    creditsCharged: Number(response.headers.get("x-credits-charged") ?? 0),
+    retryAfterS: retryAfter === null || Number.isNaN(Number(retryAfter)) ? null : Number(retryAfter),
+  });
+}
+
+function errorBody(text: string): { error?: string; issues?: readonly Issue[]; code?: string } {
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return {};
+  }
+}
+
+function connectionError(cause: unknown, url: string, requestId: string): ConnectionError {
+  const code = connectionCode(cause);
+  const message = `no answer from ${new URL(url).origin}: ${code}`;
+  return new ConnectionError(message, { status: null, code, requestId, retryable: true, cause });
+}
+
+function connectionCode(error: unknown): string {
+  if (!(error instanceof Error)) return "CONNECTION_FAILED";
+  if (error.name === "TimeoutError") return "TIMEOUT";
+  const { code } = (error.cause ?? error) as { code?: unknown };
+  return typeof code === "string" ? code : "CONNECTION_FAILED";
+}
+
+/** Whether the request had no effect, so that also a request without idempotency key may be repeated. */
+function isCertainlyNotDone({ status, code }: KapiError): boolean {
+  return status === TOO_MANY_REQUESTS || NOTHING_SENT.has(code);
+}
+
+function withoutTrailingSlash(address: string): string {
+  return address.endsWith("/") ? address.slice(0, -1) : address;
+}

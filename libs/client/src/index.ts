@@ -1,0 +1,55 @@
+export { Kapi, type KapiOptions } from "./kapi.ts";
+export * from "./errors.ts";
+export * from "./commands/errors.ts";
+export { PartialBulkError } from "./commands/partial-bulk-error.ts";
+export { QueuedCommand, type WaitOptions } from "./commands/queued-command.ts";
+export type { CommandOperation, ExportRecord, HistoryExport, ResultOf } from "./commands/results.ts";
+export type {
+  AccountCredentials,
+  AccountMetricSnapshot,
+  Command,
+  CreditPrices,
+  CreditUsage,
+  Deal,
+  FeedEvent,
+  Money,
+  Order,
+  Position,
+  Server,
+  TradingAccount,
+  Transaction,
+  Wallet,
+  WebhookDelivery,
+  WebhookEndpoint,
+  WebhookKind,
+} from "./generated/api.ts";
+export type { RetryOptions } from "./http/retry.ts";
+export { List, type Page, type PageOptions } from "./list.ts";
+export type {
+  AccountChanges,
+  AccountDetails,
+  AccountResource,
+  DealFilter,
+  Funds,
+  OrderFilter,
+  PositionFilter,
+  TransactionFilter,
+} from "./resources/account.ts";
+export type { AccountFilter, AccountsResource, NewAccount } from "./resources/accounts.ts";
+export type { CommandsResource, QueueOptions } from "./resources/commands.ts";
+export type { CreditsResource, UsageFilter } from "./resources/credits.ts";
+export type { CursorStore, EventPage, EventsOptions, EventsResource } from "./resources/events.ts";
+export type { ExportOptions } from "./resources/export.ts";
+export type { CommandFilter, ServerResource, SnapshotFilter } from "./resources/server.ts";
+export type { DeliveryFilter, EndpointSecret, WebhooksResource } from "./resources/webhooks.ts";
+export { type IncomingHeaders, verifyWebhook, type WebhookEvent, WebhookSignatureError } from "./webhooks/verify.ts";
+export type { Account, LiveEvent, LiveHandler, Sample } from "./live/events.ts";
+export { Live, type LiveOptions } from "./live/live.ts";
+export type { Place, Proof, Truncation } from "./live/place.ts";
+export type { LiveSocket, Rejection, SocketFactory, SocketListener } from "./live/socket.ts";
+export {
+  checkReceiver,
+  type Expectation,
+  type ReceiverCheckOptions,
+  type ReceiverFinding,
+} from "./receiver-check/check-receiver.ts";

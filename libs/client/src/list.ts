@@ -1,0 +1,62 @@
+/** Largest page that the API serves. */
+const RECORDS_PER_PAGE = 100;
+
+/** One page of a list. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Number of records that match at this moment. */
+  readonly total: number;
+  /** The position after this page; null at the end. */
+  readonly nextCursor: string | null;
+}
+
+export interface PageOptions {
+  /** `nextCursor` of an earlier page of the same list with the same filters. */
+  readonly cursor?: string | undefined;
+  /** 1 to 100. */
+  readonly limit?: number | undefined;
+}
+
+/**
+ * A list of records, newest first. `for await` reads page after page by cursor: each record that
+ * existed at the first page arrives exactly once, whatever is added meanwhile.
+ */
+export class List<T> implements AsyncIterable<T> {
+  readonly #readPage: (options: PageOptions) => Promise<Page<T>>;
+
+  constructor(readPage: (options: PageOptions) => Promise<Page<T>>) {
+    this.#readPage = readPage;
+  }
+
+  /** Reads one page. */
+  page(options: PageOptions = {}): Promise<Page<T>> {
+    return this.#readPage({ limit: RECORDS_PER_PAGE, ...options });
+  }
+
+  /** Reads the newest record, or null. */
+  async first(): Promise<T | null> {
+    return (await this.page({ limit: 1 })).items[0] ?? null;
+  }
+
+  /**
+   * Reads all records. @throws RangeError above `maxRecords`, so that a long list does not fill the
+   * memory.
+   */
+  async toArray({ maxRecords = 10_000 }: { readonly maxRecords?: number } = {}): Promise<T[]> {
+    const records: T[] = [];
+    for await (const record of this) {
+      if (records.length === maxRecords) throw new RangeError(`the list has more than ${maxRecords} records`);
+      records.push(record);
+    }
+    return records;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<T> {
+    let cursor: string | null = null;
+    do {
+      const page: Page<T> = await this.page(cursor === null ? {} : { cursor });
+      yield* page.items;
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * One connection of the live stream, from its handshake to its end. It says when it is ready, passes
+ * messages on, and ends a connection on which nothing arrives.
+ */
+import { errorOfStatus, type KapiError, ConnectionError } from "../errors.ts";
+import type { ServerMessage } from "./events.ts";
+import type { LiveSocket, Rejection, SocketFactory } from "./socket.ts";
+
+/** The server pings every 20 s: without anything for longer than two pings, the connection is lost. */
+export const SILENCE_MS = 45_000;
+/** Messages to the server in each turn, and the length of a turn: kapi reads up to 1,000 a second. */
+const MESSAGES_PER_TURN = 200;
+const TURN_MS = 250;
+const KEY_REVOKED = 4401;
+
+/** How a connection ended. */
+export interface ConnectionEnd {
+  /** Why the handshake or the connection failed; null after a close. */
+  readonly error: KapiError | null;
+  /** Whether the same key can connect again. */
+  readonly isFatal: boolean;
+  /** Whether messages arrived, so that the next attempt need not wait long. */
+  readonly wasReady: boolean;
+}
+
+export interface ConnectionListener {
+  onReady(): void;
+  onMessage(message: ServerMessage): void;
+}
+
+export class Connection {
+  readonly ended: Promise<ConnectionEnd>;
+  readonly #listener: ConnectionListener;
+  readonly #socket: LiveSocket;
+  readonly #outgoing: string[] = [];
+  #turn: NodeJS.Timeout | null = null;
+  #sentInTurn = 0;
+  #silence: NodeJS.Timeout;
+  #isReady = false;
+  #rejection: KapiError | null = null;
+
+  constructor(factory: SocketFactory, url: string, authorization: string, listener: ConnectionListener) {
+    this.#listener = listener;
+    const { promise, resolve } = deferred<ConnectionEnd>();
+    this.ended = promise;
+    this.#silence = setTimeout(() => this.#socket.terminate(), SILENCE_MS);
+    this.#socket = factory(
+      url,
+      { authorization },
+      {
+        onMessage: (text) => this.#receive(text),
+        onPing: () => this.#silence.refresh(),
+        onRejection: (rejection) => (this.#rejection = errorOfRejection(rejection)),
+        onClose: (code) => {
+          clearTimeout(this.#silence);
+          if (this.#turn !== null) clearTimeout(this.#turn);
+          resolve(this.#endOf(code));
+        },
+      },
+    );
+  }
+
+  /** Whether the server has accepted the connection. */
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  /** Sends a message, at most at the rate at which kapi reads. */
+  send(message: object): void {
+    this.#outgoing.push(JSON.stringify(message));
+    this.#sendAllowed();
+  }
+
+  pause(): void {
+    // While paused nothing is read, so silence says nothing.
+    clearTimeout(this.#silence);
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#silence = setTimeout(() => this.#socket.terminate(), SILENCE_MS);
+    this.#socket.resume();
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
+  #sendAllowed(): void {
+    const allowed = this.#outgoing.splice(0, MESSAGES_PER_TURN - this.#sentInTurn);
+    for (const text of allowed) this.#socket.send(text);
+    this.#sentInTurn += allowed.length;
+    this.#turn ??= setTimeout(() => {
+      this.#turn = null;
+      this.#sentInTurn = 0;
+      if (this.#outgoing.length > 0) this.#sendAllowed();
+    }, TURN_MS);
+  }
+
+  #receive(text: string): void {
+    this.#silence.refresh();
+    const message = messageOf(text);
+    if (message === null) return;
+    if (message.type === "connected") {
+      this.#isReady = true;
+      this.#listener.onReady();
+    } else this.#listener.onMessage(message);
+  }
+
+  #endOf(code: number): ConnectionEnd {
+    const wasReady = this.#isReady;
+    this.#isReady = false;
+    if (code === KEY_REVOKED) {
+      const error = errorOfStatus(401, "the management key was revoked", {
+        code: "AUTHENTICATION_REQUIRED",
+        requestId: "",
+        retryable: false,
+      });
+      return { error, isFatal: true, wasReady };
+    }
+    const error = this.#rejection ?? closeError(code);
+    return { error, isFatal: isFatal(error), wasReady };
+  }
+}
+
+/** A key that is unknown, or lacks the scope, is rejected again until somebody changes it. */
+function isFatal({ status, code }: KapiError): boolean {
+  return status === 401 || (status === 403 && code !== "TOO_MANY_CONNECTIONS");
+}
+
+function closeError(code: number): ConnectionError {
+  return new ConnectionError(`the connection of the live stream ended with code ${code}`, {
+    status: null,
+    code: `CLOSED_${code}`,
+    requestId: "",
+    retryable: true,
+  });
+}
+
+function errorOfRejection({ status, headers, body }: Rejection): KapiError {
+  const { error, code } = bodyOf(body);
+  return errorOfStatus(status, error ?? `the handshake was answered with ${status}`, {
+    code: code ?? headers["x-error-code"] ?? `HTTP_${status}`,
+    requestId: headers["x-request-id"] ?? "",
+    retryable: status !== 401,
+    retryAfterS: Number(headers["retry-after"] ?? Number.NaN) || null,
+  });
+}
+
+function bodyOf(body: string): { error?: string; code?: string } {
+  try {
+    return JSON.parse(body) as object;
+  } catch {
+    return {};
+  }
+}
+
+/** Null for a message that is not JSON: the answer to a ping. */
+function messageOf(text: string): ServerMessage | null {
+  try {
+    return JSON.parse(text) as ServerMessage;
+  } catch {
+    return null;
+  }
+}
+
+function deferred<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => undefined;
+  const promise = new Promise<T>((settle) => (resolve = settle));
+  return { promise, resolve };
+}

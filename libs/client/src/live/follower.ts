@@ -1,0 +1,239 @@
+/**
+ * One followed account. It checks that messages follow each other without a gap, keeps them until the
+ * handler has handled them, one at a time, and moves the place. States:
+ *
+ * - listening: messages are accepted and queued;
+ * - awaiting: a subscription was sent; samples of an earlier one are ignored until its notice;
+ * - detached: no subscription, because the connection is lost or the handler is far behind;
+ * - ended: deleted, rejected or no longer followed.
+ */
+import type { Position, TradingAccount } from "../generated/api.ts";
+import { type Account, type LiveEvent, type LiveHandler, sampleFromWire, type ServerMessage } from "./events.ts";
+import { type Place, placeAfterSample, placeAfterTruncation, type Truncation } from "./place.ts";
+
+/** Queued messages of one account above which its subscription ends until the handler has caught up. */
+export const MAX_QUEUED_PER_ACCOUNT = 1_000;
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 10_000;
+
+type WireSample = Extract<ServerMessage, { type: "account.metrics" }>;
+
+/** A message that waits for the handler. */
+type Queued =
+  | { readonly type: "sample"; readonly wire: WireSample }
+  | { readonly type: "truncated"; readonly missed: Truncation }
+  | { readonly type: "deleted" }
+  | { readonly type: "rejected"; readonly code: string; readonly error: string };
+
+/** The state of an account, read over the API. Null if the account does not exist. */
+export interface AccountState {
+  readonly account: TradingAccount;
+  readonly openPositions: readonly Position[];
+}
+
+export interface FollowerDependencies {
+  readonly load: (account: Account) => Promise<Place | null>;
+  readonly readState: (account: Account) => Promise<AccountState | null>;
+  readonly onError: (error: Error, account: Account) => void;
+  /** Sends a message on the follower's connection; false if the connection is not open. */
+  readonly send: (follower: Follower, message: object) => boolean;
+  /** The number of queued messages changed by `change`. */
+  readonly onQueued: (change: number) => void;
+  readonly onEnded: (follower: Follower) => void;
+  /** The handler has caught up after the subscription ended: attach again if connected. */
+  readonly onCaughtUp: (follower: Follower) => void;
+  readonly delay: (ms: number) => Promise<void>;
+}
+
+export class Follower {
+  readonly account: Account;
+  readonly #handler: LiveHandler;
+  readonly #dependencies: FollowerDependencies;
+  readonly #queue: Queued[] = [];
+  #state: "detached" | "awaiting" | "listening" | "ended" = "detached";
+  /** The place of the last handled event. */
+  #place: Place | null = null;
+  /** Sequence of the last queued message; null before the first. */
+  #received: number | null = null;
+  #isLoaded = false;
+  #isHandling = false;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(account: Account, handler: LiveHandler, dependencies: FollowerDependencies) {
+    this.account = account;
+    this.#handler = handler;
+    this.#dependencies = dependencies;
+  }
+
+  get place(): Place | null {
+    return this.#place;
+  }
+
+  get isEnded(): boolean {
+    return this.#state === "ended";
+  }
+
+  /** Resolves when no handler runs. */
+  async settled(): Promise<void> {
+    await this.#running;
+  }
+
+  /** The connection is open: subscribes after the last queued message. */
+  async attach(): Promise<void> {
+    if (!this.#isLoaded) {
+      this.#place = await this.#retry(() => this.#dependencies.load(this.account));
+      this.#isLoaded = true;
+      this.#received = this.#place?.sequence ?? null;
+    }
+    if (this.#state === "detached" && this.#queue.length < MAX_QUEUED_PER_ACCOUNT) this.#subscribe();
+  }
+
+  /** The connection is lost. Queued messages are still handled. */
+  detach(): void {
+    if (this.#state !== "ended") this.#state = "detached";
+  }
+
+  end(): void {
+    if (this.#state === "ended") return;
+    this.#state = "ended";
+    this.#dependencies.onQueued(-this.#queue.length);
+    this.#queue.length = 0;
+    this.#dependencies.onEnded(this);
+  }
+
+  /** Accepts a message of the account. */
+  receive(message: ServerMessage): void {
+    if (this.#state === "detached" || this.#state === "ended") return;
+    if (message.type === "account.metrics.replay") {
+      this.#state = "listening";
+      // The sequence of the next sample is `lastAvailableSequence - replayCount + 1`.
+      const before = message.lastAvailableSequence - message.replayCount;
+      if (message.replayTruncated) this.#enqueueTruncation(before);
+    } else if (message.type === "account.metrics") this.#receiveSample(message);
+    else if (message.type === "account.deleted") this.#enqueue({ type: "deleted" });
+    else if (message.type === "error") this.#enqueue({ type: "rejected", code: message.code, error: message.error });
+  }
+
+  #receiveSample(wire: WireSample): void {
+    if (this.#state === "awaiting") {
+      if (this.#received !== null) return;
+      this.#state = "listening";
+    }
+    const expected = this.#received === null ? wire.sequence : this.#received + 1;
+    if (wire.sequence < expected) return;
+    if (wire.sequence > expected) {
+      const text = `sample ${wire.sequence} came in place of ${expected}: subscribing again`;
+      this.#dependencies.onError(new Error(text), this.account);
+      this.#subscribe();
+      return;
+    }
+    this.#received = wire.sequence;
+    this.#enqueue({ type: "sample", wire });
+  }
+
+  #enqueueTruncation(before: number): void {
+    const missed = { from: (this.#received ?? before) + 1, to: before };
+    this.#received = before;
+    this.#enqueue({ type: "truncated", missed });
+  }
+
+  #subscribe(): void {
+    // Without a sequence `afterSequence` is omitted: JSON drops undefined fields.
+    const afterSequence = this.#received ?? undefined;
+    const isSent = this.#dependencies.send(this, { type: "subscribe", ...this.account, afterSequence });
+    this.#state = isSent ? "awaiting" : "detached";
+  }
+
+  #enqueue(queued: Queued): void {
+    this.#queue.push(queued);
+    this.#dependencies.onQueued(1);
+    if (this.#queue.length >= MAX_QUEUED_PER_ACCOUNT && this.#state !== "ended") {
+      this.#state = "detached";
+      this.#dependencies.send(this, { type: "unsubscribe", ...this.account });
+    }
+    if (!this.#isHandling) this.#running = this.#handleAll();
+  }
+
+  /** Handles the queue until it is empty. `#isHandling` falls in the same turn as the last look at the queue. */
+  async #handleAll(): Promise<void> {
+    this.#isHandling = true;
+    for (let queued = this.#queue[0]; queued !== undefined; queued = this.#queue[0]) {
+      const handled = await this.#handle(queued);
+      if (this.isEnded) break;
+      this.#queue.shift();
+      this.#dependencies.onQueued(-1);
+      if (handled === "deleted" || handled === "rejected") this.end();
+      else if (this.#queue.length === 0 && this.#state === "detached") this.#dependencies.onCaughtUp(this);
+    }
+    this.#isHandling = false;
+  }
+
+  /**
+   * Repeats until the handler has handled the message, or the stored place shows that it did. Returns
+   * the type of the event, or null if the follower ended or the place was stored.
+   */
+  async #handle(queued: Queued): Promise<LiveEvent["type"] | null> {
+    for (let failures = 0; !this.isEnded; failures += 1) {
+      try {
+        const event = await this.#eventOf(queued);
+        await this.#handler(event);
+        this.#place = event.place;
+        return event.type;
+      } catch (error) {
+        this.#report(error);
+        await this.#dependencies.delay(retryMs(failures));
+        if (await this.#isStored(queued)) return null;
+      }
+    }
+    return null;
+  }
+
+  /** Whether the handler stored the place of the message, although it threw afterwards. */
+  async #isStored(queued: Queued): Promise<boolean> {
+    const stored = await this.#retry(() => this.#dependencies.load(this.account));
+    const sequence =
+      queued.type === "sample" ? queued.wire.sequence : queued.type === "truncated" ? queued.missed.to : null;
+    if (stored === null || sequence === null || stored.sequence !== sequence) return false;
+    if (queued.type === "truncated" && stored.truncationCount === (this.#place?.truncationCount ?? 0)) return false;
+    this.#place = stored;
+    return true;
+  }
+
+  async #eventOf(queued: Queued): Promise<LiveEvent> {
+    if (queued.type === "sample") {
+      const sample = sampleFromWire(queued.wire);
+      return { type: "sample", sample, place: placeAfterSample(this.#place, sample.sequence) };
+    }
+    if (queued.type !== "truncated") return { ...queued, place: this.#place };
+    const state = await this.#dependencies.readState(this.account);
+    if (state === null) return { type: "deleted", place: this.#place };
+    return {
+      type: "reconciled",
+      ...state,
+      missed: queued.missed,
+      place: placeAfterTruncation(this.#place, queued.missed),
+    };
+  }
+
+  async #retry<T>(run: () => Promise<T>): Promise<T> {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        return await run();
+      } catch (error) {
+        this.#report(error);
+        if (this.isEnded) throw error;
+        await this.#dependencies.delay(retryMs(failures));
+      }
+    }
+  }
+
+  #report(error: unknown): void {
+    this.#dependencies.onError(error instanceof Error ? error : new Error(String(error)), this.account);
+  }
+}
+
+/** Delay before the next attempt, in milliseconds: doubles up to a limit, with a random part. */
+function retryMs(failures: number): number {
+  const longestMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures);
+  return longestMs / 2 + (Math.random() * longestMs) / 2;
+}

@@ -1,0 +1,254 @@
+/**
+ * Follows accounts over any number of connections, disconnects and restarts. Followers are shared out
+ * to slots; each slot keeps one connection open, and attaches its followers when the connection is
+ * ready.
+ */
+import { delay } from "../delay.ts";
+import type { KapiError } from "../errors.ts";
+import { Connection } from "./connection.ts";
+import { type Account, keyOf, type LiveHandler, type ServerMessage } from "./events.ts";
+import { type AccountState, Follower } from "./follower.ts";
+import { type Place, type Proof, proofOf } from "./place.ts";
+import type { SocketFactory } from "./socket.ts";
+
+/** kapi accepts 2,000 subscriptions on a connection. */
+const DEFAULT_ACCOUNTS_PER_CONNECTION = 1_000;
+/** Queued messages of all accounts above which no connection is read, until half of them are handled. */
+const MAX_QUEUED = 50_000;
+const FIRST_RECONNECT_MS = 500;
+const LONGEST_RECONNECT_MS = 30_000;
+/** How long `close` waits for running handlers, in milliseconds. */
+const CLOSE_TIMEOUT_MS = 10_000;
+
+export interface LiveOptions {
+  /** Where your program stores its places. */
+  readonly places: {
+    /** Returns the stored place of an account, or null if the account was never followed. */
+    load(account: Account): Promise<Place | null>;
+  };
+  /**
+   * Learns what went wrong: lost connections, errors of handlers, messages out of order. The client
+   * has already decided to try again. Without it, errors are not reported.
+   */
+  readonly onError?: ((error: Error, account: Account | null) => void) | undefined;
+  /** Accounts for each connection, at most 2,000. Default 1,000. */
+  readonly accountsPerConnection?: number | undefined;
+}
+
+/** What the live stream needs of the API. */
+export interface LiveDependencies {
+  readonly url: string;
+  readonly authorization: string;
+  readonly socket: SocketFactory;
+  readonly readState: (account: Account) => Promise<AccountState | null>;
+}
+
+/** A connection and the accounts that are followed on it. */
+interface Slot {
+  readonly followers: Set<Follower>;
+  capacity: number;
+  connection: Connection | null;
+}
+
+/** Settles {@link Live.closed}. */
+interface Settlement {
+  readonly resolve: () => void;
+  readonly reject: (error: KapiError) => void;
+}
+
+/** The live stream: `kapi.live(…)`. */
+export class Live {
+  /**
+   * Resolves after {@link Live.close}. Rejects with the error that ends the stream for good: the key
+   * was revoked, or lacks the scope `metrics:read`.
+   */
+  readonly closed: Promise<void>;
+  readonly #options: LiveOptions;
+  readonly #dependencies: LiveDependencies;
+  readonly #followers = new Map<string, { readonly follower: Follower; slot: Slot }>();
+  readonly #slots = new Set<Slot>();
+  readonly #stop = new AbortController();
+  readonly #settle: Settlement;
+  #queued = 0;
+  #isPaused = false;
+
+  constructor(options: LiveOptions, dependencies: LiveDependencies) {
+    this.#options = options;
+    this.#dependencies = dependencies;
+    let settle: Settlement = { resolve: () => undefined, reject: () => undefined };
+    this.closed = new Promise<void>((resolve, reject) => (settle = { resolve, reject }));
+    this.#settle = settle;
+    // A program that does not read `closed` learns of the error by `onError`.
+    this.closed.catch(() => undefined);
+  }
+
+  /**
+   * Follows an account from its stored place on. The handler gets one event at a time.
+   * @throws Error if the account is already followed, or the stream is closed.
+   */
+  follow(account: Account, handler: LiveHandler): void {
+    const key = keyOf(account);
+    if (this.#stop.signal.aborted) throw new Error("the live stream is closed");
+    if (this.#followers.has(key)) throw new Error(`account ${key} is already followed`);
+    const follower = new Follower(account, handler, {
+      load: (followed) => this.#options.places.load(followed),
+      readState: this.#dependencies.readState,
+      onError: (error, followed) => this.#options.onError?.(error, followed),
+      send: (sender, message) => this.#send(sender, message),
+      onQueued: (change) => this.#countQueued(change),
+      onEnded: (ended) => this.#remove(ended),
+      onCaughtUp: (caughtUp) => this.#attach(caughtUp),
+      delay: (ms) => this.#delay(ms),
+    });
+    this.#assign(key, follower);
+  }
+
+  /** Stops following an account. Events that wait for its handler are dropped. */
+  unfollow(account: Account): void {
+    const known = this.#followers.get(keyOf(account));
+    if (known === undefined) return;
+    known.slot.connection?.send({ type: "unsubscribe", ...account });
+    known.follower.end();
+  }
+
+  /**
+   * What was handled of a followed account: see {@link Proof}.
+   * @throws Error if the account is not followed, or no event was handled yet.
+   */
+  proof(account: Account): Proof & Account {
+    const place = this.#followers.get(keyOf(account))?.follower.place ?? null;
+    if (place === null) throw new Error(`nothing of account ${keyOf(account)} was handled yet`);
+    return { ...account, ...proofOf(place) };
+  }
+
+  /** Closes all connections, and waits for the handlers that run. */
+  async close(): Promise<void> {
+    const running = [...this.#followers.values()].map(({ follower }) => follower.settled());
+    this.#end();
+    this.#settle.resolve();
+    const enough = new AbortController();
+    const deadline = delay(CLOSE_TIMEOUT_MS, enough.signal).catch(() => undefined);
+    await Promise.race([Promise.allSettled(running), deadline]);
+    enough.abort();
+  }
+
+  #end(): void {
+    this.#stop.abort();
+    for (const { follower } of this.#followers.values()) follower.end();
+    for (const { connection } of this.#slots) connection?.close();
+  }
+
+  #assign(key: string, follower: Follower): void {
+    const free = [...this.#slots].find((slot) => slot.followers.size < slot.capacity);
+    const slot = free ?? this.#openSlot();
+    slot.followers.add(follower);
+    this.#followers.set(key, { follower, slot });
+    if (slot.connection?.isReady === true) this.#attach(follower);
+  }
+
+  #openSlot(): Slot {
+    const capacity = this.#options.accountsPerConnection ?? DEFAULT_ACCOUNTS_PER_CONNECTION;
+    const slot: Slot = { followers: new Set(), capacity, connection: null };
+    this.#slots.add(slot);
+    void this.#keepConnected(slot);
+    return slot;
+  }
+
+  /** Connects again and again, until nothing is followed on the slot or the stream ends. */
+  async #keepConnected(slot: Slot): Promise<void> {
+    for (let failures = 0; !this.#stop.signal.aborted; failures += 1) {
+      const connection = this.#connect(slot);
+      slot.connection = connection;
+      const { error, isFatal, wasReady } = await connection.ended;
+      slot.connection = null;
+      for (const follower of slot.followers) follower.detach();
+      if (this.#stop.signal.aborted) return;
+      if (error !== null) this.#options.onError?.(error, null);
+      if (isFatal && error !== null) {
+        this.#end();
+        this.#settle.reject(error);
+        return;
+      }
+      if (slot.followers.size === 0) break;
+      if (wasReady) failures = 0;
+      await this.#delay(reconnectMs(failures, error?.retryAfterS ?? null));
+    }
+    this.#slots.delete(slot);
+  }
+
+  #connect(slot: Slot): Connection {
+    const { socket, url, authorization } = this.#dependencies;
+    const connection: Connection = new Connection(socket, url, authorization, {
+      onReady: () => {
+        if (this.#isPaused) connection.pause();
+        for (const follower of slot.followers) this.#attach(follower);
+      },
+      onMessage: (message) => this.#receive(slot, message),
+    });
+    return connection;
+  }
+
+  /** Returns false if the follower's connection is not open: it attaches when the connection is. */
+  #send(follower: Follower, message: object): boolean {
+    const connection = this.#followers.get(keyOf(follower.account))?.slot.connection;
+    if (connection?.isReady !== true) return false;
+    connection.send(message);
+    return true;
+  }
+
+  #attach(follower: Follower): void {
+    const connection = this.#followers.get(keyOf(follower.account))?.slot.connection;
+    if (connection?.isReady !== true) return;
+    // A place that cannot be loaded is reported and tried again; the only rejection is the end.
+    follower.attach().catch(() => undefined);
+  }
+
+  #receive(slot: Slot, message: ServerMessage): void {
+    const { serverId, accountNumber } = message as Partial<Account>;
+    const known =
+      serverId === undefined || accountNumber === undefined
+        ? undefined
+        : this.#followers.get(keyOf({ serverId, accountNumber }));
+    if (message.type === "error" && message.code === "TOO_MANY_SUBSCRIPTIONS" && known !== undefined) {
+      slot.capacity = Math.min(slot.capacity, slot.followers.size - 1);
+      slot.followers.delete(known.follower);
+      known.follower.detach();
+      this.#assign(keyOf(known.follower.account), known.follower);
+    } else if (known !== undefined && slot.followers.has(known.follower)) known.follower.receive(message);
+    else if (message.type === "error") this.#options.onError?.(new Error(`${message.code}: ${message.error}`), null);
+  }
+
+  #remove(follower: Follower): void {
+    const key = keyOf(follower.account);
+    const known = this.#followers.get(key);
+    if (known?.follower !== follower) return;
+    this.#followers.delete(key);
+    known.slot.followers.delete(follower);
+    if (known.slot.followers.size === 0) known.slot.connection?.close();
+  }
+
+  #countQueued(change: number): void {
+    this.#queued += change;
+    if (!this.#isPaused && this.#queued >= MAX_QUEUED) this.#setPaused(true);
+    else if (this.#isPaused && this.#queued <= MAX_QUEUED / 2) this.#setPaused(false);
+  }
+
+  #setPaused(isPaused: boolean): void {
+    this.#isPaused = isPaused;
+    for (const { connection } of this.#slots) {
+      if (connection?.isReady !== true) continue;
+      if (isPaused) connection.pause();
+      else connection.resume();
+    }
+  }
+
+  async #delay(ms: number): Promise<void> {
+    await delay(ms, this.#stop.signal).catch(() => undefined);
+  }
+}
+
+/** Delay before the next connection, in milliseconds: doubles up to a limit, with a random part. */
+function reconnectMs(failures: number, retryAfterS: number | null): number {
+  const longestMs = Math.min(LONGEST_RECONNECT_MS, FIRST_RECONNECT_MS * 2 ** failures);
+  return Math.max((retryAfterS ?? 0) * 1_000, longestMs / 2 + (Math.random() * longestMs) / 2);
+}

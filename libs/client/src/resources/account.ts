@@ -1,0 +1,192 @@
+import type { QueuedCommand } from "../commands/queued-command.ts";
+import type { CommandOperation, ExportRecord } from "../commands/results.ts";
+import type {
+  AccountCredentials,
+  Deal,
+  DeletedAccountAnswer,
+  Money,
+  Order,
+  Position,
+  TradingAccount,
+  Transaction,
+} from "../generated/api.ts";
+import { pathOf, type Query, type Transport } from "../http/transport.ts";
+import type { List } from "../list.ts";
+import type { CommandsResource, QueueOptions } from "./commands.ts";
+import { exportRecords, type ExportOptions } from "./export.ts";
+import { filterQuery, listOf, type Period } from "./pages.ts";
+
+/** An account with its live values, and its access data without passwords. */
+export interface AccountDetails {
+  readonly account: TradingAccount;
+  readonly credentials: AccountCredentials;
+}
+
+export interface TransactionFilter extends Period {
+  readonly type?: Transaction["type"] | undefined;
+  readonly orderId?: string | undefined;
+  readonly positionId?: string | undefined;
+  readonly dealId?: string | undefined;
+  readonly commandId?: string | undefined;
+  readonly requestId?: string | undefined;
+}
+
+export interface OrderFilter extends Period {
+  readonly symbol?: string | undefined;
+  readonly side?: string | undefined;
+  readonly status?: string | undefined;
+  readonly orderType?: string | undefined;
+}
+
+export interface PositionFilter extends Period {
+  readonly status?: "all" | "open" | "closed" | undefined;
+  readonly symbol?: string | undefined;
+  readonly side?: string | undefined;
+  readonly orderId?: string | undefined;
+}
+
+export interface DealFilter extends Period {
+  readonly symbol?: string | undefined;
+  readonly side?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly orderId?: string | undefined;
+  readonly positionId?: string | undefined;
+}
+
+/** At least one field; missing fields are unchanged. */
+export interface AccountChanges {
+  /** 1 to 100 characters. */
+  readonly accountName?: string | undefined;
+  /** One of the leverages that the server supports. */
+  readonly leverage?: number | undefined;
+}
+
+export interface Funds {
+  /** Decimal amount above 0, such as `"250.55"`. */
+  readonly amount: Money;
+  /** At most 250 characters; the ledger shows it. */
+  readonly description?: string | undefined;
+}
+
+/** One trading account: `kapi.server(id).account(number)`. */
+export class AccountResource {
+  readonly serverId: string;
+  readonly accountNumber: string;
+  readonly #transport: Transport;
+  readonly #commands: CommandsResource;
+
+  constructor(transport: Transport, commands: CommandsResource, serverId: string, accountNumber: string) {
+    this.#transport = transport;
+    this.#commands = commands;
+    this.serverId = serverId;
+    this.accountNumber = accountNumber;
+  }
+
+  /** Reads the account with its live values. */
+  async get(): Promise<AccountDetails> {
+    return (await this.#transport.request<AccountDetails>({ method: "GET", path: this.#path() })).body;
+  }
+
+  /** Queues a change of name or leverage. */
+  update(changes: AccountChanges, options: QueueOptions): Promise<QueuedCommand<"account.update">> {
+    return this.#commands.queue({ method: "PATCH", path: this.#path(), body: changes }, options);
+  }
+
+  enable(options: QueueOptions): Promise<QueuedCommand<"account.enable">> {
+    return this.#queue(options, {}, "enable");
+  }
+
+  /** Queues the disabling of the account: no new orders; open positions stay valued. */
+  disable(options: QueueOptions): Promise<QueuedCommand<"account.disable">> {
+    return this.#queue(options, {}, "disable");
+  }
+
+  /** Queues the archiving of the account, which must have no open positions. */
+  archive(options: QueueOptions): Promise<QueuedCommand<"account.archive">> {
+    return this.#queue(options, {}, "archive");
+  }
+
+  /** Queues the deletion of the account, which must have no open positions. */
+  delete(options: QueueOptions): Promise<QueuedCommand<"account.delete">> {
+    return this.#queue(options, {}, "delete");
+  }
+
+  /** Deletes the account with its history, within the request. Open positions are closed. */
+  async deleteImmediately(): Promise<DeletedAccountAnswer> {
+    return (await this.#transport.request<DeletedAccountAnswer>({ method: "DELETE", path: this.#path() })).body;
+  }
+
+  /** Queues a new trading password: the command's `password`. Without `password` one is generated. */
+  resetTradingPassword(
+    options: QueueOptions & { readonly password?: string },
+  ): Promise<QueuedCommand<"account.password_reset">> {
+    return this.#queue(options, { password: options.password }, "password-reset");
+  }
+
+  /** Queues a new investor password: the command's `password`. Without `password` one is generated. */
+  resetInvestorPassword(
+    options: QueueOptions & { readonly password?: string },
+  ): Promise<QueuedCommand<"account.investor_password_reset">> {
+    return this.#queue(options, { password: options.password }, "investor-password-reset");
+  }
+
+  /** Queues a deposit of a decimal amount, such as `"250.55"`. */
+  deposit(funds: Funds, options: QueueOptions): Promise<QueuedCommand<"finance.deposit">> {
+    return this.#queue(options, funds, "finance", "deposits");
+  }
+
+  /** Queues a withdrawal of at most balance and free margin. */
+  withdraw(funds: Funds, options: QueueOptions): Promise<QueuedCommand<"finance.withdraw">> {
+    return this.#queue(options, funds, "finance", "withdrawals");
+  }
+
+  /** The ledger of the account, newest first. */
+  transactions(filter: TransactionFilter = {}): List<Transaction> {
+    return this.#list<Transaction>("transactions", { ...filter });
+  }
+
+  /** The orders of the account, newest first. */
+  orders(filter: OrderFilter = {}): List<Order> {
+    return this.#list<Order>("orders", { ...filter });
+  }
+
+  /** The positions of the account, newest first. With `status: "open"` the list is never stale. */
+  positions(filter: PositionFilter = {}): List<Position> {
+    return this.#list<Position>("positions", { ...filter });
+  }
+
+  /** The executions of the account, newest first. */
+  deals(filter: DealFilter = {}): List<Deal> {
+    return this.#list<Deal>("deals", { ...filter });
+  }
+
+  /** The number of open positions at this moment; never stale. */
+  async openPositionCount(): Promise<number> {
+    return (await this.positions({ status: "open" }).page({ limit: 1 })).total;
+  }
+
+  /**
+   * Exports the history of the account, newest first: transactions, orders, positions and deals
+   * together, each record once. Queues one export command for each 1,000 records, with keys derived
+   * from `key`.
+   */
+  export(options: ExportOptions): AsyncGenerator<ExportRecord, void, undefined> {
+    return exportRecords((body, queueOptions) => this.#queue(queueOptions, body, "exports", "history"), options);
+  }
+
+  #path(...segments: readonly string[]): string {
+    return pathOf("servers", this.serverId, "accounts", this.accountNumber, ...segments);
+  }
+
+  #queue<Operation extends CommandOperation>(
+    options: QueueOptions,
+    body: object,
+    ...segments: readonly string[]
+  ): Promise<QueuedCommand<Operation>> {
+    return this.#commands.queue<Operation>({ method: "POST", path: this.#path(...segments), body }, options);
+  }
+
+  #list<T>(field: string, filter: Period & Query): List<T> {
+    return listOf<T>(this.#transport, this.#path(field), field, filterQuery(filter));
+  }
+}

@@ -1,0 +1,116 @@
+import { StillRunning } from "../commands/errors.ts";
+import { QueuedCommand, type WaitOptions } from "../commands/queued-command.ts";
+import type { CommandOperation, ResultOf } from "../commands/results.ts";
+import { delay } from "../delay.ts";
+import type { Command, CommandEnvelope } from "../generated/api.ts";
+import { pathOf, type RequestOptions, type Transport } from "../http/transport.ts";
+
+const DEFAULT_WAIT_MS = 60_000;
+/** The API holds one request for at most this long, in seconds. */
+const MAX_WAIT_PER_CALL_S = 30;
+/** Time for the answer beyond the wait, in milliseconds. */
+const ANSWER_TIME_MS = 10_000;
+/** Delay before the next request if kapi answered earlier than asked, in milliseconds. */
+const SHORTEST_POLL_MS = 250;
+/** Commands of `waitAll` that are waited for at the same time. */
+const WAITS_AT_ONCE = 8;
+
+/** Options of every call that queues a command. */
+export interface QueueOptions {
+  /**
+   * Idempotency key, 1 to 100 characters: one for each change, and the same for its repetitions,
+   * also after a restart of your program. Derive it from your own record, such as `payout-4711`.
+   */
+  readonly key: string;
+  /** Correlation id, which history and lists show; default: the idempotency key. */
+  readonly requestId?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Commands by id: `kapi.commands`. */
+export class CommandsResource {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Reads a command as it is now. */
+  async get(commandId: string): Promise<Command> {
+    return this.#read(commandId, 0);
+  }
+
+  /**
+   * Waits for the final state of a command and returns the command.
+   * @throws StillRunning if it is not final within `timeoutMs`.
+   */
+  async wait(commandId: string, { timeoutMs = DEFAULT_WAIT_MS, signal }: WaitOptions = {}): Promise<Command> {
+    const deadlineMs = performance.now() + timeoutMs;
+    for (;;) {
+      const startedAtMs = performance.now();
+      const waitS = Math.min(MAX_WAIT_PER_CALL_S, Math.max(0, Math.floor((deadlineMs - startedAtMs) / 1_000)));
+      const command = await this.#read(commandId, waitS, signal);
+      if (isFinal(command)) return command;
+      const nowMs = performance.now();
+      if (nowMs >= deadlineMs) {
+        throw new StillRunning(`${command.operation} ${commandId} is not final after ${timeoutMs} ms`, command);
+      }
+      // Too many requests of the organization wait already: kapi answers at once.
+      const pauseMs = Math.min(SHORTEST_POLL_MS - (nowMs - startedAtMs), deadlineMs - nowMs);
+      if (pauseMs > 0) await delay(pauseMs, signal);
+    }
+  }
+
+  /**
+   * Waits for many commands, such as those of a bulk. Returns an outcome for each, in order, as
+   * `Promise.allSettled` does: its result, or CommandFailed, CommandExpired, StillRunning.
+   */
+  async waitAll<Operation extends CommandOperation>(
+    commands: readonly QueuedCommand<Operation>[],
+    options: WaitOptions = {},
+  ): Promise<PromiseSettledResult<ResultOf<Operation>>[]> {
+    const outcomes: PromiseSettledResult<ResultOf<Operation>>[] = Array(commands.length);
+    const waiting = commands.entries();
+    const waitNext = async (): Promise<void> => {
+      for (const [index, command] of waiting) {
+        try {
+          outcomes[index] = { status: "fulfilled", value: await command.result(options) };
+        } catch (reason) {
+          outcomes[index] = { status: "rejected", reason };
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: WAITS_AT_ONCE }, waitNext));
+    return outcomes;
+  }
+
+  /** Queues a command: the same key always names the same command. */
+  async queue<Operation extends CommandOperation>(
+    request: Pick<RequestOptions, "method" | "path"> & { readonly body: object },
+    { key, requestId, signal }: QueueOptions,
+  ): Promise<QueuedCommand<Operation>> {
+    const { body } = await this.#transport.request<CommandEnvelope>({
+      method: request.method,
+      path: request.path,
+      body: { ...request.body, requestId: requestId ?? key },
+      idempotencyKey: key,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    return new QueuedCommand<Operation>(this, body);
+  }
+
+  async #read(commandId: string, waitS: number, signal?: AbortSignal): Promise<Command> {
+    const { body } = await this.#transport.request<{ command: Command }>({
+      method: "GET",
+      path: pathOf("commands", commandId),
+      ...(waitS === 0 ? {} : { query: { wait: waitS } }),
+      timeoutMs: waitS * 1_000 + ANSWER_TIME_MS,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    return body.command;
+  }
+}
+
+function isFinal({ status }: Command): boolean {
+  return status === "succeeded" || status === "failed" || status === "expired";
+}

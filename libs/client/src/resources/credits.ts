@@ -1,0 +1,35 @@
+import type { CreditPrices, CreditUsage, Wallet } from "../generated/api.ts";
+import { pathOf, type Transport } from "../http/transport.ts";
+import type { List } from "../list.ts";
+import { filterQuery, listOf, type Period } from "./pages.ts";
+
+export interface UsageFilter extends Period {
+  readonly operation?: string | undefined;
+  /** `X-Request-Id` of the request. */
+  readonly xRequestId?: string | undefined;
+  readonly commandId?: string | undefined;
+}
+
+/** The credits of the organization: `kapi.credits`. */
+export class CreditsResource {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  async balance(): Promise<Wallet> {
+    const path = pathOf("credits", "balance");
+    return (await this.#transport.request<{ wallet: Wallet }>({ method: "GET", path })).body.wallet;
+  }
+
+  async prices(): Promise<CreditPrices> {
+    const path = pathOf("credits", "prices");
+    return (await this.#transport.request<{ prices: CreditPrices }>({ method: "GET", path })).body.prices;
+  }
+
+  /** Every billed request, newest first. */
+  usage(filter: UsageFilter = {}): List<CreditUsage> {
+    return listOf<CreditUsage>(this.#transport, pathOf("credits", "usage"), "usage", filterQuery({ ...filter }));
+  }
+}

@@ -1,0 +1,77 @@
+import type { FeedEvent, WebhookKind } from "../generated/api.ts";
+import { pathOf, type Transport } from "../http/transport.ts";
+
+/** Events per request of the feed. */
+const EVENTS_PER_CALL = 500;
+
+export interface EventsOptions {
+  /** The `cursor` of the last event that was handled, or `"now"`. Default: the oldest event that is kept. */
+  readonly after?: string | undefined;
+  readonly kinds?: readonly WebhookKind[] | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface EventPage {
+  /** Oldest first. */
+  readonly events: readonly FeedEvent[];
+  /** Pass it as `after` to continue. */
+  readonly next: string;
+}
+
+/** Where a program stores the cursor of the last event that it handled. */
+export interface CursorStore {
+  /** Returns the stored cursor, or null at the first start. */
+  load(): Promise<string | null>;
+  save(cursor: string): Promise<void>;
+}
+
+/** The feed of all events: `kapi.events`. */
+export class EventsResource {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Reads one page of the feed. */
+  async page({ after, kinds, signal }: EventsOptions = {}, limit = EVENTS_PER_CALL): Promise<EventPage> {
+    const { body } = await this.#transport.request<EventPage>({
+      method: "GET",
+      path: pathOf("events"),
+      query: { after, limit, kinds },
+      ...(signal === undefined ? {} : { signal }),
+    });
+    return body;
+  }
+
+  /** The events after a cursor, oldest first, up to the newest. */
+  async *list(options: EventsOptions = {}): AsyncGenerator<FeedEvent, void, undefined> {
+    let { after } = options;
+    for (;;) {
+      const { events, next }: EventPage = await this.page({ ...options, ...(after === undefined ? {} : { after }) });
+      yield* events;
+      if (events.length === 0 || next === after) return;
+      after = next;
+    }
+  }
+
+  /**
+   * Handles every event that a receiver missed, oldest first, and returns the number of events. The
+   * cursor is saved after each event that `handler` has handled, so an interrupted call continues
+   * where it stopped. An event can arrive twice, here and by webhook: drop repeats by `event.id`.
+   */
+  async catchUp(
+    { cursorStore, kinds, signal }: Omit<EventsOptions, "after"> & { readonly cursorStore: CursorStore },
+    handler: (event: FeedEvent) => Promise<void> | void,
+  ): Promise<number> {
+    const after = await cursorStore.load();
+    let count = 0;
+    const options = { ...(kinds && { kinds }), ...(signal && { signal }), ...(after !== null && { after }) };
+    for await (const event of this.list(options)) {
+      await handler(event);
+      await cursorStore.save(event.cursor);
+      count += 1;
+    }
+    return count;
+  }
+}

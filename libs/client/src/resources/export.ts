@@ -1,0 +1,60 @@
+import type { QueuedCommand, WaitOptions } from "../commands/queued-command.ts";
+import type { ExportRecord } from "../commands/results.ts";
+import type { QueueOptions } from "./commands.ts";
+import type { Period } from "./pages.ts";
+
+/** The largest export of one command. */
+const RECORDS_PER_COMMAND = 1_000;
+
+export interface ExportOptions extends QueueOptions, WaitOptions {
+  /** Records at or after this time. */
+  readonly from?: Period["since"] | undefined;
+  /** Records at or before this time; give it to export the same records at every repetition. */
+  readonly to?: Period["until"] | undefined;
+}
+
+/**
+ * Follows the exports of an account until one is not truncated. The next export ends at the time of
+ * the last record, so its first records repeat those of that very time: each is given out once.
+ * @throws Error if more records have the same time than one export holds.
+ */
+export async function* exportRecords(
+  queue: (body: object, options: QueueOptions) => Promise<QueuedCommand<"account.history_export">>,
+  { key, requestId, from, to, ...wait }: ExportOptions,
+): AsyncGenerator<ExportRecord, void, undefined> {
+  let end = to instanceof Date ? to.toISOString() : to;
+  let atEnd = new Set<string>();
+  for (let part = 0; ; part += 1) {
+    const body = { from, to: end, limit: RECORDS_PER_COMMAND };
+    const command = await queue(body, { key: part === 0 ? key : `${key}.${part}`, requestId: requestId ?? key });
+    const { records, truncated } = await command.result(wait);
+    const known = atEnd;
+    let isNew = false;
+    for (const record of records) {
+      const id = `${record.kind} ${record.id}`;
+      if (known.has(id)) continue;
+      isNew = true;
+      const time = timeOf(record);
+      if (time !== end) atEnd = new Set();
+      end = time;
+      atEnd.add(id);
+      yield record;
+    }
+    if (!truncated) return;
+    if (!isNew) throw new Error(`more than ${RECORDS_PER_COMMAND} records have the time ${end}`);
+  }
+}
+
+/** The time of a record by which exports are ordered. */
+function timeOf(record: ExportRecord): string {
+  switch (record.kind) {
+    case "transaction":
+      return record.recordedAt;
+    case "order":
+      return record.createdAt;
+    case "position":
+      return record.openedAt;
+    case "deal":
+      return record.executedAt;
+  }
+}

@@ -1,0 +1,237 @@
+/**
+ * A kapi in memory, for unit tests of programs that use the client. The real client runs; only the
+ * network is replaced. Commands are carried out at once, unless the test holds them.
+ *
+ * @example
+ * const fake = createFakeKapi();
+ * const kapi = new Kapi(fake.options);
+ * fake.failNext({ status: 500, afterEffect: true });
+ */
+import { randomBytes, randomUUID } from "node:crypto";
+
+import { Webhook } from "standardwebhooks";
+
+import type { KapiOptions } from "../kapi.ts";
+import { FakeApi, FakeError, requestIdOf } from "./api.ts";
+import { FakeStream } from "./fake-stream.ts";
+import { closePosition, type NewPosition, openPosition } from "./operations.ts";
+import { type CommandOutcome, FakeState, type Json, minorOf, type StoredAccount } from "./state.ts";
+
+export { FakeStream, type SampleValues } from "./fake-stream.ts";
+export type { NewPosition } from "./operations.ts";
+
+const READ_PRICE = 1;
+const MUTATION_PRICE = 5;
+const SECRET_BYTES = 32;
+
+/** How the next request fails. */
+export interface RequestFailure {
+  readonly status: number;
+  /** Default: the usual code of the status. */
+  readonly code?: string;
+  readonly retryAfterS?: number;
+  /** Whether the request has its effect first, so that only the answer is lost. Default: false. */
+  readonly afterEffect?: boolean;
+}
+
+/** A delivery as kapi would send it. */
+export interface SignedWebhook {
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface FakeOptions {
+  /** The time of all records. Default: the clock of the machine. */
+  readonly now?: () => Date;
+}
+
+const CODES: Readonly<Record<number, string>> = {
+  401: "AUTHENTICATION_REQUIRED",
+  402: "INSUFFICIENT_CREDITS",
+  403: "MISSING_SCOPE",
+  429: "RATE_LIMITED",
+  500: "DEPENDENCY_UNAVAILABLE",
+};
+
+/** Returns a new kapi in memory, with one server. */
+export function createFakeKapi(options: FakeOptions = {}): FakeKapi {
+  return new FakeKapi(options);
+}
+
+export class FakeKapi {
+  readonly key = "kapi.fakefakefakefake.c2VjcmV0";
+  readonly baseUrl = "http://fake.kapi.test";
+  readonly liveUrl = "ws://fake.kapi.test";
+  readonly serverId = randomUUID();
+  /** The live stream: publish samples, disconnect, delete accounts. */
+  readonly stream: FakeStream;
+  /** The secret that {@link FakeKapi.signWebhook} signs with. */
+  readonly webhookSecret = `whsec_${randomBytes(SECRET_BYTES).toString("base64")}`;
+  /** Every request, oldest first, such as `POST /api/v1/management/…`. */
+  readonly requests: string[] = [];
+  readonly #state: FakeState;
+  readonly #api: FakeApi;
+  #failures: RequestFailure[] = [];
+  #outcomes: (CommandOutcome | "expired")[] = [];
+  #isHeld = false;
+
+  constructor({ now = () => new Date() }: FakeOptions) {
+    this.#state = new FakeState(now);
+    this.stream = new FakeStream(now);
+    this.#api = new FakeApi(this.#state, [this.serverId], {
+      isHeld: () => this.#isHeld,
+      takeOutcome: () => this.#outcomes.shift() ?? null,
+    });
+  }
+
+  /** Options for `new Kapi(…)`. Retries do not wait. */
+  get options(): KapiOptions {
+    const { key, baseUrl, liveUrl } = this;
+    const retry = { firstDelayMs: 0, maxDelayMs: 0 };
+    return { key, baseUrl, liveUrl, retry, fetch: this.fetch, socket: this.stream.socket };
+  }
+
+  /** Answers the next `count` requests with an error. */
+  failNext(failure: RequestFailure, count = 1): void {
+    this.#failures.push(...Array.from({ length: count }, () => failure));
+  }
+
+  /** New commands stay `queued` until {@link FakeKapi.releaseCommands}. */
+  holdCommands(): void {
+    this.#isHeld = true;
+  }
+
+  /** Carries out all commands that wait, in order. */
+  releaseCommands(): void {
+    this.#isHeld = false;
+    for (const command of this.#state.commands.values()) {
+      if (command.view["status"] === "queued") this.#api.finish(command);
+    }
+  }
+
+  /** The next command that is carried out fails with this code, such as `REJECTED_BY_SERVER`. */
+  failNextCommand(errorCode: string): void {
+    this.#outcomes.push({ errorCode });
+  }
+
+  /** The next command that is carried out expires. */
+  expireNextCommand(): void {
+    this.#outcomes.push("expired");
+  }
+
+  /** Opens a position, and returns its id. */
+  openPosition(accountNumber: string, position: NewPosition = {}): string {
+    return openPosition(this.#state, this.#account(accountNumber), position);
+  }
+
+  /** Closes a position. `profit` is a decimal amount, such as `"-12.50"`, which is booked. */
+  closePosition(
+    accountNumber: string,
+    positionId: string,
+    options: { readonly price?: number; readonly profit?: string } = {},
+  ): void {
+    const { price, profit = "0" } = options;
+    const profitMinor = minorOf(Number(profit));
+    closePosition(this.#state, this.#account(accountNumber), positionId, {
+      profitMinor,
+      ...(price === undefined ? {} : { price }),
+    });
+  }
+
+  /** Sets the equity of an account, a decimal amount, and sends a live sample of it. */
+  setEquity(accountNumber: string, equity: string, intervalMinimumEquity = equity): void {
+    const account = this.#account(accountNumber);
+    account.profitMinor = minorOf(Number(equity)) - account.balanceMinor;
+    this.stream.publish(
+      { serverId: account.serverId, accountNumber },
+      {
+        balance: account.balanceMinor / 100,
+        equity: Number(equity),
+        intervalMinimumEquity: Number(intervalMinimumEquity),
+        openPositionCount: account.positions.filter((position) => position["status"] === "open").length,
+      },
+    );
+  }
+
+  /** Signs an event of the feed, or any other event, as a delivery. */
+  signWebhook(event: object, { id = randomUUID(), at = new Date() }: { id?: string; at?: Date } = {}): SignedWebhook {
+    const body = JSON.stringify(event);
+    const timestamp = String(Math.floor(at.getTime() / 1_000));
+    const signature = new Webhook(this.webhookSecret).sign(id, at, body);
+    const headers = { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature };
+    return { body, headers: { "content-type": "application/json", ...headers } };
+  }
+
+  /** The `fetch` of the client. */
+  readonly fetch: typeof fetch = async (input, init) => {
+    const request = new Request(input, init);
+    this.requests.push(`${request.method} ${new URL(request.url).pathname}`);
+    const text = await request.text();
+    const failure = this.#failures.shift();
+    if (failure !== undefined && failure.afterEffect !== true) return failedAnswer(failure, request.headers);
+    const answer = this.#answer(request, text);
+    return failure === undefined ? answer : failedAnswer(failure, request.headers);
+  };
+
+  #answer(request: Request, text: string): Response {
+    const requestId = requestIdOf(request.headers);
+    try {
+      if (request.headers.get("authorization") !== `Management ${this.key}`) {
+        throw new FakeError(401, "AUTHENTICATION_REQUIRED", "Management API authentication required");
+      }
+      const { status, body } = this.#api.answer({
+        method: request.method,
+        url: new URL(request.url),
+        body: text === "" ? {} : (JSON.parse(text) as Json),
+        idempotencyKey: request.headers.get("idempotency-key"),
+      });
+      const charged = this.#charge(request, requestId);
+      return jsonAnswer(status, body, requestId, { "x-credits-charged": String(charged) });
+    } catch (error) {
+      if (!(error instanceof FakeError)) throw error;
+      const { message, code, status, issues } = error;
+      const body = { error: message, code, requestId, ...(issues === undefined ? {} : { issues }) };
+      return jsonAnswer(status, body, requestId, { "x-error-code": code });
+    }
+  }
+
+  #charge({ method, url }: Request, requestId: string): number {
+    const credits = method === "GET" ? READ_PRICE : MUTATION_PRICE;
+    this.#state.availableCredits -= credits;
+    this.#state.consumedCredits += credits;
+    const operation = `${method} ${new URL(url).pathname}`;
+    this.#state.usage.push({
+      xRequestId: requestId,
+      operation,
+      credits,
+      commandId: null,
+      at: this.#state.now(),
+      createdBy: null,
+    });
+    return credits;
+  }
+
+  #account(accountNumber: string): StoredAccount {
+    const account = this.#state.account(this.serverId, accountNumber);
+    if (account === undefined) throw new Error(`the fake has no account ${accountNumber}`);
+    return account;
+  }
+}
+
+function failedAnswer({ status, code, retryAfterS }: RequestFailure, headers: Headers): Response {
+  const requestId = requestIdOf(headers);
+  const errorCode = code ?? CODES[status] ?? "INTERNAL";
+  const retryAfter: Record<string, string> = retryAfterS === undefined ? {} : { "retry-after": String(retryAfterS) };
+  const body = { error: errorCode, code: errorCode, requestId };
+  return jsonAnswer(status, body, requestId, { "x-error-code": errorCode, ...retryAfter });
+}
+
+function jsonAnswer(
+  status: number,
+  body: Json,
+  requestId: string,
+  headers: Readonly<Record<string, string>>,
+): Response {
+  const all = { "content-type": "application/json; charset=utf-8", "x-request-id": requestId, ...headers };
+  return new Response(JSON.stringify(body), { status, headers: all });
+}

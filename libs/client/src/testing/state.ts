@@ -1,0 +1,179 @@
+/** What the kapi in memory stores: accounts, their history, commands, events and credits. */
+import { createHash, randomUUID } from "node:crypto";
+
+import type { Account } from "../live/events.ts";
+
+export type Json = Readonly<Record<string, unknown>>;
+type MutableJson = Record<string, unknown>;
+
+const CENTS = 100;
+const FIRST_ACCOUNT_NUMBER = 10_000_001;
+const CREDITS = 1_000_000;
+
+export interface StoredAccount {
+  readonly id: string;
+  readonly serverId: string;
+  readonly accountNumber: string;
+  readonly createdAt: string;
+  readonly initialBalanceMinor: number;
+  accountName: string;
+  leverage: number;
+  status: "active" | "disabled" | "archived" | "deleted";
+  balanceMinor: number;
+  /** Profit of the open positions, as the test sets it. */
+  profitMinor: number;
+  version: number;
+  /** The records of each list, oldest first. */
+  readonly transactions: MutableJson[];
+  readonly orders: MutableJson[];
+  readonly positions: MutableJson[];
+  readonly deals: MutableJson[];
+}
+
+export interface StoredCommand {
+  readonly fingerprint: string;
+  readonly view: MutableJson;
+  readonly run: () => CommandOutcome;
+}
+
+/** What carrying out a command leads to. */
+export type CommandOutcome = { readonly result: Json } | { readonly errorCode: string };
+
+/** A transaction of the fake's ledger. */
+export interface Booking {
+  readonly type: string;
+  readonly amountMinor: number;
+  readonly description?: string | null;
+  readonly requestId?: string | null;
+  readonly commandId?: string | null;
+  readonly positionId?: string | null;
+}
+
+export class FakeState {
+  readonly organizationId = randomUUID();
+  readonly accounts = new Map<string, StoredAccount>();
+  /** By idempotency key. */
+  readonly commands = new Map<string, StoredCommand>();
+  /** The event feed, oldest first. */
+  readonly events: MutableJson[] = [];
+  readonly usage: Json[] = [];
+  readonly webhooks = new Map<string, MutableJson>();
+  availableCredits = CREDITS;
+  consumedCredits = 0;
+  readonly #now: () => Date;
+  #nextAccountNumber = FIRST_ACCOUNT_NUMBER;
+
+  constructor(now: () => Date) {
+    this.#now = now;
+  }
+
+  now(): string {
+    return this.#now().toISOString();
+  }
+
+  account(serverId: string, accountNumber: string): StoredAccount | undefined {
+    const found = this.accounts.get(accountNumber);
+    return found?.serverId === serverId && found.status !== "deleted" ? found : undefined;
+  }
+
+  create(
+    serverId: string,
+    id: string,
+    fields: { accountName: string; initialBalance: number; leverage: number },
+  ): StoredAccount {
+    const account: StoredAccount = {
+      id,
+      serverId,
+      accountNumber: String(this.#nextAccountNumber),
+      createdAt: this.now(),
+      accountName: fields.accountName,
+      leverage: fields.leverage,
+      initialBalanceMinor: minorOf(fields.initialBalance),
+      status: "active",
+      balanceMinor: 0,
+      profitMinor: 0,
+      version: 1,
+      transactions: [],
+      orders: [],
+      positions: [],
+      deals: [],
+    };
+    this.#nextAccountNumber += 1;
+    this.accounts.set(account.accountNumber, account);
+    this.announce("account.created", account, this.accountData(account));
+    return account;
+  }
+
+  book(account: StoredAccount, booking: Booking): Json {
+    const balanceBefore = account.balanceMinor;
+    account.balanceMinor += booking.amountMinor;
+    const transaction = {
+      id: randomUUID(),
+      accountNumber: account.accountNumber,
+      sequence: account.transactions.length + 1,
+      type: booking.type,
+      amount: amountOf(booking.amountMinor),
+      currency: "USD",
+      balanceBefore: amountOf(balanceBefore),
+      balanceAfter: amountOf(account.balanceMinor),
+      description: booking.description ?? null,
+      requestId: booking.requestId ?? null,
+      commandId: booking.commandId ?? null,
+      orderId: null,
+      positionId: booking.positionId ?? null,
+      dealId: null,
+      reversalOf: null,
+      createdBy: null,
+      recordedAt: this.now(),
+      createdAt: this.now(),
+    };
+    account.transactions.push(transaction);
+    this.announce("transaction.recorded", account, transaction);
+    return transaction;
+  }
+
+  /** Adds an event to the feed. */
+  announce(type: string, account: Account | null, data: Json): MutableJson {
+    const id = randomUUID();
+    const ofAccount = this.events.filter(
+      (event) => (event["data"] as Json)["accountNumber"] === account?.accountNumber,
+    );
+    const event = {
+      id,
+      cursor: String(this.events.length + 1),
+      type,
+      timestamp: this.now(),
+      data: {
+        eventId: id,
+        organizationId: this.organizationId,
+        serverId: account?.serverId ?? null,
+        accountNumber: account?.accountNumber ?? null,
+        accountSequence: account === null ? null : ofAccount.length + 1,
+        ...data,
+      },
+    };
+    this.events.push(event);
+    return event;
+  }
+
+  accountData(account: StoredAccount): Json {
+    const { id: accountId, version, accountName, status, leverage } = account;
+    return { accountId, version, accountName, status, leverage };
+  }
+}
+
+/** Cents of an amount in units of currency. */
+export function minorOf(amount: number): number {
+  return Math.round(amount * CENTS);
+}
+
+/** An amount in units of currency. */
+export function amountOf(minor: number): number {
+  return minor / CENTS;
+}
+
+/** A UUID that is always the same for the same name. */
+export function uuidOf(...names: readonly string[]): string {
+  const hex = createHash("sha256").update(names.join("\u0000")).digest("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

@@ -1,0 +1,50 @@
+import { Webhook } from "standardwebhooks";
+import { expect, it } from "vitest";
+
+import { verifyWebhook, WebhookSignatureError } from "./verify.ts";
+
+const SECRET = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+const OTHER = `whsec_${Buffer.alloc(32, 2).toString("base64")}`;
+const BODY = JSON.stringify({
+  type: "transaction.recorded",
+  timestamp: "2026-03-02T10:05:00.000Z",
+  data: { amount: 250.5 },
+});
+
+function signed(body = BODY, at = new Date(), secret = SECRET): Record<string, string> {
+  return {
+    "webhook-id": "1",
+    "webhook-timestamp": String(Math.floor(at.getTime() / 1_000)),
+    "webhook-signature": new Webhook(secret).sign("1", at, body),
+  };
+}
+
+it("returns the event of an authentic delivery, with amounts as decimal strings", () => {
+  for (const raw of [BODY, Buffer.from(BODY), new Uint8Array(Buffer.from(BODY))]) {
+    expect(verifyWebhook(raw, signed(), SECRET)).toMatchObject({
+      type: "transaction.recorded",
+      data: { amount: "250.50" },
+    });
+  }
+  expect(verifyWebhook(BODY, new Headers(signed()), SECRET).type).toBe("transaction.recorded");
+});
+
+it("accepts either secret after a rotation", () => {
+  expect(verifyWebhook(BODY, signed(), [OTHER, SECRET]).type).toBe("transaction.recorded");
+});
+
+it("passes events of kinds on that this version does not know", () => {
+  const body = JSON.stringify({ type: "later.kind", timestamp: "2026-03-02T10:05:00.000Z", data: {} });
+  expect(verifyWebhook(body, signed(body), SECRET).type).toBe("later.kind");
+});
+
+it.each([
+  ["a changed byte", `${BODY} `, signed(), SECRET],
+  ["another secret", BODY, signed(BODY, new Date(), OTHER), SECRET],
+  ["no secret", BODY, signed(), []],
+  ["an old time", BODY, signed(BODY, new Date(Date.now() - 6 * 60_000)), SECRET],
+  ["a time in the future", BODY, signed(BODY, new Date(Date.now() + 6 * 60_000)), SECRET],
+  ["a missing header", BODY, { "webhook-id": "1" }, SECRET],
+])("rejects %s", (_what, body, headers, secrets) => {
+  expect(() => verifyWebhook(body, headers, secrets)).toThrow(WebhookSignatureError);
+});

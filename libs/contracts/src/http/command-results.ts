@@ -1,0 +1,25 @@
+import { z } from "zod";
+
+import type { CommandOperation } from "../commands.ts";
+import { AccountName, AccountStatus } from "./accounts.ts";
+import { HistoryExport } from "./exports.ts";
+import { Leverage } from "./servers.ts";
+
+const StatusChange = z.object({ status: AccountStatus, changed: z.boolean() });
+const PasswordChange = z.object({ changedAt: z.iso.datetime() });
+const Booking = z.object({ transactionId: z.uuid(), balanceAfter: z.number() });
+
+/** The `result` of a succeeded command, by operation (decisions, 3.5 and 8). */
+export const COMMAND_RESULTS = {
+  "account.create": z.object({ accountId: z.uuid(), accountNumber: z.string() }),
+  "account.update": z.object({ accountName: AccountName, leverage: Leverage, version: z.int().min(1) }),
+  "account.enable": StatusChange,
+  "account.disable": StatusChange,
+  "account.archive": StatusChange,
+  "account.delete": z.object({ accountNumber: z.string(), deleted: z.literal(true) }),
+  "account.password_reset": PasswordChange,
+  "account.investor_password_reset": PasswordChange,
+  "account.history_export": HistoryExport,
+  "finance.deposit": Booking,
+  "finance.withdraw": Booking,
+} as const satisfies Readonly<Record<CommandOperation, z.ZodType>>;
