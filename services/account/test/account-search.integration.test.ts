@@ -66,7 +66,7 @@ describe("a search among accounts", () => {
       creation(serverId, { accountName: "100% sure" }),
       creation(serverId, { accountName: "1000 sure" }),
     ]);
-    const { accounts } = await reader.page(serverId, { offset: 0, after: null, limit: 20, search: "100% s" });
+    const { accounts } = await reader.page(serverId, { page: 1, limit: 20, search: "100% s" });
     expect(accounts.map((account) => account.accountName)).toEqual(["100% sure"]);
   });
 

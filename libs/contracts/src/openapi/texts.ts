@@ -133,7 +133,8 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
 const QUERY_TEXTS: Readonly<Record<string, string>> = {
   page: "Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.",
   limit: "Maximum number of records to return.",
-  cursor: "`nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page.",
+  cursor:
+    "`nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page.",
   status: "Only records with this status.",
   search: "Only accounts whose number or name contains this text.",
   wait: "Seconds to wait for a final state, 0 to 30. More means 30, anything else 0.",

@@ -117,9 +117,7 @@ function totalOf(database: Database, query: CommandListQuery): Promise<Total[]> 
   const server = sql.value(query.serverId);
   const { accountNumber, requestId, idempotencyKey, bulkIdempotencyKey, idempotencyKeyPrefix, status } = query;
   const keys = [idempotencyKey, bulkIdempotencyKey, idempotencyKeyPrefix];
-  const narrow = [accountNumber, requestId, ...keys].some(
-    (filter) => filter !== undefined,
-  );
+  const narrow = [accountNumber, requestId, ...keys].some((filter) => filter !== undefined);
   if (narrow || (status !== undefined && status !== "succeeded")) {
     const owned = ownedBy(organization, server);
     const listed = conditions(sql, query, organization, server);

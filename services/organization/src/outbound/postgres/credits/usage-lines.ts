@@ -24,11 +24,16 @@ const LIST_START = ["infinity", "00000000-0000-0000-0000-000000000000", ""] as c
 /** $1 organization, $2 from (inclusive), $3 to (exclusive); null: unbounded. */
 const IN_SPAN = `organization_id = $1 and ${IS_LINE} and at >= coalesce($2::timestamptz, '-infinity')
          and at < coalesce($3::timestamptz, 'infinity')`;
-/** The lines of the span, from the indexes of the months alone. Those of credit_legs have no epoch. */
-const LINES = `
-       select charge_id, leg, at, epoch from credit_entries where ${IN_SPAN}
+/**
+ * The lines of the span that meet `condition`; those of credit_legs have no epoch. `end` is appended
+ * to the select of each of the two tables.
+ */
+function linesOf(condition: string, end = ""): string {
+  return `
+       (select charge_id, leg, at, epoch from credit_entries where ${IN_SPAN} and ${condition} ${end})
        union all
-       select charge_id, leg, at, null::bigint as epoch from credit_legs where ${IN_SPAN}`;
+       (select charge_id, leg, at, null::bigint as epoch from credit_legs where ${IN_SPAN} and ${condition} ${end})`;
+}
 /**
  * The whole entry of each row of `page`, from the month of its epoch, as `line`, and for a release
  * its reservation, as `reserved`. The operation, request id and author of a release are in its
@@ -59,13 +64,19 @@ const COLUMNS = `line.leg as kind, line.credits, line.command_id as "commandId",
      page.charge_id as "chargeId", ${instantText("page.at")} as "listedAt"`;
 const NEWEST_FIRST = "page.at desc, page.charge_id desc, page.leg desc";
 
-/** $1 to $3 as {@link IN_SPAN}, $4 to $6 the key of the line before the page, $7 limit, $8 offset. */
+/**
+ * $1 to $3 as {@link IN_SPAN}, $4 to $6 the key of the line before the page, $7 limit, $8 offset.
+ * The newest lines of each table are read in the order of its index, without the entries. An order
+ * of both tables together would read and sort every line of the organization.
+ */
 export const SELECT_PAGE = statement<UsageRow>(
   "usage_lines_select_page",
   `with page as (
-     select charge_id, leg, at, epoch from (${LINES}
+     select charge_id, leg, at, epoch from (${linesOf(
+       "(at, charge_id, leg) < ($4::timestamptz, $5::uuid, $6::text)",
+       "order by at desc, charge_id desc, leg desc limit $7::bigint + $8::bigint",
+     )}
      ) as page
-     where (at, charge_id, leg) < ($4::timestamptz, $5::uuid, $6::text)
      order by ${NEWEST_FIRST}
      limit $7 offset $8
    )
@@ -74,20 +85,26 @@ export const SELECT_PAGE = statement<UsageRow>(
 );
 const COUNT_SPAN = statement<{ total: number }>(
   "usage_lines_count_span",
-  `select count(*) as total from (${LINES}
+  `select count(*) as total from (${linesOf("true")}
    ) as page`,
 );
 
 /** The filters of the values `operation`, `xRequestId` and `commandId`, which begin at `next`. */
-const matches = (
-  next: number,
-): string => `($${next}::text is null or coalesce(reserved.operation, line.operation) = $${next})
+function matches(next: number): string {
+  return `($${next}::text is null or coalesce(reserved.operation, line.operation) = $${next})
      and ($${next + 1}::text is null or coalesce(reserved.x_request_id, line.x_request_id) = $${next + 1})
      and ($${next + 2}::uuid is null or line.command_id = $${next + 2})`;
+}
+/** What the entry itself shows of {@link matches}: for a release only its command. */
+function mayMatch(next: number): string {
+  return `($${next + 2}::uuid is null or command_id = $${next + 2}) and (leg = 'settle'
+         or ($${next}::text is null or operation = $${next})
+         and ($${next + 1}::text is null or x_request_id = $${next + 1}))`;
+}
 /** {@link SELECT_PAGE} with the filters $9 to $11. */
 const SELECT_FILTERED = statement<UsageRow>(
   "usage_lines_select_filtered",
-  `select ${COLUMNS} from (${LINES}
+  `select ${COLUMNS} from (${linesOf(mayMatch(9))}
    ) as page ${WITH_ENTRY}
    where (page.at, page.charge_id, page.leg) < ($4::timestamptz, $5::uuid, $6::text) and ${matches(9)}
    order by ${NEWEST_FIRST}
@@ -96,7 +113,7 @@ const SELECT_FILTERED = statement<UsageRow>(
 /** {@link COUNT_SPAN} with the filters $4 to $6. */
 const COUNT_FILTERED = statement<{ total: number }>(
   "usage_lines_count_filtered",
-  `select count(*) as total from (${LINES}
+  `select count(*) as total from (${linesOf(mayMatch(4))}
    ) as page ${WITH_ENTRY}
    where ${matches(4)}`,
 );
