@@ -13,7 +13,9 @@ export interface CursorPage {
   };
 }
 
-/** Returns the page of a list that `query` asks for. Responses 500 with Retry-After are repeated. */
+/**
+ * Returns the page of a list that `query` asks for. Responses 500 with Retry-After are repeated.
+ */
 export async function pageOf(
   client: OutsideClient,
   path: string,

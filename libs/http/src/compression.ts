@@ -24,8 +24,8 @@ export const GZIP: FastifyCompressOptions = {
 };
 
 /**
- * Lets routes have the option `compress`: {@link GZIP}, or false. `register` adds the routes. Bodies
- * of requests are never decompressed: a small one could become very large.
+ * Lets routes have the option `compress`: {@link GZIP}, or false. `register` adds the routes.
+ * Bodies of requests are never decompressed: a small one could become very large.
  */
 export function withCompression(app: FastifyInstance, register: () => void): void {
   app.register(fastifyCompress, { ...GZIP, global: false, globalDecompression: false });

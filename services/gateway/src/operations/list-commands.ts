@@ -20,7 +20,8 @@ const States = z.object({ commands: z.array(z.object({ id: Guid, status: z.strin
 
 /**
  * GET commands of a server: command-status's response, unchanged. With `bulkIdempotencyKey` or
- * `idempotencyKeyPrefix`, and `wait`, the response comes once every command of the page is final (decisions, 3.7).
+ * `idempotencyKeyPrefix`, and `wait`, the response comes once every command of the page is final
+ * (decisions, 3.7).
  */
 export function listCommands(dependencies: ListCommandsDependencies): Operation {
   const { commandStatus, streams } = dependencies;
@@ -70,7 +71,7 @@ async function waitUntilFinal(
       if (leftMs <= 0) break;
       const slice = { timeoutMs: Math.min(leftMs, WAIT_SLICE_MS), signal };
       const waited = await commandStatus.wait(call.key.organizationId, open, slice).catch((error: unknown) => {
-        // The caller disconnected, which aborted the call: it is charged as a read, and is no error.
+        // The caller disconnected, which aborted the call: it is charged as a read, without error.
         if (signal.aborted) return "no room" as const;
         throw error;
       });
@@ -84,7 +85,9 @@ async function waitUntilFinal(
   }
 }
 
-/** The newest command of the page that is not final: of a bulk, one of the last to be carried out. */
+/**
+ * The newest command of the page that is not final: of a bulk, one of the last to be carried out.
+ */
 function openCommand(page: Buffer | null): string | undefined {
   if (page === null) return undefined;
   const { commands } = States.parse(JSON.parse(page.toString("utf8")));

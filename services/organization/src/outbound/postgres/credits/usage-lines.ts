@@ -25,8 +25,8 @@ const LIST_START = ["infinity", "00000000-0000-0000-0000-000000000000", ""] as c
 const IN_SPAN = `organization_id = $1 and ${IS_LINE} and at >= coalesce($2::timestamptz, '-infinity')
          and at < coalesce($3::timestamptz, 'infinity')`;
 /**
- * The lines of the span that meet `condition`; those of credit_legs have no epoch. `end` is appended
- * to the select of each of the two tables.
+ * The lines of the span that meet `condition`; those of credit_legs have no epoch. `end` is
+ * appended to the select of each of the two tables.
  */
 function linesOf(condition: string, end = ""): string {
   return `
@@ -62,6 +62,8 @@ const COLUMNS = `line.leg as kind, line.credits, line.command_id as "commandId",
      coalesce(reserved.x_request_id, line.x_request_id) as "requestId",
      coalesce(reserved.created_by, line.created_by) as "createdBy",
      page.charge_id as "chargeId", ${instantText("page.at")} as "listedAt"`;
+/** After the line with the key $4 to $6. */
+const AFTER = "(at, charge_id, leg) < ($4::timestamptz, $5::uuid, $6::text)";
 const NEWEST_FIRST = "page.at desc, page.charge_id desc, page.leg desc";
 
 /**
@@ -73,7 +75,7 @@ export const SELECT_PAGE = statement<UsageRow>(
   "usage_lines_select_page",
   `with page as (
      select charge_id, leg, at, epoch from (${linesOf(
-       "(at, charge_id, leg) < ($4::timestamptz, $5::uuid, $6::text)",
+       AFTER,
        "order by at desc, charge_id desc, leg desc limit $7::bigint + $8::bigint",
      )}
      ) as page
@@ -104,9 +106,9 @@ function mayMatch(next: number): string {
 /** {@link SELECT_PAGE} with the filters $9 to $11. */
 const SELECT_FILTERED = statement<UsageRow>(
   "usage_lines_select_filtered",
-  `select ${COLUMNS} from (${linesOf(mayMatch(9))}
+  `select ${COLUMNS} from (${linesOf(`${AFTER} and ${mayMatch(9)}`)}
    ) as page ${WITH_ENTRY}
-   where (page.at, page.charge_id, page.leg) < ($4::timestamptz, $5::uuid, $6::text) and ${matches(9)}
+   where ${matches(9)}
    order by ${NEWEST_FIRST}
    limit $7 offset $8`,
 );
