@@ -170,7 +170,7 @@ export default {
       module: {
         path: "(^|/)(services|libs)/[^/]+/src/",
         // Programs, and what a package exports.
-        pathNot: [...TESTS, "/src/(main|index|rebuild-history)\\.ts$"],
+        pathNot: [...TESTS, "/src/((cli|testing)/)?(main|index|rebuild-history)\\.ts$"],
         numberOfDependentsLessThan: 1,
       },
     },
@@ -179,7 +179,7 @@ export default {
     parser: "swc",
     tsPreCompilationDeps: true,
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "(^|/)(test/tidy/fixtures|page/dist)/" },
+    exclude: { path: "(^|/)(test/tidy/fixtures|page/dist|libs/client/dist)/" },
     enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default"] },
     moduleSystems: ["es6"],
   },

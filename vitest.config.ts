@@ -56,7 +56,7 @@ export default defineConfig({
           name: "integration",
           include: [
             ...TESTS.map((folder) => `${folder}/**/*.integration.test.ts`),
-            "test/{browser,clusters,contract,e2e,faults,live,properties}/**/*.test.ts",
+            "test/{browser,clusters,contract,docs,e2e,faults,live,properties}/**/*.test.ts",
           ],
           // `npm run scenario -- nodes` runs this file.
           exclude: [...EVERYWHERE, "test/clusters/nodes.test.ts"],

@@ -40,7 +40,6 @@ beforeAll(async () => {
   client = new OutsideClient(system.demo);
   control = new TradingControl(system.demo);
   folder = mkdtempSync(path.join(tmpdir(), "kapi-listen-"));
-  writeFileSync(path.join(folder, "key"), `${system.demo.managementKey}\n`);
 });
 
 afterAll(async () => {
@@ -58,7 +57,9 @@ afterEach(async () => {
 });
 
 function run(options: readonly string[], env: Readonly<Record<string, string>> = {}): Listening {
-  const child = spawn(process.execPath, [MAIN, "listen", ...options], { env: { ...process.env, ...env } });
+  const child = spawn(process.execPath, [MAIN, "listen", ...options], {
+    env: { ...process.env, XDG_CONFIG_HOME: folder, ...env },
+  });
   children.push(child);
   let [out, err] = ["", ""];
   child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
@@ -78,8 +79,8 @@ function run(options: readonly string[], env: Readonly<Record<string, string>> =
 
 /** Starts `kapi listen` for the receiver, and waits until it listens. */
 async function listen(...options: string[]): Promise<Listening> {
-  const key = { KAPI_KEY: system.demo.managementKey };
-  const listening = run(["--forward-to", receiver.url, "--api", system.demo.baseUrl, ...options], key);
+  const { baseUrl: KAPI_URL, managementKey: KAPI_KEY } = system.demo;
+  const listening = run(["--forward-to", receiver.url, ...options], { KAPI_URL, KAPI_KEY });
   await eventually(() => listening.secret() !== "" && listening.lines().length > 0);
   return listening;
 }
@@ -123,7 +124,7 @@ it("misses and repeats no event after the API was unavailable, or when --after c
   const { after } = JSON.parse(listening.lines().at(-1) ?? "") as { after: string };
 
   await control.close(number, second);
-  await listen("--key-file", path.join(folder, "key"), "--after", after, "--kinds", "position.closed");
+  await listen("--after", after, "--kinds", "position.closed");
   await eventually(() => expect(typesOf(number)).toEqual([...expected, "position.closed"]));
 });
 
@@ -148,7 +149,7 @@ it("retries for some seconds while the program is not running, then reports this
 it("uses the address and the key of the demo if a kapi of this checkout runs", async () => {
   const stateDir = `${system.stack.environment.stateDir}-stack`;
   writeFileSync(path.join(stateDir, "demo.json"), JSON.stringify(system.demo));
-  const env = { KAPI_STATE_DIR: stateDir, KAPI_KEY: "" };
+  const env = { KAPI_STATE_DIR: stateDir };
   const listening = run(["--forward-to", receiver.url, "--kinds", "account.created"], env);
   await eventually(() => listening.secret() !== "");
   const number = await client.openAccount(10);
@@ -158,19 +159,14 @@ it("uses the address and the key of the demo if a kapi of this checkout runs", a
 
 it("prints why it cannot listen, and exits with the code of that error", async () => {
   const to = ["--forward-to", receiver.url];
-  const api = ["--api", system.demo.baseUrl];
-  const state = { KAPI_STATE_DIR: folder, KAPI_KEY: "" };
+  const { baseUrl: KAPI_URL, managementKey: KAPI_KEY } = system.demo;
+  const state = { KAPI_STATE_DIR: folder };
   const ends: [readonly string[], Record<string, string>, number, string][] = [
-    [[...to, ...api], { ...state, KAPI_KEY: "kapi.unknown.key" }, 1, "authentication required (401)"],
-    [[...to, ...api, "--after", "nowhere"], { KAPI_KEY: system.demo.managementKey }, 1, "after: must be a cursor"],
-    [
-      [...to, "--api", "http://127.0.0.1:1"],
-      { KAPI_KEY: "kapi.some.key" },
-      3,
-      "cannot be reached at http://127.0.0.1:1",
-    ],
-    [to, state, 3, "No kapi runs in"],
-    [[...to, "--kinds", "everything"], state, 2, "Unknown kind “everything”"],
+    [to, { KAPI_URL, KAPI_KEY: "kapi.unknown.key" }, 4, "AUTHENTICATION_REQUIRED"],
+    [[...to, "--after", "nowhere"], { KAPI_URL, KAPI_KEY }, 1, "after: must be a cursor"],
+    [to, { KAPI_URL: "http://127.0.0.1:1", KAPI_KEY: "kapi.some.key" }, 3, "127.0.0.1:1"],
+    [to, state, 2, "kapi login"],
+    [[...to, "--kinds", "everything"], { KAPI_URL, KAPI_KEY }, 1, "kinds.0: Invalid option"],
     [["--forward-to", "localhost:3000"], state, 2, "It must be an address"],
   ];
   const runs = ends.map(([options, env, code, words]) => ({ listening: run(options, env), code, words }));

@@ -96,6 +96,11 @@ export class TradingControl {
     return found;
   }
 
+  /** Sets the price of a symbol. The market's feed leaves it alone from then on. */
+  async holdPrice(symbol: string, bid: number, ask: number): Promise<void> {
+    await this.#call("PUT", `/prices/${symbol}`, { bid, ask, hold: true });
+  }
+
   async movePrice(symbol: string, points: number): Promise<void> {
     await this.#call("POST", `/prices/${symbol}/move`, { points });
   }

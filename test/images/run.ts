@@ -98,7 +98,7 @@ function lookAtImage(program: string): void {
 /** Creates an organization with a server and a key, as docs/start.md describes. */
 function createDemo(): object {
   const kapi = (...args: string[]): Record<string, string> => {
-    const ran = compose(["run", "--rm", "-T", "cli", ...args, "--json"]);
+    const ran = compose(["run", "--rm", "-T", "cli", "admin", ...args, "--json"]);
     if (!ran.ok) throw new Error(`kapi ${args.join(" ")}: ${ran.output}`);
     return JSON.parse(ran.text) as Record<string, string>;
   };

@@ -1,19 +1,7 @@
+import type { Surroundings } from "@kapi/client/cli";
 import { type Command, InvalidArgumentError } from "commander";
 
 import { type OperatedService, Operator, operatorAddress } from "./operator.ts";
-import type { Environment } from "./running-kapi.ts";
-
-/** The environment of the command line. */
-export interface Surroundings {
-  readonly environment: Environment;
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
-  /** The first line of standard input. */
-  readonly readLine: () => Promise<string>;
-  readonly nowMs: () => number;
-  /** Aborts a command that runs until it is stopped. */
-  readonly signal: AbortSignal;
-}
 
 /** The dependencies of the commands. */
 export interface CommandContext extends Surroundings {

@@ -1,3 +1,4 @@
+import { CommandLineError, EXIT_CODES } from "@kapi/client/cli";
 import {
   type InternalRoute,
   type PageQuery,
@@ -9,7 +10,7 @@ import {
 import { ConfigError, loadConfig } from "@kapi/runtime";
 import { z } from "zod";
 
-import { CommandFailure, EXIT_CODES, reasonOf, failureOf } from "./failure.ts";
+import { reasonOf, failureOf } from "./failure.ts";
 import { type Environment, fromRunningKapi } from "./running-kapi.ts";
 
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -63,7 +64,7 @@ function given(environment: Environment): z.output<typeof OperatorSettings> {
   try {
     return loadConfig(OperatorSettings, environment);
   } catch (error) {
-    if (error instanceof ConfigError) throw new CommandFailure(error.problems.join("\n"), EXIT_CODES.usage);
+    if (error instanceof ConfigError) throw new CommandLineError(error.problems.join("\n"), EXIT_CODES.usage);
     throw error;
   }
 }
@@ -79,7 +80,7 @@ export class Operator {
     this.#address = address;
   }
 
-  /** Calls a route and parses its response. Throws CommandFailure for every status except 2xx. */
+  /** Calls a route and parses its response. Throws CommandLineError for every status except 2xx. */
   call<R extends InternalRoute>(route: R, request: RouteRequest<R>): Promise<z.output<R["answer"]>> {
     return this.#call(route, request, request.body);
   }
@@ -118,9 +119,9 @@ export class Operator {
       });
       text = await response.text();
     } catch (error) {
-      throw new CommandFailure(
+      throw new CommandLineError(
         `The ${this.#service} service cannot be reached at ${url}: ${reasonOf(error)}`,
-        EXIT_CODES.unavailable,
+        EXIT_CODES.notFinal,
       );
     }
     if (!response.ok) throw failureOf(`The ${this.#service} service`, response.status, text);

@@ -6,7 +6,7 @@ import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { runCommandLine } from "../src/program.ts";
+import { runOperatorCommandLine } from "../src/program.ts";
 
 const HOUR_MS = 3_600_000;
 const NOW_MS = Date.now();
@@ -30,14 +30,17 @@ interface Ran {
   readonly err: string;
 }
 
-/** Runs a command line; arguments must not contain spaces. */
+/** Runs a command of the operator; arguments must not contain spaces. */
 async function kapi(typed: string, given: { env?: Record<string, string>; line?: string } = {}): Promise<Ran> {
   let [out, err] = ["", ""];
-  const code = await runCommandLine(typed.split(" "), {
+  const code = await runOperatorCommandLine(["admin", ...typed.split(" ")], {
     environment: given.env ?? environment,
     out: (text) => (out += text),
     err: (text) => (err += text),
+    ask: () => Promise.resolve(""),
     readLine: () => Promise.resolve(given.line ?? ""),
+    isTerminal: false,
+    columns: 120,
     nowMs: () => NOW_MS,
     signal: new AbortController().signal,
   });
@@ -225,7 +228,7 @@ test("without addresses in the environment, a command uses the kapi that runs fr
 test("help shows every command with its options, without calling a service", async () => {
   const all = await kapi("--help", { env: {} });
   expect(all.code).toBe(0);
-  for (const name of ["organization", "user", "server", "key", "credits", "audit", "Exit codes"])
+  for (const name of ["organization", "user", "server", "key", "credits", "audit", "OPERATOR_TOKEN"])
     expect(all.out).toContain(name);
   const one = await kapi("key create --help", { env: {} });
   expect(one.code).toBe(0);

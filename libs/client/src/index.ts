@@ -51,5 +51,5 @@ export {
   checkReceiver,
   type Expectation,
   type ReceiverCheckOptions,
-  type ReceiverFinding,
+  type ReceiverCheckResult,
 } from "./receiver-check/check-receiver.ts";

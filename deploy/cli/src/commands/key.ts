@@ -1,8 +1,8 @@
+import { CommandLineError, EXIT_CODES } from "@kapi/client/cli";
 import { ORGANIZATION_ROUTES, type Scope, SCOPES } from "@kapi/contracts";
 import { type Command, InvalidArgumentError } from "commander";
 
 import { addCommand, type CommandContext, several, type PrintOptions } from "../context.ts";
-import { CommandFailure, EXIT_CODES } from "../failure.ts";
 import { fields, table } from "../output.ts";
 
 const HOUR_MS = 3_600_000;
@@ -89,7 +89,7 @@ async function revoke(context: CommandContext, keyId: string, options: PrintOpti
 function scopesOf({ scope, allScopes }: CreateOptions): readonly Scope[] {
   if (allScopes === true && scope === undefined) return SCOPES;
   if (allScopes !== true && scope !== undefined) return scope;
-  throw new CommandFailure("error: give either --scope or --all-scopes", EXIT_CODES.usage);
+  throw new CommandLineError("error: give either --scope or --all-scopes", EXIT_CODES.usage);
 }
 
 /** The given time, which the service validates; or the given hours or days from now. */

@@ -24,6 +24,7 @@ export function readyPage(stack: Stack, demo: DemoWithAccounts, stateDir: string
     row("Organization", demo.organizationId),
     row("Server", demo.serverId),
     row("Accounts", `${demo.accountNumbers.join(", ")}  (trade automatically)`),
+    row("Command line", "npm run kapi -- --help  (uses this organization)"),
     row("Kafka", stack.servers.kafkaBrokers),
     row("State and logs", `${shownState}, ${shownState}/logs; for programs: ${shownState}/demo.json`),
     "",

@@ -1,30 +1,21 @@
-/** Where the command line finds kapi: options, variables, a stored profile, or a kapi on this machine. */
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+/**
+ * Where the command line finds kapi: options, variables, a stored profile, or a kapi on this
+ * machine.
+ */
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 
 import { UsageError } from "./exit.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { Connection, Surroundings } from "./surroundings.ts";
 
 const DEFAULT_PROFILE = "default";
 /** Only the owner reads the file: it has a key. */
 const OWNER_ONLY = 0o600;
 const FOLDER_MODE = 0o700;
 
-/** How to reach kapi. */
-export interface Connection {
-  readonly baseUrl: string;
-  readonly key: string;
-  readonly liveUrl?: string | undefined;
-  /** The server of commands that name none. */
-  readonly serverId?: string | undefined;
-  /** Control API of a simulated trading server. */
-  readonly controlUrl?: string | undefined;
-  readonly controlToken?: string | undefined;
-}
-
-/** A stored profile: a connection, and the secret of `kapi listen`. */
-export interface Profile extends Connection {
+/** A stored profile: a connection, and the secret of `kapi listen`, which needs no login. */
+export interface Profile extends Partial<Connection> {
   readonly webhookSecret?: string | undefined;
 }
 
@@ -39,7 +30,7 @@ export class ProfileStore {
     this.file = path.join(folder, "kapi", "config.json");
   }
 
-  /** Returns a profile; null if it is not stored. @throws UsageError for a file that cannot be read. */
+  /** Returns a profile, or null. @throws UsageError for a file that cannot be read. */
   read(name = DEFAULT_PROFILE): Profile | null {
     return this.#all()[name] ?? null;
   }
@@ -67,8 +58,10 @@ export class ProfileStore {
 
   #store(profiles: Profiles): void {
     mkdirSync(path.dirname(this.file), { recursive: true, mode: FOLDER_MODE });
-    writeFileSync(this.file, `${JSON.stringify({ profiles }, null, 2)}\n`, { mode: OWNER_ONLY });
-    chmodSync(this.file, OWNER_ONLY);
+    // A new file: the mode of an existing one would stay, and a reader could find half of it.
+    const file = `${this.file}.${process.pid}`;
+    writeFileSync(file, `${JSON.stringify({ profiles }, null, 2)}\n`, { mode: OWNER_ONLY });
+    renameSync(file, this.file);
   }
 }
 
@@ -89,12 +82,15 @@ export async function connectionOf(
 ): Promise<Connection> {
   const { environment } = surroundings;
   const stored = new ProfileStore(surroundings).read(profile);
-  if (profile !== undefined && stored === null)
+  const isSignedIn = stored?.key !== undefined;
+  if (profile !== undefined && !isSignedIn)
     throw new UsageError(`There is no profile ${profile}: kapi login --profile ${profile}`);
   const isComplete = environment["KAPI_URL"] !== undefined && environment["KAPI_KEY"] !== undefined;
-  const local = isComplete || stored !== null ? null : ((await surroundings.fallback?.()) ?? null);
-  const found = { ...local, ...stored };
-  const baseUrl = environment["KAPI_URL"] ?? found.baseUrl;
+  const local = isComplete || isSignedIn ? null : ((await surroundings.fallback?.()) ?? null);
+  const known: Partial<Connection> = { ...local, ...stored };
+  const baseUrl = environment["KAPI_URL"] ?? known.baseUrl;
+  // A stored key never goes to another kapi than the one that it was stored for.
+  const found = baseUrl === known.baseUrl ? known : {};
   const key = environment["KAPI_KEY"] ?? found.key;
   if (baseUrl === undefined || key === undefined) {
     throw new UsageError("No kapi is known: run kapi login, or set KAPI_URL and KAPI_KEY.");

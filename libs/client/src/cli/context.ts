@@ -2,16 +2,19 @@ import { randomUUID } from "node:crypto";
 
 import { type Command, InvalidArgumentError } from "commander";
 
-import type { QueuedCommand } from "../commands/queued-command.ts";
-import { Kapi } from "../kapi.ts";
+import { CommandError } from "../commands/errors.ts";
+import type { QueuedCommand, WaitOptions } from "../commands/queued-command.ts";
+import { Kapi, type KapiOptions } from "../kapi.ts";
 import type { List } from "../list.ts";
 import type { ServerResource } from "../resources/server.ts";
-import { type Connection, connectionOf, type GlobalOptions } from "./connection.ts";
-import { UsageError } from "./exit.ts";
+import { connectionOf, type GlobalOptions } from "./connection.ts";
+import { Stopped, UsageError } from "./exit.ts";
 import { type Column, Output } from "./output.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { Connection, Surroundings } from "./surroundings.ts";
 
-const DEFAULT_LIMIT = 20;
+const DEFAULT_RECORDS = 20;
+/** A person waits: an unavailable kapi is reported after some seconds. */
+const RETRY = { maxAttempts: 4, maxElapsedMs: 10_000 };
 
 /** What a command works with. */
 export interface Session {
@@ -39,7 +42,7 @@ export interface ListOptions extends GlobalOptions {
 export async function openSession(surroundings: Surroundings, options: GlobalOptions): Promise<Session> {
   const connection = await connectionOf(surroundings, options);
   const { key, baseUrl, liveUrl, serverId } = connection;
-  const kapi = new Kapi({ key, baseUrl, liveUrl });
+  const kapi = createKapi({ key, baseUrl, liveUrl });
   return {
     surroundings,
     connection,
@@ -50,6 +53,16 @@ export async function openSession(surroundings: Surroundings, options: GlobalOpt
       return kapi.server(serverId);
     },
   };
+}
+
+/** Returns the client of a connection. @throws UsageError for an invalid key or address. */
+export function createKapi(options: KapiOptions): Kapi {
+  try {
+    return new Kapi({ retry: RETRY, ...options });
+  } catch (error) {
+    if (error instanceof TypeError) throw new UsageError(error.message);
+    throw error;
+  }
 }
 
 /** Adds the options of every command. */
@@ -75,30 +88,48 @@ export function addMutation(parent: Command, name: string, description: string):
 /** Adds a command that lists records. */
 export function addList(parent: Command, name: string, description: string): Command {
   return withGlobalOptions(parent.command(name).description(description))
-    .option("--limit <n>", "maximum number of records", wholeNumber(1), DEFAULT_LIMIT)
+    .option("--limit <n>", "maximum number of records", wholeNumber(1), DEFAULT_RECORDS)
     .option("--all", "all records");
 }
 
 /** A queued command of any operation. */
 interface ShownCommand extends Omit<QueuedCommand, "operation" | "result" | "get"> {
   readonly operation: string;
-  result(): Promise<unknown>;
+  result(options: WaitOptions): Promise<unknown>;
 }
 
-/** Queues a change, and shows its result, or the command that waits. */
+/**
+ * Queues a change, and shows its result, or the command that waits. Passwords of the first answer
+ * are shown whatever the result is, because no later answer has them.
+ */
 export async function carryOut(
-  { output }: Session,
-  { key = randomUUID(), wait }: MutationOptions,
-  queue: (options: { readonly key: string }) => Promise<ShownCommand>,
+  { output, surroundings: { signal } }: Session,
+  options: MutationOptions,
+  queue: (options: { readonly key: string; readonly signal: AbortSignal }) => Promise<ShownCommand>,
 ): Promise<void> {
-  if (!output.isJson) output.note(`idempotency key: ${key}`);
-  const command = await queue({ key });
+  const { key = randomUUID(), wait } = options;
+  // After a lost answer the same key repeats the change without a second effect.
+  if (options.key === undefined) output.note(`idempotency key: ${key}`);
+  const command = await queue({ key, signal });
   const { id, operation, duplicate, credentials, password } = command;
-  const shownOnce = { ...(credentials === null ? {} : credentials), ...(password === null ? {} : { password }) };
-  const result = wait ? ((await command.result()) as object) : null;
-  const value = { commandId: id, operation, idempotencyKey: key, duplicate, ...shownOnce, result };
-  const shown = result === null ? { status: "queued" } : withoutRecords(result);
-  output.print(value, () => output.fields({ ...shown, ...shownOnce, command: id }));
+  const shownOnce = { ...credentials, ...(password === null ? {} : { password }) };
+  const show = (status: string, result: object | null): void => {
+    const value = { commandId: id, operation, status, idempotencyKey: key, duplicate, ...shownOnce, result };
+    const fields = result === null ? {} : withoutRecords(result);
+    output.print(value, () => output.fields({ status, ...fields, ...shownOnce, command: id }));
+  };
+  if (!wait) {
+    show("queued", null);
+    return;
+  }
+  let result: object;
+  try {
+    result = (await command.result({ signal })) as object;
+  } catch (error) {
+    show(error instanceof CommandError ? error.command.status : "queued", null);
+    throw signal.aborted ? new Stopped(`Stopped. Wait for the command: kapi commands wait ${id}`) : error;
+  }
+  show("succeeded", result);
 }
 
 /** The fields of a result that fit into a line each. */
@@ -115,11 +146,13 @@ export async function showList<T>(
   columns: readonly Column<T>[],
 ): Promise<void> {
   const records: T[] = [];
+  let count = 0;
   for await (const record of list) {
-    if (all !== true && records.length === limit) break;
-    records.push(record);
+    if (all !== true && count === limit) break;
+    count += 1;
     // A long list of JSON lines is written as it is read.
-    if (output.isJson) output.rows(records.splice(0), columns);
+    if (output.isJson) output.rows([record], columns);
+    else records.push(record);
   }
   if (!output.isJson) output.rows(records, columns);
 }

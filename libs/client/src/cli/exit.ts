@@ -1,6 +1,5 @@
 import { type CommandError, CommandFailed, CommandExpired, StillRunning } from "../commands/errors.ts";
 import { AuthenticationError, KapiError, PermissionError } from "../errors.ts";
-import { WebhookSignatureError } from "../webhooks/verify.ts";
 
 /** Exit codes of the command line; `kapi help exit-codes` shows them. */
 export const EXIT_CODES = {
@@ -15,16 +14,46 @@ export const EXIT_CODES = {
   forbidden: 4,
 } as const;
 
+/** An error with the exit code of the command; its message is for the user. */
+export class CommandLineError extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
 /** A wrong use of the command line. */
-export class UsageError extends Error {}
+export class UsageError extends CommandLineError {
+  constructor(message: string) {
+    super(message, EXIT_CODES.usage);
+  }
+}
 
-/** A webhook receiver that does not do what it must. */
-export class ReceiverFailure extends Error {}
+/** What the command was asked for did not happen. */
+export class Failure extends CommandLineError {
+  constructor(message: string) {
+    super(message, EXIT_CODES.failed);
+  }
+}
 
-/** Returns the exit code of an error, and its text for people. @throws the error itself if it is none of kapi's. */
+/** The user stopped a command before its end. */
+export class Stopped extends CommandLineError {
+  constructor(message: string) {
+    super(message, EXIT_CODES.notFinal);
+  }
+}
+
+/**
+ * Returns the exit code of an error, and its text for people. @throws the error itself if it is
+ * none of kapi's.
+ */
 export function explain(error: unknown): { readonly exitCode: number; readonly text: string } {
-  if (error instanceof UsageError) return { exitCode: EXIT_CODES.usage, text: `${error.message}\n` };
-  if (error instanceof ReceiverFailure) return { exitCode: EXIT_CODES.failed, text: `${error.message}\n` };
+  if (error instanceof CommandLineError) return { exitCode: error.exitCode, text: `${error.message}\n` };
+  if (error instanceof DOMException && error.name === "AbortError") {
+    return { exitCode: EXIT_CODES.notFinal, text: "Stopped. A change can be sent again with the same --key.\n" };
+  }
   if (error instanceof StillRunning) {
     return {
       exitCode: EXIT_CODES.notFinal,
@@ -35,9 +64,6 @@ export function explain(error: unknown): { readonly exitCode: number; readonly t
     return { exitCode: EXIT_CODES.failed, text: `${error.message}\n  ${commandHelp(error)}\n` };
   }
   if (error instanceof KapiError) return { exitCode: exitCodeOf(error), text: textOf(error) };
-  if (error instanceof TypeError || error instanceof RangeError || error instanceof WebhookSignatureError) {
-    return { exitCode: EXIT_CODES.usage, text: `${error.message}\n` };
-  }
   throw error;
 }
 

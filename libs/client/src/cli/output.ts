@@ -5,6 +5,8 @@ import type { Surroundings } from "./surroundings.ts";
 
 const GAP = "  ";
 const ELLIPSIS = "…";
+/** Tables show times to the second, so that ids fit beside them. */
+const TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/;
 
 /** A column of a table: its heading, and the text of a row. */
 export interface Column<T> {
@@ -69,7 +71,7 @@ export class Output {
   /** A table with columns as wide as their widest value, cut off at the width of the terminal. */
   table<T>(rows: readonly T[], columns: readonly Column<T>[]): string {
     if (rows.length === 0) return "None.\n";
-    const cells = rows.map((row) => columns.map((column) => cellText(column.of(row))));
+    const cells = rows.map((row) => columns.map((column) => cellText(column.of(row)).replace(TIME, "$1 $2Z")));
     const widths = columns.map(({ heading }, index) =>
       Math.max(heading.length, ...cells.map((line) => line[index]?.length ?? 0)),
     );
@@ -116,15 +118,26 @@ export class Output {
   #cut(line: string): string {
     const { isTerminal, columns } = this.#surroundings;
     if (!isTerminal) return line;
-    // A line with colours is cut only if it is too long without them.
-    const plain = line.replaceAll(ANSI, "");
-    return plain.length <= columns ? line : `${plain.slice(0, columns - 1)}${ELLIPSIS}`;
+    if (line.replaceAll(ANSI, "").length <= columns) return line;
+    let room = columns - ELLIPSIS.length;
+    let shown = "";
+    // Every second part is a colour, which takes no room.
+    for (const [index, part] of line.split(COLOUR).entries()) {
+      shown += index % 2 === 1 ? part : part.slice(0, room);
+      if (index % 2 === 0) room = Math.max(0, room - part.length);
+    }
+    return `${shown}${ELLIPSIS}`;
   }
 }
 
 // eslint-disable-next-line no-control-regex
 const ANSI = /\u001B\[\d+m/g;
+// eslint-disable-next-line no-control-regex
+const COLOUR = /(\u001B\[\d+m)/;
+// eslint-disable-next-line no-control-regex
+const CONTROL = /[\u0000-\u001F\u007F-\u009F]/g;
 
 function cellText(value: string | number | boolean | null | undefined): string {
-  return value === null || value === undefined ? "-" : String(value);
+  // A name could contain control characters, which would change the terminal.
+  return value === null || value === undefined ? "-" : String(value).replaceAll(CONTROL, "\uFFFD");
 }

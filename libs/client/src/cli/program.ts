@@ -15,9 +15,12 @@ import { addWebhooks } from "./commands/webhooks.ts";
 import { EXIT_CODES, explain } from "./exit.ts";
 import type { Surroundings } from "./surroundings.ts";
 
+export { CommandLineError, EXIT_CODES } from "./exit.ts";
+export type { Connection, Surroundings } from "./surroundings.ts";
+
 const FOOTER = `
-kapi is reached by KAPI_URL, KAPI_LIVE_URL and KAPI_KEY, or by the profile that kapi login stored. KAPI_SERVER is the
-server of commands that name none.
+kapi is reached by KAPI_URL, KAPI_LIVE_URL and KAPI_KEY, or by the profile that
+kapi login stored. KAPI_SERVER is the server of commands that name none.
 
 Examples:
   kapi login --base-url https://api.example.com
@@ -26,8 +29,17 @@ Examples:
   kapi stream 10000001
   kapi listen --forward-to http://localhost:3000/hook
 
-Exit codes: 0 done, 1 rejected or failed, 2 wrong command or option, 3 not final yet or unreachable (repeat with the same
---key), 4 the key is not accepted or lacks a scope.`;
+Each command shows its options with --help. For scripts: kapi help exit-codes`;
+
+const EXIT_CODES_TEXT = `
+0  done
+1  kapi rejected the request, or the command failed or expired:
+   standard error has the reason
+2  unknown command, or a missing or invalid option
+3  no result yet: the command still runs, or kapi cannot be reached:
+   repeat the call with the same --key
+4  the key is not accepted, or lacks a scope
+`;
 
 /** Adds further commands to the program, such as those of an operator. */
 export type Extension = (program: Command) => void;
@@ -56,14 +68,17 @@ export async function runCommandLine(
   addTrigger(program, surroundings);
   addCheckWebhooks(program, surroundings);
   extension?.(program);
+  program
+    .command("exit-codes")
+    .description("Show what the exit codes mean")
+    .addHelpText("after", EXIT_CODES_TEXT)
+    .action(() => surroundings.out(EXIT_CODES_TEXT.trimStart()));
   addCompletion(program, surroundings);
   try {
     await program.parseAsync([...args], { from: "user" });
     return EXIT_CODES.done;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.done : EXIT_CODES.usage;
-    // The user stopped the command.
-    if (surroundings.signal.aborted) return EXIT_CODES.done;
     const { exitCode, text } = explain(error);
     surroundings.err(text);
     return exitCode;

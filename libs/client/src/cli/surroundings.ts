@@ -1,5 +1,15 @@
 /** What the command line needs of the process that runs it. Tests give their own. */
-import type { Connection } from "./connection.ts";
+/** How to reach kapi. */
+export interface Connection {
+  readonly baseUrl: string;
+  readonly key: string;
+  readonly liveUrl?: string | undefined;
+  /** The server of commands that name none. */
+  readonly serverId?: string | undefined;
+  /** Control API of a simulated trading server. */
+  readonly controlUrl?: string | undefined;
+  readonly controlToken?: string | undefined;
+}
 
 export interface Surroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;

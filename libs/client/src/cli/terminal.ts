@@ -2,14 +2,20 @@
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 
+import { EXIT_CODES, UsageError } from "./exit.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 const DEFAULT_COLUMNS = 120;
 
-/** Returns the surroundings of this process. Ctrl-C ends a command that runs until it is stopped. */
+/** Returns the surroundings of this process. Ctrl-C aborts their signal. */
 export function terminalSurroundings(fallback?: Surroundings["fallback"]): Surroundings {
   const ended = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ended.abort());
+  // The reader of a pipe, such as `head`, has read enough.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit(EXIT_CODES.done);
+  });
   return {
     environment: process.env,
     out: (text) => void process.stdout.write(text),
@@ -35,9 +41,9 @@ async function ask(question: string, isSecret: boolean): Promise<string> {
   process.stderr.write(question);
   const output = isSecret ? new Writable({ write: (_chunk, _encoding, done) => done() }) : process.stderr;
   const lines = createInterface({ input: process.stdin, output, terminal: process.stdin.isTTY });
-  const line = await new Promise<string>((resolve) => {
+  const line = await new Promise<string>((resolve, reject) => {
     lines.once("line", resolve);
-    lines.once("close", () => resolve(""));
+    lines.once("close", () => reject(new UsageError("No answer was given.")));
   });
   lines.close();
   if (isSecret) process.stderr.write("\n");

@@ -1,6 +1,6 @@
 /**
- * Sends a webhook receiver what it must withstand, and says what it did: repeats, forgeries, old and
- * unknown events, events out of order, many at once.
+ * Sends a webhook receiver what it must withstand, and says what it did: repeats, forgeries, old
+ * and unknown events, events out of order, many at once.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 
@@ -24,7 +24,7 @@ export interface ReceiverCheckOptions {
 export type Expectation = "accept" | "reject";
 
 /** What one check found. */
-export interface ReceiverFinding {
+export interface ReceiverCheckResult {
   readonly check: string;
   readonly expected: Expectation;
   /** HTTP statuses of the answers; null without an answer. */
@@ -51,16 +51,16 @@ interface Check {
   readonly lookAt?: string;
 }
 
-/** Runs all checks, one after the other. @throws TypeError for a secret or an address that cannot be one. */
-export async function checkReceiver({ url, secret }: ReceiverCheckOptions): Promise<ReceiverFinding[]> {
+/** Runs all checks in turn. @throws TypeError for an invalid secret or address. */
+export async function checkReceiver({ url, secret }: ReceiverCheckOptions): Promise<ReceiverCheckResult[]> {
   if (!secret.startsWith("whsec_")) throw new TypeError("the secret must begin with whsec_");
   const address = new URL(url);
-  const findings: ReceiverFinding[] = [];
-  for (const check of checksOf(secret)) findings.push(await run(check, address));
-  return findings;
+  const results: ReceiverCheckResult[] = [];
+  for (const check of checksOf(secret)) results.push(await run(check, address));
+  return results;
 }
 
-async function run({ name, expected, deliveries, isParallel, lookAt }: Check, url: URL): Promise<ReceiverFinding> {
+async function run({ name, expected, deliveries, isParallel, lookAt }: Check, url: URL): Promise<ReceiverCheckResult> {
   const startedAtMs = performance.now();
   const statuses: (number | null)[] = [];
   if (isParallel === true) statuses.push(...(await Promise.all(deliveries.map((delivery) => send(delivery, url)))));

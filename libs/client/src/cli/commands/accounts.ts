@@ -15,6 +15,7 @@ import {
   withGlobalOptions,
 } from "../context.ts";
 import type { GlobalOptions } from "../connection.ts";
+import { UsageError } from "../exit.ts";
 import type { Column } from "../output.ts";
 import type { Surroundings } from "../surroundings.ts";
 
@@ -36,8 +37,8 @@ const TRANSACTION_COLUMNS: readonly Column<Transaction>[] = [
   { heading: "TYPE", of: ({ type }) => type },
   { heading: "AMOUNT", of: ({ amount }) => amount, alignRight: true },
   { heading: "BALANCE", of: ({ balanceAfter }) => balanceAfter, alignRight: true },
-  { heading: "DESCRIPTION", of: ({ description }) => description },
   { heading: "ID", of: ({ id }) => id },
+  { heading: "DESCRIPTION", of: ({ description }) => description },
 ];
 const ORDER_COLUMNS: readonly Column<Order>[] = [
   { heading: "CREATED", of: ({ createdAt }) => createdAt },
@@ -68,6 +69,8 @@ const DEAL_COLUMNS: readonly Column<Deal>[] = [
   { heading: "PROFIT", of: ({ realizedPnl }) => realizedPnl, alignRight: true },
   { heading: "ID", of: ({ id }) => id },
 ];
+
+const PASSWORD_STDIN = "read the password from standard input (default: a generated one)";
 
 /** Operations that need nothing but the account. */
 const STATUS_CHANGES = {
@@ -110,11 +113,13 @@ function addChanges(accounts: Command, surroundings: Surroundings): void {
     .requiredOption("--name <name>", "name of the account")
     .option("--balance <amount>", "balance at the start", amount, "0")
     .requiredOption("--leverage <n>", "100 means 1:100", wholeNumber(1))
-    .action(async (options: MutationOptions & { name: string; balance: string; leverage: number }) => {
+    .option("--password-stdin", PASSWORD_STDIN)
+    .action(async (options: MutationOptions & PasswordOption & { name: string; balance: string; leverage: number }) => {
       const session = await openSession(surroundings, options);
       const { name: accountName, balance: initialBalance, leverage } = options;
+      const password = await passwordOf(surroundings, options);
       await carryOut(session, options, (queued) =>
-        session.server().accounts.create({ accountName, initialBalance, leverage }, queued),
+        session.server().accounts.create({ accountName, initialBalance, leverage, password }, queued),
       );
     });
   addMutation(accounts, "update <account>", "Change the name or the leverage of an account")
@@ -148,13 +153,26 @@ function addChanges(accounts: Command, surroundings: Surroundings): void {
     });
   addMutation(accounts, "reset-password <account>", "Give an account a new password, which is shown once")
     .option("--investor", "the investor password (default: the trading password)")
-    .action(async (account: string, options: MutationOptions & { investor?: true }) => {
+    .option("--password-stdin", PASSWORD_STDIN)
+    .action(async (account: string, options: MutationOptions & PasswordOption & { investor?: true }) => {
       const session = await openSession(surroundings, options);
       const resource = session.server().account(account);
-      if (options.investor === true)
-        await carryOut(session, options, (queued) => resource.resetInvestorPassword(queued));
-      else await carryOut(session, options, (queued) => resource.resetTradingPassword(queued));
+      const password = await passwordOf(surroundings, options);
+      await carryOut(session, options, (queued) =>
+        options.investor === true
+          ? resource.resetInvestorPassword({ ...queued, password })
+          : resource.resetTradingPassword({ ...queued, password }),
+      );
     });
+}
+
+interface PasswordOption {
+  readonly passwordStdin?: true;
+}
+
+/** The first line of standard input if the user asks for that. */
+async function passwordOf({ readLine }: Surroundings, { passwordStdin }: PasswordOption): Promise<string | undefined> {
+  return passwordStdin === true ? readLine() : undefined;
 }
 
 function addMoney(accounts: Command, surroundings: Surroundings): void {
@@ -236,7 +254,12 @@ function addHistory(accounts: Command, surroundings: Surroundings): void {
     .option("--to <time>", "records at or before this time (default: now)", time)
     .action(async (account: string, options: MutationOptions & { from?: Date; to?: Date }) => {
       const { server } = await openSession(surroundings, options);
-      const { from, to = new Date(surroundings.nowMs()), key = `export-${account}-${to.toISOString()}` } = options;
+      const { from } = options;
+      if (options.key !== undefined && options.to === undefined) {
+        throw new UsageError("--key needs --to: the same key names the export of the same period.");
+      }
+      const to = options.to ?? new Date(surroundings.nowMs());
+      const key = options.key ?? `export-${account}-${to.toISOString()}`;
       for await (const record of server().account(account).export({ key, from, to }))
         surroundings.out(`${JSON.stringify(record)}\n`);
     });

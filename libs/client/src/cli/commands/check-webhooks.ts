@@ -1,13 +1,13 @@
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 
-import { checkReceiver, type ReceiverFinding } from "../../receiver-check/check-receiver.ts";
+import { checkReceiver, type ReceiverCheckResult } from "../../receiver-check/check-receiver.ts";
 import type { GlobalOptions } from "../connection.ts";
 import { address, withGlobalOptions } from "../context.ts";
-import { ReceiverFailure } from "../exit.ts";
+import { Failure } from "../exit.ts";
 import { type Column, Output } from "../output.ts";
 import type { Surroundings } from "../surroundings.ts";
 
-const COLUMNS: readonly Column<ReceiverFinding>[] = [
+const COLUMNS: readonly Column<ReceiverCheckResult>[] = [
   { heading: "CHECK", of: ({ check }) => check },
   { heading: "EXPECTED", of: ({ expected }) => (expected === "accept" ? "2xx" : "4xx") },
   { heading: "ANSWER", of: ({ statuses }) => [...new Set(statuses.map((status) => status ?? "none"))].join(" ") },
@@ -21,18 +21,23 @@ export function addCheckWebhooks(program: Command, surroundings: Surroundings): 
     program.command("check-webhooks").description("Send a receiver what it must withstand, and say what it did"),
   )
     .requiredOption("--url <url>", "address of the receiver", address)
-    .requiredOption("--secret <secret>", "the secret that it verifies with, whsec_…")
+    .requiredOption("--secret <secret>", "the secret that it verifies with, whsec_…", signingSecret)
     .action(async (options: GlobalOptions & { url: string; secret: string }) => {
       const output = new Output(surroundings, options.json === true);
-      const findings = await checkReceiver(options);
-      output.rows(findings, COLUMNS);
-      if (!output.isJson) for (const { check, problem, lookAt } of findings) remark(output, check, problem, lookAt);
-      const failed = findings.filter(({ passed }) => !passed).length;
-      if (failed > 0) throw new ReceiverFailure(`${failed} of ${findings.length} checks failed`);
+      const results = await checkReceiver(options);
+      output.rows(results, COLUMNS);
+      if (!output.isJson) for (const { check, problem, lookAt } of results) remark(output, check, problem, lookAt);
+      const failed = results.filter(({ passed }) => !passed).length;
+      if (failed > 0) throw new Failure(`${failed} of ${results.length} checks failed`);
     });
 }
 
 function remark(output: Output, check: string, problem: string | undefined, lookAt: string | undefined): void {
   if (problem !== undefined) output.note(`${check}: ${problem}`);
   if (lookAt !== undefined) output.note(`${check}: look yourself: ${lookAt}`);
+}
+
+function signingSecret(text: string): string {
+  if (/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(text)) return text;
+  throw new InvalidArgumentError("It must be a secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw.");
 }

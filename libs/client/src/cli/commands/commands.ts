@@ -16,8 +16,8 @@ const COMMAND_COLUMNS: readonly Column<Command>[] = [
   { heading: "OPERATION", of: ({ operation }) => operation },
   { heading: "STATUS", of: ({ status }) => status },
   { heading: "ACCOUNT", of: ({ accountNumber }) => accountNumber },
-  { heading: "ERROR", of: ({ errorCode }) => errorCode },
   { heading: "ID", of: ({ id }) => id },
+  { heading: "ERROR", of: ({ errorCode }) => errorCode },
   { heading: "KEY", of: ({ idempotencyKey }) => idempotencyKey },
 ];
 
@@ -64,7 +64,7 @@ export function addCommands(program: CommanderCommand, surroundings: Surrounding
     .option("--timeout <seconds>", "how long to wait", wholeNumber(0), DEFAULT_WAIT_S)
     .action(async (id: string, options: GlobalOptions & { timeout: number }) => {
       const { kapi, output } = await openSession(surroundings, options);
-      const command = await kapi.commands.wait(id, { timeoutMs: options.timeout * 1_000 });
+      const command = await kapi.commands.wait(id, { timeoutMs: options.timeout * 1_000, signal: surroundings.signal });
       output.print(command, () => output.fields(linesOf(command)));
       // A failed command is a failed call, for scripts.
       resultOf(command);

@@ -15,7 +15,10 @@ export function addCompletion(program: Command, surroundings: Surroundings): voi
     .action((shell: string) => surroundings.out(SCRIPTS[shell]?.(treeOf(program)) ?? ""));
 }
 
-/** Words that may follow a command, by the words of the command: "accounts list" → its options. */
+/**
+ * Words that may follow, by the words before: a command such as "accounts list" → its options; a
+ * command with an option, "accounts list --status" → the values of the option.
+ */
 type Tree = ReadonlyMap<string, readonly string[]>;
 
 const SCRIPTS: Readonly<Record<string, (tree: Tree) => string>> = { bash, zsh, fish };
@@ -26,6 +29,9 @@ function treeOf(program: Command): Tree {
     const options = command.options.flatMap(({ long }) => long ?? []);
     const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
     tree.set(words.join(" "), [...command.commands.map((child) => child.name()), ...choices, ...options, "--help"]);
+    for (const { long, argChoices } of command.options) {
+      if (argChoices !== undefined) tree.set([...words, long].join(" "), argChoices);
+    }
     for (const child of command.commands) add(child, [...words, child.name()]);
   };
   add(program, []);
@@ -33,20 +39,23 @@ function treeOf(program: Command): Tree {
 }
 
 function bash(tree: Tree): string {
-  const cases = [...tree].map(([words, next]) => `    "${words}") next="${next.join(" ")}" ;;\n`).join("");
+  const cases = [...tree].map(([words, next]) => `    "${words}") echo "${next.join(" ")}" ;;\n`).join("");
   return `_kapi() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" words="" next="" index word
+  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD - 1]}" words="" next index word
   for ((index = 1; index < COMP_CWORD; index++)); do
     word="\${COMP_WORDS[index]}"
     if [[ "$word" != -* && " $(_kapi_next "$words") " == *" $word "* ]]; then words="\${words:+$words }$word"; fi
   done
-  COMPREPLY=($(compgen -W "$(_kapi_next "$words")" -- "$current"))
+  next="$(_kapi_next "$words")"
+  if [[ "$previous" == --* ]]; then
+    word="$(_kapi_next "\${words:+$words }$previous")"
+    next="\${word:-$next}"
+  fi
+  COMPREPLY=($(compgen -W "$next" -- "$current"))
 }
 _kapi_next() {
-  local next=""
   case "$1" in
 ${cases}  esac
-  echo "$next"
 }
 complete -F _kapi kapi
 `;
@@ -54,23 +63,34 @@ complete -F _kapi kapi
 
 /** zsh runs the script of bash. */
 function zsh(tree: Tree): string {
-  return `autoload -U +X bashcompinit && bashcompinit\n${bash(tree)}`;
+  return `autoload -Uz compinit && compinit -C\nautoload -U +X bashcompinit && bashcompinit\n${bash(tree)}`;
 }
 
 function fish(tree: Tree): string {
-  const lines = [...tree].flatMap(([words, next]) => {
-    const condition =
-      words === ""
-        ? "__fish_use_subcommand"
-        : words
-            .split(" ")
-            .map((word) => `__fish_seen_subcommand_from ${word}`)
-            .join("; and ");
-    return next.map((word) =>
-      word.startsWith("--")
-        ? `complete -c kapi -n '${condition}' -l ${word.slice(2)}`
-        : `complete -c kapi -f -n '${condition}' -a ${word}`,
-    );
-  });
-  return `${lines.join("\n")}\n`;
+  const cases = [...tree]
+    .map(([words, next]) => `        case '${words}'\n            printf '%s\\n' ${next.join(" ")}\n`)
+    .join("");
+  return `function __kapi_next
+    switch "$argv"
+${cases}    end
+end
+function __kapi_complete
+    set -l typed (commandline -opc)
+    set -l words
+    for word in $typed[2..]
+        if not string match -q -- '-*' $word; and contains -- $word (__kapi_next $words)
+            set -a words $word
+        end
+    end
+    if string match -q -- '--*' $typed[-1]
+        set -l values (__kapi_next $words $typed[-1])
+        if test (count $values) -gt 0
+            printf '%s\\n' $values
+            return
+        end
+    end
+    __kapi_next $words
+end
+complete -c kapi -f -a '(__kapi_complete)'
+`;
 }

@@ -9,13 +9,17 @@ import type { Surroundings } from "../surroundings.ts";
 
 /** Pause between two reads of `kapi logs --follow`, in milliseconds; each read is billed. */
 const FOLLOW_PAUSE_MS = 2_000;
+/** The operation of these reads. */
+const OWN_OPERATION = "listCreditUsage";
+const OVERLAP_MS = 60_000;
+const CREDITS_WIDTH = 4;
 
 const USAGE_COLUMNS: readonly Column<CreditUsage>[] = [
   { heading: "AT", of: ({ at }) => at },
   { heading: "OPERATION", of: ({ operation }) => operation },
   { heading: "CREDITS", of: ({ credits }) => credits, alignRight: true },
-  { heading: "BY", of: ({ createdBy }) => (createdBy ? `${createdBy.type}/${createdBy.id}` : null) },
   { heading: "REQUEST ID", of: ({ xRequestId }) => xRequestId },
+  { heading: "BY", of: ({ createdBy }) => (createdBy ? `${createdBy.type}/${createdBy.id}` : null) },
   { heading: "COMMAND", of: ({ commandId }) => commandId },
 ];
 
@@ -55,39 +59,41 @@ export function addCredits(program: Command, surroundings: Surroundings): void {
     });
 }
 
-/** The newest lines of an operation. */
-async function linesOf({ kapi }: Session, { since, operation, limit, all }: LogOptions): Promise<CreditUsage[]> {
+/** The newest lines of an operation, or of all operations except `except`. */
+async function linesOf(
+  { kapi }: Session,
+  { since, operation, limit, all }: LogOptions,
+  except?: string,
+): Promise<CreditUsage[]> {
   const lines: CreditUsage[] = [];
   for await (const line of kapi.credits.usage({ since })) {
-    if (operation !== undefined && line.operation !== operation) continue;
+    if (operation === undefined ? line.operation === except : line.operation !== operation) continue;
     if (all !== true && lines.length === limit) break;
     lines.push(line);
   }
   return lines;
 }
 
-/** Shows the newest lines oldest first, then new ones as they come. */
+/** Shows the newest lines oldest first, then new ones as they come, without the reads for that. */
 async function follow(session: Session, options: LogOptions): Promise<void> {
-  const { signal } = session.surroundings;
-  const shown = new Set<string>();
-  let since = options.since;
+  const { output, surroundings } = session;
+  const { signal } = surroundings;
+  let lines = (await linesOf(session, options, OWN_OPERATION)).toReversed();
+  for (const line of lines) output.line(line, textOf(line));
+  const firstMs = lines[0] === undefined ? surroundings.nowMs() : Date.parse(lines[0].at);
+  let sinceMs = firstMs;
   while (!signal.aborted) {
-    const lines = (
-      await linesOf(session, { ...options, since, ...(shown.size > 0 ? { all: true } : {}) })
-    ).toReversed();
-    for (const line of lines) {
-      const key = JSON.stringify(line);
-      if (shown.has(key)) continue;
-      shown.add(key);
-      session.output.line(
-        line,
-        `${line.at}  ${String(line.credits).padStart(4)}  ${line.operation}  ${line.xRequestId ?? "-"}`,
-      );
-    }
-    // Lines of the last moments can still arrive: read them again, and drop what is known.
-    const newest = lines.at(-1)?.at;
-    if (newest !== undefined) since = new Date(Date.parse(newest) - 60_000);
-    else since ??= new Date(session.surroundings.nowMs());
     await delay(FOLLOW_PAUSE_MS, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    const known = new Set(lines.map((line) => JSON.stringify(line)));
+    // Lines of the last moments can still arrive, so the reads overlap.
+    const newest = lines.at(-1)?.at;
+    if (newest !== undefined) sinceMs = Math.max(firstMs, Date.parse(newest) - OVERLAP_MS);
+    lines = (await linesOf(session, { ...options, since: new Date(sinceMs), all: true }, OWN_OPERATION)).toReversed();
+    for (const line of lines) if (!known.has(JSON.stringify(line))) output.line(line, textOf(line));
   }
+}
+
+function textOf({ at, credits, operation, xRequestId }: CreditUsage): string {
+  return `${at}  ${String(credits).padStart(CREDITS_WIDTH)}  ${operation}  ${xRequestId ?? "-"}`;
 }

@@ -6,6 +6,7 @@ import { Webhook } from "standardwebhooks";
 import { delay } from "../../delay.ts";
 import { KapiError } from "../../errors.ts";
 import type { FeedEvent, WebhookKind } from "../../generated/api.ts";
+import { formatRequest } from "../../money.ts";
 import { type GlobalOptions, ProfileStore } from "../connection.ts";
 import { address, openSession, type Session, withGlobalOptions } from "../context.ts";
 import type { Surroundings } from "../surroundings.ts";
@@ -16,7 +17,7 @@ const SECRET_BYTES = 32;
 const POLL_MS = 1_000;
 /** Deadline of an answer, as for deliveries to public receivers. */
 const ANSWER_TIMEOUT_MS = 15_000;
-/** Delays before retries while the program does not answer. After the last one the event is skipped. */
+/** Delays before retries while the program does not answer. Then the event is skipped. */
 const RETRY_DELAYS_MS = [250, 500, 1_000, 2_000, 4_000] as const;
 const KIND_WIDTH = 24;
 
@@ -59,7 +60,7 @@ async function listen(session: Session, options: ListenOptions): Promise<void> {
   let cursor = after ?? page.next;
   output.line(
     { forwardTo, api: session.connection.baseUrl, secret, after: cursor },
-    `Events go to ${forwardTo}, signed with\n\n  ${secret}\n\nCtrl-C stops this command.`,
+    `Events of ${session.connection.baseUrl} go to ${forwardTo}, signed with\n\n  ${secret}\n\nCtrl-C stops this command.`,
   );
   try {
     for (;;) {
@@ -92,17 +93,20 @@ async function readOn({ kapi, output, surroundings }: Session, after: string, wa
 }
 
 /** The secret of the profile, so that a receiver need not be configured at each start. */
-function secretOf({ surroundings }: Session, { profile, newSecret }: ListenOptions): string {
+function secretOf({ output, surroundings }: Session, { profile, newSecret }: ListenOptions): string {
   const store = new ProfileStore(surroundings);
   const stored = store.read(profile);
-  const known = surroundings.environment["KAPI_LISTEN_SECRET"] ?? stored?.webhookSecret;
-  if (known !== undefined && newSecret !== true) return known;
+  if (stored?.webhookSecret !== undefined && newSecret !== true) return stored.webhookSecret;
   const secret = `whsec_${randomBytes(SECRET_BYTES).toString("base64")}`;
-  if (stored !== null) store.write({ ...stored, webhookSecret: secret }, profile);
+  try {
+    store.write({ ...stored, webhookSecret: secret }, profile);
+  } catch (error) {
+    output.note(`The secret cannot be stored, so the next start makes another: ${reasonOf(error)}`);
+  }
   return secret;
 }
 
-/** Sends an event. Any answer ends the delivery; without one it is tried again, five times at most. */
+/** Sends an event. Any answer ends the delivery; without one it is retried up to five times. */
 async function forward(event: FeedEvent, url: string, webhook: Webhook, signal: AbortSignal): Promise<Forwarded> {
   for (let attempts = 1; ; attempts += 1) {
     const startedAtMs = performance.now();
@@ -120,7 +124,8 @@ async function send(
   webhook: Webhook,
   signal: AbortSignal,
 ): Promise<Pick<Forwarded, "status" | "error">> {
-  const body = JSON.stringify({ type, timestamp, data });
+  // Amounts of money are numbers in a delivery, as on the wire.
+  const body = formatRequest({ type, timestamp, data });
   const now = new Date();
   try {
     const response = await fetch(url, {

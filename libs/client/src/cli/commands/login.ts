@@ -1,11 +1,10 @@
 import type { Command } from "commander";
 
-import { Kapi } from "../../kapi.ts";
-import { type Connection, connectionOf, type GlobalOptions, ProfileStore } from "../connection.ts";
-import { address, withGlobalOptions } from "../context.ts";
+import { connectionOf, type GlobalOptions, ProfileStore } from "../connection.ts";
+import { address, withGlobalOptions, createKapi } from "../context.ts";
 import { UsageError } from "../exit.ts";
 import { Output } from "../output.ts";
-import type { Surroundings } from "../surroundings.ts";
+import type { Connection, Surroundings } from "../surroundings.ts";
 
 interface LoginOptions extends GlobalOptions {
   readonly baseUrl?: string;
@@ -26,9 +25,9 @@ export function addLogin(program: Command, surroundings: Surroundings): void {
     const isRemoved = new ProfileStore(surroundings).remove(options.profile);
     surroundings.out(isRemoved ? "Removed.\n" : "Nothing was stored.\n");
   });
-  withGlobalOptions(program.command("status").description("Show which kapi and key are used, and the credits")).action(
-    (options: GlobalOptions) => status(surroundings, options),
-  );
+  withGlobalOptions(
+    program.command("status").alias("whoami").description("Show which kapi and key are used, and the credits"),
+  ).action((options: GlobalOptions) => status(surroundings, options));
 }
 
 async function login(surroundings: Surroundings, options: LoginOptions): Promise<void> {
@@ -44,9 +43,10 @@ async function login(surroundings: Surroundings, options: LoginOptions): Promise
     ...(liveUrl === "" ? {} : { liveUrl }),
     ...(options.server === undefined ? {} : { serverId: options.server }),
   };
-  const wallet = await new Kapi(profile).credits.balance();
+  const wallet = await createKapi(profile).credits.balance();
   const store = new ProfileStore(surroundings);
-  store.write(profile, options.profile);
+  const { webhookSecret } = store.read(options.profile) ?? {};
+  store.write({ ...profile, ...(webhookSecret === undefined ? {} : { webhookSecret }) }, options.profile);
   const output = new Output(surroundings, options.json === true);
   const { organizationId, availableCredits } = wallet;
   output.print(
@@ -57,7 +57,7 @@ async function login(surroundings: Surroundings, options: LoginOptions): Promise
 
 async function status(surroundings: Surroundings, options: GlobalOptions): Promise<void> {
   const { baseUrl, liveUrl = null, serverId = null, key } = await connectionOf(surroundings, options);
-  const { organizationId, availableCredits } = await new Kapi({ key, baseUrl }).credits.balance();
+  const { organizationId, availableCredits } = await createKapi({ key, baseUrl }).credits.balance();
   // The secret part of the key is never shown.
   const shown = {
     baseUrl,

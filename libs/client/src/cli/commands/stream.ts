@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Account, Sample } from "../../live/events.ts";
 import type { GlobalOptions } from "../connection.ts";
 import { openSession, type Session, withGlobalOptions } from "../context.ts";
-import { UsageError } from "../exit.ts";
+import { Failure, UsageError } from "../exit.ts";
 import type { Column } from "../output.ts";
 import type { Surroundings } from "../surroundings.ts";
 
@@ -25,7 +25,8 @@ const COLUMNS: readonly Column<Sample>[] = [
 /** `kapi stream <account…>` */
 export function addStream(program: Command, surroundings: Surroundings): void {
   withGlobalOptions(program.command("stream <accounts...>").description("Follow the live equity of accounts")).action(
-    async (accounts: string[], options: GlobalOptions) => stream(await openSession(surroundings, options), accounts),
+    async (accounts: string[], options: GlobalOptions) =>
+      stream(await openSession(surroundings, options), [...new Set(accounts)]),
   );
 }
 
@@ -66,6 +67,7 @@ async function stream(session: Session, numbers: readonly string[]): Promise<voi
   await Promise.race([ended, live.closed]);
   clearInterval(redraw);
   await live.close();
+  if (left === 0) throw new Failure("No account is followed any more.");
 }
 
 function draw(

@@ -3,7 +3,16 @@ import type { Command } from "commander";
 import type { FeedEvent, WebhookDelivery, WebhookEndpoint, WebhookKind } from "../../generated/api.ts";
 import { delay } from "../../delay.ts";
 import type { GlobalOptions } from "../connection.ts";
-import { address, addList, type ListOptions, openSession, showList, time, withGlobalOptions } from "../context.ts";
+import {
+  address,
+  addList,
+  type ListOptions,
+  openSession,
+  showList,
+  time,
+  wholeNumber,
+  withGlobalOptions,
+} from "../context.ts";
 import type { Column } from "../output.ts";
 import type { Surroundings } from "../surroundings.ts";
 
@@ -22,8 +31,8 @@ const DELIVERY_COLUMNS: readonly Column<WebhookDelivery>[] = [
   { heading: "TYPE", of: ({ type }) => type },
   { heading: "STATUS", of: ({ status }) => status },
   { heading: "ATTEMPTS", of: ({ attempts }) => attempts.at(-1)?.number ?? 0, alignRight: true },
-  { heading: "LAST", of: ({ attempts }) => attempts.at(-1)?.status ?? attempts.at(-1)?.error },
   { heading: "ID", of: ({ id }) => id },
+  { heading: "LAST", of: ({ attempts }) => attempts.at(-1)?.status ?? attempts.at(-1)?.error },
   { heading: "EVENT", of: ({ eventId }) => eventId },
 ];
 const EVENT_COLUMNS: readonly Column<FeedEvent>[] = [
@@ -47,6 +56,14 @@ export function addWebhooks(program: Command, surroundings: Surroundings): void 
     async (options: GlobalOptions) => {
       const { kapi, output } = await openSession(surroundings, options);
       output.rows(await kapi.webhooks.list(), ENDPOINT_COLUMNS);
+    },
+  );
+  withGlobalOptions(webhooks.command("get <endpoint>").description("Show an endpoint")).action(
+    async (id: string, options: GlobalOptions) => {
+      const { kapi, output } = await openSession(surroundings, options);
+      const { kinds: wanted, serverIds, ...fields } = await kapi.webhooks.get(id);
+      const texts = { kinds: wanted?.join(", ") ?? "all", servers: serverIds?.join(", ") ?? "all" };
+      output.print({ ...fields, kinds: wanted, serverIds }, () => output.fields({ ...fields, ...texts }));
     },
   );
   withGlobalOptions(webhooks.command("create").description("Add an endpoint; its secret is shown once"))
@@ -128,7 +145,7 @@ function addEvents(program: Command, surroundings: Surroundings): void {
   withGlobalOptions(events.command("list").description("Events after a cursor, oldest first"))
     .option("--after <cursor>", "cursor of an event (default: the oldest event that is kept)")
     .option("--kinds <kinds>", "only these kinds, separated by commas", kinds)
-    .option("--limit <n>", "maximum number of events", Number, DEFAULT_EVENTS)
+    .option("--limit <n>", "maximum number of events, at most 500", wholeNumber(1), DEFAULT_EVENTS)
     .action(async ({ after, kinds: wanted, limit, ...options }: EventOptions & { limit: number }) => {
       const { kapi, output } = await openSession(surroundings, options);
       const page = await kapi.events.page({ after, kinds: wanted }, limit);

@@ -1,0 +1,111 @@
+/** What makes each kind of event really happen. */
+import { randomUUID } from "node:crypto";
+
+import type { AccountResource } from "../../resources/account.ts";
+import type { Session } from "../context.ts";
+import { UsageError } from "../exit.ts";
+import { TradingControl } from "./trading-control.ts";
+
+const SYMBOL = "EURUSD";
+/** Units of the base currency per lot of the symbol. */
+const LOT_UNITS = 100_000;
+const LOTS = 0.02;
+/** The price of an order that never executes. */
+const FAR_PRICE = 0.5;
+const BALANCE = "1000";
+/**
+ * For a margin call: the margin of these lots is nearly the whole balance. Commission and spread,
+ * 150 and 400 dollars, take the equity below the margin at once.
+ */
+const MARGIN_CALL_LOTS = 50;
+const MARGIN_CALL_RESERVE = 250;
+
+/** Where an event happens. */
+export interface Scene {
+  readonly session: Session;
+  /** A leverage that the server supports. */
+  readonly leverage: number;
+  /** The account that the user named. */
+  readonly accountNumber: string | undefined;
+}
+
+/** Makes an event happen, and returns the number of its account. */
+export type Cause = (scene: Scene) => Promise<string>;
+
+export const CAUSES: Readonly<Record<string, Cause>> = {
+  "account.created": (scene) => createAccount(scene),
+  "account.updated": onAccount((account) => {
+    const changes = { accountName: `Triggered ${new Date().toISOString()}` };
+    return finish(account.update(changes, createKey()));
+  }),
+  "account.disabled": onAccount((account) => finish(account.disable(createKey()))),
+  "account.enabled": onAccount(async (account) => {
+    await finish(account.disable(createKey()));
+    await finish(account.enable(createKey()));
+  }),
+  "account.archived": onAccount((account) => finish(account.archive(createKey()))),
+  "account.deleted": onAccount((account) => finish(account.delete(createKey()))),
+  "account.password_changed": onAccount((account) => finish(account.resetTradingPassword(createKey()))),
+  "transaction.recorded": onAccount((account) =>
+    finish(account.deposit({ amount: "1.00", description: "kapi trigger" }, createKey())),
+  ),
+  "order.executed": onMarket((control, number) => control.buy(number, SYMBOL, LOTS)),
+  "deal.executed": onMarket((control, number) => control.buy(number, SYMBOL, LOTS)),
+  "position.opened": onMarket((control, number) => control.buy(number, SYMBOL, LOTS)),
+  "position.updated": onMarket(async (control, number) =>
+    control.close(number, await control.buy(number, SYMBOL, LOTS), LOTS / 2),
+  ),
+  "position.closed": onMarket(async (control, number) =>
+    control.close(number, await control.buy(number, SYMBOL, LOTS)),
+  ),
+  "order.cancelled": onMarket((control, number) => control.placeAndCancel(number, SYMBOL, LOTS, FAR_PRICE)),
+  "margin.call": callMargin,
+};
+
+/** A cause that changes an account over the API. */
+function onAccount(change: (account: AccountResource) => Promise<unknown>): Cause {
+  return async (scene) => {
+    const accountNumber = scene.accountNumber ?? (await createAccount(scene));
+    await change(scene.session.server().account(accountNumber));
+    return accountNumber;
+  };
+}
+
+/** A cause that trades on an account. */
+function onMarket(trade: (control: TradingControl, accountNumber: string) => Promise<unknown>): Cause {
+  return async (scene) => {
+    const control = controlOf(scene);
+    const accountNumber = scene.accountNumber ?? (await createAccount(scene));
+    await trade(control, accountNumber);
+    return accountNumber;
+  };
+}
+
+async function callMargin(scene: Scene): Promise<string> {
+  if (scene.accountNumber !== undefined)
+    throw new UsageError("margin.call makes its own account: leave out --account.");
+  const control = controlOf(scene);
+  const margin = (MARGIN_CALL_LOTS * LOT_UNITS * (await control.ask(SYMBOL))) / scene.leverage;
+  const accountNumber = await createAccount(scene, (margin + MARGIN_CALL_RESERVE).toFixed(2));
+  await control.buy(accountNumber, SYMBOL, MARGIN_CALL_LOTS);
+  return accountNumber;
+}
+
+function controlOf({ session }: Scene): TradingControl {
+  return new TradingControl(session.connection, session.server().id);
+}
+
+/** Creates an account, and returns its number. */
+async function createAccount({ session, leverage }: Scene, initialBalance = BALANCE): Promise<string> {
+  const account = { accountName: "kapi trigger", initialBalance, leverage };
+  const queued = await session.server().accounts.create(account, createKey());
+  return (await queued.result()).accountNumber;
+}
+
+function createKey(): { readonly key: string } {
+  return { key: `trigger-${randomUUID()}` };
+}
+
+async function finish(queued: Promise<{ result(): Promise<unknown> }>): Promise<void> {
+  await (await queued).result();
+}

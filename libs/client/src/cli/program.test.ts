@@ -1,0 +1,228 @@
+import { spawnSync } from "node:child_process";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+
+import { createFakeKapi, type FakeKapi } from "../testing/index.ts";
+import { verifyWebhook } from "../webhooks/verify.ts";
+import { connectionOf, ProfileStore } from "./connection.ts";
+import { runCommandLine } from "./program.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+let fake: FakeKapi;
+let folder: string;
+let ended: AbortController;
+
+beforeEach(() => {
+  fake = createFakeKapi();
+  folder = mkdtempSync(path.join(tmpdir(), "kapi-cli-"));
+  ended = new AbortController();
+  vi.stubGlobal("fetch", fake.fetch);
+});
+afterEach(() => {
+  vi.unstubAllGlobals();
+  rmSync(folder, { recursive: true });
+});
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+function surroundingsOf(write: { out: string; err: string }, environment: Record<string, string> = {}): Surroundings {
+  return {
+    environment: {
+      XDG_CONFIG_HOME: folder,
+      KAPI_URL: fake.baseUrl,
+      KAPI_KEY: fake.key,
+      KAPI_SERVER: fake.serverId,
+      ...environment,
+    },
+    out: (text) => void (write.out += text),
+    err: (text) => void (write.err += text),
+    ask: () => Promise.resolve(""),
+    readLine: () => Promise.resolve(fake.key),
+    isTerminal: false,
+    columns: 80,
+    nowMs: () => Date.now(),
+    signal: ended.signal,
+  };
+}
+
+/** Runs a command; arguments must not contain spaces. */
+async function kapi(typed: string, line = fake.key): Promise<Ran> {
+  const write = { out: "", err: "" };
+  const surroundings = { ...surroundingsOf(write), readLine: () => Promise.resolve(line) };
+  const code = await runCommandLine(typed.split(" "), surroundings);
+  return { code, ...write };
+}
+
+test("a list of JSON lines ends at --limit", async () => {
+  for (const name of ["One", "Two", "Three"]) await kapi(`accounts create --name ${name} --leverage 100 --key ${name}`);
+  const listed = await kapi("accounts list --limit 2 --json");
+  expect(listed.out.trim().split("\n")).toHaveLength(2);
+});
+
+test("the passwords of a new account are shown also if its command fails", async () => {
+  fake.failNextCommand("REJECTED_BY_SERVER");
+  const ran = await kapi("accounts create --name One --leverage 100 --key one --json");
+  expect(ran.code).toBe(1);
+  expect(JSON.parse(ran.out)).toMatchObject({ tradingPassword: expect.any(String) as string });
+});
+
+test("Ctrl-C ends the wait: the passwords and the command are shown, and the exit code says that it runs", async () => {
+  fake.holdCommands();
+  const running = kapi("accounts create --name One --leverage 100 --key one --json");
+  await vi.waitUntil(() => fake.requests.some((request) => request.includes("/commands/")));
+  ended.abort();
+  const ran = await running;
+  expect(ran.code).toBe(3);
+  expect(JSON.parse(ran.out)).toMatchObject({ tradingPassword: expect.any(String) as string, result: null });
+});
+
+test("a key that was made up is printed before the request, so that a lost answer can be repeated", async () => {
+  fake.failNext({ status: 500, afterEffect: true }, 20);
+  const ran = await kapi("accounts create --name One --leverage 100 --json");
+  expect(ran.err).toMatch(/^idempotency key: [0-9a-f-]{36}$/m);
+  expect(ran.code).toBe(3);
+});
+
+test("a stored key is not sent to an address of the environment", async () => {
+  const write = { out: "", err: "" };
+  const { KAPI_KEY: _key, ...environment } = surroundingsOf(write).environment;
+  const without = { ...surroundingsOf(write), environment: { ...environment, KAPI_URL: "http://other.test" } };
+  new ProfileStore(without).write({ baseUrl: "http://stored.test", key: "kapi.stored.key" });
+  await expect(connectionOf(without, {})).rejects.toThrow("KAPI_KEY");
+});
+
+test("a name with control characters does not change the terminal", async () => {
+  await kapi("accounts create --name \u001B[2JGone --leverage 100 --key one");
+  const listed = await kapi("accounts list");
+  expect(listed.out).toContain("\uFFFD[2JGone");
+  expect(listed.out).not.toContain("\u001B[2J");
+});
+
+test("a malformed key is a wrong use", async () => {
+  const ran = await kapi("login --base-url http://other.test --key-stdin", "no-key");
+  expect(ran).toMatchObject({ code: 2, out: "" });
+});
+
+test("a login keeps the secret of listen, and only the owner can read the file", async () => {
+  const store = new ProfileStore(surroundingsOf({ out: "", err: "" }));
+  store.write({ baseUrl: fake.baseUrl, key: fake.key, webhookSecret: "whsec_kept" });
+  await kapi(`login --base-url ${fake.baseUrl} --key-stdin`);
+  expect(store.read()).toMatchObject({ webhookSecret: "whsec_kept" });
+  expect(statSync(store.file).mode & 0o777).toBe(0o600);
+  expect(readFileSync(store.file, "utf8")).toContain(fake.key);
+});
+
+test("listen sends what a delivery has: amounts are numbers, and the signature is valid; the secret is kept", async () => {
+  const received: { body: string; headers: Record<string, string> }[] = [];
+  vi.stubGlobal("fetch", (url: string | URL, init: RequestInit) => {
+    if (String(url) !== "http://receiver.test/hook") return fake.fetch(url, init);
+    received.push({ body: init.body as string, headers: init.headers as Record<string, string> });
+    return Promise.resolve(new Response("", { status: 200 }));
+  });
+  await kapi("accounts create --name One --leverage 100 --balance 100 --key one");
+  const listen = async (more = ""): Promise<string> => {
+    ended = new AbortController();
+    const heard = received.length;
+    const running = kapi(`listen --forward-to http://receiver.test/hook --after ${start} --json${more}`);
+    await vi.waitUntil(() => received.length > heard);
+    ended.abort();
+    const { code, out } = await running;
+    expect(code).toBe(0);
+    return (JSON.parse(out.split("\n")[0] ?? "") as { secret: string }).secret;
+  };
+  const start = (await kapi("events list --limit 1")).err.match(/--after (\S+)/)?.[1] ?? "";
+  await kapi("accounts deposit 10000001 250.55 --key two");
+  const secret = await listen();
+  const booked = received.find(({ body }) => body.includes('"deposit"'));
+  expect(JSON.parse(booked?.body ?? "{}")).toMatchObject({ type: "transaction.recorded", data: { amount: 250.55 } });
+  const event = verifyWebhook(booked?.body ?? "", booked?.headers ?? {}, secret);
+  expect(event).toMatchObject({ data: { amount: "250.55" } });
+  expect(await listen()).toBe(secret);
+  expect(await listen(" --new-secret")).not.toBe(secret);
+});
+
+test("a new account gets the password of standard input", async () => {
+  const ran = await kapi(
+    "accounts create --name One --leverage 100 --key one --password-stdin --json",
+    "long enough 1",
+  );
+  expect(JSON.parse(ran.out)).toMatchObject({ tradingPassword: "long enough 1" });
+});
+
+test("help explains the exit codes, and an unknown command has one", async () => {
+  expect((await kapi("help exit-codes")).out).toMatch(/^4 {2}the key is not accepted/m);
+  expect(await kapi("acounts list")).toMatchObject({ code: 2, out: "" });
+});
+
+test.each([
+  ["accounts deposit 10000001 1,5", "at most two decimals"],
+  ["accounts list --limit 0", "whole number"],
+  ["accounts list --status open", "Allowed choices"],
+  ["accounts transactions 10000001 --since yesterday", "a duration such as 2h"],
+  ["check-webhooks --url http://localhost --secret x", "whsec_"],
+  ["listen --forward-to localhost:3000", "It must be an address"],
+  ["accounts export 10000001 --key one", "--key needs --to"],
+  ["stream 10000001", "KAPI_LIVE_URL"],
+])("a wrong use is named, and sends no request: %s", async (typed, said) => {
+  const ran = await kapi(typed);
+  expect(ran).toMatchObject({ code: 2, out: "" });
+  expect(ran.err).toContain(said);
+  expect(fake.requests).toEqual([]);
+});
+
+test("trigger changes nothing on a server that is not a demo", async () => {
+  const real = (url: string | URL, init: RequestInit): Promise<Response> =>
+    fake.fetch(url, init).then(async (response) => {
+      const text = (await response.text()).replace('"environment":"demo"', '"environment":"real"');
+      return new Response(text, response);
+    });
+  vi.stubGlobal("fetch", real);
+  const ran = await kapi("trigger transaction.recorded");
+  expect(ran).toMatchObject({ code: 2, out: "" });
+  expect(fake.requests.filter((request) => request.startsWith("POST"))).toEqual([]);
+});
+
+test("trigger shows the event in the feed; a trade needs a control API", async () => {
+  const ran = await kapi("trigger account.disabled --json");
+  expect(ran.code).toBe(0);
+  expect(ran.out).toContain('"type":"account.disabled"');
+  expect(await kapi("trigger position.closed")).toMatchObject({ code: 2, out: "" });
+});
+
+/** What Tab proposes in a real bash after the words. */
+function proposals(script: string, ...words: string[]): string[] {
+  const typed = ["kapi", ...words].map((word) => `"${word}"`).join(" ");
+  const run = `${script}\nCOMP_WORDS=(${typed}); COMP_CWORD=${words.length}; _kapi; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const { stdout } = spawnSync("bash", ["-c", run], { encoding: "utf8" });
+  return stdout.split("\n").filter((word) => word !== "");
+}
+
+test("Tab proposes commands, options and the values of options in bash", async () => {
+  const { out } = await kapi("completion bash");
+  expect(proposals(out, "acc")).toEqual(["accounts"]);
+  expect(proposals(out, "accounts", "dep")).toEqual(["deposit"]);
+  expect(proposals(out, "accounts", "deposit", "10000001", "5", "--k")).toEqual(["--key"]);
+  expect(proposals(out, "accounts", "list", "--status", "a")).toEqual(["active", "archived"]);
+  expect(proposals(out, "trigger", "position.c")).toEqual(["position.closed"]);
+});
+
+test("a server that cannot be reached is reported with the exit code of a repeatable call", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  vi.unstubAllGlobals();
+  const write = { out: "", err: "" };
+  const environment = { KAPI_URL: `http://127.0.0.1:${port}` };
+  expect(await runCommandLine(["credits", "balance"], surroundingsOf(write, environment))).toBe(3);
+  expect(write.err).toContain(String(port));
+});

@@ -1,0 +1,37 @@
+/**
+ * The examples of the guides. A fenced block with the word `run` after its language is part of a
+ * program: the blocks of one page and one language, in their order.
+ */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+
+const GUIDES = path.resolve(import.meta.dirname, "../../docs/guides");
+const BLOCK = /^```(\w+)( run)?\n(.*?)^```$/gms;
+
+export type Language = "sh" | "ts" | "python";
+
+interface Block {
+  readonly language: string;
+  readonly runs: boolean;
+  readonly code: string;
+}
+
+/** The program of a page in a language. @throws Error if the page has none. */
+export function programOf(page: string, language: Language): string {
+  return joined(page, (block) => block.runs && block.language === language);
+}
+
+/** All TypeScript of a page, also what does not run, to be checked by the compiler. */
+export function typeScriptOf(page: string): string {
+  return joined(page, (block) => block.language === "ts");
+}
+
+function joined(page: string, isWanted: (block: Block) => boolean): string {
+  const text = readFileSync(path.join(GUIDES, page), "utf8");
+  const blocks = [...text.matchAll(BLOCK)].map(([, language = "", run, code = ""]) => {
+    return { language, runs: run !== undefined, code };
+  });
+  const code = blocks.filter(isWanted).map((block) => block.code);
+  if (code.length === 0) throw new Error(`${page} has no such example`);
+  return code.join("\n");
+}

@@ -1,0 +1,142 @@
+/** The examples of the guides, run unchanged against a running kapi. */
+import { execFile, spawn } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { promisify } from "node:util";
+
+import { eventually } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { OutsideClient } from "../e2e/outside-client.ts";
+import { type RunningSystem, startSystem } from "../e2e/system.ts";
+import { TradingControl } from "../e2e/trading-control.ts";
+import { type Language, programOf, typeScriptOf } from "./examples.ts";
+
+const run = promisify(execFile);
+const ROOT = path.resolve(import.meta.dirname, "../..");
+/** Inside the repository, so that `@kapi/client` is found. */
+const FOLDER = path.join(ROOT, ".local", `guides-${process.pid}`);
+const PYTHON_PACKAGES = path.join(ROOT, ".local", "python");
+const PROGRAM_TIMEOUT_MS = 50_000;
+const INSTALL_TIMEOUT_MS = 100_000;
+
+let system: RunningSystem;
+let client: OutsideClient;
+let control: TradingControl;
+
+beforeAll(async () => {
+  mkdirSync(FOLDER, { recursive: true });
+  system = await startSystem();
+  client = new OutsideClient(system.demo);
+  control = new TradingControl(system.demo);
+});
+
+afterAll(async () => {
+  await system.stop();
+  rmSync(FOLDER, { recursive: true, force: true });
+});
+
+function environment(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+  const { baseUrl, wsBase, managementKey, serverId, tradingServerUrl } = system.demo;
+  return {
+    ...process.env,
+    KAPI_URL: baseUrl,
+    KAPI_LIVE_URL: wsBase,
+    KAPI_KEY: managementKey,
+    KAPI_SERVER: serverId,
+    KAPI_CONTROL_URL: tradingServerUrl,
+    PYTHONPATH: PYTHON_PACKAGES,
+    ...more,
+  };
+}
+
+/** Writes the program of a page to a file. Returns the command that runs it. */
+function prepare(page: string, language: Language): readonly [string, string] {
+  const file = path.join(FOLDER, `${path.parse(page).name}.${{ sh: "sh", ts: "ts", python: "py" }[language]}`);
+  const strict = language === "sh" ? "set -euo pipefail\n" : "";
+  writeFileSync(file, strict + programOf(page, language));
+  return [{ sh: "bash", ts: process.execPath, python: "python3" }[language], file];
+}
+
+async function runProgram(page: string, language: Language, more?: Readonly<Record<string, string>>): Promise<string> {
+  const [command, file] = prepare(page, language);
+  const options = { cwd: FOLDER, env: environment(more), timeout: PROGRAM_TIMEOUT_MS };
+  return (await run(command, [file], options)).stdout;
+}
+
+/** Installs the only package of the Python examples, unless Python has it. */
+async function installRequests(): Promise<void> {
+  try {
+    await run("python3", ["-c", "import requests"], { env: environment() });
+  } catch {
+    const install = ["-m", "pip", "install", "--quiet", "--target", PYTHON_PACKAGES, "requests"];
+    await run("python3", install, { timeout: INSTALL_TIMEOUT_MS });
+  }
+}
+
+describe("the quickstart", () => {
+  it("works as it is in a shell", async () => {
+    const printed = await runProgram("quickstart.md", "sh");
+    expect(printed).toMatch(/account: \d{8}/);
+    expect(printed).toContain('"type":"initial_balance"');
+  });
+
+  it("works as it is in TypeScript, up to the live equity of the new account", async () => {
+    const printed = await runProgram("quickstart.md", "ts");
+    expect(printed).toContain("balance: 10250.55");
+    expect(printed).toContain("duplicate: true same command: true");
+    expect(printed).toMatch(/1 initial_balance 10000\.00 → 10000\.00/);
+    expect(printed).toContain("equity: 10250.55");
+  });
+
+  it("works as it is in Python", { timeout: INSTALL_TIMEOUT_MS + PROGRAM_TIMEOUT_MS }, async () => {
+    await installRequests();
+    const printed = await runProgram("quickstart.md", "python");
+    expect(printed).toContain("balance: 10250.55");
+    expect(printed).toContain("1 initial_balance 10000 → 10000");
+  });
+});
+
+describe("the guide to testing", () => {
+  it("makes a position lose, and faults that end", async () => {
+    const accountNumber = await client.openAccount(10_000);
+    const printed = await runProgram("testing.md", "sh", { KAPI_ACCOUNT: accountNumber });
+    expect(printed).toContain('"symbol":"EURUSD"');
+    const { balanceMinor, equityMinor } = await control.account(accountNumber);
+    expect(equityMinor).toBeLessThan(balanceMinor);
+  });
+});
+
+describe("the prop-firm recipe", () => {
+  it("disables an account that crosses its daily loss, proves its samples and reconciles the ledger", async () => {
+    const accountNumber = await client.openAccount(10_000);
+    const [command, file] = prepare("prop-firm-recipe.md", "ts");
+    const engine = spawn(command, [file], { cwd: FOLDER, env: environment({ KAPI_ACCOUNT: accountNumber }) });
+    let printed = "";
+    for (const stream of [engine.stdout, engine.stderr]) stream.on("data", (text) => (printed += String(text)));
+    const ended = new Promise<number | null>((resolve) => void engine.once("close", resolve));
+    const stored = path.join(FOLDER, `risk-${accountNumber}.json`);
+    await eventually(() => expect(readFileSync(stored, "utf8")).toContain('"dayStart":"1000000"'));
+    await control.holdPrice("EURUSD", 1.2, 1.2001);
+    await control.buy(accountNumber, "EURUSD", 1);
+    // A loss of 6 %, above the limit of 5 %.
+    await control.holdPrice("EURUSD", 1.194, 1.1941);
+    expect(await ended, printed).toBe(0);
+    expect(printed).toContain(`${accountNumber}: daily-loss breached, now disabled`);
+    expect(printed).toMatch(/judged samples \d+ to \d+, contiguous: true, gaps: 0/);
+    expect(printed).toMatch(new RegExp(`reconciled [1-9]\\d* transactions of ${accountNumber}`));
+  });
+});
+
+it("all TypeScript of the guides compiles against the client, strictly", async () => {
+  const files = ["quickstart.md", "testing.md", "prop-firm-recipe.md"].map((page) => {
+    const file = path.join(FOLDER, `check-${path.parse(page).name}.ts`);
+    writeFileSync(file, typeScriptOf(page));
+    return file;
+  });
+  const config = path.join(FOLDER, "tsconfig.json");
+  const compilerOptions = { noUnusedLocals: false, noUnusedParameters: false };
+  writeFileSync(config, JSON.stringify({ extends: path.join(ROOT, "tsconfig.base.json"), compilerOptions, files }));
+  const tsc = path.join(ROOT, "node_modules", ".bin", "tsc");
+  await run(process.execPath, [tsc, "-p", config], { cwd: FOLDER });
+});
