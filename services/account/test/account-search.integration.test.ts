@@ -53,7 +53,7 @@ async function planOf(wanted: "all" | "ofStatus", values: readonly unknown[]): P
   const plan = await database.transaction((tx) => {
     tx.execute(SEARCH_SETTINGS, []);
     // No cursor.
-    return tx.query(explain, [...values, null, null]);
+    return tx.query(explain, values);
   });
   return plan.map((row) => row["QUERY PLAN"]).join("\n");
 }
