@@ -271,10 +271,14 @@ describe("a cursor", () => {
 });
 
 describe("a bulk", () => {
-  const commandsFrom = (prefix: string, query: Readonly<Record<string, string>> = {}): Promise<CursorPage> =>
-    pageOf(client, client.server("/commands"), "commands", { idempotencyKeyPrefix: prefix, limit: 100, ...query });
+  const commandsOf = (query: Readonly<Record<string, string>>): Promise<CursorPage> =>
+    pageOf(client, client.server("/commands"), "commands", { limit: 100, ...query });
+  const commandsFrom = (prefix: string): Promise<CursorPage> => commandsOf({ idempotencyKeyPrefix: prefix });
 
-  it("is read at once by the beginning of its keys, and waited for until each of its commands is final", async () => {
+  it.each([
+    ["its key", (key: string) => ({ bulkIdempotencyKey: key })],
+    ["the beginning of its keys", (key: string) => ({ idempotencyKeyPrefix: `${key}:` })],
+  ])("is read at once by %s, and waited for until each of its commands is final", async (_by, filterOf) => {
     const key = `bulk-${randomUUID()}`;
     const body = { accountName: "Bulk", initialBalance: 100, leverage: 100 };
     const accounts = Array.from({ length: 12 }, (_, index) => ({ ...body, requestId: `item ${index}` }));
@@ -286,11 +290,11 @@ describe("a bulk", () => {
     });
     expect(queued.status).toBe(202);
     const open = await eventually(async () => {
-      const page = await commandsFrom(`${key}:`);
+      const page = await commandsOf(filterOf(key));
       return page.pagination.total === accounts.length && page;
     });
     expect(open.records.some(({ status }) => status !== "succeeded")).toBe(true);
-    const { records } = await commandsFrom(`${key}:`, { wait: "30" });
+    const { records } = await commandsOf({ ...filterOf(key), wait: "30" });
     await control.clearFaults();
     expect(records.map(({ status }) => status)).toEqual(accounts.map(() => "succeeded"));
     expect(new Set(records.map(({ id }) => id))).toEqual(new Set(queued.body.results.map(({ command }) => command.id)));

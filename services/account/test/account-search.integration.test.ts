@@ -52,7 +52,6 @@ async function planOf(wanted: "all" | "ofStatus", values: readonly unknown[]): P
   const explain = statement<{ "QUERY PLAN": string }>(`test-explain-${wanted}`, `explain analyze ${text}`);
   const plan = await database.transaction((tx) => {
     tx.execute(SEARCH_SETTINGS, []);
-    // No cursor.
     return tx.query(explain, values);
   });
   return plan.map((row) => row["QUERY PLAN"]).join("\n");
