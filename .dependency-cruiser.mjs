@@ -141,6 +141,7 @@ export default {
     onlyIn("pg", "libs/postgres"),
     onlyIn("kafkajs", "libs/kafka"),
     onlyIn("fastify", "libs/http"),
+    onlyIn("@fastify/compress", "libs/http"),
     onlyIn("undici", "libs/http"),
     onlyIn("ioredis", "libs/redis"),
     onlyIn("ws", "services/metrics/src/inbound/ws", "libs/client/src/live"),

@@ -201,7 +201,8 @@ export const Pagination = z.strictObject({
   limit: integer.min(1).max(100),
   total: integer,
   totalPages: integer,
-  nextCursor: text.nullable(),
+  // Decisions, 14.
+  nextCursor: textOrNull,
 });
 
 export const Snapshot = z.strictObject({

@@ -13,9 +13,11 @@ import { Pool } from "undici";
 
 import {
   DEALS_PAGE,
+  FILTERED_DEALS,
+  FILTERED_ORDERS,
   OPEN_POSITIONS_PAGE,
   ORDERS_PAGE,
-} from "../../services/account/src/outbound/postgres/history-reader.ts";
+} from "../../services/account/src/outbound/postgres/history-pages.ts";
 import { ACCOUNTS, BUSY_ACCOUNT, DEALS, DEALS_OF_ONE, fillHistory } from "./history-fill.ts";
 import { closedLoop, type Figures, line } from "./measure.ts";
 import { startProcess } from "./process.ts";
@@ -94,17 +96,19 @@ async function measureAccountPages(stack: Stack, demo: Demo): Promise<void> {
 async function explain(database: Database, serverId: string): Promise<void> {
   const parts: string[] = [`${DEALS} deals in the schema, ${DEALS_OF_ONE} on the account that is asked for.`];
   const asked = [
-    ["deals, page 1", DEALS_PAGE, 0],
-    [`deals, page ${FAR_PAGE}`, DEALS_PAGE, (FAR_PAGE - 1) * LIMIT],
-    [`orders, page ${FAR_PAGE}`, ORDERS_PAGE, (FAR_PAGE - 1) * LIMIT],
-    ["positions, status=open, page 1", OPEN_POSITIONS_PAGE, 0],
+    ["deals, page 1", DEALS_PAGE, 0, []],
+    [`deals, page ${FAR_PAGE}`, DEALS_PAGE, (FAR_PAGE - 1) * LIMIT, []],
+    [`orders, page ${FAR_PAGE}`, ORDERS_PAGE, (FAR_PAGE - 1) * LIMIT, []],
+    ["positions, status=open, page 1", OPEN_POSITIONS_PAGE, 0, []],
+    ["deals, an unknown symbol", FILTERED_DEALS, 0, [null, null, "NONE", null, null, null, null]],
+    ["orders, an unknown symbol", FILTERED_ORDERS, 0, [null, null, "NONE", null, null, null]],
   ] as const;
-  for (const [title, page, offset] of asked) {
+  for (const [title, page, offset, filters] of asked) {
     const explained = statement<Record<"QUERY PLAN", string>>(
       `explain-${page.name}`,
       `explain (analyze, buffers) ${page.text}`,
     );
-    const rows = await database.query(explained, [serverId, BUSY_ACCOUNT, offset, LIMIT + 1, null]);
+    const rows = await database.query(explained, [serverId, BUSY_ACCOUNT, offset, LIMIT, null, ...filters]);
     parts.push(`## ${title}\n\n${rows.map((row) => row["QUERY PLAN"]).join("\n")}`);
   }
   writeFileSync(EXPLAIN_FILE, `${parts.join("\n\n")}\n`);

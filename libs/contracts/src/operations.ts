@@ -21,7 +21,7 @@ import {
   ListCommandsQuery,
   PasswordResetEnvelope,
 } from "./http/commands.ts";
-import { CreditPricesAnswer, CreditUsageAnswer, ListUsageQuery, WalletAnswer } from "./http/credits.ts";
+import { CreditPricesAnswer, CreditUsageAnswer, ListCreditUsageQuery, WalletAnswer } from "./http/credits.ts";
 import { ExportAccountHistoryBody } from "./http/exports.ts";
 import { FundsBody, ListTransactionsQuery, TransactionsAnswer } from "./http/finance.ts";
 import {
@@ -144,7 +144,7 @@ export const OPERATIONS = {
     allServers: true,
     group: "Credits",
     summary: "Every billed request, newest first",
-    query: ListUsageQuery,
+    query: ListCreditUsageQuery,
     answer: CreditUsageAnswer,
   },
   getServerConfiguration: {

@@ -115,7 +115,7 @@ export const WEBHOOK_OPERATIONS = {
     ...READ,
     path: `${ENDPOINT}/deliveries`,
     errors: WITH_404,
-    summary: "What was sent to an endpoint and what came back: the newest 10,000 that match, newest first",
+    summary: "What was sent to an endpoint and what came back, newest first",
     query: ListDeliveriesQuery,
     answer: WebhookDeliveriesAnswer,
   },

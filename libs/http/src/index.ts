@@ -1,5 +1,6 @@
 export * from "./api-error.ts";
 export * from "./caller.ts";
+export { GZIP, withCompression } from "./compression.ts";
 export * from "./dependency-error.ts";
 export * from "./internal-auth.ts";
 export * from "./internal-client.ts";

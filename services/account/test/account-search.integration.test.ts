@@ -34,7 +34,10 @@ async function named(names: readonly string[]): Promise<{ serverId: string; acco
 /** The names found by a search, newest first. Page and whole list must agree. */
 async function found(serverId: string, search: string): Promise<readonly string[]> {
   const reader = createAccountReader(database);
-  const { accounts, total } = await reader.page(serverId, { offset: 0, after: null, limit: 100, search });
+  const {
+    accounts,
+    pagination: { total },
+  } = await reader.page(serverId, { page: 1, limit: 100, search });
   const names = accounts.map(({ accountName }) => accountName);
   expect(total).toBe(names.length);
   const whole: string[] = [];
@@ -49,8 +52,7 @@ async function planOf(wanted: "all" | "ofStatus", values: readonly unknown[]): P
   const explain = statement<{ "QUERY PLAN": string }>(`test-explain-${wanted}`, `explain analyze ${text}`);
   const plan = await database.transaction((tx) => {
     tx.execute(SEARCH_SETTINGS, []);
-    // No cursor.
-    return tx.query(explain, [...values, null, null]);
+    return tx.query(explain, values);
   });
   return plan.map((row) => row["QUERY PLAN"]).join("\n");
 }
@@ -63,7 +65,7 @@ describe("a search among accounts", () => {
       creation(serverId, { accountName: "100% sure" }),
       creation(serverId, { accountName: "1000 sure" }),
     ]);
-    const { accounts } = await reader.page(serverId, { offset: 0, after: null, limit: 20, search: "100% s" });
+    const { accounts } = await reader.page(serverId, { page: 1, limit: 20, search: "100% s" });
     expect(accounts.map((account) => account.accountName)).toEqual(["100% sure"]);
   });
 
@@ -81,13 +83,10 @@ describe("a search among accounts", () => {
     const found = async (search: string, status?: AccountStatus): Promise<readonly string[]> => {
       const pages: string[] = [];
       for (let page = 1; page <= 12; page += 1) {
-        const { accounts, total } = await reader.page(serverId, {
-          offset: (page - 1) * 100,
-          after: null,
-          limit: 100,
-          search,
-          status,
-        });
+        const {
+          accounts,
+          pagination: { total },
+        } = await reader.page(serverId, { page, limit: 100, search, status });
         pages.push(...accounts.map(({ id }) => id));
         if (page === 12) expect(total).toBe(pages.length);
       }
@@ -116,8 +115,8 @@ describe("a search among accounts", () => {
     const { serverId } = await named(Array.from({ length: 3_000 }, (_, index) => `Trader ${index}`));
     for (const pattern of ["%nobody%", "%x%"]) {
       const plans = [
-        await planOf("all", [serverId, pattern, 20, 0]),
-        await planOf("ofStatus", [serverId, pattern, "pending", 20, 0]),
+        await planOf("all", [serverId, pattern, "infinity", "", 20, 0]),
+        await planOf("ofStatus", [serverId, pattern, "pending", "infinity", "", 20, 0]),
       ];
       for (const plan of plans) {
         expect(plan).toContain("accounts_search");

@@ -107,7 +107,10 @@ describe("the list of accounts", () => {
     expect(new Set(listed.map((account) => account.accountNumber)).size).toBe(1_203);
     const keys = listed.map((account) => `${account.createdAt} ${account.accountNumber}`);
     expect(keys).toEqual(keys.toSorted().toReversed());
-    const { accounts, total } = await reader.page(serverId, { offset: 200, after: null, limit: 100 });
+    const {
+      accounts,
+      pagination: { total },
+    } = await reader.page(serverId, { page: 3, limit: 100 });
     expect(total).toBe(1_203);
     expect(accounts.map((account) => account.accountNumber)).toEqual(
       listed.slice(200, 300).map((account) => account.accountNumber),
@@ -155,7 +158,7 @@ describe("the list of accounts", () => {
     const lists = Array.from({ length: 30 }, () => reader.all(serverId, {})[Symbol.asyncIterator]());
     for (const list of lists) expect((await list.next()).value).toHaveLength(200);
     const startedMs = Date.now();
-    expect((await reader.page(serverId, { offset: 0, after: null, limit: 1 })).total).toBe(1_001);
+    expect((await reader.page(serverId, { page: 1, limit: 1 })).pagination.total).toBe(1_001);
     expect(Date.now() - startedMs).toBeLessThan(1_000);
     for (const list of lists) await list.return?.();
     await small.stop();
@@ -197,7 +200,7 @@ describe("the list of accounts", () => {
     });
     await Promise.all(lives);
     const counted = async (status?: AccountStatus): Promise<number> =>
-      (await createAccountReader(database).page(serverId, { offset: 0, after: null, limit: 1, status })).total;
+      (await createAccountReader(database).page(serverId, { page: 1, limit: 1, status })).pagination.total;
     const rows = await database.query(COUNT_ROWS, [serverId]);
     expect(rows.length).toBeGreaterThan(4);
     for (const { status, accounts } of rows) expect([status, await counted(status)]).toEqual([status, accounts]);
@@ -216,13 +219,8 @@ describe("the list of accounts", () => {
       await repository.close(asWork(tx), activated(one));
       await database.transaction((meanwhile) => repository.close(asWork(meanwhile), activated(other)));
     });
-    const { total } = await createAccountReader(database).page(serverId, {
-      offset: 0,
-      after: null,
-      limit: 1,
-      status: "active",
-    });
-    expect(total).toBe(2);
+    const { pagination } = await createAccountReader(database).page(serverId, { page: 1, limit: 1, status: "active" });
+    expect(pagination.total).toBe(2);
   });
 
   it("is empty for an empty server", async () => {

@@ -70,7 +70,7 @@ describe("a command whose month was dropped", () => {
     await ingest(message, eventOf(message));
     const end = { status: "failed", attempts: 3, result: null, errorCode: "INSUFFICIENT_FUNDS" } as const;
     await ingest(failed, eventOf(failed, end));
-    expect((await listOf(message)).total).toBe(2);
+    expect((await listOf(message)).pagination.total).toBe(2);
 
     await goTo(monthAfter(KEPT_MONTHS));
     expect(await attached()).toContain(monthAfter(0));
@@ -105,7 +105,7 @@ describe("a command whose month was dropped", () => {
       message.commandId,
     ]);
     for (const query of [{}, { status: "succeeded" }, { idempotencyKey: message.idempotencyKey }])
-      expect((await listOf(message, query)).total).toBe(0);
+      expect((await listOf(message, query)).pagination.total).toBe(0);
   });
 
   it("is not stored again by a late message or event, which delay no other records", async () => {
@@ -133,12 +133,15 @@ describe("a command whose month was dropped", () => {
     await ingest(first, eventOf(first));
     await testDatabase.setMonth(monthAfter(1));
     await ingest(second, eventOf(second));
-    expect((await listOf(first)).total).toBe(2);
+    expect((await listOf(first)).pagination.total).toBe(2);
     await goTo(monthAfter(KEPT_MONTHS + 1));
-    const { total, commands } = await listOf(first);
+    const {
+      pagination: { total },
+      commands,
+    } = await listOf(first);
     expect(total).toBe(1);
     for await (const command of commands) expect(command).toContain(second.commandId);
-    expect((await listOf(first, { from: `${year}-01-01T00:00:00.000Z` })).total).toBe(1);
+    expect((await listOf(first, { from: `${year}-01-01T00:00:00.000Z` })).pagination.total).toBe(1);
   });
 });
 
@@ -230,11 +233,11 @@ describe("a new command", () => {
       });
       await other;
       expect(await rowsOf(message)).toEqual([{ month: monthAfter(0), status: "succeeded", messages: 1 }]);
-      expect((await listOf(message)).total).toBe(1);
+      expect((await listOf(message)).pagination.total).toBe(1);
       await take(repository, "message");
       await take(repository, "event");
       expect(await rowsOf(message)).toEqual([{ month: monthAfter(0), status: "succeeded", messages: 2 }]);
-      expect((await listOf(message)).total).toBe(1);
+      expect((await listOf(message)).pagination.total).toBe(1);
     },
   );
 

@@ -87,7 +87,7 @@ it("for a day both releases store commands in the old table, and read each other
     expect(await old.byIds([one.commandId])).toEqual([{ command_id: one.commandId, status: "succeeded" }]);
     const { organizationId, serverId } = one;
     const lists = createCommandLists(testDatabase.database);
-    expect((await lists.list({ organizationId, serverId, page: 1, limit: 10 })).total).toBe(1);
+    expect((await lists.list({ organizationId, serverId, page: 1, limit: 10 })).pagination.total).toBe(1);
   }
   earlier.push(ourEventFirst);
 });

@@ -5,7 +5,7 @@ import {
   AuditRecordedBody,
   ListCommandsQuery,
   PageQuery,
-  paginationOf,
+  pageNumbersOf,
   type Server,
 } from "@kapi/contracts";
 import {
@@ -127,7 +127,7 @@ function installAccount(app: App, { accounts, changes }: Omit<Neighbours, "url">
     const { serverId } = parse(ServerPath, request.params);
     const known = accounts.get(serverId);
     if (known === undefined) throw new ApiError("SERVER_NOT_FOUND");
-    const pagination = paginationOf("accounts", parse(PageQuery, request.query), known.length, null);
+    const pagination = { ...pageNumbersOf(parse(PageQuery, request.query), known.length), nextCursor: null };
     return reply.type(JSON_TYPE).send(JSON.stringify({ accounts: known, pagination }));
   });
   app.get("/internal/servers/:serverId/accounts/:accountNumber", (request) => {

@@ -181,7 +181,7 @@ describe("a server", () => {
     const place = `/servers/${serverId}`;
     expect((await browser.ask("GET", `${place}/accounts`)).body).toEqual({
       accounts: ["10000001"],
-      pagination: { page: 1, limit: 20, total: 1, totalPages: 1 },
+      pagination: { page: 1, limit: 20, total: 1, totalPages: 1, nextCursor: null },
     });
     const { body: details } = await browser.ask("GET", `${place}/accounts/10000001`);
     expect(details).toMatchObject({ account: { accountNumber: "10000001", accountName: "<b>Account</b>" } });

@@ -10,7 +10,11 @@ import { startPool, migrate, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { createTestEnvironment } from "@kapi/testkit";
 
-import { NEWEST_TRANSACTIONS, TRANSACTIONS_PAGE } from "../src/outbound/postgres/read-statements.ts";
+import {
+  FILTERED_TRANSACTIONS,
+  NEWEST_TRANSACTIONS,
+  TRANSACTIONS_PAGE,
+} from "../src/outbound/postgres/read-statements.ts";
 import { createTransactionReader } from "../src/outbound/postgres/transaction-reader.ts";
 
 const SCHEMA = "finance";
@@ -64,8 +68,9 @@ const reader = createTransactionReader(database);
 const middle = new Date(Date.parse(START) + (ROWS_OF_ACCOUNT / 2) * 1_000).toISOString();
 const everything = { from: null, to: null };
 const measured: [string, () => Promise<unknown>][] = [
-  ["page 1, limit 100", () => reader.page(account, { page: 1, limit: 100 })],
-  ["page 400, limit 100", () => reader.page(account, { page: 400, limit: 100 })],
+  ["page 1, limit 100", () => reader.page(account, {}, { offset: 0, limit: 100, below: null })],
+  ["page 400, limit 100", () => reader.page(account, {}, { offset: 39_900, limit: 100, below: null })],
+  ["a filter without a match", () => reader.page(account, { type: "swap" }, { offset: 0, limit: 100, below: null })],
   ["newest 1,001", () => reader.newest(account, everything, 1_001)],
   ["newest 1,001 up to the middle", () => reader.newest(account, { from: null, to: middle }, 1_001)],
 ];
@@ -81,7 +86,11 @@ for (const [name, work] of measured) {
   console.log(`${name.padEnd(32)} p50 ${at(0.5)} ms   p99 ${at(0.99)} ms`);
 }
 for (const [{ name, text }, values] of [
-  [TRANSACTIONS_PAGE, [serverId, account.accountNumber, 39_900, 101, null]],
+  [TRANSACTIONS_PAGE, [serverId, account.accountNumber, 39_900, 100, null]],
+  [
+    FILTERED_TRANSACTIONS,
+    [serverId, account.accountNumber, 0, 100, null, null, null, "swap", null, null, null, null, null],
+  ],
   [NEWEST_TRANSACTIONS, [serverId, account.accountNumber, null, middle, 1_001]],
 ] as const) {
   const plan = await database.query<{ "QUERY PLAN": string }>(

@@ -1,6 +1,6 @@
 import { createAdmission, createKnownAccounts, startRepeatedRefunds } from "@kapi/admission";
 import { ADMISSION_LIBRARY, ADMISSION_SETTINGS, type AdmissionSettings } from "@kapi/admission/redis";
-import type { InternalClient } from "@kapi/http";
+import { type InternalClient, withCompression } from "@kapi/http";
 import { startProducer } from "@kapi/kafka";
 import { OrganizationSlots } from "@kapi/kernel";
 import { startRedisClock } from "@kapi/redis";
@@ -167,10 +167,12 @@ export async function startService(
     trustedProxies: config.TRUSTED_PROXIES ?? [],
     register: (app) => {
       const routes = { directory, admission, refunds, wallets, clock, logger, isStopping, maxStreamMs: MAX_STREAM_MS };
-      registerOperationRoutes(app, routes, operations);
-      registerOtherMethodRoutes(app);
-      registerReferenceRoutes(app);
-      registerDocsRoutes(app);
+      withCompression(app, () => {
+        registerOperationRoutes(app, routes, operations);
+        registerOtherMethodRoutes(app);
+        registerReferenceRoutes(app);
+        registerDocsRoutes(app);
+      });
     },
   });
 }

@@ -108,26 +108,26 @@ const READS: readonly Read[] = [
   {
     name: "listTradingAccountOrders",
     path: () => `${accountPath()}/orders`,
-    asks: () => `GET ${internal()}/accounts/${accountNumber}/orders?page=1&limit=20`,
+    asks: () => `GET ${internal()}/accounts/${accountNumber}/orders?limit=20`,
     errors: [400, 404],
   },
   {
     name: "listAccountPositions",
     path: () => `${accountPath()}/positions?status=open&limit=1`,
-    asks: () => `GET ${internal()}/accounts/${accountNumber}/positions?page=1&limit=1&status=open`,
+    asks: () => `GET ${internal()}/accounts/${accountNumber}/positions?limit=1&status=open`,
     errors: [400, 404],
   },
   {
     name: "listAccountDeals",
     path: () => `${accountPath()}/deals?limit=100`,
-    asks: () => `GET ${internal()}/accounts/${accountNumber}/deals?page=1&limit=100`,
+    asks: () => `GET ${internal()}/accounts/${accountNumber}/deals?limit=100`,
     errors: [400, 404],
   },
   {
     name: "listCommands",
     path: () => `${serverPath()}/commands?status=failed&requestId=a%26b&from=2026-01-01T01:00:00%2B01:00`,
     asks: () =>
-      `GET ${internal()}/commands?organizationId=${organization.id}&page=1&limit=20&status=failed&requestId=a%26b&from=2026-01-01T00%3A00%3A00.000Z`,
+      `GET ${internal()}/commands?organizationId=${organization.id}&limit=20&status=failed&requestId=a%26b&from=2026-01-01T00%3A00%3A00.000Z`,
     errors: [400],
   },
   {

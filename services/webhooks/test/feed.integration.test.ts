@@ -194,7 +194,7 @@ it.each([
     "the list",
     "the index by creation time",
     LIST,
-    [ID, null, null, NOW, null, null, null, 10, 0, null, null],
+    [ID, null, null, NOW, null, null, null, "infinity", ID, 10, 0],
     [BY_LIST],
   ],
   ["finding repeats", "the primary key of events", KNOWN_EVENTS, [[ID], [ID], TODAY], [BY_EVENT]],

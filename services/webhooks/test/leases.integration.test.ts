@@ -63,8 +63,7 @@ function attempt(delivery: LeasedDelivery, status: number) {
 }
 
 async function shown(endpointId: string) {
-  const any = { status: null, type: null, eventId: null, from: null, to: null };
-  const query = { ...any, offset: 0, after: null, limit: 10, nowMs: clock.nowMs() };
+  const query = { page: 1, limit: 10, nowMs: clock.nowMs() };
   return (await deliveries.list(endpointId, query)).deliveries;
 }
 

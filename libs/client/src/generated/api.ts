@@ -2882,7 +2882,7 @@ export interface components {
         };
         ListCreditUsageQuery: {
             /**
-             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -2891,21 +2891,30 @@ export interface components {
              * @default 20
              */
             limit?: number;
-            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
             cursor?: string;
             /**
              * Format: date-time
-             * @description Only requests at or after this time. `pagination.total` then counts at most 10,000.
+             * @description Only requests at or after this time.
              */
             from?: string;
             /**
              * Format: date-time
-             * @description Only requests before this time. `pagination.total` then counts at most 10,000.
+             * @description Only requests before this time.
              */
             to?: string;
+            /** @description Only lines of requests for this operation, as `operation` of the line shows it. */
+            operation?: string;
+            /** @description Only lines of the request with this `X-Request-Id`. */
+            xRequestId?: string;
+            /**
+             * Format: uuid
+             * @description Only lines of this command.
+             */
+            commandId?: string;
         };
         ListTradingAccountsQuery: {
-            /** @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`. */
+            /** @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`. */
             page?: number;
             /** @description Maximum number of records to return. */
             limit?: number;
@@ -2913,12 +2922,12 @@ export interface components {
             status?: components["schemas"]["AccountStatus"];
             /** @description Only accounts whose number or name contains this text. */
             search?: string;
-            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
             cursor?: string;
         };
         ListTradingAccountTransactionsQuery: {
             /**
-             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -2927,7 +2936,7 @@ export interface components {
              * @default 20
              */
             limit?: number;
-            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
             cursor?: string;
             /**
              * Format: date-time
@@ -2957,7 +2966,7 @@ export interface components {
         };
         ListTradingAccountOrdersQuery: {
             /**
-             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -2966,7 +2975,7 @@ export interface components {
              * @default 20
              */
             limit?: number;
-            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
             cursor?: string;
             /**
              * Format: date-time
@@ -2989,7 +2998,7 @@ export interface components {
         };
         ListAccountPositionsQuery: {
             /**
-             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -2998,13 +3007,13 @@ export interface components {
              * @default 20
              */
             limit?: number;
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
+            cursor?: string;
             /**
              * @description Only records with this status.
              * @default all
              */
             status?: components["schemas"]["PositionStatusFilter"];
-            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
-            cursor?: string;
             /**
              * Format: date-time
              * @description Only positions opened at or after this time.
@@ -3024,7 +3033,7 @@ export interface components {
         };
         ListAccountDealsQuery: {
             /**
-             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -3033,7 +3042,7 @@ export interface components {
              * @default 20
              */
             limit?: number;
-            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
             cursor?: string;
             /**
              * Format: date-time
@@ -3065,7 +3074,7 @@ export interface components {
         };
         ListCommandsQuery: {
             /**
-             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -3074,6 +3083,8 @@ export interface components {
              * @default 20
              */
             limit?: number;
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
+            cursor?: string;
             /** @description Only records with this status. */
             status?: components["schemas"]["CommandStatus"];
             /** @description Only commands of this operation. */
@@ -3094,10 +3105,15 @@ export interface components {
              * @description Only commands created at or before this time.
              */
             to?: string;
-            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
-            cursor?: string;
             /** @description Only the commands of the bulk that had this `Idempotency-Key`. */
             bulkIdempotencyKey?: string;
+            /** @description Only commands whose idempotency key begins with this text, which is compared literally. A text that begins more than 10,000 keys of the server is 400. */
+            idempotencyKeyPrefix?: string;
+            /**
+             * @description Only with `bulkIdempotencyKey` or `idempotencyKeyPrefix`: seconds to wait until every command of the page is final, 0 to 30. More means 30, anything else 0.
+             * @default 0
+             */
+            wait?: number | string;
         };
         ListAccountMetricsQuery: {
             /** @description Only records of this account. */
@@ -3120,7 +3136,7 @@ export interface components {
         };
         ListWebhookDeliveriesQuery: {
             /**
-             * @description Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -3129,17 +3145,12 @@ export interface components {
              * @default 20
              */
             limit?: number;
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
+            cursor?: string;
             /** @description Only records with this status. */
             status?: components["schemas"]["DeliveryStatus"];
             /** @description Only deliveries of this kind of event. */
             type?: components["schemas"]["WebhookKind"];
-            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored. */
-            cursor?: string;
-            /**
-             * Format: uuid
-             * @description Only deliveries of this event.
-             */
-            eventId?: string;
             /**
              * Format: date-time
              * @description Only deliveries created at or after this time.
@@ -3150,6 +3161,11 @@ export interface components {
              * @description Only deliveries created before this time.
              */
             to?: string;
+            /**
+             * Format: uuid
+             * @description Only deliveries of this event.
+             */
+            eventId?: string;
         };
         ListEventsQuery: {
             /** @description `next` of the previous answer, or `now`. */

@@ -4,7 +4,7 @@ import { minorFromAmount } from "@kapi/kernel";
 
 import { Currency, RequestId } from "../values.ts";
 import { cursorOf } from "./cursor.ts";
-import { Limit, Page, Pagination } from "./pagination.ts";
+import { checkedPageQuery, Limit, Page, Pagination } from "./pagination.ts";
 import { Leverage, ServerEnvironment } from "./servers.ts";
 
 /** Maximum amount of money of a request, in units of currency (interface, "Limits"). */
@@ -65,16 +65,18 @@ export const AccountStatus = z.enum(ACCOUNT_STATUSES);
 export type AccountStatus = z.infer<typeof AccountStatus>;
 
 /**
- * Query of listTradingAccounts (decisions, 4.5); without `page` and `limit`, every account is
- * streamed.
+ * Query of listTradingAccounts (decisions, 4.5); without `page`, `limit` and `cursor`, every
+ * account is streamed.
  */
-export const ListTradingAccountsQuery = z.object({
-  page: Page.optional(),
-  limit: Limit.optional(),
-  status: AccountStatus.optional(),
-  search: z.string().min(1).max(100).optional(),
-  cursor: cursorOf("accounts").optional(),
-});
+export const ListTradingAccountsQuery = checkedPageQuery(
+  z.object({
+    page: Page.optional(),
+    limit: Limit.optional(),
+    status: AccountStatus.optional(),
+    search: z.string().min(1).max(100).optional(),
+    cursor: cursorOf("accounts").optional(),
+  }),
+);
 export type ListTradingAccountsQuery = z.infer<typeof ListTradingAccountsQuery>;
 
 /** Whether the query asks for one page, and not for every account that matches (decisions, 4.5). */
@@ -129,7 +131,7 @@ export const AccountCredentials = z.object({
 });
 export type AccountCredentials = z.infer<typeof AccountCredentials>;
 
-/** Answer of listTradingAccounts; it has `pagination` only if `page` or `limit` was given. */
+/** Answer of listTradingAccounts; it has `pagination` only for a page. */
 export const TradingAccountsAnswer = z.object({
   accounts: z.array(TradingAccount),
   pagination: Pagination.optional(),

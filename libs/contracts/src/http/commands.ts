@@ -3,8 +3,7 @@ import { z } from "zod";
 import { CreatedBy } from "../actor.ts";
 import { COMMANDS, type CommandOperation as OperationName } from "../commands.ts";
 import { DateTime, IdempotencyKey } from "../values.ts";
-import { cursorOf } from "./cursor.ts";
-import { PageQuery, Pagination } from "./pagination.ts";
+import { checkedPageQuery, cursorFields, Pagination } from "./pagination.ts";
 
 /** Every queued operation, in the order of {@link COMMANDS}. */
 export const COMMAND_OPERATIONS = Object.keys(COMMANDS) as readonly OperationName[];
@@ -98,18 +97,22 @@ export const GetCommandQuery = z.object({
 export const CommandAnswer = z.object({ command: Command });
 
 /** Query of listCommands (decisions, 3.6); `from` and `to` are inclusive, on `createdAt`. */
-export const ListCommandsQuery = PageQuery.extend({
-  status: CommandStatus.optional(),
-  operation: CommandOperation.optional(),
-  accountNumber: z.string().min(1).max(32).optional(),
-  requestId: z.string().min(1).max(100).optional(),
-  idempotencyKey: z.string().min(1).max(104).optional(),
-  from: DateTime.optional(),
-  to: DateTime.optional(),
-  cursor: cursorOf("commands").optional(),
-  /** The `Idempotency-Key` of a bulk: the commands of its items. */
-  bulkIdempotencyKey: IdempotencyKey.optional(),
-});
+export const ListCommandsQuery = checkedPageQuery(
+  z.object({
+    ...cursorFields("commands"),
+    status: CommandStatus.optional(),
+    operation: CommandOperation.optional(),
+    accountNumber: z.string().min(1).max(32).optional(),
+    requestId: z.string().min(1).max(100).optional(),
+    idempotencyKey: z.string().min(1).max(104).optional(),
+    from: DateTime.optional(),
+    to: DateTime.optional(),
+    /** The `Idempotency-Key` of a bulk: the commands of its items. */
+    bulkIdempotencyKey: IdempotencyKey.optional(),
+    idempotencyKeyPrefix: z.string().min(1).max(104).optional(),
+    wait: GetCommandQuery.shape.wait,
+  }),
+);
 export type ListCommandsQuery = z.infer<typeof ListCommandsQuery>;
 
 /** Answer of listCommands. */

@@ -2,9 +2,8 @@ import { z } from "zod";
 
 import { CreatedBy } from "../actor.ts";
 import { Prices } from "../prices.ts";
-import { DateTime } from "../values.ts";
-import { cursorOf } from "./cursor.ts";
-import { isPeriod, PageQuery, Pagination, PERIOD_ISSUE } from "./pagination.ts";
+import { Guid } from "../values.ts";
+import { checkedPageQuery, cursorFields, FilterText, Pagination, TIME_FIELDS } from "./pagination.ts";
 
 /** An organization's wallet (interface, "Credit wallet"). All amounts in credits. */
 export const Wallet = z.object({
@@ -41,13 +40,20 @@ export const CreditUsage = z.object({
 });
 export type CreditUsage = z.infer<typeof CreditUsage>;
 
-/** Query of listCreditUsage; the period is that of `at`, `to` is exclusive. */
-export const ListUsageQuery = PageQuery.extend({
-  cursor: cursorOf("usage").optional(),
-  from: DateTime.optional(),
-  to: DateTime.optional(),
-}).refine(isPeriod, PERIOD_ISSUE);
-export type ListUsageQuery = z.infer<typeof ListUsageQuery>;
+/** Maximum length of `X-Request-Id`, in characters (interface, "Conventions", 5). */
+const X_REQUEST_ID_CHARACTERS = 200;
+
+/** Query of listCreditUsage; the time is `at`. */
+export const ListCreditUsageQuery = checkedPageQuery(
+  z.object({
+    ...cursorFields("usage"),
+    ...TIME_FIELDS,
+    operation: FilterText.optional(),
+    xRequestId: z.string().min(1).max(X_REQUEST_ID_CHARACTERS).optional(),
+    commandId: Guid.optional(),
+  }),
+);
+export type ListCreditUsageQuery = z.infer<typeof ListCreditUsageQuery>;
 
 /** Answer of listCreditUsage. */
 export const CreditUsageAnswer = z.object({ usage: z.array(CreditUsage), pagination: Pagination });

@@ -1,110 +1,98 @@
+/**
+ * Cursors of lists (decisions, 14). A cursor names the last record of a page by its key in the
+ * order of the list. Keys are unique and never change, so the next page begins with the same record
+ * whatever was added meanwhile.
+ */
 import { z } from "zod";
 
 import { AccountNumber } from "../values.ts";
-import { MAX_PAGE, type Pagination } from "./pagination.ts";
 
-/** Longest accepted cursor, in characters. */
-const MAX_CURSOR_CHARACTERS = 200;
+/** Maximum length of a cursor, in characters. */
+export const MAX_CURSOR_CHARACTERS = 200;
+/** Raised when the text of cursors changes; cursors of other versions are rejected. */
+const VERSION = 1;
+const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
-/** A time with microseconds, as PostgreSQL stores it. */
-const Time = z.iso.datetime({ precision: 6 });
-/** The number of a record on its account. */
-const Numbered = z.tuple([z.int().min(1)]);
+/** A time with the precision of the database, which is finer than that of the API. */
+const Instant = z
+  .string()
+  .regex(/^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
+  .refine((text) => {
+    const millis = `${text.slice(0, "2026-01-01T00:00:00.000".length)}Z`;
+    const time = new Date(millis);
+    return !Number.isNaN(time.getTime()) && time.toISOString() === millis;
+  });
+/** The number of a record among those of its account. */
+const Sequence = z.int().min(1);
 
-/**
- * The lists that are read by cursor, with the key of a record in the order of its list. A key is
- * unique and never changes, so a walk repeats and skips nothing (decisions, 14).
- */
-const POSITIONS = {
-  transactions: Numbered,
-  orders: Numbered,
-  positions: Numbered,
-  deals: Numbered,
-  commands: z.tuple([Time, z.guid()]),
-  accounts: z.tuple([Time, AccountNumber]),
-  deliveries: z.tuple([Time, z.guid()]),
-  usage: z.tuple([Time, z.guid(), z.string().regex(/^[a-z]{1,16}$/)]),
-} as const satisfies Readonly<Record<string, z.ZodType>>;
+/** The key of a record, by list: the columns that the list is ordered by. */
+const KEYS = {
+  transactions: z.tuple([Sequence]),
+  orders: z.tuple([Sequence]),
+  positions: z.tuple([Sequence]),
+  deals: z.tuple([Sequence]),
+  accounts: z.tuple([Instant, AccountNumber]),
+  commands: z.tuple([Instant, z.guid()]),
+  usage: z.tuple([Instant, z.guid(), z.enum(["consume", "refund", "reserve", "settle"])]),
+  deliveries: z.tuple([Instant, z.guid()]),
+} as const;
 
-export type CursorList = keyof typeof POSITIONS;
-export type CursorPosition<List extends CursorList> = z.infer<(typeof POSITIONS)[List]>;
+/** The lists that have cursors. */
+export type CursorList = keyof typeof KEYS;
+/** The key of a record in a list. */
+export type CursorKey<List extends CursorList> = z.infer<(typeof KEYS)[List]>;
 
-/** Where a walk through a list is. */
-export interface ReadCursor<List extends CursorList> {
-  /** Number of the page that follows. */
+/** The content of a cursor. */
+export interface Cursor<List extends CursorList> {
+  /** The path that the list belongs to: see {@link listScope}. */
+  readonly scope: string;
+  /** Number of the page that begins after `after`. */
   readonly page: number;
-  /** The key of the last record that was read. */
-  readonly position: CursorPosition<List>;
+  /** The key of the last record before that page. */
+  readonly after: CursorKey<List>;
 }
 
-/** Returns the text of a cursor, which callers do not interpret. */
-export function formatCursor<List extends CursorList>(list: List, { page, position }: ReadCursor<List>): string {
-  return Buffer.from(JSON.stringify([list, page, ...position])).toString("base64url");
+/** What identifies a list among the lists of its kind, from the parameters of its path. */
+export function listScope({ serverId, accountNumber, endpointId }: Readonly<Partial<Record<string, string>>>): string {
+  return [(serverId ?? endpointId)?.toLowerCase(), accountNumber].filter((part) => part !== undefined).join("/");
 }
 
-/** Reads a cursor; null for a text that is no cursor of the list. */
-export function parseCursor<List extends CursorList>(list: List, text: string): ReadCursor<List> | null {
-  const parts = jsonOf(text);
-  if (!Array.isArray(parts) || parts[0] !== list) return null;
-  const page = z.int().min(2).max(MAX_PAGE).safeParse(parts[1]);
-  const position = POSITIONS[list].safeParse(parts.slice(2));
-  if (!page.success || !position.success) return null;
-  return { page: page.data, position: position.data as CursorPosition<List> };
+/** The scope of a cursor that is known to decode: see {@link listScope}. */
+export function cursorScope(text: string): string {
+  const [, , scope] = JSON.parse(Buffer.from(text, "base64url").toString("utf8")) as unknown[];
+  return String(scope);
 }
 
-/** The query parameter `cursor` of a list. */
+/** Returns the text of a cursor, base64url. */
+export function encodeCursor<List extends CursorList>(list: List, { scope, page, after }: Cursor<List>): string {
+  return Buffer.from(JSON.stringify([VERSION, list, scope, page, ...after])).toString("base64url");
+}
+
+/** Returns the content of a cursor; null if `text` is no cursor of this kind of list. */
+export function decodeCursor<List extends CursorList>(list: List, text: string): Cursor<List> | null {
+  if (text.length > MAX_CURSOR_CHARACTERS || !BASE64URL.test(text)) return null;
+  let content: unknown;
+  try {
+    content = JSON.parse(Buffer.from(text, "base64url").toString("utf8"));
+  } catch {
+    return null;
+  }
+  if (!Array.isArray(content)) return null;
+  const [version, kind, scope, page, ...key] = content as unknown[];
+  if (version !== VERSION || kind !== list || typeof scope !== "string" || !PageNumber.safeParse(page).success)
+    return null;
+  const after = KEYS[list].safeParse(key);
+  return after.success ? { scope, page: page as number, after: after.data as CursorKey<List> } : null;
+}
+
+const PageNumber = z.int().min(1);
+
+/** The schema of `cursor` in the query of a list: the text, which is known to decode. */
 export function cursorOf(list: CursorList) {
   return z
     .string()
     .max(MAX_CURSOR_CHARACTERS)
-    .refine((text) => parseCursor(list, text) !== null, {
+    .refine((text) => decodeCursor(list, text) !== null, {
       error: "must be nextCursor of an earlier page of this list",
     });
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(text, "base64url").toString("utf8"));
-  } catch {
-    return null;
-  }
-}
-
-/** The query of a list that is read by page number or by cursor. */
-export interface PagedQuery {
-  /** Ignored beside a cursor. */
-  readonly page: number;
-  readonly limit: number;
-  readonly cursor?: string | undefined;
-}
-
-/** Where a page begins: behind the record at `after`, or else behind the newest `offset` records. */
-export interface PageStart<List extends CursorList> {
-  readonly offset: number;
-  readonly after: CursorPosition<List> | null;
-}
-
-/**
- * Returns where the page of a valid query begins. A page after the last one has no rows. The offset
- * is limited, so that the largest page number is accepted too.
- */
-export function pageStartOf<List extends CursorList>(list: List, { page, limit, cursor }: PagedQuery): PageStart<List> {
-  const read = cursor === undefined ? null : parseCursor(list, cursor);
-  if (read !== null) return { offset: 0, after: read.position };
-  return { offset: Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER), after: null };
-}
-
-/**
- * Returns the pagination object of a page. `total`: the records that match; `last`: the key of the
- * page's last record, null if no record follows it.
- */
-export function paginationOf<List extends CursorList>(
-  list: List,
-  { page, limit, cursor }: PagedQuery,
-  total: number,
-  last: CursorPosition<List> | null,
-): Pagination {
-  const number = (cursor === undefined ? null : parseCursor(list, cursor))?.page ?? page;
-  const nextCursor = last === null ? null : formatCursor(list, { page: number + 1, position: last });
-  return { page: number, limit, total, totalPages: Math.ceil(total / limit), nextCursor };
 }

@@ -1,10 +1,9 @@
 import { z } from "zod";
 
 import { CreatedBy } from "../actor.ts";
-import { Currency, DateTime, Guid, RequestId } from "../values.ts";
+import { Currency, Guid, RequestId } from "../values.ts";
 import { isWholeCents, MAX_AMOUNT } from "./accounts.ts";
-import { cursorOf } from "./cursor.ts";
-import { isPeriod, PageQuery, Pagination, PERIOD_ISSUE } from "./pagination.ts";
+import { checkedPageQuery, cursorFields, FilterText, Pagination, TIME_FIELDS } from "./pagination.ts";
 
 /** Body of depositAccountFunds and withdrawAccountFunds (interface, "Deposit / Withdraw"). */
 export const FundsBody = z.object({
@@ -59,22 +58,19 @@ export const Transaction = z.object({
 });
 export type Transaction = z.infer<typeof Transaction>;
 
-/** Longest id of a trading server, in characters. */
-const MAX_ID_CHARACTERS = 100;
-const Id = z.string().min(1).max(MAX_ID_CHARACTERS).optional();
-
-/** Query of listTradingAccountTransactions; the period is that of `recordedAt`, `to` is exclusive. */
-export const ListTransactionsQuery = PageQuery.extend({
-  cursor: cursorOf("transactions").optional(),
-  from: DateTime.optional(),
-  to: DateTime.optional(),
-  type: TransactionType.optional(),
-  orderId: Id,
-  positionId: Id,
-  dealId: Id,
-  commandId: Guid.optional(),
-  requestId: RequestId.optional(),
-}).refine(isPeriod, PERIOD_ISSUE);
+/** Query of listTradingAccountTransactions; the time is `recordedAt`. */
+export const ListTransactionsQuery = checkedPageQuery(
+  z.object({
+    ...cursorFields("transactions"),
+    ...TIME_FIELDS,
+    type: TransactionType.optional(),
+    orderId: FilterText.optional(),
+    positionId: FilterText.optional(),
+    dealId: FilterText.optional(),
+    commandId: Guid.optional(),
+    requestId: FilterText.optional(),
+  }),
+);
 export type ListTransactionsQuery = z.infer<typeof ListTransactionsQuery>;
 
 /** Answer of listTradingAccountTransactions. */

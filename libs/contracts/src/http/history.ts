@@ -1,11 +1,6 @@
 import { z } from "zod";
 
-import { DateTime } from "../values.ts";
-import { cursorOf } from "./cursor.ts";
-import { isPeriod, PageQuery, Pagination, PERIOD_ISSUE } from "./pagination.ts";
-
-/** Longest text of a filter, in characters: longer than any id or name of a trading server. */
-const MAX_FILTER_CHARACTERS = 100;
+import { checkedPageQuery, cursorFields, FilterText, Pagination, TIME_FIELDS } from "./pagination.ts";
 
 const NullableDateTime = z.iso.datetime().nullable();
 
@@ -72,43 +67,44 @@ export type Deal = z.infer<typeof Deal>;
 
 export const PositionStatusFilter = z.enum(["all", ...POSITION_STATUSES]);
 
-/** Text of a filter, compared for equality. */
-const Filter = z.string().min(1).max(MAX_FILTER_CHARACTERS).optional();
-/** A period by the record's own time: `from` is inclusive, `to` exclusive. */
-const Period = { from: DateTime.optional(), to: DateTime.optional() };
-
-/** Query of listTradingAccountOrders; the period is that of `createdAt`. */
-export const ListOrdersQuery = PageQuery.extend({
-  cursor: cursorOf("orders").optional(),
-  ...Period,
-  symbol: Filter,
-  side: Filter,
-  status: Filter,
-  orderType: Filter,
-}).refine(isPeriod, PERIOD_ISSUE);
+/** Query of listTradingAccountOrders; the time is `createdAt`. */
+export const ListOrdersQuery = checkedPageQuery(
+  z.object({
+    ...cursorFields("orders"),
+    ...TIME_FIELDS,
+    symbol: FilterText.optional(),
+    side: FilterText.optional(),
+    status: FilterText.optional(),
+    orderType: FilterText.optional(),
+  }),
+);
 export type ListOrdersQuery = z.infer<typeof ListOrdersQuery>;
 
-/** Query of listAccountDeals; the period is that of `executedAt`. */
-export const ListDealsQuery = PageQuery.extend({
-  cursor: cursorOf("deals").optional(),
-  ...Period,
-  symbol: Filter,
-  side: Filter,
-  kind: Filter,
-  orderId: Filter,
-  positionId: Filter,
-}).refine(isPeriod, PERIOD_ISSUE);
+/** Query of listAccountDeals; the time is `executedAt`. */
+export const ListDealsQuery = checkedPageQuery(
+  z.object({
+    ...cursorFields("deals"),
+    ...TIME_FIELDS,
+    symbol: FilterText.optional(),
+    side: FilterText.optional(),
+    kind: FilterText.optional(),
+    orderId: FilterText.optional(),
+    positionId: FilterText.optional(),
+  }),
+);
 export type ListDealsQuery = z.infer<typeof ListDealsQuery>;
 
-/** Query of listAccountPositions; the period is that of `openedAt`. */
-export const ListPositionsQuery = PageQuery.extend({
-  status: PositionStatusFilter.default("all"),
-  cursor: cursorOf("positions").optional(),
-  ...Period,
-  symbol: Filter,
-  side: Filter,
-  orderId: Filter,
-}).refine(isPeriod, PERIOD_ISSUE);
+/** Query of listAccountPositions; the time is `openedAt`. */
+export const ListPositionsQuery = checkedPageQuery(
+  z.object({
+    ...cursorFields("positions"),
+    status: PositionStatusFilter.default("all"),
+    ...TIME_FIELDS,
+    symbol: FilterText.optional(),
+    side: FilterText.optional(),
+    orderId: FilterText.optional(),
+  }),
+);
 export type ListPositionsQuery = z.infer<typeof ListPositionsQuery>;
 
 export const OrdersAnswer = z.object({ orders: z.array(Order), pagination: Pagination });

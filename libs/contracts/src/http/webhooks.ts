@@ -5,8 +5,7 @@ import { ACCOUNT_STATUSES } from "./accounts.ts";
 import { CommandErrorCode, CommandOperation, FinalCommandStatus } from "./commands.ts";
 import { Transaction } from "./finance.ts";
 import { Deal, Order, Position } from "./history.ts";
-import { cursorOf } from "./cursor.ts";
-import { isPeriod, PageQuery, Pagination, PERIOD_ISSUE } from "./pagination.ts";
+import { checkedPageQuery, cursorFields, Pagination, TIME_FIELDS } from "./pagination.ts";
 import { DateTime, Guid, queryInteger } from "../values.ts";
 
 /** The kinds that an endpoint receives by default (decisions, 11). */
@@ -282,15 +281,16 @@ export const WebhookDelivery = z.object({
 });
 export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
 
-/** Query of listWebhookDeliveries. */
-export const ListDeliveriesQuery = PageQuery.extend({
-  status: DeliveryStatus.optional(),
-  type: WebhookKind.optional(),
-  cursor: cursorOf("deliveries").optional(),
-  eventId: Guid.optional(),
-  from: DateTime.optional(),
-  to: DateTime.optional(),
-}).refine(isPeriod, PERIOD_ISSUE);
+/** Query of listWebhookDeliveries; the time is `createdAt`. */
+export const ListDeliveriesQuery = checkedPageQuery(
+  z.object({
+    ...cursorFields("deliveries"),
+    status: DeliveryStatus.optional(),
+    type: WebhookKind.optional(),
+    ...TIME_FIELDS,
+    eventId: Guid.optional(),
+  }),
+);
 export type ListDeliveriesQuery = z.infer<typeof ListDeliveriesQuery>;
 
 /** Answer of createWebhook and rotateWebhookSecret, the only answers with a secret (`whsec_…`). */

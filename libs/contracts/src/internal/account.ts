@@ -46,7 +46,7 @@ export const ACCOUNT_ROUTES = {
     body: UpdateServerConfigurationBody,
     answer: ServerAnswer,
   },
-  /** Without `page` and `limit`: all accounts, as a stream. */
+  /** Without `page`, `limit` and `cursor`: all accounts, as a stream. */
   listTradingAccounts: {
     method: "GET",
     path: `${SERVER}/accounts`,

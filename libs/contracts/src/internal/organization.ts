@@ -4,8 +4,8 @@
 import { z } from "zod";
 
 import { GivenName, LowBalanceThresholdBody, UsageByDayAnswer, UsageByDayQuery } from "../http/console.ts";
-import { CreditUsageAnswer, ListUsageQuery, WalletAnswer } from "../http/credits.ts";
-import { PageNumbers, PageQuery } from "../http/pagination.ts";
+import { CreditUsageAnswer, ListCreditUsageQuery, WalletAnswer } from "../http/credits.ts";
+import { PageQuery, Pagination } from "../http/pagination.ts";
 import { ServerStatus } from "../http/servers.ts";
 import { KeyEntry, ServerEntry } from "../messages/directory-entry.ts";
 import { Prices } from "../prices.ts";
@@ -95,7 +95,7 @@ const CONSOLE = { callers: ["console"] } as const;
 const OPERATOR_AND_CONSOLE = { callers: ["operator", "console"] } as const;
 /** One page of a list. */
 const LIST = { method: "GET", query: PageQuery } as const;
-const pagination = PageNumbers.pick({ totalPages: true });
+const pagination = Pagination.pick({ totalPages: true });
 const CREATE = { ...OPERATOR, method: "POST", success: 201 } as const;
 
 export const ORGANIZATION_ROUTES = {
@@ -103,7 +103,7 @@ export const ORGANIZATION_ROUTES = {
     method: "GET",
     path: `${ORGANIZATION}/credits/usage`,
     callers: ["gateway", "console"],
-    query: ListUsageQuery,
+    query: ListCreditUsageQuery,
     answer: CreditUsageAnswer,
   },
   listOrganizations: {

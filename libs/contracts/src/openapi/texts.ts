@@ -36,6 +36,12 @@ Each organization has a maximum number of concurrent searches and lists of all a
 returns 429 with the code \`TOO_MANY_CONCURRENT_REQUESTS\`: retry after \`Retry-After\`. A list that takes longer than two
 minutes to read is cut off; request pages instead.
 
+## Lists
+
+Lists are newest first. A record that is added while you read pages by number moves all older records, so that you may
+read a record twice. To read every record once, pass \`pagination.nextCursor\` of each page as \`cursor\` of the next
+request, until it is null. These pages have every record that existed at the first page, whatever is added meanwhile.
+
 ## Live metrics
 
 Live values of accounts come over a WebSocket, \`/api/v1/management/live-metrics\`, with the same keys. Its messages, limits
@@ -67,15 +73,15 @@ const PASSWORD_RESET_TEXT =
 export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   getCreditBalance: "`availableCredits + reservedCredits + lifetimeConsumed` is always `lifetimePurchased`.",
   listCreditUsage:
-    "One line for each billed request, or for the reservation of a command. Refunds and released reservations are lines with negative `credits`.",
+    "One line for each billed request, or for the reservation of a command. Refunds and released reservations are lines with negative `credits`. With a filter the request reads every line between `from` and `to`. If that takes more than two seconds it returns 500: give a shorter span.",
   updateServerConfiguration:
     "Give at least one field; other fields are unchanged. `defaultLeverage` has to be in the resulting list, and becomes null when the list drops it. A change of currency concerns new accounts only.",
   listTradingAccounts:
-    "Without parameters every account of the server is in the answer, which is streamed. With `page` or `limit` the answer is one page and has `pagination`.",
+    "Without parameters every account of the server is in the answer, which is streamed. With `page`, `limit` or `cursor` the answer is one page and has `pagination`.",
   createTradingAccount:
-    "The one-time passwords are in `credentials` of the first answer and nowhere else. If that answer was lost, reset the passwords. When the command is `succeeded`, its `result` is `{accountId, accountNumber}`. 409: the key was used for another request, the server is disabled, or the account quota is reached.",
+    "The one-time passwords are in `credentials` of the first answer and nowhere else. If you lose that answer, repeat the request with the same `Idempotency-Key` to get the command, and then set new passwords with `resetTradingPassword` and `resetInvestorPassword`. When the command is `succeeded`, its `result` is `{accountId, accountNumber}`. 409: the key was used for another request, the server is disabled, or the account quota is reached.",
   bulkCreateTradingAccounts:
-    "Each item is idempotent on its own, under `<Idempotency-Key>:<index>`. The whole request is checked before anything is queued: with one invalid item nothing is queued. A repeated bulk returns 202 with its items as duplicates, without credentials. If the first answer was lost, its passwords are lost too: find the accounts with `GET …/commands?bulkIdempotencyKey=`, and reset their passwords.",
+    "Each item is idempotent on its own, under `<Idempotency-Key>:<index>`. The whole request is checked before anything is queued: with one invalid item nothing is queued. A repeated bulk returns 202 with its items as duplicates, without credentials. If you lose the first answer, its passwords are lost too: find the accounts with `GET …/commands?bulkIdempotencyKey=<Idempotency-Key>` (`result.accountNumber`; with `wait=30` once all commands are final), and then set new passwords with `resetTradingPassword` and `resetInvestorPassword`.",
   getTradingAccount:
     "Values come from the trading server, or from the last stored sample if the server cannot be reached: `metricsMeasuredAt` shows when they were measured. `credentials` never holds a password.",
   updateTradingAccount:
@@ -100,11 +106,13 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   getCommand:
     "A key that is limited to some servers finds the commands of these servers alone; another command is 404. With `wait` the answer comes when the command is final or the time is over, or at once if too many requests of your organization already wait. A command can be read right after the 202 that queued it, and forever: once its details are no longer kept (after 13 months, unless the operator decides otherwise), only `id`, `operation`, `status`, `attempts`, `errorCode`, `idempotencyKey`, `createdAt` and `serverId` are there, and `result` is null.",
   listCommands:
-    "`from` and `to` are inclusive, on `createdAt`. Commands whose details are no longer kept (after 13 months, unless the operator decides otherwise) are not listed.",
+    "`from` and `to` are inclusive, on `createdAt`. With `wait`, and `bulkIdempotencyKey` or `idempotencyKeyPrefix`, the answer comes when every command of the page is final or the time is over, or at once if too many requests of your organization already wait. Commands that were just accepted may be missing for a moment: compare `pagination.total` with the number of commands that you sent. Commands whose details are no longer kept (after 13 months, unless the operator decides otherwise) are not listed.",
   listAccountMetrics:
     "One snapshot per account and minute in which it changed, kept for 30 days, newest first. `since` is inclusive, `until` exclusive. With `accountNumber` and `limit=1` it is the latest one. These are not live values, and an empty answer does not mean that there is no risk.",
   createWebhook:
     "Addresses are https, public, and without user name or fragment; the error says why one is rejected (`WEBHOOK_URL_REFUSED`). Without `kinds` every kind except those of commands is sent. An organization has at most 20 endpoints (`TOO_MANY_ENDPOINTS`). Deliveries are signed according to Standard Webhooks: any of its libraries verifies them with `secret`. The events are described below, under webhooks.",
+  listWebhookDeliveries:
+    "`pagination.total` counts at most 10,000 deliveries, and pages by number begin within the newest 10,000. Pages by `cursor` go on to the oldest delivery that is kept.",
   listWebhooks:
     "`failingSince`: since when every attempt has failed. `disabledReason`: `owner` (you), `gone` (it answered 410) or `failing` (nothing but failures for five days).",
   updateWebhook:
@@ -123,9 +131,10 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
  * operation.
  */
 const QUERY_TEXTS: Readonly<Record<string, string>> = {
-  page: "Number of the page, from 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.",
+  page: "Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.",
   limit: "Maximum number of records to return.",
-  cursor: "`nextCursor` of the page before: the page after it, without repeated or skipped records. `page` is ignored.",
+  cursor:
+    "`nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page.",
   status: "Only records with this status.",
   search: "Only accounts whose number or name contains this text.",
   wait: "Seconds to wait for a final state, 0 to 30. More means 30, anything else 0.",
@@ -134,6 +143,10 @@ const QUERY_TEXTS: Readonly<Record<string, string>> = {
   requestId: "Only records with this `requestId`.",
   idempotencyKey: "Only the command with this idempotency key.",
   bulkIdempotencyKey: "Only the commands of the bulk that had this `Idempotency-Key`.",
+  idempotencyKeyPrefix:
+    "Only commands whose idempotency key begins with this text, which is compared literally. A text that begins more than 10,000 keys of the server is 400.",
+  "listCommands.wait":
+    "Only with `bulkIdempotencyKey` or `idempotencyKeyPrefix`: seconds to wait until every command of the page is final, 0 to 30. More means 30, anything else 0.",
   from: "Only records at or after this time.",
   to: "Only records before this time.",
   "listTradingAccountTransactions.from": "Only transactions recorded at or after this time.",
@@ -147,8 +160,11 @@ const QUERY_TEXTS: Readonly<Record<string, string>> = {
   "listAccountDeals.to": "Only deals executed before this time.",
   "listCommands.from": "Only commands created at or after this time.",
   "listCommands.to": "Only commands created at or before this time.",
-  "listCreditUsage.from": "Only requests at or after this time. `pagination.total` then counts at most 10,000.",
-  "listCreditUsage.to": "Only requests before this time. `pagination.total` then counts at most 10,000.",
+  "listCreditUsage.from": "Only requests at or after this time.",
+  "listCreditUsage.to": "Only requests before this time.",
+  "listCreditUsage.operation": "Only lines of requests for this operation, as `operation` of the line shows it.",
+  "listCreditUsage.commandId": "Only lines of this command.",
+  xRequestId: "Only lines of the request with this `X-Request-Id`.",
   "listWebhookDeliveries.from": "Only deliveries created at or after this time.",
   "listWebhookDeliveries.to": "Only deliveries created before this time.",
   since: "Only snapshots measured at or after this time.",

@@ -12,34 +12,31 @@ import type {
 import type { Feed } from "./history.ts";
 import type { AccountName } from "./ports.ts";
 
-/** A page of a list, newest first. */
+/** Records of a list, newest first, and the total number of records that match. */
 export interface RecordPage<T> {
-  readonly records: readonly T[];
-  /** Number of records that match the filter. */
+  readonly records: readonly NumberedRecord<T>[];
   readonly total: number;
-  /** The number of the last record; null if no record follows it. */
-  readonly last: number | null;
 }
 
-/** The rows of a page: at most `limit` rows. */
+/** A record with its number among the account's records of its kind, oldest first from 1. */
+export interface NumberedRecord<T> {
+  readonly number: number;
+  readonly record: T;
+}
+
+/** The rows to read: at most `limit` rows after the first `offset` rows. */
 export interface PageRange {
-  /** Skips this many of the newest rows. */
   readonly offset: number;
-  /** Only rows with a number below this one; null: all. */
-  readonly below: number | null;
   readonly limit: number;
+  /** Only records with a lower number; null: all. */
+  readonly below: number | null;
 }
 
-/** Fields that a record must have; undefined: any. Times are ISO 8601, `to` is exclusive. */
-export interface RecordFilter {
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  readonly symbol?: string | undefined;
-  readonly side?: string | undefined;
-}
-export type OrderFilter = RecordFilter & Pick<ListOrdersQuery, "status" | "orderType">;
-export type PositionFilter = RecordFilter & Pick<ListPositionsQuery, "status" | "orderId">;
-export type DealFilter = RecordFilter & Pick<ListDealsQuery, "kind" | "orderId" | "positionId">;
+/** The filters of a list: its query without the fields that choose the page. */
+type FilterOf<Query> = Omit<Query, "page" | "limit" | "cursor">;
+export type OrderFilter = FilterOf<ListOrdersQuery>;
+export type PositionFilter = FilterOf<ListPositionsQuery>;
+export type DealFilter = FilterOf<ListDealsQuery>;
 
 /** A filter of history records. Both times are inclusive; null is unbounded. */
 export interface HistoryRange {

@@ -4,9 +4,9 @@ import type {
   Actor,
   CommandErrorCode,
   Currency,
-  CursorPosition,
+  CursorQuery,
   ListTradingAccountsQuery,
-  PageStart,
+  Pagination,
   ServerEntry,
   Valuation,
 } from "@kapi/contracts";
@@ -62,8 +62,8 @@ export interface AccountReader {
   account(serverId: string, accountNumber: string): Promise<Account | null>;
   /** The id of each account, in order; null if it does not exist or is deleted. */
   ids(accounts: readonly AccountName[]): Promise<(string | null)[]>;
-  /** One page, newest first, and the total number. */
-  page(serverId: string, query: PageQuery): Promise<AccountPage>;
+  /** One page, newest first. */
+  page(serverId: string, query: PageQuery): Promise<{ accounts: Account[]; pagination: Pagination }>;
   /**
    * All matching accounts of a server, newest first, in chunks. Each account comes once. An account
    * that matches from the first chunk to the last is included. Holds no database resources between
@@ -79,17 +79,7 @@ export interface AccountName {
 }
 
 export type AccountFilter = Pick<ListTradingAccountsQuery, "status" | "search">;
-/** At most `limit` accounts, behind `after` or behind the newest `offset` accounts. */
-export type PageQuery = AccountFilter & PageStart<"accounts"> & { readonly limit: number };
-
-/** A page of accounts, newest first. */
-export interface AccountPage {
-  readonly accounts: Account[];
-  /** Number of accounts that match. */
-  readonly total: number;
-  /** The key of the last account; null if no account follows it. */
-  readonly last: CursorPosition<"accounts"> | null;
-}
+export type PageQuery = AccountFilter & CursorQuery;
 
 /** Stores servers from the directory. */
 export interface ServerRepository {

@@ -1,8 +1,8 @@
-import { type Deal, type ListDealsQuery, type Pagination, paginationOf } from "@kapi/contracts";
+import type { Deal, ListDealsQuery, Pagination } from "@kapi/contracts";
 
 import type { HistoryReader } from "../domain/history-ports.ts";
 import type { AccountName } from "../domain/ports.ts";
-import { rangeOf } from "./page-range.ts";
+import { readPage } from "./page-range.ts";
 
 /** Body of "list account deals", newest first; null if there is no such account. */
 export async function listTradingAccountDeals(
@@ -10,8 +10,6 @@ export async function listTradingAccountDeals(
   account: AccountName,
   query: ListDealsQuery,
 ): Promise<{ deals: readonly Deal[]; pagination: Pagination } | null> {
-  const page = await reader.deals(account, query, rangeOf("deals", query));
-  if (page === null) return null;
-  const { records, total, last } = page;
-  return { deals: records, pagination: paginationOf("deals", query, total, last === null ? null : [last]) };
+  const page = await readPage("deals", account, query, (range) => reader.deals(account, query, range));
+  return page === null ? null : { deals: page.records, pagination: page.pagination };
 }

@@ -1,8 +1,8 @@
-import { type Order, type ListOrdersQuery, type Pagination, paginationOf } from "@kapi/contracts";
+import type { ListOrdersQuery, Order, Pagination } from "@kapi/contracts";
 
 import type { HistoryReader } from "../domain/history-ports.ts";
 import type { AccountName } from "../domain/ports.ts";
-import { rangeOf } from "./page-range.ts";
+import { readPage } from "./page-range.ts";
 
 /** Body of listTradingAccountOrders, newest first; null if there is no such account. */
 export async function listTradingAccountOrders(
@@ -10,8 +10,6 @@ export async function listTradingAccountOrders(
   account: AccountName,
   query: ListOrdersQuery,
 ): Promise<{ orders: readonly Order[]; pagination: Pagination } | null> {
-  const page = await reader.orders(account, query, rangeOf("orders", query));
-  if (page === null) return null;
-  const { records, total, last } = page;
-  return { orders: records, pagination: paginationOf("orders", query, total, last === null ? null : [last]) };
+  const page = await readPage("orders", account, query, (range) => reader.orders(account, query, range));
+  return page === null ? null : { orders: page.records, pagination: page.pagination };
 }

@@ -1,9 +1,9 @@
-import { type ListPositionsQuery, type Pagination, paginationOf, type Position } from "@kapi/contracts";
+import type { ListPositionsQuery, Pagination, Position } from "@kapi/contracts";
 
 import type { HistoryReader } from "../domain/history-ports.ts";
 import type { AccountName } from "../domain/ports.ts";
 import { catchUp, type CatchUpDependencies } from "./catch-up.ts";
-import { rangeOf } from "./page-range.ts";
+import { readPage } from "./page-range.ts";
 
 export interface PositionDependencies extends CatchUpDependencies {
   readonly reader: Pick<HistoryReader, "positions" | "bookedSequence">;
@@ -20,8 +20,7 @@ export async function listTradingAccountPositions(
   query: ListPositionsQuery,
 ): Promise<{ positions: readonly Position[]; pagination: Pagination } | null> {
   if (query.status === "open" && !(await catchUp(dependencies, account))) return null;
-  const page = await dependencies.reader.positions(account, query, rangeOf("positions", query));
-  if (page === null) return null;
-  const { records, total, last } = page;
-  return { positions: records, pagination: paginationOf("positions", query, total, last === null ? null : [last]) };
+  const { reader } = dependencies;
+  const page = await readPage("positions", account, query, (range) => reader.positions(account, query, range));
+  return page === null ? null : { positions: page.records, pagination: page.pagination };
 }

@@ -32,7 +32,7 @@ function sourcesIn(hangs: (serverId: string, filter: AccountFilter) => boolean) 
   const reader: Pick<AccountReader, "page" | "all"> = {
     page: async (serverId, query) => {
       await read(serverId, query);
-      return { accounts: [], total: 0, last: null };
+      return { accounts: [], pagination: { page: 1, limit: 1, total: 0, totalPages: 0, nextCursor: null } };
     },
     all: async function* all(serverId, filter): AsyncGenerator<Account[]> {
       await read(serverId, filter);

@@ -1,9 +1,9 @@
-import { type AccountMetricsFrame, type PagedQuery, pageStartOf, paginationOf } from "@kapi/contracts";
+import type { AccountMetricsFrame } from "@kapi/contracts";
 import { tooManyConcurrentRequests } from "@kapi/http";
 import { OrganizationQueue, QueueTimeout } from "@kapi/kernel";
 
 import type { Account, AccountValues, ServerConfiguration } from "../domain/account.ts";
-import type { AccountFilter, AccountReader, Samples } from "../domain/ports.ts";
+import type { AccountFilter, AccountReader, PageQuery, Samples } from "../domain/ports.ts";
 import { initialValues, valuesFromSample } from "../domain/account-values.ts";
 import { toTradingAccount } from "./render.ts";
 
@@ -62,13 +62,11 @@ export async function* streamTradingAccounts(
 export async function pageOfTradingAccounts(
   dependencies: AccountListDependencies,
   server: ServerConfiguration,
-  query: AccountFilter & PagedQuery,
+  query: PageQuery,
 ): Promise<string> {
-  const range = { ...query, ...pageStartOf("accounts", query) };
-  const page = (): ReturnType<AccountReader["page"]> => dependencies.reader.page(server.serverId, range);
+  const page = (): ReturnType<AccountReader["page"]> => dependencies.reader.page(server.serverId, query);
   // A page without a search is a short read and needs no queue.
-  const { accounts, total, last } = await (query.search === undefined ? page() : inTurn(server, query, page));
-  const pagination = paginationOf("accounts", query, total, last);
+  const { accounts, pagination } = await (query.search === undefined ? page() : inTurn(server, query, page));
   const records = accounts.length === 0 ? "" : await rendered(dependencies.samples, server, accounts);
   return `{"accounts":[${records}],"pagination":${JSON.stringify(pagination)}}`;
 }

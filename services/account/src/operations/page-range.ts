@@ -1,12 +1,32 @@
-import { type CursorList, type CursorPosition, type PagedQuery, pageStartOf } from "@kapi/contracts";
+import { cursorPage, type CursorQuery, listScope, pageStart, type Pagination } from "@kapi/contracts";
 
-import type { PageRange } from "../domain/history-ports.ts";
+import type { PageRange, RecordPage } from "../domain/history-ports.ts";
+import type { AccountName } from "../domain/ports.ts";
 
-/** The lists of an account's records, which are numbered from 1 without a gap. */
-type NumberedList = { [List in CursorList]: CursorPosition<List> extends [number] ? List : never }[CursorList];
+/** The lists of an account's history. */
+export type HistoryList = "orders" | "positions" | "deals";
 
-/** The rows of a page of numbered records. */
-export function rangeOf(list: NumberedList, query: PagedQuery): PageRange {
-  const { offset, after } = pageStartOf(list, query);
-  return { offset, below: after?.[0] ?? null, limit: query.limit };
+/**
+ * Reads the page that `query` asks for with `read`, and one record more, which shows whether
+ * another page follows; null if there is no such account.
+ */
+export async function readPage<T>(
+  list: HistoryList,
+  account: AccountName,
+  query: CursorQuery,
+  read: (range: PageRange) => Promise<RecordPage<T> | null>,
+): Promise<{ records: readonly T[]; pagination: Pagination } | null> {
+  const start = pageStart<HistoryList>(list, query);
+  const { offset, limit, after } = start;
+  const page = await read({ offset, limit: limit + 1, below: after?.[0] ?? null });
+  if (page === null) return null;
+  const scope = listScope({ ...account });
+  const { rows, pagination } = cursorPage<HistoryList, RecordPage<T>["records"][number]>(
+    list,
+    scope,
+    start,
+    { rows: page.records, total: page.total },
+    ({ number }) => [number],
+  );
+  return { records: rows.map(({ record }) => record), pagination };
 }

@@ -20,6 +20,6 @@ export function serverOverviews(
 async function overviewOf(reader: AccountReader, serverId: string): Promise<ServerOverview | null> {
   const server = await reader.server(serverId);
   if (server === null) return null;
-  const { total } = await reader.page(serverId, { offset: 0, after: null, limit: 1 });
-  return { server: toServer(server), accountCount: total };
+  const { pagination } = await reader.page(serverId, { page: 1, limit: 1 });
+  return { server: toServer(server), accountCount: pagination.total };
 }

@@ -1,10 +1,13 @@
 import type { ListCommandsQuery } from "@kapi/contracts";
 
 /** A query for the commands of one server. */
-export interface CommandListQuery extends ListCommandsQuery {
+export interface CommandListQuery extends Omit<ListCommandsQuery, "wait"> {
   readonly organizationId: string;
   readonly serverId: string;
 }
+
+/** How many keys may begin with `idempotencyKeyPrefix`: a hundred bulks of the maximum size. */
+export const PREFIX_MATCHES = 10_000;
 
 const DAY_MS = 86_400_000;
 const EARLIEST = "-infinity";

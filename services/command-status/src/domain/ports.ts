@@ -1,4 +1,4 @@
-import type { CommandEvent, AnyCommandMessage, CursorPosition } from "@kapi/contracts";
+import type { CommandEvent, AnyCommandMessage, Pagination } from "@kapi/contracts";
 
 import type { CommandListQuery } from "./command-list.ts";
 
@@ -95,12 +95,14 @@ export interface MonthRepository {
   drop(month: string): Promise<MonthDrop>;
 }
 
+/** More commands match `idempotencyKeyPrefix` than a list counts. */
+export class TooManyMatches extends Error {
+  override readonly name = "TooManyMatches";
+}
+
 /** A page of a server's commands. */
 export interface CommandPage {
-  /** Number of commands on all pages. */
-  readonly total: number;
-  /** The key of the page's last command; null if no command follows it. */
-  readonly last: CursorPosition<"commands"> | null;
+  readonly pagination: Pagination;
   /** Total size of the page's large results, in bytes. */
   readonly largeBytes: number;
   /**
@@ -112,6 +114,7 @@ export interface CommandPage {
 
 /** Lists of the commands whose messages have arrived. */
 export interface CommandLists {
+  /** @throws TooManyMatches */
   list(query: CommandListQuery): Promise<CommandPage>;
 }
 

@@ -1,5 +1,3 @@
-import { paginationOf } from "@kapi/contracts";
-
 import type { CommandListQuery } from "../domain/command-list.ts";
 import type { CommandLists } from "../domain/ports.ts";
 
@@ -15,7 +13,7 @@ const MAX_WHOLE_BYTES = 8 * 1024 * 1024;
  */
 export async function streamCommands(lists: CommandLists, query: CommandListQuery): Promise<AsyncGenerator<string>> {
   const page = await lists.list(query);
-  return piecesOf(page.commands, JSON.stringify(paginationOf("commands", query, page.total, page.last)));
+  return piecesOf(page.commands, JSON.stringify(page.pagination));
 }
 
 /** Returns the body of listCommands as one text; null if it is too large, and must be streamed. */
@@ -23,11 +21,7 @@ export async function listCommands(lists: CommandLists, query: CommandListQuery)
   const page = await lists.list(query);
   if (page.largeBytes > MAX_WHOLE_BYTES) return null;
   let body = "";
-  for await (const piece of piecesOf(
-    page.commands,
-    JSON.stringify(paginationOf("commands", query, page.total, page.last)),
-  ))
-    body += piece;
+  for await (const piece of piecesOf(page.commands, JSON.stringify(page.pagination))) body += piece;
   return body;
 }
 

@@ -6,13 +6,21 @@ import type { AccountName } from "./ledger.ts";
 /** Whether the ledger has the account, has never seen it, or the account was deleted for good. */
 export type AccountStanding = "known" | "unknown" | "deleted";
 
-/** A page, newest first. */
+/** The filters of the list. */
+export type TransactionFilter = Omit<ListTransactionsQuery, "page" | "limit" | "cursor">;
+
+/** The rows to read: at most `limit` rows after the first `offset` rows. */
+export interface PageRange {
+  readonly offset: number;
+  readonly limit: number;
+  /** Only transactions with a lower sequence; null: all. */
+  readonly below: number | null;
+}
+
+/** Transactions, newest first. `total` counts all that match, in the same snapshot. */
 export interface TransactionPage {
   readonly standing: AccountStanding;
-  /** Number of transactions that match, in the snapshot of the page. */
   readonly total: number;
-  /** The sequence of the last transaction; null if no transaction follows it. */
-  readonly last: number | null;
   readonly transactions: readonly Transaction[];
 }
 
@@ -31,7 +39,7 @@ export interface BookedSoFar {
 
 /** Reads the ledger. */
 export interface TransactionReader {
-  page(account: AccountName, query: ListTransactionsQuery): Promise<TransactionPage>;
+  page(account: AccountName, filter: TransactionFilter, range: PageRange): Promise<TransactionPage>;
   /**
    * The newest `limit` transactions of a span, newest first; equal times by descending sequence.
    */

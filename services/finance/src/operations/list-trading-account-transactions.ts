@@ -1,4 +1,4 @@
-import { type ListTransactionsQuery, paginationOf, type TransactionsAnswer } from "@kapi/contracts";
+import { cursorPage, type ListTransactionsQuery, listScope, pageStart, type TransactionsAnswer } from "@kapi/contracts";
 import type { z } from "zod";
 
 import type { AccountName } from "../domain/ledger.ts";
@@ -20,13 +20,18 @@ export async function listTradingAccountTransactions(
   account: AccountName,
   query: ListTransactionsQuery,
 ): Promise<z.output<typeof TransactionsAnswer> | null> {
-  let page = await reader.page(account, query);
+  const start = pageStart("transactions", query);
+  // One transaction more shows whether another page follows.
+  const range = { offset: start.offset, limit: start.limit + 1, below: start.after?.[0] ?? null };
+  let page = await reader.page(account, query, range);
   if (page.standing === "unknown") {
     await catchUp(account);
-    page = await reader.page(account, query);
+    page = await reader.page(account, query, range);
   }
   if (page.standing === "deleted") return null;
-  const { transactions, total, last } = page;
-  const pagination = paginationOf("transactions", query, total, last === null ? null : [last]);
-  return { transactions: [...transactions], pagination };
+  const read = { rows: page.transactions, total: page.total };
+  const { rows, pagination } = cursorPage("transactions", listScope({ ...account }), start, read, ({ sequence }) => [
+    sequence,
+  ]);
+  return { transactions: [...rows], pagination };
 }

@@ -7,12 +7,12 @@ import type {
   Issue,
   ListAccountMetricsQuery,
   ListCommandsQuery,
-  ListPositionsQuery,
-  ListTradingAccountsQuery,
+  ListCreditUsageQuery,
   ListDealsQuery,
   ListOrdersQuery,
+  ListPositionsQuery,
+  ListTradingAccountsQuery,
   ListTransactionsQuery,
-  ListUsageQuery,
   Server,
   UpdateServerConfigurationBody,
 } from "@kapi/contracts";
@@ -26,6 +26,9 @@ export interface KnownCommand {
   readonly derivationKeyId: string | null;
   readonly command: Command;
 }
+
+/** What the owner of commands lists. Only the gateway waits. */
+export type CommandsQuery = Omit<ListCommandsQuery, "wait">;
 
 /**
  * The service that owns the states of commands. Every function throws DependencyError if the
@@ -47,10 +50,13 @@ export interface CommandStatus {
     options: { readonly timeoutMs: number; readonly signal: AbortSignal },
   ) => Promise<Buffer | null | "no room">;
   readonly lookUp: (commandId: string) => Promise<KnownCommand | null>;
-  /** The exact response body of listCommands; null if it is too large and must be streamed. */
-  readonly list: (organizationId: string, serverId: string, query: ListCommandsQuery) => Promise<Buffer | null>;
+  /**
+   * The exact response body of listCommands; null if it is too large and must be streamed. Throws
+   * ApiError VALIDATION_FAILED if too many commands match.
+   */
+  readonly list: (organizationId: string, serverId: string, query: CommandsQuery) => Promise<Buffer | null>;
   /** The response body of listCommands as a stream, of any size. */
-  readonly stream: (organizationId: string, serverId: string, query: ListCommandsQuery) => Promise<Readable>;
+  readonly stream: (organizationId: string, serverId: string, query: CommandsQuery) => Promise<Readable>;
 }
 
 /**
@@ -127,7 +133,7 @@ export type ReadSnapshots = (
  * The exact response body of listCreditUsage. Throws DependencyError if organization is
  * unavailable.
  */
-export type ReadCreditUsage = (organizationId: string, query: ListUsageQuery) => Promise<Buffer>;
+export type ReadCreditUsage = (organizationId: string, query: ListCreditUsageQuery) => Promise<Buffer>;
 
 /** A request to the webhooks service for an organization. */
 export interface WebhooksRequest {

@@ -1,5 +1,5 @@
 import { walletToWire } from "@kapi/admission";
-import { ListUsageQuery } from "@kapi/contracts";
+import { ListCreditUsageQuery } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 
 import type { OperationTable } from "./call.ts";
@@ -29,7 +29,7 @@ export function creditOperations({
     /** The organization service's response, unchanged. */
     listCreditUsage: async (call) => {
       const validator = new RequestValidator();
-      const query = validator.query(call, ListUsageQuery);
+      const query = validator.query(call, ListCreditUsageQuery);
       const error = validator.error();
       if (error !== null || query === null) return call.charge.reject(error ?? new ApiError("VALIDATION_FAILED"));
       await call.charge.read();

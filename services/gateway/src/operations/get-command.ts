@@ -5,14 +5,8 @@ import { z } from "zod";
 
 import { type Call, disconnectSignal, type Operation } from "./call.ts";
 import type { Dependencies } from "./dependencies.ts";
+import { WAIT_SLICE_MS, waitMsOf } from "./wait.ts";
 
-/** Maximum value of `?wait=` (decisions, 3.7). */
-const MAX_WAIT_S = 30;
-/**
- * Maximum wait of one call to command-status. It is below the time that running requests have when
- * the process stops.
- */
-const WAIT_SLICE_MS = 5_000;
 /** Pause before the next call, while only the idempotency record has the command. */
 const NOT_THERE_YET_MS = 50;
 /** The server of a command in a response body. */
@@ -40,7 +34,7 @@ export function getCommand(dependencies: GetCommandDependencies): Operation {
     let body = await call.charge.readWhileCharging(() => findCommand(dependencies, call.key.organizationId, id.data));
     // Checked before any wait: the server of a command never changes.
     if (body !== null && !reachesCommand(call.key, body)) body = null;
-    const waitMs = waitOf(call);
+    const waitMs = waitMsOf(call);
     if (waitMs > 0) body = await waitUntilFinal(dependencies, call, id.data, body, waitMs);
     if (body === null) throw new ApiError("COMMAND_NOT_FOUND");
     return { status: 200, body };
@@ -125,15 +119,4 @@ async function waitInSlices(
 function isOpen(body: Buffer): boolean {
   const at = body.indexOf(STATUS_MEMBER);
   return at >= 0 && OPEN_STATES.has(body[at + STATUS_MEMBER.length]);
-}
-
-/**
- * Milliseconds to wait. The operation has no 400: a malformed value means no wait, a value above 30
- * means 30.
- */
-function waitOf(call: Call): number {
-  const { query } = call;
-  if (query === null || typeof query !== "object" || !("wait" in query)) return 0;
-  const seconds = typeof query.wait === "string" && query.wait !== "" ? Number(query.wait) : 0;
-  return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), MAX_WAIT_S) * 1_000 : 0;
 }

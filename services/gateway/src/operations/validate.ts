@@ -1,4 +1,4 @@
-import { AccountNumber, Guid, IdempotencyKey, type Issue } from "@kapi/contracts";
+import { AccountNumber, cursorScope, Guid, IdempotencyKey, type Issue, listScope } from "@kapi/contracts";
 import { ApiError, issuesOf, MAX_ISSUES } from "@kapi/http";
 import type { z } from "zod";
 
@@ -26,7 +26,11 @@ export class RequestValidator {
   }
 
   query<S extends z.ZodType>(call: ValidatedParts, schema: S): z.output<S> | null {
-    return this.#storable(this.#parsed(schema, call.query, []));
+    const query = this.#storable(this.#parsed(schema, call.query, []));
+    if (query === null || !hasForeignCursor(query, call.params)) return query;
+    const message = "must be nextCursor of an earlier page of this list";
+    this.#issues.push({ path: ["cursor"], code: "custom", message });
+    return null;
   }
 
   body<S extends z.ZodType>(call: ValidatedParts, schema: S): z.output<S> | null {
@@ -60,6 +64,12 @@ export class RequestValidator {
     }
     return bad.length === 0 ? value : null;
   }
+}
+
+/** Whether a parsed query has a cursor of the same kind of list at another path (decisions, 14). */
+function hasForeignCursor(query: unknown, params: Call["params"]): boolean {
+  if (query === null || typeof query !== "object" || !("cursor" in query)) return false;
+  return typeof query.cursor === "string" && cursorScope(query.cursor) !== listScope(params);
 }
 
 /**

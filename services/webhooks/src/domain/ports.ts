@@ -1,7 +1,6 @@
 import type {
-  CursorPosition,
-  DeliveryStatus,
-  PageStart,
+  ListDeliveriesQuery,
+  Pagination,
   UpdateWebhookBody,
   WebhookDelivery,
   WebhookDisabledReason,
@@ -189,33 +188,19 @@ export interface DeliveryStore {
   /** Number of open deliveries, counted up to `atMost`. */
   countOpen(atMost: number): Promise<number>;
   /**
-   * A page of the matching deliveries. By number only the newest MAX_LISTED_DELIVERIES can be read,
-   * by key all of them.
+   * A page of the matching deliveries, newest first. The total, and pages by number, are limited to
+   * MAX_LISTED_DELIVERIES.
    */
-  list(endpointId: string, query: DeliveryQuery): Promise<DeliveryPage>;
+  list(
+    endpointId: string,
+    query: DeliveryQuery,
+  ): Promise<{ readonly deliveries: readonly WebhookDelivery[]; readonly pagination: Pagination }>;
   /** Restarts a delivery, unless it is running; null if there is no such delivery. */
   redeliver(endpointId: string, deliveryId: string, nowMs: number): Promise<WebhookDelivery | null>;
 }
 
-/** Deliveries with all given fields; null: any. */
-export interface DeliveryQuery extends PageStart<"deliveries"> {
-  readonly limit: number;
-  readonly status: DeliveryStatus | null;
-  readonly type: WebhookKind | null;
-  readonly eventId: string | null;
-  /** Bounds of `createdAt` in ISO 8601: `from` is inclusive, `to` exclusive. */
-  readonly from: string | null;
-  readonly to: string | null;
+export interface DeliveryQuery extends ListDeliveriesQuery {
   readonly nowMs: number;
-}
-
-/** A page of deliveries, newest first. */
-export interface DeliveryPage {
-  readonly deliveries: readonly WebhookDelivery[];
-  /** Number of matches, counted up to MAX_LISTED_DELIVERIES. */
-  readonly total: number;
-  /** The key of the last delivery; null if no delivery follows it. */
-  readonly last: CursorPosition<"deliveries"> | null;
 }
 
 /** Daily partitions. `day` as YYYY-MM-DD. */

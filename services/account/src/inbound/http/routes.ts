@@ -28,7 +28,7 @@ export function registerAccountRoutes(app: FastifyInstance, dependencies: Accoun
         Readable.from(streamTradingAccounts(dependencies, server, query), { objectMode: false }),
       );
     }
-    const page = { ...query, page: query.page ?? 1, limit: query.limit ?? DEFAULT_PAGE_LIMIT };
+    const page = { ...query, limit: query.limit ?? DEFAULT_PAGE_LIMIT };
     return reply.send(await pageOfTradingAccounts(dependencies, server, page));
   });
   serve(app, ACCOUNT_ROUTES.getTradingAccount, async ({ params: { serverId, accountNumber } }) => {

@@ -1,17 +1,25 @@
-import { type Database, type Queryable, type Statement, statement } from "@kapi/postgres";
+import { cursorPage, listScope, pageStart, type Pagination } from "@kapi/contracts";
+import { type Database, instantText, type Queryable, type Statement, statement } from "@kapi/postgres";
 
 import type { Account } from "../../domain/account.ts";
-import type { AccountFilter, AccountName, AccountPage, AccountReader, PageQuery } from "../../domain/ports.ts";
+import type { AccountFilter, AccountName, AccountReader, PageQuery } from "../../domain/ports.ts";
 import { countAccounts } from "./account-counts.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, fromRow } from "./account-row.ts";
-import { exactMatch, FOUND, FOUND_OF_STATUS, search, searchChunk, searchStatement } from "./account-search.ts";
+import {
+  exactMatch,
+  FOUND,
+  FOUND_OF_STATUS,
+  type ListPosition,
+  search,
+  searchChunk,
+  searchStatement,
+} from "./account-search.ts";
 import { selectServer } from "./server-repository.ts";
 
 /** Accounts per chunk of a whole list. Other requests wait for one chunk. */
 const CHUNK_ROWS = 200;
 /** The position before the first account of a list. */
 const LIST_START: ListPosition = { listed_at: "infinity", account_number: "" };
-const LISTED_AT = `to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as listed_at`;
 const NEWEST_FIRST = "order by created_at desc, account_number desc";
 
 const SELECT_ACCOUNT = statement<AccountRow>(
@@ -44,25 +52,17 @@ export const SEARCHES = {
   },
 };
 
-/** The key of an account in a list. It never changes and is unique within a server. */
-interface ListPosition {
-  /** `created_at` with microseconds: a Date would round it. */
-  readonly listed_at: string;
-  readonly account_number: string;
-}
-
 function whereOf(conditions: readonly string[]): string {
   return ["server_id = $1", "status <> 'deleted'", ...conditions].join(" and ");
 }
 
-/** `conditions` use one parameter each, from $2 on. */
+/**
+ * Selects a page of the accounts after a {@link ListPosition}, whose parameters follow those of the
+ * conditions. `conditions` use one parameter each, from $2 on.
+ */
 function pageStatement(name: string, conditions: readonly string[]): Statement<AccountRow & ListPosition> {
   const next = conditions.length + 2;
-  return statement(
-    `account-page-${name}`,
-    `select ${ACCOUNT_COLUMNS}, ${LISTED_AT} from accounts where ${whereOf(conditions)}
-     ${NEWEST_FIRST} limit $${next} offset $${next + 1}`,
-  );
+  return statement(`account-page-${name}`, `${afterPosition(conditions, next)} offset $${next + 3}`);
 }
 
 /** Selects the accounts after a {@link ListPosition}, whose parameters start at `next`. */
@@ -71,12 +71,13 @@ function chunkStatement(
   conditions: readonly string[],
   next = conditions.length + 2,
 ): Statement<AccountRow & ListPosition> {
-  return statement(
-    `account-chunk-${name}`,
-    `select ${ACCOUNT_COLUMNS}, ${LISTED_AT} from accounts
+  return statement(`account-chunk-${name}`, afterPosition(conditions, next));
+}
+
+function afterPosition(conditions: readonly string[], next: number): string {
+  return `select ${ACCOUNT_COLUMNS}, ${instantText("created_at")} as listed_at from accounts
      where ${whereOf(conditions)} and (created_at, account_number) < ($${next}::timestamptz, $${next + 1})
-     ${NEWEST_FIRST} limit $${next + 2}`,
-  );
+     ${NEWEST_FIRST} limit $${next + 2}`;
 }
 
 export function createAccountReader(database: Database): AccountReader {
@@ -102,29 +103,36 @@ async function ids(database: Queryable, accounts: readonly AccountName[]): Promi
   return rows.map((row) => row.id);
 }
 
-async function page(database: Database, serverId: string, query: PageQuery): Promise<AccountPage> {
-  const { limit, offset, after } = query;
-  const values = valuesOf(serverId, query);
-  // One row more than the page has: the row shows whether an account follows the page.
-  if (query.search !== undefined) {
-    const range = [limit + 1, offset, after?.[0] ?? null, after?.[1] ?? null];
-    const { rows, total } = await search(database, searchOf(query).page, [...values, ...range]);
-    return pageOf(rows, limit, total);
-  }
-  const { page, chunk } = listOf(query);
-  const [rows, total] = await Promise.all([
-    after === null
-      ? database.query(page, [...values, limit + 1, offset])
-      : database.query(chunk, [...values, ...after, limit + 1]),
-    countAccounts(database, serverId, query.status),
+async function page(
+  database: Database,
+  serverId: string,
+  query: PageQuery,
+): Promise<{ accounts: Account[]; pagination: Pagination }> {
+  const start = pageStart("accounts", query);
+  const [listedAt, accountNumber] = start.after ?? [LIST_START.listed_at, LIST_START.account_number];
+  // One account more shows whether another page follows.
+  const values = [...valuesOf(serverId, query), listedAt, accountNumber, start.limit + 1, start.offset];
+  const read = await (query.search === undefined
+    ? listPage(database, serverId, query, values)
+    : search(database, searchOf(query).page, values));
+  const { rows, pagination } = cursorPage("accounts", listScope({ serverId }), start, read, (row) => [
+    row.listed_at,
+    row.account_number,
   ]);
-  return pageOf(rows, limit, total);
+  return { accounts: rows.map(fromRow), pagination };
 }
 
-function pageOf(rows: readonly (AccountRow & ListPosition)[], limit: number, total: number): AccountPage {
-  const shown = rows.slice(0, limit);
-  const end = rows.length > limit ? shown.at(-1) : undefined;
-  return { accounts: shown.map(fromRow), total, last: end === undefined ? null : [end.listed_at, end.account_number] };
+async function listPage(
+  database: Database,
+  serverId: string,
+  query: PageQuery,
+  values: readonly unknown[],
+): Promise<{ rows: readonly (AccountRow & ListPosition)[]; total: number }> {
+  const [rows, total] = await Promise.all([
+    database.query(listOf(query).page, values),
+    countAccounts(database, serverId, query.status),
+  ]);
+  return { rows, total };
 }
 
 /**
@@ -134,7 +142,8 @@ function pageOf(rows: readonly (AccountRow & ListPosition)[], limit: number, tot
 async function* all(database: Database, serverId: string, filter: AccountFilter): AsyncIterable<Account[]> {
   const values = valuesOf(serverId, filter);
   if (filter.search !== undefined) {
-    const { rows, total } = await search(database, searchOf(filter).page, [...values, CHUNK_ROWS, 0, null, null]);
+    const first = [...values, LIST_START.listed_at, LIST_START.account_number, CHUNK_ROWS, 0];
+    const { rows, total } = await search(database, searchOf(filter).page, first);
     if (total > 0 && total === rows.length) yield rows.map(fromRow);
     if (total === rows.length) return;
   }

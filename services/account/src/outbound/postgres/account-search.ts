@@ -1,4 +1,4 @@
-import { type Database, type Statement, statement } from "@kapi/postgres";
+import { type Database, instantText, type Statement, statement } from "@kapi/postgres";
 
 import { ACCOUNT_COLUMNS_OF_A, type AccountRow } from "./account-row.ts";
 
@@ -16,8 +16,15 @@ export const SEARCH_SETTINGS = statement<unknown>(
 );
 const CHUNK_SETTINGS = statement<unknown>("account-search-chunk-settings", `select ${SET_TIMEOUT}`);
 
+/** The key of an account in a list. It never changes and is unique within a server. */
+export interface ListPosition {
+  /** `created_at` as text: a Date would round it. */
+  readonly listed_at: string;
+  readonly account_number: string;
+}
+
 /** A found account, or null columns if there is none, with the total. */
-type FoundRow = { readonly total: number; readonly listed_at: string } & (AccountRow | { readonly id: null });
+type FoundRow = { readonly total: number } & ((AccountRow & ListPosition) | { readonly id: null });
 
 /**
  * Finds accounts: `$1` is the server, `$2` the pattern. Only the condition of `accounts_search`
@@ -37,21 +44,18 @@ export function exactMatch(pattern: string): string {
 }
 
 /**
- * One page of the matches of `where`, newest first, and their total. The parameters from `next` on:
- * limit, offset, and the time and number that the page begins behind, or null.
+ * One page of the matches of `where`, newest first, and their total. The {@link ListPosition} that
+ * the page begins after, `limit` and `offset` are the parameters from `next` on.
  */
 export function searchStatement(name: string, where: string, next: number): Statement<FoundRow> {
   // The matches are found before they are ordered. In list order, all accounts would be read.
   return statement<FoundRow>(
     `account-search-${name}`,
-    `select total, ${ACCOUNT_COLUMNS_OF_A},
-       to_char(a.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as listed_at
-     from (
+    `select total, ${ACCOUNT_COLUMNS_OF_A}, ${instantText("a.created_at")} as listed_at from (
        with found as materialized (select id, created_at, account_number from accounts where ${where})
        select (select count(*) from found) as total,
-         array(select id from found
-         where $${next + 2}::timestamptz is null or (created_at, account_number) < ($${next + 2}::timestamptz, $${next + 3}::text)
-         order by created_at desc, account_number desc limit $${next} offset $${next + 1}) as ids
+         array(select id from found where (created_at, account_number) < ($${next}::timestamptz, $${next + 1})
+           order by created_at desc, account_number desc limit $${next + 2} offset $${next + 3}) as ids
      ) page
      left join accounts a on a.id = any(page.ids)
      order by a.created_at desc, a.account_number desc`,
@@ -63,12 +67,10 @@ export async function search(
   database: Database,
   wanted: Statement<FoundRow>,
   values: readonly unknown[],
-): Promise<{ rows: (FoundRow & AccountRow)[]; total: number }> {
+): Promise<{ rows: readonly (AccountRow & ListPosition)[]; total: number }> {
   const rows = await readWith(SEARCH_SETTINGS, database, wanted, values);
-  return {
-    rows: rows.filter((row): row is FoundRow & AccountRow => row.id !== null),
-    total: rows[0]?.total ?? 0,
-  };
+  const found = rows.filter((row): row is FoundRow & AccountRow & ListPosition => row.id !== null);
+  return { rows: found, total: rows[0]?.total ?? 0 };
 }
 
 /** Reads a chunk of an unpaged search with the same timeout. */

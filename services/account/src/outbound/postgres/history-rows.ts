@@ -1,12 +1,11 @@
 import type { Deal, Order, Position } from "@kapi/contracts";
 import { amountFromMinor } from "@kapi/kernel";
+import { instantText } from "@kapi/postgres";
 
 import { volumesOf } from "../../domain/history.ts";
 import { openedVolume } from "./history-statements.ts";
 
-/** An instant as text with PostgreSQL's full precision. */
-const instant = (name: string): string =>
-  `to_char(${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as ${name}`;
+const instant = (name: string): string => `${instantText(name)} as ${name}`;
 
 export const ORDER_COLUMNS = `id, n, symbol, side, order_type, volume, status, ${instant("created_at")},
   ${instant("executed_at")}`;

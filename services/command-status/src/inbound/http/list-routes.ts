@@ -11,7 +11,13 @@ import {
 } from "@kapi/http";
 import type { Clock } from "@kapi/kernel";
 
-import type { FinalCommandRepository, CommandLists, CommandRepository } from "../../domain/ports.ts";
+import { PREFIX_MATCHES } from "../../domain/command-list.ts";
+import {
+  type CommandLists,
+  type CommandRepository,
+  type FinalCommandRepository,
+  TooManyMatches,
+} from "../../domain/ports.ts";
 import { listCommands, streamCommands } from "../../operations/list-commands.ts";
 import { type CommandWaiters, TooManyWaiters, waitForCommand } from "../../operations/wait-for-command.ts";
 
@@ -28,13 +34,13 @@ export interface ListRouteDependencies {
 /** Registers the list of a server's commands, and the read that waits for a final state. */
 export function registerListRoutes(app: FastifyInstance, dependencies: ListRouteDependencies): void {
   serveRaw(app, COMMAND_STATUS_ROUTES.listCommands, async ({ params, query }, _request, reply) => {
-    const body = await listCommands(dependencies.lists, { ...query, ...params });
+    const body = await listCommands(dependencies.lists, { ...query, ...params }).catch(refusedPrefix);
     if (body === null)
       return reply.code(CONTENT_TOO_LARGE).send({ error: "The page is too large for one body: use streamCommands" });
     return reply.header("content-type", "application/json").send(body);
   });
   serveRaw(app, COMMAND_STATUS_ROUTES.streamCommands, async ({ params, query }, _request, reply) => {
-    const pieces = await streamCommands(dependencies.lists, { ...query, ...params });
+    const pieces = await streamCommands(dependencies.lists, { ...query, ...params }).catch(refusedPrefix);
     void reply.header("content-type", "application/json");
     return sendStream(reply, Readable.from(pieces, { objectMode: false }));
   });
@@ -43,6 +49,14 @@ export function registerListRoutes(app: FastifyInstance, dependencies: ListRoute
     if (body === null) throw new ApiError("COMMAND_NOT_FOUND");
     return reply.header("content-type", "application/json").send(body);
   });
+}
+
+/** @throws ApiError 400 for a prefix that matches too many commands. */
+function refusedPrefix(error: unknown): never {
+  if (!(error instanceof TooManyMatches)) throw error;
+  const message = `begins more than ${PREFIX_MATCHES} keys: give a longer prefix`;
+  const issues = [{ path: ["idempotencyKeyPrefix"], code: "too_big", message }];
+  throw new ApiError("VALIDATION_FAILED", { issues });
 }
 
 /** @throws ApiError 429 for too many concurrent waits. */

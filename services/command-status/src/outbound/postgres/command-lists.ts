@@ -1,15 +1,15 @@
-import { type CursorPosition, MAX_BULK_ITEMS, pageStartOf } from "@kapi/contracts";
+import { cursorPage, listScope, MAX_BULK_ITEMS, pageStart, type PageStart } from "@kapi/contracts";
 import { assertDefined, commandIdOf } from "@kapi/kernel";
 import { type Database, type Statement, statement } from "@kapi/postgres";
 
-import { type CommandListQuery, dayRangesOf, timeRangeOf } from "../../domain/command-list.ts";
-import type { FinalCommandRepository, CommandLists } from "../../domain/ports.ts";
+import { type CommandListQuery, dayRangesOf, PREFIX_MATCHES, timeRangeOf } from "../../domain/command-list.ts";
+import { type FinalCommandRepository, type CommandLists, TooManyMatches } from "../../domain/ports.ts";
 import { REQUESTED_COMMANDS, detailsOf, OLD_MONTH } from "./command-places.ts";
 import { COMMAND_COLUMNS, type CommandRow, fromRow, lacksResult, largeResults } from "./command-row.ts";
 
 /**
  * Lists of a server's commands. The statement of a list has only the conditions that its query
- * gives, so that no plan has to serve absent filters. There are fewer than 3,200 such statements.
+ * gives, so that no plan has to serve absent filters. There are fewer than 6,400 such statements.
  *
  * A page is found by index-only scans of all months, and only its own rows are read. `total` comes
  * from the counters (see migrations/0002) where they suffice, else from a count in the index of the
@@ -21,6 +21,15 @@ const FIND_FINAL = statement<{ command_id: string }>(
   `select known.asked_id as command_id from ${REQUESTED_COMMANDS}
    where coalesce(commands.status, known.status, 'succeeded') in ('succeeded', 'failed', 'expired')
      and coalesce(commands.created_at, known.created_at) is not null`,
+);
+
+/** $1 server, $2 first key, $3 key after the last one, $4 limit. */
+const COUNT_KEYS = statement<Total>(
+  "count_keys_from",
+  `select count(*) as total from (
+     select from command_ids where server_id = $1 and idempotency_key ~>=~ $2::text and idempotency_key ~<~ $3::text
+     limit $4
+   ) as found`,
 );
 
 interface Total {
@@ -53,15 +62,18 @@ function prepared<Row>(kind: string, sql: Sql, text: string): Statement<Row> {
 export function createCommandLists(database: Database): CommandLists {
   return {
     list: async (query) => {
-      const [total] = await totalOf(database, query);
-      const all = assertDefined(total, "a count").total;
-      const { offset, after } = pageStartOf("commands", query);
-      const found = offset < all ? await pageOf(database, query, offset, after) : [];
-      const rows = found.slice(0, query.limit);
-      const end = found.length > rows.length ? rows.at(-1) : undefined;
-      const last = end === undefined ? null : ([end.listed_at, end.command_id] as const);
+      const { idempotencyKeyPrefix: prefix, serverId } = query;
+      if (prefix !== undefined) await assertFewMatches(database, serverId, prefix);
+      const [counted] = await totalOf(database, query);
+      const { total } = assertDefined(counted, "a count");
+      const start = pageStart("commands", query);
+      const read = { rows: start.offset < total ? await pageOf(database, query, start) : [], total };
+      const { rows, pagination } = cursorPage("commands", listScope({ serverId }), start, read, (row) => [
+        row.listed_at,
+        row.command_id,
+      ]);
       const largeBytes = rows.filter(lacksResult).reduce((bytes, row) => bytes + row.result_bytes, 0);
-      return { total: all, last: last === null ? null : [...last], largeBytes, commands: rendered(database, rows) };
+      return { pagination, largeBytes, commands: rendered(database, rows) };
     },
   };
 }
@@ -74,50 +86,42 @@ async function* rendered(database: Database, rows: readonly CommandRow[]): Async
   }
 }
 
-/** A command with its key in the list. */
-interface ListedRow extends CommandRow {
-  /** `created_at` with microseconds. */
-  readonly listed_at: string;
-}
-
-/** One row more than the page has: the row shows whether a command follows the page. */
+/** Reads a page, and one command more, which shows whether another page follows. */
 function pageOf(
   database: Database,
   query: CommandListQuery,
-  offset: number,
-  after: CursorPosition<"commands"> | null,
-): Promise<ListedRow[]> {
+  { after, limit, offset }: PageStart<"commands">,
+): Promise<CommandRow[]> {
   const sql = new Sql();
-  const { organizationId, serverId, limit } = query;
-  let listed = conditions(sql, query, sql.value(organizationId), sql.value(serverId));
+  const { organizationId, serverId } = query;
+  const all = [conditions(sql, query, sql.value(organizationId), sql.value(serverId))];
   if (after !== null) {
     sql.parts.push("after");
-    listed += ` and (created_at, command_id) < (${sql.value(after[0])}::timestamptz, ${sql.value(after[1])}::uuid)`;
+    all.push(`(created_at, command_id) < (${sql.value(after[0])}::timestamptz, ${sql.value(after[1])}::uuid)`);
   }
   const text = `
     with page as (
-      select command_id from commands_by_month where ${listed}
+      select command_id from ${listedTable(sql, query)} where ${all.join(" and ")}
       order by created_at desc, command_id desc
       limit ${sql.value(limit + 1)} offset ${sql.value(offset)}
     )
-    select ${COMMAND_COLUMNS},
-      to_char(commands.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as listed_at
-    from ${detailsOf("page as given")}
+    select ${COMMAND_COLUMNS} from ${detailsOf("page as given")}
     where commands.organization_id = $1
     order by commands.created_at desc, commands.command_id desc`;
-  return database.query(prepared<ListedRow>("list_commands", sql, text), sql.values);
+  return database.query(prepared<CommandRow>("list_commands", sql, text), sql.values);
 }
 
 function totalOf(database: Database, query: CommandListQuery): Promise<Total[]> {
   const sql = new Sql();
   const organization = sql.value(query.organizationId);
   const server = sql.value(query.serverId);
-  const { accountNumber, requestId, idempotencyKey, bulkIdempotencyKey, status } = query;
-  const narrow = [accountNumber, requestId, idempotencyKey, bulkIdempotencyKey].some((filter) => filter !== undefined);
+  const { accountNumber, requestId, idempotencyKey, bulkIdempotencyKey, idempotencyKeyPrefix, status } = query;
+  const keys = [idempotencyKey, bulkIdempotencyKey, idempotencyKeyPrefix];
+  const narrow = [accountNumber, requestId, ...keys].some((filter) => filter !== undefined);
   if (narrow || (status !== undefined && status !== "succeeded")) {
     const owned = ownedBy(organization, server);
     const listed = conditions(sql, query, organization, server);
-    const text = `select case when ${owned} then (select count(*) from commands_by_month where ${listed}) else 0 end as total`;
+    const text = `select case when ${owned} then (select count(*) from ${listedTable(sql, query)} where ${listed}) else 0 end as total`;
     return database.query(prepared<Total>("count_commands", sql, text), sql.values);
   }
   const listed = counted(sql, query, organization, server);
@@ -182,6 +186,46 @@ function dayOf(start: string): string {
   return start.slice(0, "2026-01-01".length);
 }
 
+/** The columns that a list is found by. */
+const LISTED_COLUMNS =
+  "commands.month, commands.command_id, commands.organization_id, commands.server_id, commands.account_number, " +
+  "commands.operation, commands.request_id, commands.created_at, commands.status";
+
+/**
+ * SQL for the table of the list: the commands whose keys begin with the prefix, or all. Each of the
+ * former is looked up by its place: `offset 0` excludes other plans.
+ */
+function listedTable(sql: Sql, { serverId, idempotencyKeyPrefix: prefix }: CommandListQuery): string {
+  if (prefix === undefined) return "commands_by_month";
+  sql.parts.push("prefix");
+  const [server, first, end] = [serverId, ...keysFrom(prefix)].map((value) => sql.value(value));
+  return `(
+    select ${LISTED_COLUMNS} from (
+      select command_id, month from command_ids
+      where server_id = ${server}::uuid and idempotency_key ~>=~ ${first}::text and idempotency_key ~<~ ${end}::text
+      limit ${PREFIX_MATCHES}
+    ) as known
+      cross join lateral (
+        select ${LISTED_COLUMNS} from commands_by_month as commands
+        where commands.month = known.month and commands.command_id = known.command_id offset 0
+      ) as commands
+  ) as of_prefix`;
+}
+
+/**
+ * The first text that begins with `prefix`, and a text after the last one, by code points. Keys are
+ * values of HTTP headers, which have no character above U+00FF.
+ */
+function keysFrom(prefix: string): [string, string] {
+  return [prefix, `${prefix}\u{10FFFF}`];
+}
+
+/** @throws TooManyMatches */
+async function assertFewMatches(database: Database, serverId: string, prefix: string): Promise<void> {
+  const [found] = await database.query(COUNT_KEYS, [serverId, ...keysFrom(prefix), PREFIX_MATCHES + 1]);
+  if (assertDefined(found, "a count").total > PREFIX_MATCHES) throw new TooManyMatches();
+}
+
 /** SQL conditions of the query. States are literals, because partial indexes require that. */
 function conditions(sql: Sql, query: CommandListQuery, organization: string, server: string): string {
   const { accountNumber, requestId, idempotencyKey, bulkIdempotencyKey, status, operation, from, to } = query;
@@ -214,7 +258,7 @@ function conditions(sql: Sql, query: CommandListQuery, organization: string, ser
   return all.join(" and ");
 }
 
-/** The ids of the commands that a bulk with this key can have (decisions, 2.1 and 2.2). */
+/** The ids of all commands that a bulk with this key can have. */
 function bulkCommandIds(organizationId: string, key: string): string[] {
   return Array.from({ length: MAX_BULK_ITEMS }, (_item, index) => commandIdOf(organizationId, `${key}:${index}`));
 }

@@ -1,6 +1,6 @@
 import { actorFromText, type CommandStatus, isFinal } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";
-import { type Queryable, statement } from "@kapi/postgres";
+import { instantText, type Queryable, statement } from "@kapi/postgres";
 
 import type { StoredCommand } from "../../domain/ports.ts";
 import { REQUESTED_COMMANDS } from "./command-places.ts";
@@ -17,6 +17,8 @@ const LARGE_RESULT_BYTES = 16 * 1024;
  * retention only the columns of `command_ids` are set.
  */
 export interface CommandRow {
+  /** `created_at` with the precision of the database. */
+  readonly listed_at: string;
   readonly command_id: string;
   readonly organization_id: string;
   readonly server_id: string;
@@ -60,7 +62,8 @@ export const COMMAND_COLUMNS = `${["command_id", "organization_id", "server_id",
   coalesce(commands.attempts, known.attempts, 1) as attempts,
   case when commands.result_bytes > ${LARGE_RESULT_BYTES} then null else commands.result::text end as result,
   coalesce(commands.result_bytes, 0) as result_bytes, ${eitherOf("error_code")}, commands.error_message,
-  ${isoOf("commands.updated_at", "updated_at")}, ${isoOf("commands.completed_at", "completed_at")}`;
+  ${isoOf("commands.updated_at", "updated_at")}, ${isoOf("commands.completed_at", "completed_at")},
+  ${instantText("commands.created_at")} as listed_at`;
 
 const RESULTS = statement<{ command_id: string; result: string }>(
   "results_of_commands",

@@ -37,9 +37,9 @@ export function registerServerRoutes(
   });
   routes.get("/servers/:serverId/accounts", async ({ user }, request, reply) => {
     const { serverId } = parse(ServerPath, request.params);
-    // Without a page the account service would return all accounts.
-    const { page = 1, limit = DEFAULT_PAGE_LIMIT, ...filter } = parse(ListTradingAccountsQuery, request.query);
-    const body = await listAccounts(dependencies, user.organizationId, serverId, { page, limit, ...filter });
+    // Without a limit the account service would return all accounts.
+    const { limit = DEFAULT_PAGE_LIMIT, ...query } = parse(ListTradingAccountsQuery, request.query);
+    const body = await listAccounts(dependencies, user.organizationId, serverId, { limit, ...query });
     return reply.type(JSON_TYPE).send(body);
   });
   routes.get("/servers/:serverId/accounts/:accountNumber", ({ user }, request) => {

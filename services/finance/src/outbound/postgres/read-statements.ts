@@ -1,5 +1,5 @@
 /** SQL to read the ledger. */
-import type { ListTransactionsQuery, TransactionType } from "@kapi/contracts";
+import type { TransactionType } from "@kapi/contracts";
 import { type Statement, statement } from "@kapi/postgres";
 
 /** A row of `transactions` with its account's currency. Money in minor units. */
@@ -33,87 +33,59 @@ export interface StandingRow {
 /** A row; `id` is null for an empty page. */
 export type PageRow = StandingRow & { readonly total: number | null } & (TransactionRow | { readonly id: null });
 
-const ROW = `t.id, t.account_number, t.sequence, t.type, t.amount_minor, t.balance_before_minor, t.balance_after_minor,
-   t.description, t.request_id, t.command_id, t.order_id, t.position_id, t.deal_id, t.reversal_of, t.recorded_at,
-   t.created_at, t.created_by`;
+const COLUMNS = `id, account_number, sequence, type, amount_minor, balance_before_minor, balance_after_minor,
+   description, request_id, command_id, order_id, position_id, deal_id, reversal_of, recorded_at, created_at,
+   created_by`;
+/** {@link COLUMNS} of the table `t`. */
+const ROW = COLUMNS.replaceAll(/\w+/g, "t.$&");
 const DELETED = `exists (select from deleted_accounts d
      where d.server_id = k.server_id and d.account_number = k.account_number) as deleted`;
 
 /**
- * $1 server, $2 account number, $3 offset, $4 limit, $5 only sequences below, or null. Sequences
- * have no gap: the last one is the number of rows, and a page is a range of the unique index on
- * (server, account, sequence). One statement, so that rows and total are consistent. An empty page
- * has one row, with only the state of the account in the ledger.
+ * $1 server, $2 account number, $3 offset, $4 limit, $5 only sequences below this one, or null; of
+ * offset and $5 at most one is given. Sequences have no gap: the last one is the number of rows,
+ * and a page is a range of the unique index on (server, account, sequence). One statement, so that
+ * rows and total are consistent. An empty page has one row, with only the state of the account in
+ * the ledger. `least` ignores null.
  */
 export const TRANSACTIONS_PAGE: Statement<PageRow> = statement(
   "finance_transactions_page",
   `select ${DELETED}, a.last_sequence, a.transaction_sequence as total, a.currency, ${ROW}
    from (select $1::uuid as server_id, $2::text as account_number) k
    left join ledger_accounts a on a.server_id = k.server_id and a.account_number = k.account_number
-   left join transactions t on t.server_id = a.server_id and t.account_number = a.account_number
-     and t.sequence <= least(a.transaction_sequence - $3::bigint, $5::bigint - 1)
-     and t.sequence > least(a.transaction_sequence - $3::bigint, $5::bigint - 1) - $4::bigint
+   left join lateral (
+     select ${COLUMNS} from transactions p where p.server_id = a.server_id and p.account_number = a.account_number
+       and p.sequence <= least(a.transaction_sequence - $3::bigint, $5::bigint - 1)
+     order by p.sequence desc limit $4
+   ) t on true
    order by t.sequence desc`,
 );
 
-/** The columns of filters that compare for equality, with the type of the column. */
-const FILTER_COLUMNS = {
-  type: ["type", "text"],
-  orderId: ["order_id", "text"],
-  positionId: ["position_id", "text"],
-  dealId: ["deal_id", "text"],
-  commandId: ["command_id", "uuid"],
-  requestId: ["request_id", "text"],
-} as const;
-
-/** Fields that a transaction must have; undefined: any. Times are ISO 8601, `to` is exclusive. */
-export type TransactionFilter = Omit<ListTransactionsQuery, "page" | "limit" | "cursor">;
-
-/** Statements by name: one for each combination of filters that was used, at most 2^8. */
-const preparedStatements = new Map<string, Statement<PageRow>>();
+/** $6 from (inclusive), $7 to (exclusive), $8 to $13 values of the columns; null: no filter. */
+const MATCHES = `p.server_id = a.server_id and p.account_number = a.account_number
+       and p.recorded_at >= coalesce($6::timestamptz, '-infinity')
+       and p.recorded_at < coalesce($7::timestamptz, 'infinity')
+       and ($8::text is null or p.type = $8) and ($9::text is null or p.order_id = $9)
+       and ($10::text is null or p.position_id = $10) and ($11::text is null or p.deal_id = $11)
+       and ($12::uuid is null or p.command_id = $12) and ($13::text is null or p.request_id = $13)`;
 
 /**
- * The statement of a page with filters; its values from $6 on. The other parameters are those of
- * {@link TRANSACTIONS_PAGE}. It reads at most all rows of the account: an index for each filter
- * would slow every booking down.
+ * {@link TRANSACTIONS_PAGE} with filters, see {@link MATCHES}. It reads every row of the account,
+ * as {@link NEWEST_TRANSACTIONS} does: an index for each filter would make bookings slower.
  */
-export function filteredPage({ from, to, ...fields }: TransactionFilter): {
-  readonly statement: Statement<PageRow>;
-  readonly values: readonly string[];
-} {
-  const values: string[] = [];
-  const parts: string[] = [];
-  const conditions = ["t.server_id = k.server_id and t.account_number = k.account_number"];
-  const add = (name: string, value: string | undefined, condition: (parameter: string) => string): void => {
-    if (value === undefined) return;
-    values.push(value);
-    parts.push(name);
-    conditions.push(condition(`$${values.length + 5}`));
-  };
-  add("from", from, (parameter) => `t.recorded_at >= ${parameter}::timestamptz`);
-  add("to", to, (parameter) => `t.recorded_at < ${parameter}::timestamptz`);
-  for (const [name, [column, type]] of Object.entries(FILTER_COLUMNS)) {
-    add(name, fields[name as keyof typeof fields], (parameter) => `t.${column} = ${parameter}::${type}`);
-  }
-  const where = conditions.join(" and ");
-  const name = `finance_transactions_page_of_${parts.join("_")}`;
-  const known =
-    preparedStatements.get(name) ??
-    statement<PageRow>(
-      name,
-      `select ${DELETED}, a.last_sequence, (select count(*) from transactions t where ${where}) as total, a.currency,
-         ${ROW}
-       from (select $1::uuid as server_id, $2::text as account_number) k
-       left join ledger_accounts a on a.server_id = k.server_id and a.account_number = k.account_number
-       left join lateral (
-         select * from transactions t where ${where} and ($5::bigint is null or t.sequence < $5::bigint)
-         order by t.sequence desc offset $3::bigint limit $4
-       ) t on true
-       order by t.sequence desc`,
-    );
-  preparedStatements.set(name, known);
-  return { statement: known, values };
-}
+export const FILTERED_TRANSACTIONS: Statement<PageRow> = statement(
+  "finance_filtered_transactions_page",
+  `select ${DELETED}, a.last_sequence, counted.total, a.currency, ${ROW}
+   from (select $1::uuid as server_id, $2::text as account_number) k
+   left join ledger_accounts a on a.server_id = k.server_id and a.account_number = k.account_number
+   left join lateral (select count(*) as total from transactions p where ${MATCHES}) counted on true
+   left join lateral (
+     select ${COLUMNS} from transactions p where ${MATCHES}
+       and p.sequence <= least(a.transaction_sequence, $5::bigint - 1)
+     order by p.sequence desc offset $3::bigint limit $4
+   ) t on true
+   order by t.sequence desc`,
+);
 
 /**
  * $1 server, $2 account number, $3 from, $4 to (null: unbounded), $5 limit. A trading server's

@@ -1,11 +1,10 @@
-import { pageStartOf } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
 import type { Database } from "@kapi/postgres";
 
 import type { AccountStanding, DeletionMarks, TransactionReader } from "../../domain/transaction-reads.ts";
 import {
   BOOKED_SO_FAR,
-  filteredPage,
+  FILTERED_TRANSACTIONS,
   MARK_DELETED,
   NEWEST_TRANSACTIONS,
   type StandingRow,
@@ -16,22 +15,18 @@ import { fromRow } from "./transaction-row.ts";
 /** Reads the ledger; each function is one statement. */
 export function createTransactionReader(database: Database): TransactionReader {
   return {
-    page: async ({ serverId, accountNumber }, query) => {
-      const { page: _page, limit, cursor: _cursor, ...filter } = query;
-      const { offset, after } = pageStartOf("transactions", query);
-      const isFiltered = Object.values(filter).some((value) => value !== undefined);
-      const read = isFiltered ? filteredPage(filter) : { statement: TRANSACTIONS_PAGE, values: [] };
-      // One row more than the page has: the row shows whether a transaction follows the page.
-      const values = [serverId, accountNumber, offset, limit + 1, after?.[0] ?? null, ...read.values];
-      const rows = await database.query(read.statement, values);
+    page: async ({ serverId, accountNumber }, filter, { offset, limit, below }) => {
+      const range = [serverId, accountNumber, offset, limit, below];
+      const { from, to, type, orderId, positionId, dealId, commandId, requestId } = filter;
+      const filters = [from, to, type, orderId, positionId, dealId, commandId, requestId];
+      const rows = await (filters.every((value) => value === undefined)
+        ? database.query(TRANSACTIONS_PAGE, range)
+        : database.query(FILTERED_TRANSACTIONS, [...range, ...filters.map((value) => value ?? null)]));
       const first = assertDefined(rows[0], "the state of the account in the ledger");
-      const found = rows.flatMap((row) => (row.id === null ? [] : [fromRow(row)]));
-      const transactions = found.slice(0, limit);
       return {
         standing: standingOf(first),
         total: first.total ?? 0,
-        last: found.length > limit ? (transactions.at(-1)?.sequence ?? null) : null,
-        transactions,
+        transactions: rows.flatMap((row) => (row.id === null ? [] : [fromRow(row)])),
       };
     },
     newest: async ({ serverId, accountNumber }, { from, to }, limit) => {

@@ -16,7 +16,7 @@ import {
   OPERATIONS,
   type ServerEntry,
 } from "@kapi/contracts";
-import { addressOf, ApiError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "@kapi/http";
+import { addressOf, ApiError, type FastifyInstance, type FastifyReply, type FastifyRequest, GZIP } from "@kapi/http";
 import { type Clock, isUuid } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 
@@ -82,6 +82,8 @@ function registerOneOperationRoutes(
     method: contract.method,
     url: contract.path,
     config: { operation },
+    // Only reads: responses of changes are small, and those with passwords are never compressed.
+    compress: contract.method === "GET" ? GZIP : false,
     // Runs before the body is read, so that the body of an unknown caller is never read.
     onRequest: (request, reply) => admitCaller(dependencies, contract, request, reply),
     handler: async (request, reply) => {

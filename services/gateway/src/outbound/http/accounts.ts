@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 
-import { ACCOUNT_ROUTES, isPaged, pathOf } from "@kapi/contracts";
+import { ACCOUNT_ROUTES, DEFAULT_PAGE_LIMIT, isPaged, pathOf } from "@kapi/contracts";
 import {
   callerHeaders,
   callRoute,
@@ -14,7 +14,7 @@ import {
 } from "@kapi/http";
 
 import { type Accounts, UNKNOWN_ID } from "../../domain/ports.ts";
-import { optionalBodyOf, requiredBodyOf } from "./upstream-response.ts";
+import { knowing, optionalBodyOf, requiredBodyOf } from "./upstream-response.ts";
 
 const OK = 200;
 const TOO_MANY_REQUESTS = 429;
@@ -59,11 +59,14 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
         ofServer(serverId),
       ),
     list: async (serverId, query) => {
-      const request = { params: { serverId }, query };
+      // Release 0.1.0 would stream all accounts to a request with only a cursor.
+      const limit = query.limit ?? (query.cursor === undefined ? undefined : DEFAULT_PAGE_LIMIT);
+      const request = { params: { serverId }, query: { ...query, limit } };
       const { status, body } = await (isPaged(query)
         ? callRouteRaw(client, listTradingAccounts, request, ofServer(serverId))
         : streamRoute(client, listTradingAccounts, request));
-      if (status === OK) return body;
+      if (status === OK)
+        return body instanceof Readable ? body : knowing(listTradingAccounts, query, ["status", "search"], body);
       if (body instanceof Readable) body.destroy();
       if (status === TOO_MANY_REQUESTS) throw tooManyConcurrentRequests();
       throw unexpectedStatus(pathOf(listTradingAccounts, request), status);
@@ -74,17 +77,20 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
       const { existing, ids } = await callRoute(client, findExistingAccounts, { body: { accounts } }, asking);
       return ids ?? existing.map((exists) => (exists ? UNKNOWN_ID : null));
     },
-    orders: (serverId, accountNumber, query) => {
+    orders: async (serverId, accountNumber, query) => {
+      const route = ACCOUNT_ROUTES.listTradingAccountOrders;
       const request = { params: { serverId, accountNumber }, query };
-      return optionalBodyOf(client, ACCOUNT_ROUTES.listTradingAccountOrders, request, ofServer(serverId));
+      return knowing(route, query, [], await optionalBodyOf(client, route, request, ofServer(serverId)));
     },
-    positions: (serverId, accountNumber, query) => {
+    positions: async (serverId, accountNumber, query) => {
+      const route = ACCOUNT_ROUTES.listAccountPositions;
       const request = { params: { serverId, accountNumber }, query };
-      return optionalBodyOf(client, ACCOUNT_ROUTES.listAccountPositions, request, ofServer(serverId));
+      return knowing(route, query, ["status"], await optionalBodyOf(client, route, request, ofServer(serverId)));
     },
-    deals: (serverId, accountNumber, query) => {
+    deals: async (serverId, accountNumber, query) => {
+      const route = ACCOUNT_ROUTES.listAccountDeals;
       const request = { params: { serverId, accountNumber }, query };
-      return optionalBodyOf(client, ACCOUNT_ROUTES.listAccountDeals, request, ofServer(serverId));
+      return knowing(route, query, [], await optionalBodyOf(client, route, request, ofServer(serverId)));
     },
     deleteNow: (serverId, accountNumber, caller) => {
       const request = { params: { serverId, accountNumber } };

@@ -1,15 +1,18 @@
 import { COMMAND_STATUS_ROUTES, LATER, pathOf } from "@kapi/contracts";
 import {
+  ApiError,
   callRoute,
   callRouteRaw,
   DependencyError,
   type InternalClient,
+  issuesFromResponse,
   streamRoute,
   unexpectedStatus,
 } from "@kapi/http";
 import { batcher, monotonicClock } from "@kapi/kernel";
 
 import type { CommandStatus, KnownCommand } from "../../domain/ports.ts";
+import { knowing } from "./upstream-response.ts";
 
 /** Maximum number of commands in one call; command-status accepts twice as many. */
 const MAX_BATCH_SIZE = 500;
@@ -37,6 +40,8 @@ const NOT_FOUND = 404;
 const CONTENT_TOO_LARGE = 413;
 const TOO_MANY_REQUESTS = 429;
 const LATER_LINE = Buffer.from(JSON.stringify(LATER));
+/** The filters of listCommands that release 0.1.0 knows. */
+const FORMER_FILTERS = ["status", "operation", "accountNumber", "requestId", "idempotencyKey", "from", "to"];
 /** How long a command that did not fit into a response is requested again, in milliseconds. */
 const LATER_TIMEOUT_MS = 30_000;
 
@@ -87,10 +92,12 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
     lookUp: (commandId) => retryWhileLater(() => lookUp(commandId)),
     list: async (organizationId, serverId, query) => {
       const request = { params: { serverId }, query: { organizationId, ...query } };
-      const { status, body } = await callRouteRaw(client, listCommands, request, { organizationId });
-      if (status === OK) return body;
-      if (status === CONTENT_TOO_LARGE) return null;
-      throw unexpectedStatus(pathOf(listCommands, request), status);
+      const response = await callRouteRaw(client, listCommands, request, { organizationId });
+      if (response.status === OK) return knowing(listCommands, query, FORMER_FILTERS, response.body);
+      if (response.status === CONTENT_TOO_LARGE) return null;
+      const issues = issuesFromResponse(response);
+      if (issues !== null) throw new ApiError("VALIDATION_FAILED", { issues });
+      throw unexpectedStatus(pathOf(listCommands, request), response.status);
     },
     stream: async (organizationId, serverId, query) => {
       const request = { params: { serverId }, query: { organizationId, ...query } };

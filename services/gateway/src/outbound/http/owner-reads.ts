@@ -3,7 +3,7 @@ import { FINANCE_ROUTES, METRICS_ROUTES, ORGANIZATION_ROUTES } from "@kapi/contr
 import type { InternalClient } from "@kapi/http";
 
 import type { ReadCreditUsage, ReadSnapshots, ReadTransactions } from "../../domain/ports.ts";
-import { optionalBodyOf, requiredBodyOf } from "./upstream-response.ts";
+import { knowing, optionalBodyOf, requiredBodyOf } from "./upstream-response.ts";
 
 /**
  * Transactions, of the finance service. `organizationOf` returns the organization of a server.
@@ -12,13 +12,12 @@ export function readTransactions(
   client: InternalClient,
   organizationOf: (serverId: string) => string | undefined,
 ): ReadTransactions {
-  return (serverId, accountNumber, query) =>
-    optionalBodyOf(
-      client,
-      FINANCE_ROUTES.listTradingAccountTransactions,
-      { params: { serverId, accountNumber }, query },
-      { organizationId: organizationOf(serverId) },
-    );
+  return async (serverId, accountNumber, query) => {
+    const route = FINANCE_ROUTES.listTradingAccountTransactions;
+    const request = { params: { serverId, accountNumber }, query };
+    const options = { organizationId: organizationOf(serverId) };
+    return knowing(route, query, [], await optionalBodyOf(client, route, request, options));
+  };
 }
 
 /** Stored metrics, of the metrics service. */
@@ -31,8 +30,9 @@ export function readSnapshots(client: InternalClient): ReadSnapshots {
 
 /** Credit usage, of the organization service. */
 export function readCreditUsage(client: InternalClient): ReadCreditUsage {
-  return (organizationId, query) => {
+  return async (organizationId, query) => {
+    const route = ORGANIZATION_ROUTES.listCreditUsage;
     const request = { params: { organizationId }, query };
-    return requiredBodyOf(client, ORGANIZATION_ROUTES.listCreditUsage, request, { organizationId });
+    return knowing(route, query, [], await requiredBodyOf(client, route, request, { organizationId }));
   };
 }

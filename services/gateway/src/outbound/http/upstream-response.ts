@@ -1,8 +1,10 @@
 import { type InternalRoute, pathOf, type RouteRequest } from "@kapi/contracts";
-import { callRouteRaw, type CallOptions, type InternalClient, unexpectedStatus } from "@kapi/http";
+import { callRouteRaw, type CallOptions, DependencyError, type InternalClient, unexpectedStatus } from "@kapi/http";
 
 const OK = 200;
 const NOT_FOUND = 404;
+/** In every page of this release. In text of callers the quotation marks are escaped. */
+const NEXT_CURSOR = Buffer.from('"nextCursor":');
 
 /**
  * The exact body of an owner's response, or null for 404. Every other status is a DependencyError:
@@ -30,4 +32,21 @@ export async function requiredBodyOf<R extends InternalRoute>(
   const body = await optionalBodyOf(client, route, request, options);
   if (body === null) throw unexpectedStatus(pathOf(route, request), NOT_FOUND);
   return body;
+}
+
+/**
+ * Returns a page, if its owner knows all fields of the query. Release 0.1.0 ignores cursors and the
+ * filters that are not in `formerFilters`, so its page would have other records.
+ * @throws DependencyError for a page of release 0.1.0 that ignored a field.
+ */
+export function knowing<Body extends Buffer | null>(
+  { path }: InternalRoute,
+  query: object,
+  formerFilters: readonly string[],
+  body: Body,
+): Body {
+  const isFormer = (name: string): boolean => name === "page" || name === "limit" || formerFilters.includes(name);
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  if (body === null || given.every(([name]) => isFormer(name)) || body.includes(NEXT_CURSOR)) return body;
+  throw new DependencyError(`${path}: a process of release 0.1.0 answered, which ignores cursors and filters`);
 }

@@ -1,5 +1,5 @@
 import type { SettlementRequest, Shard, SyncedWallet } from "@kapi/admission/redis";
-import type { CursorPosition, ListUsageQuery, PageStart } from "@kapi/contracts";
+import type { CursorKey, ListCreditUsageQuery } from "@kapi/contracts";
 
 import type { AuditTransaction } from "../audit.ts";
 import type { LedgerEntry, RecordedEntry } from "./ledger-entry.ts";
@@ -104,28 +104,26 @@ export interface OldReservations {
 }
 
 /** The usage list. */
-/** Bounds of `at` in ISO 8601: `from` is inclusive, `to` exclusive; undefined is unbounded. */
-export type UsagePeriod = Pick<ListUsageQuery, "from" | "to">;
+/** The filters of the list of usage. */
+export type UsageFilter = Omit<ListCreditUsageQuery, "page" | "limit" | "cursor">;
 
-/** Lines of a period, behind `after` or behind the newest `offset` lines. */
-export interface UsageRange extends UsagePeriod, PageStart<"usage"> {
+/** The lines to read: at most `limit` after the first `offset` ones. */
+export interface UsageRange {
   readonly limit: number;
+  readonly offset: number;
+  /** The last line before the range; null: the list begins. */
+  readonly after: CursorKey<"usage"> | null;
 }
 
-/** A line with its key in the list. */
-export interface ListedUsageLine {
+export interface PlacedLine {
+  readonly place: CursorKey<"usage">;
   readonly line: UsageLine;
-  readonly position: CursorPosition<"usage">;
 }
-
-/** Up to this many lines of a period are counted. */
-export const MAX_COUNTED_USAGE = 10_000;
 
 export interface UsageLines {
-  /** Newest first: at most `limit` lines. */
-  page(organizationId: string, range: UsageRange): Promise<ListedUsageLine[]>;
-  /** Number of lines; within a period counted up to MAX_COUNTED_USAGE. */
-  total(organizationId: string, period: UsagePeriod): Promise<number>;
+  /** Newest first, each with its place in the list. */
+  page(organizationId: string, filter: UsageFilter, range: UsageRange): Promise<PlacedLine[]>;
+  total(organizationId: string, filter: UsageFilter): Promise<number>;
   /** Sums per day and operation since `firstDay`, unordered. */
   byDay(organizationId: string, firstDay: string): Promise<UsageDay[]>;
 }

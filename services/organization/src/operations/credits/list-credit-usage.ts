@@ -1,4 +1,11 @@
-import { type CreditUsage, type ListUsageQuery, pageStartOf, type Pagination, paginationOf } from "@kapi/contracts";
+import {
+  type CreditUsage,
+  cursorPage,
+  type ListCreditUsageQuery,
+  listScope,
+  pageStart,
+  type Pagination,
+} from "@kapi/contracts";
 
 import type { UsageLines } from "../../domain/credits/ports.ts";
 import { usageLine } from "../../domain/credits/usage-line.ts";
@@ -10,15 +17,13 @@ import { usageLine } from "../../domain/credits/usage-line.ts";
 export async function listCreditUsage(
   lines: UsageLines,
   organizationId: string,
-  query: ListUsageQuery,
+  query: ListCreditUsageQuery,
 ): Promise<{ usage: CreditUsage[]; pagination: Pagination }> {
-  const { from, to, limit } = query;
-  const total = await lines.total(organizationId, { from, to });
-  const start = pageStartOf("usage", query);
-  // One line more than the page has: the line shows whether a line follows the page.
-  const range = { ...start, from, to, limit: limit + 1 };
-  const found = start.offset < total ? await lines.page(organizationId, range) : [];
-  const shown = found.slice(0, limit);
-  const last = found.length > limit ? (shown.at(-1)?.position ?? null) : null;
-  return { usage: shown.map(({ line }) => usageLine(line)), pagination: paginationOf("usage", query, total, last) };
+  const start = pageStart("usage", query);
+  const total = await lines.total(organizationId, query);
+  // One line more shows whether another page follows.
+  const range = { limit: start.limit + 1, offset: start.offset, after: start.after };
+  const read = { rows: start.offset < total ? await lines.page(organizationId, query, range) : [], total };
+  const { rows, pagination } = cursorPage("usage", listScope({}), start, read, ({ place }) => place);
+  return { usage: rows.map(({ line }) => usageLine(line)), pagination };
 }

@@ -1,5 +1,5 @@
 /** Internal routes: one for each webhook operation of the API, with its exact response. */
-import { pageStartOf, paginationOf, type PathParameters, WEBHOOKS_ROUTES } from "@kapi/contracts";
+import { type PathParameters, WEBHOOKS_ROUTES } from "@kapi/contracts";
 import { ApiError, callerOf, type FastifyInstance, serve, serveRaw } from "@kapi/http";
 import { isUuid } from "@kapi/kernel";
 
@@ -39,11 +39,7 @@ export function registerWebhookRoutes(app: FastifyInstance, dependencies: Webhoo
   serve(app, WEBHOOKS_ROUTES.listWebhookDeliveries, async ({ params, query }) => {
     const { organizationId, endpointId } = nameOf(params);
     requireEndpoint(await dependencies.endpoints.get(organizationId, endpointId));
-    const { status = null, type = null, eventId = null, from = null, to = null, limit } = query;
-    const range = { ...pageStartOf("deliveries", query), limit };
-    const filter = { status, type, eventId, from, to, nowMs: dependencies.clock.nowMs() };
-    const { deliveries, total, last } = await dependencies.deliveries.list(endpointId, { ...range, ...filter });
-    return { deliveries, pagination: paginationOf("deliveries", query, total, last) };
+    return dependencies.deliveries.list(endpointId, { ...query, nowMs: dependencies.clock.nowMs() });
   });
   serve(app, WEBHOOKS_ROUTES.redeliverWebhook, ({ params }) => {
     if (!isUuid(params.deliveryId)) throw new ApiError("DELIVERY_NOT_FOUND");

@@ -1,14 +1,18 @@
 import {
+  cursorPage,
   type DeliveryAttempt,
   type DeliveryStatus,
+  listScope,
   MAX_LISTED_DELIVERIES,
+  pageStart,
+  type Pagination,
   type WebhookDelivery,
   type WebhookKind,
 } from "@kapi/contracts";
-import { toIso } from "@kapi/kernel";
-import { type Database, statement } from "@kapi/postgres";
+import { toIso, uuidV5 } from "@kapi/kernel";
+import { type Database, instantText, statement } from "@kapi/postgres";
 
-import type { DeliveryStore, LeasedDelivery, AttemptRecord } from "../../domain/ports.ts";
+import type { DeliveryQuery, DeliveryStore, LeasedDelivery, AttemptRecord } from "../../domain/ports.ts";
 
 /** Maximum number of stored attempts per delivery; the oldest are dropped. */
 export const KEPT_ATTEMPTS = 20;
@@ -117,6 +121,8 @@ const COUNT_OPEN = statement<{ open: number }>(
 );
 
 interface DeliveryRow {
+  /** `created_at` with the precision of the database. */
+  readonly listed_at: string;
   readonly id: string;
   readonly event_id: string;
   readonly endpoint_id: string;
@@ -128,31 +134,27 @@ interface DeliveryRow {
   readonly completed_at: Date | null;
 }
 
+/** The place before the first delivery of a list. */
+const LIST_START = ["infinity", "00000000-0000-0000-0000-000000000000"] as const;
+
 /** A delivery with an expired lease is shown as pending. */
 const shownStatus = (now: string): string =>
   `(case when status = 'pending' and leased and due_at > ${now} then 'delivering' else status end)`;
 const shownColumns = (now: string): string =>
-  `id, event_id, endpoint_id, type, ${shownStatus(now)} as shown_status, attempts, due_at, created_at, completed_at`;
-// $1 endpoint, $2 status, $3 kind, $4 now, $5 event, $6 from, $7 to.
+  `id, event_id, endpoint_id, type, ${shownStatus(now)} as shown_status, attempts, due_at, created_at, completed_at,
+   ${instantText("created_at")} as listed_at`;
+// $1 endpoint, $2 status, $3 kind, $4 now, $5 from (inclusive), $6 to (exclusive), $7 delivery; a
+// filter that is null matches every delivery.
 const LISTED = `endpoint_id = $1 and ($2::text is null or ${shownStatus("$4::timestamptz")} = $2)
-   and ($3::text is null or type = $3) and ($5::uuid is null or event_id = $5)
-   and created_at >= coalesce($6::timestamptz, '-infinity') and created_at < coalesce($7::timestamptz, 'infinity')`;
+   and ($3::text is null or type = $3) and created_at >= coalesce($5::timestamptz, '-infinity')
+   and created_at < coalesce($6::timestamptz, 'infinity') and ($7::uuid is null or id = $7)`;
 
-/** A delivery with its key in the list. */
-interface ListedRow extends DeliveryRow {
-  /** `created_at` with microseconds. */
-  readonly listed_at: string;
-}
-
-/** $8 limit, $9 offset, $10 and $11 the key that the page begins behind, or null. */
-export const LIST = statement<ListedRow>(
+/** $8 and $9: time and id of the delivery before the page, $10 limit, $11 offset. */
+export const LIST = statement<DeliveryRow>(
   "webhooks_list_deliveries",
-  `select ${shownColumns("$4::timestamptz")},
-     to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as listed_at
-   from deliveries where ${LISTED}
-     and created_at <= coalesce($10::timestamptz, 'infinity')
-     and ($10::timestamptz is null or (created_at, id) < ($10::timestamptz, $11::uuid))
-   order by created_at desc, id desc limit $8 offset $9`,
+  `select ${shownColumns("$4::timestamptz")} from deliveries
+   where ${LISTED} and (created_at, id) < ($8::timestamptz, $9::uuid)
+   order by created_at desc, id desc limit $10 offset $11`,
 );
 
 const COUNT = statement<{ total: number }>(
@@ -209,23 +211,7 @@ export function createDeliveryStore(database: Database): DeliveryStore {
     cancelOpen: async (endpointId, limit, nowMs) =>
       (await database.query(CANCEL_OPEN, [endpointId, limit, toIso(nowMs)])).length,
     countOpen: async (atMost) => (await database.query(COUNT_OPEN, [atMost]))[0]?.open ?? 0,
-    list: async (endpointId, { offset, after, limit, status, type, eventId, from, to, nowMs }) => {
-      const values = [endpointId, status, type, toIso(nowMs), eventId, from, to];
-      const shown = Math.min(limit, Math.max(0, MAX_LISTED_DELIVERIES - offset));
-      // One row more than the page has: the row shows whether a delivery follows the page.
-      const range = [shown + 1, offset, after?.[0] ?? null, after?.[1] ?? null];
-      const [found, counted] = await Promise.all([
-        shown === 0 ? [] : database.query(LIST, [...values, ...range]),
-        database.query(COUNT, [...values, MAX_LISTED_DELIVERIES]),
-      ]);
-      const rows = found.slice(0, shown);
-      const end = found.length > shown ? rows.at(-1) : undefined;
-      return {
-        deliveries: rows.map(toWire),
-        total: counted[0]?.total ?? 0,
-        last: end === undefined ? null : [end.listed_at, end.id],
-      };
-    },
+    list: (endpointId, query) => list(database, endpointId, query),
     redeliver: async (endpointId, deliveryId, nowMs) => {
       const values = [endpointId, deliveryId, toIso(nowMs)];
       await database.query(REDELIVER, values);
@@ -233,6 +219,27 @@ export function createDeliveryStore(database: Database): DeliveryStore {
       return row === undefined ? null : toWire(row);
     },
   };
+}
+
+async function list(
+  database: Database,
+  endpointId: string,
+  query: DeliveryQuery,
+): Promise<{ deliveries: WebhookDelivery[]; pagination: Pagination }> {
+  const { status = null, type = null, from = null, to = null, eventId, nowMs } = query;
+  const start = pageStart("deliveries", query);
+  // An event is one delivery to an endpoint, whose id follows from both.
+  const deliveryId = eventId === undefined ? null : uuidV5(endpointId, eventId);
+  const values = [endpointId, status, type, toIso(nowMs), from, to, deliveryId];
+  const isShown = start.offset < MAX_LISTED_DELIVERIES;
+  const [rows, counted] = await Promise.all([
+    // One delivery more shows whether another page follows.
+    isShown ? database.query(LIST, [...values, ...(start.after ?? LIST_START), start.limit + 1, start.offset]) : [],
+    database.query(COUNT, [...values, MAX_LISTED_DELIVERIES]),
+  ]);
+  const read = { rows, total: counted[0]?.total ?? 0 };
+  const page = cursorPage("deliveries", listScope({ endpointId }), start, read, (row) => [row.listed_at, row.id]);
+  return { deliveries: page.rows.map(toWire), pagination: page.pagination };
 }
 
 function nameColumns(deliveries: readonly LeasedDelivery[]): unknown[] {

@@ -1,47 +1,45 @@
 import { actorFromText } from "@kapi/contracts";
-import { type Queryable, type Statement, statement } from "@kapi/postgres";
+import { type Database, instantText, type Statement, statement } from "@kapi/postgres";
 
-import {
-  type ListedUsageLine,
-  MAX_COUNTED_USAGE,
-  type UsageLines,
-  type UsagePeriod,
-  type UsageRange,
-} from "../../../domain/credits/ports.ts";
+import type { UsageFilter, UsageLines } from "../../../domain/credits/ports.ts";
 import type { UsageDay } from "../../../domain/credits/usage-day.ts";
 import type { UsageLine } from "../../../domain/credits/usage-line.ts";
 
 interface UsageRow extends Omit<UsageLine, "createdBy" | "at"> {
   readonly createdBy: string | null;
   readonly at: Date;
-  /** `at` with microseconds. */
-  readonly listedAt: string;
   readonly chargeId: string;
-  readonly leg: string;
+  /** `at` with the precision of the database. */
+  readonly listedAt: string;
 }
 
 /** How far back the reservation of a release is looked for: no command is open for longer. */
 const MAX_RESERVED_DAYS = 62;
+/** Timeout of a read with filters, in milliseconds. It reads every line of the span. */
+const FILTERED_TIMEOUT_MS = 2_000;
 const IS_LINE = `credits > 0 and (leg in ('consume', 'refund', 'reserve') or action = 'release')`;
+/** The place before the first line. */
+const LIST_START = ["infinity", "00000000-0000-0000-0000-000000000000", ""] as const;
 
-// The page is found by the indexes of the months alone. Then each entry of it is read from the
-// month of its epoch. Entries of credit_legs count as without an epoch. The operation, request id
-// and author of a release are in its reservation.
-const pageText = (where: string): string => `with page as (
-     select charge_id, leg, at, epoch from (
-       select charge_id, leg, at, epoch from credit_entries where organization_id = $1 and ${IS_LINE}${where}
+/** $1 organization, $2 from (inclusive), $3 to (exclusive); null: unbounded. */
+const IN_SPAN = `organization_id = $1 and ${IS_LINE} and at >= coalesce($2::timestamptz, '-infinity')
+         and at < coalesce($3::timestamptz, 'infinity')`;
+/**
+ * The lines of the span that meet `condition`; those of credit_legs have no epoch. `end` is
+ * appended to the select of each of the two tables.
+ */
+function linesOf(condition: string, end = ""): string {
+  return `
+       (select charge_id, leg, at, epoch from credit_entries where ${IN_SPAN} and ${condition} ${end})
        union all
-       select charge_id, leg, at, null::bigint as epoch from credit_legs where organization_id = $1 and ${IS_LINE}${where}
-     ) as lines
-     order by at desc, charge_id desc, leg desc
-     limit $2 offset $3
-   )
-   select to_char(page.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "listedAt",
-     page.charge_id as "chargeId", page.leg, line.leg as kind, line.credits, line.command_id as "commandId", page.at,
-     coalesce(reserved.operation, line.operation) as operation,
-     coalesce(reserved.x_request_id, line.x_request_id) as "requestId",
-     coalesce(reserved.created_by, line.created_by) as "createdBy"
-   from page
+       (select charge_id, leg, at, null::bigint as epoch from credit_legs where ${IN_SPAN} and ${condition} ${end})`;
+}
+/**
+ * The whole entry of each row of `page`, from the month of its epoch, as `line`, and for a release
+ * its reservation, as `reserved`. The operation, request id and author of a release are in its
+ * reservation.
+ */
+const WITH_ENTRY = `
      cross join lateral (
        select leg, credits, command_id, operation, x_request_id, created_by from credit_entries as entry
        where entry.epoch = page.epoch and entry.charge_id = page.charge_id and entry.leg = page.leg
@@ -58,52 +56,73 @@ const pageText = (where: string): string => `with page as (
        select operation, x_request_id, created_by from credit_legs as entry
        where page.leg = 'settle' and entry.charge_id = page.charge_id and entry.leg = 'reserve'
        limit 1
-     ) as reserved on true
-   order by page.at desc, page.charge_id desc, page.leg desc`;
+     ) as reserved on true`;
+const COLUMNS = `line.leg as kind, line.credits, line.command_id as "commandId", page.at,
+     coalesce(reserved.operation, line.operation) as operation,
+     coalesce(reserved.x_request_id, line.x_request_id) as "requestId",
+     coalesce(reserved.created_by, line.created_by) as "createdBy",
+     page.charge_id as "chargeId", ${instantText("page.at")} as "listedAt"`;
+/** After the line with the key $4 to $6. */
+const AFTER = "(at, charge_id, leg) < ($4::timestamptz, $5::uuid, $6::text)";
+const NEWEST_FIRST = "page.at desc, page.charge_id desc, page.leg desc";
 
-/** $1 organization, $2 limit, $3 offset. */
-export const SELECT_PAGE = statement<UsageRow>("usage_lines_select_page", pageText(""));
+/**
+ * $1 to $3 as {@link IN_SPAN}, $4 to $6 the key of the line before the page, $7 limit, $8 offset.
+ * The newest lines of each table are read in the order of its index, without the entries. An order
+ * of both tables together would read and sort every line of the organization.
+ */
+export const SELECT_PAGE = statement<UsageRow>(
+  "usage_lines_select_page",
+  `with page as (
+     select charge_id, leg, at, epoch from (${linesOf(
+       AFTER,
+       "order by at desc, charge_id desc, leg desc limit $7::bigint + $8::bigint",
+     )}
+     ) as page
+     order by ${NEWEST_FIRST}
+     limit $7 offset $8
+   )
+   select ${COLUMNS} from page ${WITH_ENTRY}
+   order by ${NEWEST_FIRST}`,
+);
+const COUNT_SPAN = statement<{ total: number }>(
+  "usage_lines_count_span",
+  `select count(*) as total from (${linesOf("true")}
+   ) as page`,
+);
 
-/** Statements by name: one for each combination of bounds that was used, at most 16. */
-const preparedStatements = new Map<string, Statement<unknown>>();
-
-/** Returns the statement with the given bounds; `text` gets the conditions on the columns of a line. */
-function bounded<Row>(
-  kind: string,
-  { from, to, after = null }: UsagePeriod & { readonly after?: UsageRange["after"] },
-  first: number,
-  text: (where: string) => string,
-): { readonly statement: Statement<Row>; readonly values: readonly string[] } {
-  const values: string[] = [];
-  const next = (value: string): string => `$${first + values.push(value) - 1}`;
-  const names = [kind];
-  let where = "";
-  if (from !== undefined) {
-    names.push("from");
-    where += ` and at >= ${next(from)}::timestamptz`;
-  }
-  if (to !== undefined) {
-    names.push("to");
-    where += ` and at < ${next(to)}::timestamptz`;
-  }
-  if (after !== null) {
-    const [at, chargeId, leg] = after;
-    names.push("after");
-    where += ` and (at, charge_id, leg) < (${next(at)}::timestamptz, ${next(chargeId)}::uuid, ${next(leg)}::text)`;
-  }
-  const name = names.join("_");
-  const known = preparedStatements.get(name) ?? statement<unknown>(name, text(where));
-  preparedStatements.set(name, known);
-  return { statement: known as Statement<Row>, values };
+/** The filters of the values `operation`, `xRequestId` and `commandId`, which begin at `next`. */
+function matches(next: number): string {
+  return `($${next}::text is null or coalesce(reserved.operation, line.operation) = $${next})
+     and ($${next + 1}::text is null or coalesce(reserved.x_request_id, line.x_request_id) = $${next + 1})
+     and ($${next + 2}::uuid is null or line.command_id = $${next + 2})`;
 }
-
-const countText = (where: string): string => `select count(*) as total from (
-     select from (
-       select at from credit_entries where organization_id = $1 and ${IS_LINE}${where}
-       union all
-       select at from credit_legs where organization_id = $1 and ${IS_LINE}${where}
-     ) as lines limit $2
-   ) as counted`;
+/** What the entry itself shows of {@link matches}: for a release only its command. */
+function mayMatch(next: number): string {
+  return `($${next + 2}::uuid is null or command_id = $${next + 2}) and (leg = 'settle'
+         or ($${next}::text is null or operation = $${next})
+         and ($${next + 1}::text is null or x_request_id = $${next + 1}))`;
+}
+/** {@link SELECT_PAGE} with the filters $9 to $11. */
+const SELECT_FILTERED = statement<UsageRow>(
+  "usage_lines_select_filtered",
+  `select ${COLUMNS} from (${linesOf(`${AFTER} and ${mayMatch(9)}`)}
+   ) as page ${WITH_ENTRY}
+   where ${matches(9)}
+   order by ${NEWEST_FIRST}
+   limit $7 offset $8`,
+);
+/** {@link COUNT_SPAN} with the filters $4 to $6. */
+const COUNT_FILTERED = statement<{ total: number }>(
+  "usage_lines_count_filtered",
+  `select count(*) as total from (${linesOf(mayMatch(4))}
+   ) as page ${WITH_ENTRY}
+   where ${matches(4)}`,
+);
+const SET_TIMEOUT = statement<unknown>(
+  "usage_lines_set_timeout",
+  `select set_config('statement_timeout', '${FILTERED_TIMEOUT_MS}', true)`,
+);
 const SELECT_TOTAL = statement<{ total: number }>(
   "usage_lines_select_total",
   `select kept.usage_lines - coalesce(closed.usage_lines, 0) as total
@@ -119,26 +138,47 @@ const SELECT_DAYS = statement<UsageDay>(
    from usage_days where organization_id = $1 and day >= $2::date and (requests <> 0 or credits <> 0)`,
 );
 
-export function createUsageLines(database: Queryable): UsageLines {
+export function createUsageLines(database: Database): UsageLines {
   return {
-    page: async (organizationId, { limit, offset, ...bounds }) => {
-      const read = bounded<UsageRow>("usage_lines_select_page", bounds, 4, pageText);
-      const rows = await database.query(read.statement, [organizationId, limit, offset, ...read.values]);
-      return rows.map(lineFromRow);
+    page: async (organizationId, filter, range) => {
+      const { from = null, to = null } = filter;
+      const span = [organizationId, from, to];
+      const values = [...span, ...(range.after ?? LIST_START), range.limit, range.offset];
+      const rows = isFiltered(filter)
+        ? await readFiltered(database, SELECT_FILTERED, [...values, ...filtersOf(filter)])
+        : await database.query(SELECT_PAGE, values);
+      return rows.map((row) => ({ place: [row.listedAt, row.chargeId, row.kind], line: lineFromRow(row) }));
     },
-    total: async (organizationId, { from, to }) => {
-      if (from === undefined && to === undefined) {
-        return (await database.query(SELECT_TOTAL, [organizationId]))[0]?.total ?? 0;
-      }
-      const read = bounded<{ total: number }>("usage_lines_count", { from, to }, 3, countText);
-      const rows = await database.query(read.statement, [organizationId, MAX_COUNTED_USAGE, ...read.values]);
-      return rows[0]?.total ?? 0;
+    total: async (organizationId, filter) => {
+      const { from = null, to = null } = filter;
+      const span = [organizationId, from, to];
+      const [counted] = isFiltered(filter)
+        ? await readFiltered(database, COUNT_FILTERED, [...span, ...filtersOf(filter)])
+        : from === null && to === null
+          ? await database.query(SELECT_TOTAL, [organizationId])
+          : await readFiltered(database, COUNT_SPAN, span);
+      return counted?.total ?? 0;
     },
     byDay: (organizationId, firstDay) => database.query(SELECT_DAYS, [organizationId, firstDay]),
   };
 }
 
-function lineFromRow({ listedAt, chargeId, leg, ...row }: UsageRow): ListedUsageLine {
-  const line = { ...row, createdBy: actorFromText(row.createdBy), at: row.at.toISOString() };
-  return { line, position: [listedAt, chargeId, leg] };
+function isFiltered(filter: UsageFilter): boolean {
+  return filtersOf(filter).some((value) => value !== null);
+}
+
+function filtersOf({ operation, xRequestId, commandId }: UsageFilter): (string | null)[] {
+  return [operation ?? null, xRequestId ?? null, commandId ?? null];
+}
+
+/** Reads within {@link FILTERED_TIMEOUT_MS}. A timeout rejects with a transient error. */
+function readFiltered<Row>(database: Database, wanted: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
+  return database.transaction((tx) => {
+    tx.execute(SET_TIMEOUT, []);
+    return tx.query(wanted, values);
+  });
+}
+
+function lineFromRow({ chargeId: _charge, listedAt: _listed, ...row }: UsageRow): UsageLine {
+  return { ...row, createdBy: actorFromText(row.createdBy), at: row.at.toISOString() };
 }
