@@ -1,7 +1,7 @@
 /**
- * Builds the published package in `libs/client/dist`: JavaScript and declarations for Node 20.12 and
- * later, package.json and README. Run it with `npm run build -w libs/client`, then
- * `npm pack ./libs/client/dist`.
+ * Builds the published package in `libs/client/dist`: JavaScript and declarations for Node 20.12
+ * and later, package.json and README. Run it with `npm run build -w libs/client`, then `npm pack
+ * ./libs/client/dist`.
  */
 import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -123,7 +123,7 @@ describe("the prop-firm recipe", () => {
     await control.holdPrice("EURUSD", 1.194, 1.1941);
     expect(await ended, printed).toBe(0);
     expect(printed).toContain(`${accountNumber}: daily-loss breached, now disabled`);
-    expect(printed).toMatch(/judged samples \d+ to \d+, contiguous: true, gaps: 0/);
+    expect(printed).toMatch(/checked samples \d+ to \d+, contiguous: true, gaps: 0/);
     expect(printed).toMatch(new RegExp(`reconciled [1-9]\\d* transactions of ${accountNumber}`));
   });
 });

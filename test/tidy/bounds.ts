@@ -11,8 +11,11 @@ const LIMIT = /^(?:export )?const ((?:\w+_)?(?:MAX|KEPT|TTL)(?:_\w+)?|\w+_(?:LIM
 /** The names of settings that are limits. */
 const SETTING = /^\s+((?:\w+_)?(?:MAX|KEPT|TTL|LIMIT|BUDGET)(?:_\w+)?|\w+_PER_ORGANIZATION): configFields\b/gm;
 
-/** Code that does not run in production, or only describes single requests and records. */
-const WITHOUT_BOUNDS = /^libs\/(?:testkit|servers|contracts)\//;
+/**
+ * Code that does not run in production, only describes single requests and records, or runs in the
+ * programs of users.
+ */
+const WITHOUT_BOUNDS = /^libs\/(?:testkit|servers|contracts|client)\//;
 
 /** Limits of other things, by name. These patterns do not exempt a name with `TTL` or `KEPT`. */
 const KINDS: readonly RegExp[] = [
@@ -37,7 +40,6 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "libs/http/src/parse.ts MAX_ISSUES",
     "libs/outbox/src/limits.ts POLL_MAX_BYTES",
     "libs/trading-server/src/contract.ts MAX_HISTORY_LIMIT",
-    "services/account/src/inbound/http/routes.ts DEFAULT_LIMIT",
     "services/account/src/operations/delete-trading-account-immediately.ts MAX_DUE",
     "services/command-status/src/operations/list-commands.ts MAX_WHOLE_BYTES",
     "services/command-status/src/outbound/postgres/command-repository.ts MAX_LARGE_BYTES",

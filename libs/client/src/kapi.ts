@@ -24,7 +24,8 @@ export interface KapiOptions extends TransportOptions {
  *
  * @example
  * const kapi = new Kapi({ key: process.env.KAPI_KEY, baseUrl: "https://api.example.com" });
- * const deposit = await kapi.server(serverId).account("10000001").deposit({ amount: "250.55" }, { key: "payout-4711" });
+ * const account = kapi.server(serverId).account("10000001");
+ * const deposit = await account.deposit({ amount: "250.55" }, { key: "payout-4711" });
  * const { balanceAfter } = await deposit.result();
  */
 export class Kapi {

@@ -1,6 +1,6 @@
 /**
- * What users of the client rely on. The same tests run against the kapi in memory and against a real
- * one, so that the kapi in memory behaves as the real one does.
+ * What users of the client rely on. The same tests run against the kapi in memory and against a
+ * real one, so that the kapi in memory behaves as the real one does.
  */
 import { randomUUID } from "node:crypto";
 

@@ -1,6 +1,6 @@
 /**
- * What a caller of the API does about each error: the text of its page in the documentation. One row
- * per code, so that a new code without a row does not compile.
+ * What a caller of the API does about each error: the text of its page in the documentation. One
+ * row per code, so that a new code without a row does not compile.
  */
 import type { ErrorCode } from "./errors.ts";
 import type { CommandErrorCode } from "./http/commands.ts";

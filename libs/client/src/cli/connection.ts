@@ -73,8 +73,9 @@ export interface GlobalOptions {
 }
 
 /**
- * Returns the connection of a command. Variables win over everything. In a checkout its own kapi wins
- * over the default profile, so that a trial there never reaches another kapi. @throws UsageError without an address or a key.
+ * Returns the connection of a command. Variables win over everything. In a checkout its own kapi
+ * wins over the default profile, so that a trial there never reaches another kapi. @throws
+ * UsageError without an address or a key.
  */
 export async function connectionOf(
   surroundings: Surroundings,

@@ -1,7 +1,9 @@
 import type { KapiError } from "../errors.ts";
 import type { QueuedCommand } from "./queued-command.ts";
 
-/** Some accounts of a bulk were queued before a request failed. Repeat the call with the same key. */
+/**
+ * Some accounts of a bulk were queued before a request failed. Repeat the call with the same key.
+ */
 export class PartialBulkError extends Error {
   /** The commands that were queued, in order, with the credentials that only this answer had. */
   readonly queued: readonly QueuedCommand<"account.create">[];

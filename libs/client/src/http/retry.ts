@@ -5,9 +5,15 @@ import type { KapiError } from "../errors.ts";
 export interface RetryOptions {
   /** Maximum number of attempts, the first one included. Default 8; 1 means no retry. */
   readonly maxAttempts?: number | undefined;
-  /** Maximum time from the first attempt to the start of the last one, in milliseconds. Default 60,000. */
+  /**
+   * Maximum time from the first attempt to the start of the last one, in milliseconds. Default
+   * 60,000.
+   */
   readonly maxElapsedMs?: number | undefined;
-  /** Longest random delay before the first retry, in milliseconds; it doubles each time. Default 250. */
+  /**
+   * Longest random delay before the first retry, in milliseconds; it doubles each time. Default
+   * 250.
+   */
   readonly firstDelayMs?: number | undefined;
   /** Longest random delay, in milliseconds. Default 8,000. */
   readonly maxDelayMs?: number | undefined;

@@ -37,8 +37,8 @@ export interface RequestOptions {
   readonly body?: unknown;
   readonly idempotencyKey?: string | undefined;
   /**
-   * Whether the request may be sent again after an unknown outcome. Default: true for GET, PATCH and
-   * DELETE, and for requests with an idempotency key.
+   * Whether the request may be sent again after an unknown outcome. Default: true for GET, PATCH
+   * and DELETE, and for requests with an idempotency key.
    */
   readonly repeatable?: boolean | undefined;
   /** Deadline of each attempt, in milliseconds; default: that of the client. */
@@ -145,7 +145,10 @@ function answerOf<T>({ status, headers }: Response, body: unknown, requestId: st
   };
 }
 
-/** @throws ConnectionError for a text that is no JSON: something between kapi and the client answered. */
+/**
+ * @throws ConnectionError for a text that is no JSON: something between kapi and the client
+ * answered.
+ */
 function parsed(text: string, { status }: Response, requestId: string): unknown {
   try {
     return parseAnswer(text);
@@ -189,7 +192,10 @@ function connectionCode(error: unknown): string {
   return typeof code === "string" ? code : "CONNECTION_FAILED";
 }
 
-/** Whether the request had no effect, so that also a request without idempotency key may be repeated. */
+/**
+ * Whether the request had no effect, so that also a request without idempotency key may be
+ * repeated.
+ */
 function isCertainlyNotDone({ status, code }: KapiError): boolean {
   return status === TOO_MANY_REQUESTS || NOTHING_SENT.has(code);
 }

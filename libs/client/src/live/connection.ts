@@ -1,14 +1,18 @@
 /**
- * One connection of the live stream, from its handshake to its end. It says when it is ready, passes
- * messages on, and ends a connection on which nothing arrives.
+ * One connection of the live stream, from its handshake to its end. It says when it is ready,
+ * passes messages on, and ends a connection on which nothing arrives.
  */
 import { errorOfStatus, type KapiError, ConnectionError } from "../errors.ts";
 import type { ServerMessage } from "./events.ts";
 import type { LiveSocket, Rejection, SocketFactory } from "./socket.ts";
 
-/** The server pings every 20 s: without anything for longer than two pings, the connection is lost. */
+/**
+ * The server pings every 20 s: without anything for longer than two pings, the connection is lost.
+ */
 export const SILENCE_MS = 45_000;
-/** Messages to the server in each turn, and the length of a turn: kapi reads up to 1,000 a second. */
+/**
+ * Messages to the server in each turn, and the length of a turn: kapi reads up to 1,000 a second.
+ */
 const MESSAGES_PER_TURN = 200;
 const TURN_MS = 250;
 const KEY_REVOKED = 4401;

@@ -33,8 +33,8 @@ export type LiveEvent =
   | { readonly type: "sample"; readonly sample: Sample; readonly place: Place }
   | {
       /**
-       * Samples are no longer available. The account was read over the API after that, so nothing that
-       * happened before is missing from `account` and `openPositions`.
+       * Samples are no longer available. The account was read over the API after that, so nothing
+       * that happened before is missing from `account` and `openPositions`.
        */
       readonly type: "reconciled";
       readonly account: TradingAccount;
@@ -45,7 +45,10 @@ export type LiveEvent =
     }
   | { readonly type: "deleted"; readonly place: Place | null }
   | {
-      /** The account does not exist, or the key does not reach its server. The account is no longer followed. */
+      /**
+       * The account does not exist, or the key does not reach its server. The account is no longer
+       * followed.
+       */
       readonly type: "rejected";
       readonly code: string;
       readonly error: string;

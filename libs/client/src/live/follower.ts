@@ -1,6 +1,6 @@
 /**
- * One followed account. It checks that messages follow each other without a gap, keeps them until the
- * handler has handled them, one at a time, and moves the place. States:
+ * One followed account. It checks that messages follow each other without a gap, keeps them until
+ * the handler has handled them, one at a time, and moves the place. States:
  *
  * - listening: messages are accepted and queued;
  * - awaiting: a subscription was sent; samples of an earlier one are ignored until its notice;
@@ -11,7 +11,9 @@ import type { Position, TradingAccount } from "../generated/api.ts";
 import { type Account, type LiveEvent, type LiveHandler, sampleFromWire, type ServerMessage } from "./events.ts";
 import { type Place, placeAfterSample, placeAfterTruncation, type Truncation } from "./place.ts";
 
-/** Queued messages of one account above which its subscription ends until the handler has caught up. */
+/**
+ * Queued messages of one account above which its subscription ends until the handler has caught up.
+ */
 export const MAX_QUEUED_PER_ACCOUNT = 1_000;
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 10_000;
@@ -154,7 +156,10 @@ export class Follower {
     if (!this.#isHandling) this.#running = this.#handleAll();
   }
 
-  /** Handles the queue until it is empty. `#isHandling` falls in the same turn as the last look at the queue. */
+  /**
+   * Handles the queue until it is empty. `#isHandling` falls in the same turn as the last look at
+   * the queue.
+   */
   async #handleAll(): Promise<void> {
     this.#isHandling = true;
     for (let queued = this.#queue[0]; queued !== undefined; queued = this.#queue[0]) {
@@ -169,8 +174,8 @@ export class Follower {
   }
 
   /**
-   * Repeats until the handler has handled the message, or the stored place shows that it did. Returns
-   * the type of the event, or null if the follower ended or the place was stored.
+   * Repeats until the handler has handled the message, or the stored place shows that it did.
+   * Returns the type of the event, or null if the follower ended or the place was stored.
    */
   async #handle(queued: Queued): Promise<LiveEvent["type"] | null> {
     for (let failures = 0; !this.isEnded; failures += 1) {

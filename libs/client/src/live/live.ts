@@ -1,7 +1,7 @@
 /**
- * Follows accounts over any number of connections, disconnects and restarts. Followers are shared out
- * to slots; each slot keeps one connection open, and attaches its followers when the connection is
- * ready.
+ * Follows accounts over any number of connections, disconnects and restarts. Followers are shared
+ * out to slots; each slot keeps one connection open, and attaches its followers when the connection
+ * is ready.
  */
 import { delay } from "../delay.ts";
 import type { KapiError } from "../errors.ts";
@@ -13,7 +13,10 @@ import type { SocketFactory } from "./socket.ts";
 
 /** kapi accepts 2,000 subscriptions on a connection. */
 const DEFAULT_ACCOUNTS_PER_CONNECTION = 1_000;
-/** Queued messages of all accounts above which no connection is read, until half of them are handled. */
+/**
+ * Queued messages of all accounts above which no connection is read, until half of them are
+ * handled.
+ */
 const MAX_QUEUED = 50_000;
 const FIRST_RECONNECT_MS = 500;
 const LONGEST_RECONNECT_MS = 30_000;
@@ -59,8 +62,8 @@ interface Settlement {
 /** The live stream: `kapi.live(…)`. */
 export class Live {
   /**
-   * Resolves after {@link Live.close}. Rejects with the error that ends the stream for good: the key
-   * was revoked, or lacks the scope `metrics:read`.
+   * Resolves after {@link Live.close}. Rejects with the error that ends the stream for good: the
+   * key was revoked, or lacks the scope `metrics:read`.
    */
   readonly closed: Promise<void>;
   readonly #options: LiveOptions;

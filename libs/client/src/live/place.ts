@@ -1,6 +1,6 @@
 /**
- * Where a program is in the stream of an account, and what it has missed. The program stores a place
- * together with the effect of the event that it came with.
+ * Where a program is in the stream of an account, and what it has missed. The program stores a
+ * place together with the effect of the event that it came with.
  */
 
 /** Announced gaps that a place keeps; older ones are only counted. */

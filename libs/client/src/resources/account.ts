@@ -116,14 +116,18 @@ export class AccountResource {
     return (await this.#transport.request<DeletedAccountAnswer>({ method: "DELETE", path: this.#path() })).body;
   }
 
-  /** Queues a new trading password: the command's `password`. Without `password` one is generated. */
+  /**
+   * Queues a new trading password: the command's `password`. Without `password` one is generated.
+   */
   resetTradingPassword(
     options: QueueOptions & { readonly password?: string | undefined },
   ): Promise<QueuedCommand<"account.password_reset">> {
     return this.#queue(options, { password: options.password }, "password-reset");
   }
 
-  /** Queues a new investor password: the command's `password`. Without `password` one is generated. */
+  /**
+   * Queues a new investor password: the command's `password`. Without `password` one is generated.
+   */
   resetInvestorPassword(
     options: QueueOptions & { readonly password?: string | undefined },
   ): Promise<QueuedCommand<"account.investor_password_reset">> {

@@ -40,8 +40,8 @@ export class AccountsResource {
   }
 
   /**
-   * Queues a new account. The command's `credentials` are in the first answer only: store them before
-   * you wait for the result.
+   * Queues a new account. The command's `credentials` are in the first answer only: store them
+   * before you wait for the result.
    */
   create(account: NewAccount, options: QueueOptions): Promise<QueuedCommand<"account.create">> {
     return this.#commands.queue({ method: "POST", path: this.#path(), body: account }, options);

@@ -5,7 +5,10 @@ import { pathOf, type Transport } from "../http/transport.ts";
 const EVENTS_PER_CALL = 500;
 
 export interface EventsOptions {
-  /** The `cursor` of the last event that was handled, or `"now"`. Default: the oldest event that is kept. */
+  /**
+   * The `cursor` of the last event that was handled, or `"now"`. Default: the oldest event that is
+   * kept.
+   */
   readonly after?: string | undefined;
   readonly kinds?: readonly WebhookKind[] | undefined;
   readonly signal?: AbortSignal | undefined;

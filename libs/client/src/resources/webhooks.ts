@@ -28,7 +28,10 @@ export class WebhooksResource {
     this.#events = events;
   }
 
-  /** Adds an endpoint. After a lost answer look for the endpoint in `list()` before you repeat the call. */
+  /**
+   * Adds an endpoint. After a lost answer look for the endpoint in `list()` before you repeat the
+   * call.
+   */
   create(endpoint: CreateWebhook): Promise<EndpointSecret> {
     return this.#call<EndpointSecret>({ method: "POST", path: pathOf("webhooks"), body: endpoint });
   }

@@ -207,7 +207,9 @@ export function openPosition(state: FakeState, account: StoredAccount, wanted: N
   return id;
 }
 
-/** Closes a position and books its profit, in cents. @throws Error for a position that is not open. */
+/**
+ * Closes a position and books its profit, in cents. @throws Error for a position that is not open.
+ */
 export function closePosition(
   state: FakeState,
   account: StoredAccount,

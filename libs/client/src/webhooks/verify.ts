@@ -34,9 +34,10 @@ const HEADER_NAMES = ["webhook-id", "webhook-timestamp", "webhook-signature"] as
 
 /**
  * Verifies that kapi sent a request, and returns its event. Give the raw body, before any parser
- * changed it, and every secret that is valid at this moment. A delivery that is older than 5 minutes
- * is rejected, so that a recorded delivery cannot be sent again later.
- * @throws WebhookSignatureError for a missing header, a wrong signature, or a time too far from now.
+ * changed it, and every secret that is valid at this moment. A delivery that is older than 5
+ * minutes is rejected, so that a recorded delivery cannot be sent again later.
+ * @throws WebhookSignatureError for a missing header, a wrong signature, or a time too far from
+ * now.
  */
 export function verifyWebhook(
   rawBody: string | Uint8Array,

@@ -26,7 +26,9 @@ export function errorCodes(): string[] {
   return [...new Set(all)].filter((code) => !CONSOLE_CODES.has(code));
 }
 
-/** The page of a code, which can come as an HTTP error, as a command's error and on the live stream. */
+/**
+ * The page of a code, which can come as an HTTP error, as a command's error and on the live stream.
+ */
 export function errorPage(code: string): string {
   const parts = [`# ${code}`];
   const http = HTTP_ERROR_GUIDE[code as ErrorCode] as ErrorAdvice | undefined;

@@ -1,4 +1,7 @@
-/** Renders a Markdown file to HTML: highlighted code, tabs, anchors of headings, links within the site. */
+/**
+ * Renders a Markdown file to HTML: highlighted code, tabs, anchors of headings, links within the
+ * site.
+ */
 import path from "node:path";
 
 import hljs from "highlight.js/lib/core";
@@ -31,13 +34,16 @@ export interface RenderedPage {
 /** Returns the address of a link on the site; null for a file that is not part of it. */
 export type ResolveLink = (target: string) => string | null;
 
-/** Names of languages in fences, and how they are shown and highlighted. */
+/** Names of languages of code blocks, and how they are shown and highlighted. */
 const LANGUAGES: Readonly<Record<string, { readonly label: string; readonly highlight: string }>> = {
   sh: { label: "curl", highlight: "bash" },
   ts: { label: "TypeScript", highlight: "typescript" },
   python: { label: "Python", highlight: "python" },
   json: { label: "JSON", highlight: "json" },
 };
+
+/** The type of a code block in markdown-it. */
+const CODE_BLOCK = "fence";
 
 const markdown = new MarkdownIt({ html: false, linkify: false });
 
@@ -96,7 +102,7 @@ function rewriteLinks(children: Token[], resolve: ResolveLink): void {
   }
 }
 
-/** Renders tokens. Fences that follow each other directly are one group of tabs. */
+/** Renders tokens. Code blocks that follow each other directly are one group of tabs. */
 function withTabs(tokens: readonly Token[]): string {
   const parts: string[] = [];
   let rest: Token[] = [];
@@ -106,13 +112,13 @@ function withTabs(tokens: readonly Token[]): string {
   };
   for (let index = 0; index < tokens.length; index += 1) {
     const token = tokens[index];
-    if (token?.type !== "fence" || token.level > 0) {
+    if (token?.type !== CODE_BLOCK || token.level > 0) {
       if (token !== undefined) rest.push(token);
       continue;
     }
     flush();
     const group = [token];
-    for (let next = tokens[index + 1]; next?.type === "fence" && next.level === 0; next = tokens[index + 1]) {
+    for (let next = tokens[index + 1]; next?.type === CODE_BLOCK && next.level === 0; next = tokens[index + 1]) {
       group.push(next);
       index += 1;
     }
@@ -122,10 +128,10 @@ function withTabs(tokens: readonly Token[]): string {
   return parts.join("");
 }
 
-function tabs(fences: readonly Token[]): string {
-  const panels = fences.map((fence) => {
-    const label = languageOf(fence)?.label ?? "Text";
-    return `<section data-tab="${label}"><h4>${label}</h4>${codeBlock(fence)}</section>`;
+function tabs(blocks: readonly Token[]): string {
+  const panels = blocks.map((block) => {
+    const label = languageOf(block)?.label ?? "Text";
+    return `<section data-tab="${label}"><h4>${label}</h4>${codeBlock(block)}</section>`;
   });
   return `<div class="tabs">${panels.join("")}</div>`;
 }
@@ -134,12 +140,12 @@ function languageOf({ info }: Token): (typeof LANGUAGES)[string] | undefined {
   return LANGUAGES[info.split(" ", 1)[0] ?? ""];
 }
 
-function codeBlock(fence: Token): string {
-  const language = languageOf(fence);
+function codeBlock(block: Token): string {
+  const language = languageOf(block);
   const code =
     language === undefined
-      ? markdown.utils.escapeHtml(fence.content)
-      : hljs.highlight(fence.content, { language: language.highlight }).value;
+      ? markdown.utils.escapeHtml(block.content)
+      : hljs.highlight(block.content, { language: language.highlight }).value;
   return `<pre tabindex="0"><code>${code}</code></pre>\n`;
 }
 

@@ -24,6 +24,12 @@ export interface SiteFile {
   readonly text: string;
 }
 
+/** The documents of the API, and where the site shows them. */
+const REFERENCES: Readonly<Record<string, string>> = {
+  "reference/openapi.json": `${DOCS}/reference`,
+  "reference/asyncapi.json": "/asyncapi.json",
+};
+
 const HTML = "text/html; charset=utf-8";
 const ASSETS: Readonly<Record<string, string>> = {
   "style.css": "text/css; charset=utf-8",
@@ -125,11 +131,16 @@ function sourceOf(wanted: string): { readonly file: string; readonly text: strin
   return { file: page.file, text: text.replace(ERROR_TABLES, () => errorTables()) };
 }
 
-/** Rewrites a link between Markdown files to an address of the site. Null: the file is not part of it. */
+/**
+ * Rewrites a link between Markdown files to an address of the site. Null: the file is not part of
+ * it.
+ */
 function resolve(from: string, target: string): string | null {
   if (/^(https:|#|\/)/.test(target)) return target;
   if (target.includes(":")) return null;
   const { file, anchor } = linkTarget(from, target);
+  const reference = REFERENCES[file];
+  if (reference !== undefined) return reference;
   const page = PAGES.find((known) => path.posix.normalize(known.file) === path.posix.normalize(file));
   if (page === undefined) return null;
   return `${addressOf(page.path)}${anchor === "" ? "" : `#${anchor}`}`;
