@@ -37,8 +37,6 @@ export function cursorFields(list: CursorList) {
 
 /** Filters by the time of a record: `from` is inclusive, `to` exclusive (decisions, 14). */
 export const TIME_FIELDS = { from: DateTime.optional(), to: DateTime.optional() };
-/** Both bounds of a filter by time in ISO 8601. */
-export type TimeFilter = { readonly [Name in keyof typeof TIME_FIELDS]?: string | undefined };
 
 /** A text that a filter compares with a field of the record. */
 export const FilterText = z.string().min(1).max(100);
