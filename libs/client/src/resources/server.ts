@@ -15,6 +15,8 @@ export interface CommandFilter {
   readonly idempotencyKey?: string | undefined;
   /** The idempotency key of a bulk: the commands of its items. */
   readonly bulkIdempotencyKey?: string | undefined;
+  /** Commands whose idempotency key begins with this text. */
+  readonly idempotencyKeyPrefix?: string | undefined;
   /** Commands created at or after this time. */
   readonly from?: Date | string | undefined;
   /** Commands created at or before this time. */
