@@ -178,7 +178,7 @@ function progress({ trial }: Soak, beganMs: number): void {
 }
 
 function summary({ trial }: Soak, disturbances: Disturbances, slow: SlowReaderFigures, delays: Delays): void {
-  const { checkers, witness, violations } = trial;
+  const { checkers, programs, witness, violations } = trial;
   const total = (of: (checker: Checker) => number): number => sum(checkers, of);
   const closes = new Map<number, number>();
   for (const { counts } of checkers) {
@@ -194,6 +194,13 @@ disturbances             ${done.join(", ")}
 samples in the log       ${witness.accepted} accepted, ${witness.refused} rejected, ${witness.unchanged} unchanged valuations
 samples checked          ${total(({ counts }) => counts.samples)} at clients, each with its interval's minimum
 replays truncated        ${total(({ counts }) => counts.truncated)}, gaps announced to slow readers ${total(({ counts }) => counts.gaps)}, from a process behind the client ${total(({ counts }) => counts.behind)}
+client library           ${programs
+    .map(({ counts }) =>
+      Object.entries(counts)
+        .map(([name, count]) => `${name} ${count}`)
+        .join(", "),
+    )
+    .join("; ")}
 delay, all reading       ${slow.control.delays.toString()}
 delay, two not reading   ${slow.slow.delays.toString()}; p99 ratio ${ratio.toFixed(2)}
 delay, disturbed         ${delays.toString()}
@@ -225,6 +232,7 @@ async function run(stack: TestStack): Promise<boolean> {
     for (let index = 1; index <= CLIENTS; index += 1) {
       trial.add(`client-${index}`, streams, { meanCutMs: MEAN_CUT_MS, longAbsence: LONG_ABSENCE }).delays = delays;
     }
+    trial.addProgram(streams, stack.baseUrl);
     const disturbances = await disturb(soak, endMs);
     for (const timer of timers) clearInterval(timer);
     await floor.close();

@@ -2,6 +2,7 @@ import type { KafkaConnection } from "@kapi/kafka";
 import { delay } from "@kapi/kernel";
 import { type Logger, Scope } from "@kapi/runtime";
 
+import { ClientProgram } from "./client-program.ts";
 import { Checker, type CheckerOptions } from "./checker.ts";
 import type { RandomSource } from "./random-source.ts";
 import { Violations } from "./violations.ts";
@@ -33,6 +34,7 @@ export class Trial {
   readonly violations: Violations;
   readonly witness: LogWitness;
   readonly checkers: Checker[] = [];
+  readonly programs: ClientProgram[] = [];
   readonly #options: TrialOptions;
   readonly #ledger: SampleLedger;
   readonly #scope = new Scope();
@@ -75,12 +77,32 @@ export class Trial {
     return checker;
   }
 
+  /** Adds a user's program on the client library, which reads accounts at `baseUrl`. */
+  addProgram(streams: readonly Pick<FleetMember, "wsUrl">[], baseUrl: string): ClientProgram {
+    const { serverId, managementKey, accounts, random } = this.#options;
+    const own = random.fork();
+    const program = new ClientProgram({
+      serverId,
+      managementKey,
+      baseUrl,
+      accounts,
+      address: () => own.pick(streams).wsUrl,
+      random: own,
+      ledger: this.#ledger,
+      violations: this.violations,
+    });
+    this.programs.push(program);
+    program.start();
+    return program;
+  }
+
   /**
    * Waits until the log is complete and every client has all samples. Call it after the last
    * valuation. After `timeoutMs` the first missing valuation or sample is reported.
    */
   async settle(timeoutMs: number): Promise<void> {
     for (const checker of this.checkers) checker.cutting = false;
+    for (const program of this.programs) program.settle();
     const endMs = Date.now() + timeoutMs;
     let quietSinceMs = Date.now();
     let accepted = this.witness.accepted;
@@ -101,7 +123,7 @@ export class Trial {
 
   /** Stops all clients and the reader of the log. */
   async stop(): Promise<void> {
-    await Promise.all(this.checkers.map((checker) => checker.stop()));
+    await Promise.all([...this.checkers, ...this.programs].map((client) => client.stop()));
     await this.#scope.stop();
   }
 
@@ -117,6 +139,12 @@ export class Trial {
       for (const account of checker.accounts) {
         const [processed, last] = [checker.processed(account), witness.last(account)];
         if (processed !== last) return `${checker.name} is at ${processed} of ${account}, the log at ${last}`;
+      }
+    }
+    for (const program of this.programs) {
+      for (const account of this.#options.accounts) {
+        const [processed, last] = [program.processed(account), witness.last(account)];
+        if (processed !== last) return `the client library is at ${processed} of ${account}, the log at ${last}`;
       }
     }
     return null;
