@@ -36,11 +36,11 @@ export type {
   TransactionFilter,
 } from "./resources/account.ts";
 export type { AccountFilter, AccountsResource, NewAccount } from "./resources/accounts.ts";
-export type { CommandsResource, QueueOptions } from "./resources/commands.ts";
+export type { CommandFilter, CommandsResource, QueueOptions } from "./resources/commands.ts";
 export type { CreditsResource, UsageFilter } from "./resources/credits.ts";
 export type { CursorStore, EventPage, EventsOptions, EventsResource } from "./resources/events.ts";
 export type { ExportOptions } from "./resources/export.ts";
-export type { CommandFilter, ServerResource, SnapshotFilter } from "./resources/server.ts";
+export type { ServerResource, SnapshotFilter } from "./resources/server.ts";
 export type { DeliveryFilter, EndpointSecret, WebhooksResource } from "./resources/webhooks.ts";
 export { type IncomingHeaders, verifyWebhook, type WebhookEvent, WebhookSignatureError } from "./webhooks/verify.ts";
 export type { Account, LiveEvent, LiveHandler, Sample } from "./live/events.ts";

@@ -4,6 +4,8 @@ import type { CommandOperation, ResultOf } from "../commands/results.ts";
 import { delay } from "../delay.ts";
 import type { Command, CommandEnvelope } from "../generated/api.ts";
 import { pathOf, type RequestOptions, type Transport } from "../http/transport.ts";
+import type { List } from "../list.ts";
+import { listOf } from "./pages.ts";
 
 const DEFAULT_WAIT_MS = 60_000;
 /** The API holds one request for at most this long, in seconds. */
@@ -27,7 +29,23 @@ export interface QueueOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Commands by id: `kapi.commands`. */
+export interface CommandFilter {
+  readonly status?: Command["status"] | undefined;
+  readonly operation?: CommandOperation | undefined;
+  readonly accountNumber?: string | undefined;
+  readonly requestId?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
+  /** The idempotency key of a bulk: the commands of its items. */
+  readonly bulkIdempotencyKey?: string | undefined;
+  /** Commands whose idempotency key begins with this text. */
+  readonly idempotencyKeyPrefix?: string | undefined;
+  /** Commands created at or after this time. */
+  readonly from?: Date | string | undefined;
+  /** Commands created at or before this time. */
+  readonly to?: Date | string | undefined;
+}
+
+/** Queued changes: `kapi.commands`. */
 export class CommandsResource {
   readonly #transport: Transport;
 
@@ -59,6 +77,11 @@ export class CommandsResource {
       const pauseMs = Math.min(SHORTEST_POLL_MS - (nowMs - startedAtMs), deadlineMs - nowMs);
       if (pauseMs > 0) await delay(pauseMs, signal);
     }
+  }
+
+  /** The commands of a server, newest first. */
+  list(serverId: string, filter: CommandFilter = {}): List<Command> {
+    return listOf<Command>(this.#transport, pathOf("servers", serverId, "commands"), "commands", { ...filter });
   }
 
   /**

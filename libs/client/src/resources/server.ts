@@ -1,27 +1,9 @@
 import type { AccountMetricSnapshot, Command, Server, UpdateServerConfiguration } from "../generated/api.ts";
-import type { CommandOperation } from "../commands/results.ts";
 import { pathOf, type Transport } from "../http/transport.ts";
 import type { List } from "../list.ts";
 import { AccountResource } from "./account.ts";
 import { AccountsResource } from "./accounts.ts";
-import type { CommandsResource } from "./commands.ts";
-import { listOf } from "./pages.ts";
-
-export interface CommandFilter {
-  readonly status?: Command["status"] | undefined;
-  readonly operation?: CommandOperation | undefined;
-  readonly accountNumber?: string | undefined;
-  readonly requestId?: string | undefined;
-  readonly idempotencyKey?: string | undefined;
-  /** The idempotency key of a bulk: the commands of its items. */
-  readonly bulkIdempotencyKey?: string | undefined;
-  /** Commands whose idempotency key begins with this text. */
-  readonly idempotencyKeyPrefix?: string | undefined;
-  /** Commands created at or after this time. */
-  readonly from?: Date | string | undefined;
-  /** Commands created at or before this time. */
-  readonly to?: Date | string | undefined;
-}
+import type { CommandFilter, CommandsResource } from "./commands.ts";
 
 export interface SnapshotFilter {
   readonly accountNumber?: string | undefined;
@@ -54,7 +36,7 @@ export class ServerResource {
 
   /** The commands of the server, newest first. */
   commands(filter: CommandFilter = {}): List<Command> {
-    return listOf<Command>(this.#transport, this.#path("commands"), "commands", { ...filter });
+    return this.#commands.list(this.id, filter);
   }
 
   async configuration(): Promise<Server> {
