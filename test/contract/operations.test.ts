@@ -272,11 +272,21 @@ describe("the document at /openapi.json", () => {
     expect(first.headers.get("x-credits-charged")).toBe("0");
   });
 
-  it("is shown by the page /docs, which may only load files of its own origin", async () => {
-    const page = await fetch(`${harness.stack.baseUrl}/docs`);
+  it("is shown by the page /docs/reference, which may only load files of its own origin", async () => {
+    const page = await fetch(`${harness.stack.baseUrl}/docs/reference`);
     expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'none'; script-src 'self' 'nonce-/);
     expect(await page.text()).not.toMatch(/(src|href)="(https?:)?\/\//);
-    expect((await fetch(`${harness.stack.baseUrl}/docs/js/scalar.js`)).status).toBe(200);
+    expect((await fetch(`${harness.stack.baseUrl}/docs/reference/js/scalar.js`)).status).toBe(200);
+  });
+
+  it("is explained by the documentation at /docs, which loads nothing from other origins", async () => {
+    const page = await fetch(`${harness.stack.baseUrl}/docs/errors/INSUFFICIENT_CREDITS`);
+    expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'none'; script-src 'self'; /);
+    const text = await page.text();
+    expect(text).toContain("What to do");
+    expect(text).not.toMatch(/(src|href)="(https?:)?\/\//);
+    expect((await fetch(`${harness.stack.baseUrl}/docs/assets/script.js`)).status).toBe(200);
+    expect((await fetch(`${harness.stack.baseUrl}/docs/nothing`)).status).toBe(404);
   });
 });
 
