@@ -5,16 +5,16 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-import { randomBase32 } from "@kapi/kernel";
-import { type Demo, createDemo, type Stack, startStack } from "@kapi/local";
-import { deleteTopics, dropDatabase, LocalError, printedReport, stopRecorded } from "@kapi/servers";
+import type { Demo } from "@kapi/local";
+import { LocalError } from "@kapi/servers";
+
+import { examinedStateDir, LOCAL, startExamined } from "./examined-stack.ts";
 
 const VERSION = "4.32.5";
-const LOCAL = path.resolve(import.meta.dirname, "../../.local");
-const STATE_DIR = path.join(LOCAL, "schemathesis");
+const STATE_DIR = examinedStateDir("schemathesis");
 const VENV = path.join(LOCAL, "schemathesis-venv");
 const SCHEMATHESIS = path.join(VENV, "bin", "schemathesis");
 /** Examples for each operation and phase. More examples find more errors. */
@@ -22,27 +22,15 @@ const EXAMPLES = process.env["SCHEMATHESIS_EXAMPLES"] ?? "50";
 const SEED = process.env["SCHEMATHESIS_SEED"] ?? "1";
 /** Longer than the longest `wait` for a command, in seconds. */
 const TIMEOUT_S = "40";
-const CREDITS = 100_000_000;
-const NAME_CHARACTERS = 10;
 const SETUP_DEADLINE_MS = 30_000;
 
 async function main(): Promise<number> {
   await install();
-  await stopRecorded(STATE_DIR);
-  rmSync(STATE_DIR, { recursive: true, force: true });
-  const name = `schemathesis${randomBase32(NAME_CHARACTERS)}`;
-  const stack = await startStack({
-    stateDir: STATE_DIR,
-    database: name,
-    topicPrefix: `${name}.`,
-    report: printedReport(),
-    env: { all: { LOG_LEVEL: "info" } },
-  });
+  const { demo, stop } = await startExamined("schemathesis");
   try {
-    const demo = await createDemo(stack, { credits: CREDITS, autoTraders: 0 });
     return await examine(demo, await openAccount(demo), await openAccount(demo));
   } finally {
-    await forget(stack);
+    await stop();
   }
 }
 
@@ -106,19 +94,6 @@ async function openAccount(demo: Demo): Promise<string> {
   const finished = await fetch(`${url}/commands/${command.id}?wait=20`, { headers, signal });
   const { result } = ((await finished.json()) as { command: { result: { accountNumber: string } } }).command;
   return result.accountNumber;
-}
-
-async function forget(stack: Stack): Promise<void> {
-  const { postgresUrl, kafkaBrokers } = stack.servers;
-  const given = process.env["POSTGRES_URL"] !== undefined;
-  for (const process of stack.processes.values()) await process.stop();
-  if (given) {
-    const database = new URL(postgresUrl).pathname.slice(1);
-    await dropDatabase(process.env["POSTGRES_URL"] ?? postgresUrl, database);
-  }
-  if (process.env["KAFKA_BROKERS"] !== undefined) await deleteTopics(kafkaBrokers, stack.topicPrefix);
-  await stack.stop();
-  rmSync(STATE_DIR, { recursive: true, force: true });
 }
 
 function run(command: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<number> {

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { asyncApiDocument, LIVE_MESSAGES } from "./asyncapi.ts";
 import { handshakeAnswers } from "./asyncapi/handshake.ts";
 import type { LiveMessage } from "./asyncapi/messages.ts";
+import type { JsonSchema } from "./openapi/schemas.ts";
 import { DEFAULT_PRICES } from "./prices.ts";
 import * as frames from "./live/frames.ts";
 
@@ -56,13 +57,23 @@ describe("the AsyncAPI document", () => {
     expect(valid(payload) ? [] : valid.errors).toEqual([]);
   });
 
-  it("describes every field", () => {
-    for (const [id, schema] of Object.entries(document.components.schemas)) {
-      const fields = Object.entries((schema["properties"] ?? {}) as Record<string, { description?: string }>);
-      for (const [name, { description }] of fields) {
-        if (name !== "type") expect(description, `${id}.${name}`).toBeTruthy();
+  it("describes every message, every field, and the body of a rejected handshake", () => {
+    const bodies = handshakeAnswers().flatMap(({ status, body }) =>
+      body === undefined ? [] : [[String(status), (body as { schema: JsonSchema }).schema] as const],
+    );
+    expect(bodies.length).toBeGreaterThan(0);
+    for (const [id, schema] of [...Object.entries(document.components.schemas), ...bodies]) {
+      expect(schema["description"], id).toBeTruthy();
+      for (const [name, field] of Object.entries((schema["properties"] ?? {}) as Record<string, JsonSchema>)) {
+        expect(field["description"], `${id}.${name}`).toBeTruthy();
       }
     }
+  });
+
+  it("marks every amount of money of a sample, and nothing else", () => {
+    const fields = Object.entries(document.components.schemas["sample"]?.["properties"] as Record<string, JsonSchema>);
+    const marked = fields.filter(([, field]) => field["x-kapi-unit"] === "money").map(([name]) => name);
+    expect(marked).toEqual(["balance", "equity", "margin", "freeMargin", "intervalMinimumEquity"]);
   });
 
   it("has every error code with an example, and every close code", () => {

@@ -115,7 +115,10 @@ function describeMessage(id: string, message: LiveMessage): JsonSchema {
 }
 
 function payloadSchema(message: LiveMessage): JsonSchema {
-  return isText(message) ? { type: "string", const: message.name } : messageSchema(message.schema, message.from);
+  const schema = isText(message)
+    ? { type: "string", const: message.name }
+    : messageSchema(message.schema, message.from);
+  return { description: message.text, ...schema };
 }
 
 /** Whether the message is plain text instead of JSON. */

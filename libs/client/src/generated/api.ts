@@ -7,48 +7,90 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @enum {string} */
+        /**
+         * @description What caused a change: a management key, a user of the console, or kapi itself.
+         * @enum {string}
+         */
         ActorType: "key" | "user" | "system";
-        /** @enum {string} */
+        /**
+         * @description Currency of an account, as ISO 4217.
+         * @enum {string}
+         */
         Currency: "USD" | "NGN";
-        /** @enum {string} */
+        /**
+         * @description State of a trading server.
+         * @enum {string}
+         */
         ServerStatus: "active" | "disabled";
-        /** @enum {string} */
+        /**
+         * @description Whether a server has demo or real accounts.
+         * @enum {string}
+         */
         ServerEnvironment: "demo" | "real";
         /**
          * @description State of a trading account.
          * @enum {string}
          */
         AccountStatus: "pending" | "active" | "failed" | "disabled" | "archived" | "deleting";
-        /** @enum {string} */
+        /**
+         * @description What a command does.
+         * @enum {string}
+         */
         CommandOperation: "account.create" | "account.update" | "account.enable" | "account.disable" | "account.archive" | "account.delete" | "account.password_reset" | "account.investor_password_reset" | "account.history_export" | "finance.deposit" | "finance.withdraw";
         /**
          * @description State of a command: `succeeded`, `failed` and `expired` are final.
          * @enum {string}
          */
         CommandStatus: "queued" | "leased" | "succeeded" | "failed" | "expired";
-        /** @enum {string} */
+        /**
+         * @description A state of a command that never changes again.
+         * @enum {string}
+         */
         FinalCommandStatus: "succeeded" | "failed" | "expired";
         /**
          * @description Why a command failed.
          * @enum {string}
          */
         CommandErrorCode: "ACCOUNT_NOT_FOUND" | "ACCOUNT_NOT_READY" | "ACCOUNT_DISABLED" | "ACCOUNT_ARCHIVED" | "ACCOUNT_HAS_OPEN_POSITIONS" | "INVALID_STATE_TRANSITION" | "INSUFFICIENT_FUNDS" | "LEVERAGE_NOT_SUPPORTED" | "SERVER_DISABLED" | "SERVER_UNAVAILABLE" | "REJECTED_BY_SERVER" | "INTERNAL";
-        /** @enum {string} */
+        /**
+         * @description Why a balance changed.
+         * @enum {string}
+         */
         TransactionType: "initial_balance" | "deposit" | "withdrawal" | "realized_pnl" | "commission" | "swap" | "adjustment" | "reversal";
-        /** @enum {string} */
+        /**
+         * @description State of a position.
+         * @enum {string}
+         */
         PositionStatus: "open" | "closed";
-        /** @enum {string} */
+        /**
+         * @description State of an account after an event.
+         * @enum {string}
+         */
         AccountEventStatus: "pending" | "active" | "failed" | "disabled" | "archived" | "deleting" | "deleted";
-        /** @enum {string} */
+        /**
+         * @description Which password of an account was changed.
+         * @enum {string}
+         */
         PasswordKind: "trading" | "investor";
-        /** @enum {string} */
+        /**
+         * @description Whether events are sent to an endpoint.
+         * @enum {string}
+         */
         WebhookStatus: "enabled" | "disabled";
-        /** @enum {string} */
+        /**
+         * @description Why an endpoint is disabled: `owner` (you), `gone` (it answered 410), or `failing` (all attempts failed for 5 days).
+         * @enum {string}
+         */
         WebhookDisabledReason: "owner" | "gone" | "failing";
-        /** @enum {string} */
+        /**
+         * @description State of a delivery: `succeeded`, `failed` and `cancelled` are final.
+         * @enum {string}
+         */
         DeliveryStatus: "pending" | "delivering" | "succeeded" | "failed" | "cancelled";
-        /** @enum {string} */
+        /**
+         * @description Which positions to list.
+         * @enum {string}
+         */
         PositionStatusFilter: "all" | "open" | "closed";
         /**
          * @description Kind of an event.
@@ -97,6 +139,7 @@ export interface components {
             /** @description Whether `availableCredits` is at or below `lowBalanceThreshold`. */
             lowBalance: boolean;
         };
+        /** @description Prices of requests, in credits. */
         CreditPrices: {
             /** @description Credits for a read. */
             read: number;
@@ -150,10 +193,10 @@ export interface components {
             supportedLeverage: number[];
             /** @description Leverage that is preselected; null for none. */
             defaultLeverage: number | null;
-            /** @description State. */
+            /** @description `active`, or `disabled`: reads work, and changes of accounts are rejected or fail. */
             status: components["schemas"]["ServerStatus"];
         };
-        /** @description A trading account. */
+        /** @description A trading account, with its live values. */
         TradingAccount: {
             /**
              * Format: uuid
@@ -174,7 +217,7 @@ export interface components {
             accountNumber: string;
             /** @description Name of the account, 1 to 100 characters. */
             accountName: string;
-            /** @description State. */
+            /** @description State of the account. */
             status: components["schemas"]["AccountStatus"];
             /** @description Why the account has its state; null if there is nothing to say. */
             statusReason: string | null;
@@ -240,12 +283,73 @@ export interface components {
             tradingPasswordSet: boolean;
             /** @description Whether the account has an investor password. */
             investorPasswordSet: boolean;
-            /** @description When the trading password was last changed, UTC. */
+            /** @description When the trading password was last changed, UTC; null if it never was set. */
             tradingPasswordChangedAt: string | null;
-            /** @description When the investor password was last changed, UTC. */
+            /** @description When the investor password was last changed, UTC; null if it never was set. */
             investorPasswordChangedAt: string | null;
         };
-        /** @description A queued change. `operation` tells which `payload` and `result` it has. */
+        /** @description The one-time passwords of a new account. */
+        AccountPasswords: {
+            /** @description Trading password. */
+            tradingPassword: string;
+            /** @description Investor password: reads, and does not trade. */
+            investorPassword: string;
+        };
+        /** @description What the creation of an account returns. */
+        AccountCreateResult: {
+            /**
+             * Format: uuid
+             * @description Id of the account, a UUID. It never changes.
+             */
+            accountId: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber: string;
+        };
+        /** @description The account after a change of name or leverage. */
+        AccountUpdateResult: {
+            /** @description Name of the account, 1 to 100 characters. */
+            accountName: string;
+            /** @description Leverage: 100 means 1:100. */
+            leverage: number;
+            /** @description Counts the changes of the account, from 1. */
+            version: number;
+        };
+        /** @description What the enabling, disabling or archiving of an account returns. */
+        AccountStatusResult: {
+            /** @description State of the account after the command. */
+            status: components["schemas"]["AccountStatus"];
+            /** @description False if the account already had the status. */
+            changed: boolean;
+        };
+        /** @description What the queued deletion of an account returns. */
+        AccountDeleteResult: {
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber: string;
+            /**
+             * @description Always true.
+             * @constant
+             */
+            deleted: true;
+        };
+        /** @description What a password reset returns. */
+        PasswordResetResult: {
+            /**
+             * Format: date-time
+             * @description When the password was changed, UTC.
+             */
+            changedAt: string;
+        };
+        /** @description What a deposit or a withdrawal returns. */
+        FundsResult: {
+            /**
+             * Format: uuid
+             * @description Id of the transaction.
+             */
+            transactionId: string;
+            /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
+            balanceAfter: Money;
+        };
+        /** @description A queued change. `operation` tells which `payload` and `result` it has. Commands whose details are no longer kept have no `payload`, and their `result` is null. */
         Command: components["schemas"]["AccountCreateCommand"] | components["schemas"]["AccountUpdateCommand"] | components["schemas"]["AccountEnableCommand"] | components["schemas"]["AccountDisableCommand"] | components["schemas"]["AccountArchiveCommand"] | components["schemas"]["AccountDeleteCommand"] | components["schemas"]["AccountPasswordResetCommand"] | components["schemas"]["AccountInvestorPasswordResetCommand"] | components["schemas"]["AccountHistoryExportCommand"] | components["schemas"]["FinanceDepositCommand"] | components["schemas"]["FinanceWithdrawCommand"];
         /** @description A queued command, and what is shown only once. */
         CommandEnvelope: {
@@ -254,27 +358,18 @@ export interface components {
             /** @description Whether an earlier request with the same idempotency key queued the command. */
             duplicate: boolean;
             /** @description The one-time passwords of a new account: in the first answer only. */
-            credentials?: {
-                /** @description Trading password. */
-                tradingPassword: string;
-                /** @description Investor password: reads, and does not trade. */
-                investorPassword: string;
-            };
+            credentials?: components["schemas"]["AccountPasswords"];
             /** @description The new password of a password reset. */
             password?: string;
         };
+        /** @description A queued password reset, with the new password. */
         PasswordResetEnvelope: {
             /** @description The command as it is now. */
             command: components["schemas"]["Command"];
             /** @description Whether an earlier request with the same idempotency key queued the command. */
             duplicate: boolean;
             /** @description Access data of the account. */
-            credentials?: {
-                /** @description Trading password. */
-                tradingPassword: string;
-                /** @description Investor password: reads, and does not trade. */
-                investorPassword: string;
-            };
+            credentials?: components["schemas"]["AccountPasswords"];
             /** @description Password of 8 to 128 characters; without it one is generated. */
             password: string;
         };
@@ -285,7 +380,7 @@ export interface components {
              * @description Its id, a UUID.
              */
             id: string;
-            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            /** @description Number of the account on its server. */
             accountNumber: string;
             /** @description Number of the transaction on its account, from 1, without a gap. */
             sequence: number;
@@ -299,15 +394,15 @@ export interface components {
             balanceBefore: Money;
             /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
             balanceAfter: Money;
-            /** @description Free text, at most 250 characters. */
+            /** @description Text of the request, or of the trading server; null if there is none. */
             description: string | null;
             /** @description `requestId` of the request that caused it; null if none did. */
             requestId: string | null;
             /** @description Id of the command that caused it; null if no command did. */
             commandId: string | null;
-            /** @description Id of the order; null if there is none. */
+            /** @description Id of the order that caused it; null if none did. */
             orderId: string | null;
-            /** @description Id of the position; null if there is none. */
+            /** @description Id of the position that caused it; null if none did. */
             positionId: string | null;
             /** @description Id of the deal that caused it; null if none did. */
             dealId: string | null;
@@ -328,7 +423,7 @@ export interface components {
         };
         /** @description An order of an account. */
         Order: {
-            /** @description Its id, a UUID. */
+            /** @description Id of the order on the trading server. */
             id: string;
             /** @description Name of the instrument, such as EURUSD. */
             symbol: string;
@@ -350,9 +445,9 @@ export interface components {
         };
         /** @description A position of an account. `volume - closedVolume` is still open. */
         Position: {
-            /** @description Its id, a UUID. */
+            /** @description Id of the position on the trading server. */
             id: string;
-            /** @description Id of the order; null if there is none. */
+            /** @description Id of the order that caused it. */
             orderId: string;
             /** @description Name of the instrument, such as EURUSD. */
             symbol: string;
@@ -364,7 +459,7 @@ export interface components {
             closedVolume: number;
             /** @description Price of the opening, in the symbol's quote currency. */
             openPrice: number;
-            /** @description State. */
+            /** @description `open` until the whole volume is closed. */
             status: components["schemas"]["PositionStatus"];
             /**
              * Format: date-time
@@ -376,11 +471,11 @@ export interface components {
         };
         /** @description One execution: an entry, an exit or a partial close. */
         Deal: {
-            /** @description Its id, a UUID. */
+            /** @description Id of the deal on the trading server. */
             id: string;
-            /** @description Id of the order; null if there is none. */
+            /** @description Id of the order that caused it. */
             orderId: string;
-            /** @description Id of the position; null if there is none. */
+            /** @description Id of the position that it opened or closed. */
             positionId: string;
             /** @description Name of the instrument, such as EURUSD. */
             symbol: string;
@@ -487,36 +582,43 @@ export interface components {
              */
             nextCursor: string | null;
         };
+        /** @description The wallet of the organization. */
         WalletAnswer: {
             /** @description The wallet as it is now. */
             wallet: components["schemas"]["Wallet"];
         };
+        /** @description The prices of all kinds of requests. */
         CreditPricesAnswer: {
             /** @description Credits by kind of request. */
             prices: components["schemas"]["CreditPrices"];
         };
+        /** @description A page of usage, newest first. */
         CreditUsageAnswer: {
             /** @description The lines, newest first. */
             usage: components["schemas"]["CreditUsage"][];
             /** @description Where the page is in the list. */
             pagination: components["schemas"]["Pagination"];
         };
+        /** @description A trading server. */
         ServerAnswer: {
             /** @description The server as it is now. */
             server: components["schemas"]["Server"];
         };
+        /** @description Accounts of a server, newest first. */
         TradingAccountsAnswer: {
             /** @description The accounts, newest first. */
             accounts: components["schemas"]["TradingAccount"][];
             /** @description Where the page is in the list. */
             pagination?: components["schemas"]["Pagination"];
         };
+        /** @description An account, with its access data. */
         AccountDetailsAnswer: {
             /** @description The account, with its live values. */
             account: components["schemas"]["TradingAccount"];
             /** @description Access data of the account. */
             credentials: components["schemas"]["AccountCredentials"];
         };
+        /** @description An account that was deleted. */
         DeletedAccountAnswer: {
             /** @description Number of the account on its server. Never used again, also after a deletion. */
             accountNumber: string;
@@ -526,44 +628,52 @@ export interface components {
              */
             deleted: true;
         };
+        /** @description The commands of a bulk. */
         BulkEnvelopesAnswer: {
             /** @description One envelope for each account, in their order. */
             results: components["schemas"]["CommandEnvelope"][];
         };
+        /** @description A command. */
         CommandAnswer: {
             /** @description The command as it is now. */
             command: components["schemas"]["Command"];
         };
+        /** @description A page of commands, newest first. */
         CommandsAnswer: {
             /** @description The commands, newest first. */
             commands: components["schemas"]["Command"][];
             /** @description Where the page is in the list. */
             pagination: components["schemas"]["Pagination"];
         };
+        /** @description A page of transactions, newest first. */
         TransactionsAnswer: {
             /** @description The transactions, newest first. */
             transactions: components["schemas"]["Transaction"][];
             /** @description Where the page is in the list. */
             pagination: components["schemas"]["Pagination"];
         };
+        /** @description A page of orders, newest first. */
         OrdersAnswer: {
             /** @description The orders, newest first. */
             orders: components["schemas"]["Order"][];
             /** @description Where the page is in the list. */
             pagination: components["schemas"]["Pagination"];
         };
+        /** @description A page of positions, newest first. */
         PositionsAnswer: {
             /** @description The positions, newest first. */
             positions: components["schemas"]["Position"][];
             /** @description Where the page is in the list. */
             pagination: components["schemas"]["Pagination"];
         };
+        /** @description A page of deals, newest first. */
         DealsAnswer: {
             /** @description The executions, newest first. */
             deals: components["schemas"]["Deal"][];
             /** @description Where the page is in the list. */
             pagination: components["schemas"]["Pagination"];
         };
+        /** @description Stored snapshots, newest first. */
         AccountMetricsAnswer: {
             /** @description The snapshots, newest first. */
             snapshots: components["schemas"]["AccountMetricSnapshot"][];
@@ -579,11 +689,11 @@ export interface components {
             url: string;
             /** @description Free text, at most 250 characters. */
             description: string;
-            /** @description Kinds of events; null or omitted: all except those of commands. */
+            /** @description Kinds of events that are sent; null or omitted: all except those of commands. */
             kinds: components["schemas"]["WebhookKind"][] | null;
             /** @description Servers whose events are sent; null or omitted: all. */
             serverIds: string[] | null;
-            /** @description State. */
+            /** @description Whether events are sent to the endpoint. */
             status: components["schemas"]["WebhookStatus"];
             /** @description `owner` (you), `gone` (it answered 410), or `failing` (all attempts failed for 5 days); null while enabled. */
             disabledReason: components["schemas"]["WebhookDisabledReason"] | null;
@@ -619,7 +729,7 @@ export interface components {
             endpointId: string;
             /** @description Kind of the event. */
             type: components["schemas"]["WebhookKind"];
-            /** @description State. */
+            /** @description State of the delivery: `succeeded`, `failed` and `cancelled` are final. */
             status: components["schemas"]["DeliveryStatus"];
             /** @description The newest 20 attempts, oldest first. */
             attempts: components["schemas"]["DeliveryAttempt"][];
@@ -655,20 +765,24 @@ export interface components {
         FeedEvent: components["schemas"]["FeedAccountEvent"] | components["schemas"]["FeedPasswordChangedEvent"] | components["schemas"]["FeedOrderEvent"] | components["schemas"]["FeedPositionEvent"] | components["schemas"]["FeedPositionClosedEvent"] | components["schemas"]["FeedDealEvent"] | components["schemas"]["FeedTransactionEvent"] | components["schemas"]["FeedMarginEvent"] | components["schemas"]["FeedLowBalanceEvent"] | components["schemas"]["FeedTestEvent"] | components["schemas"]["FeedCommandEvent"];
         /** @description The body of a delivery. `type` tells which `data` it has. */
         WebhookEvent: components["schemas"]["AccountEvent"] | components["schemas"]["PasswordChangedEvent"] | components["schemas"]["OrderEvent"] | components["schemas"]["PositionEvent"] | components["schemas"]["PositionClosedEvent"] | components["schemas"]["DealEvent"] | components["schemas"]["TransactionEvent"] | components["schemas"]["MarginEvent"] | components["schemas"]["LowBalanceEvent"] | components["schemas"]["TestEvent"] | components["schemas"]["CommandEvent"];
+        /** @description An endpoint. */
         WebhookAnswer: {
             /** @description The endpoint as it is now. */
             endpoint: components["schemas"]["WebhookEndpoint"];
         };
+        /** @description All endpoints of the organization, oldest first. */
         WebhooksAnswer: {
             /** @description The endpoints, oldest first. */
             endpoints: components["schemas"]["WebhookEndpoint"][];
         };
+        /** @description An endpoint, with its secret. */
         WebhookSecretAnswer: {
             /** @description The endpoint as it is now. */
             endpoint: components["schemas"]["WebhookEndpoint"];
             /** @description The signing secret, `whsec_…`: in this answer only. */
             secret: string;
         };
+        /** @description An endpoint that was deleted. */
         DeletedWebhookAnswer: {
             /**
              * Format: uuid
@@ -681,6 +795,7 @@ export interface components {
              */
             deleted: true;
         };
+        /** @description A test event that is sent. */
         WebhookTestAnswer: {
             /**
              * Format: uuid
@@ -688,26 +803,31 @@ export interface components {
              */
             eventId: string;
         };
+        /** @description How many events are sent again. */
         WebhookReplayAnswer: {
             /** @description Number of events that are sent again. */
             events: number;
         };
+        /** @description A page of deliveries, newest first. */
         WebhookDeliveriesAnswer: {
             /** @description The deliveries, newest first. */
             deliveries: components["schemas"]["WebhookDelivery"][];
             /** @description Where the page is in the list. */
             pagination: components["schemas"]["Pagination"];
         };
+        /** @description A delivery. */
         WebhookDeliveryAnswer: {
             /** @description The delivery as it is now. */
             delivery: components["schemas"]["WebhookDelivery"];
         };
+        /** @description Events of the feed, oldest first. */
         EventsAnswer: {
             /** @description The events, oldest first. */
             events: components["schemas"]["FeedEvent"][];
             /** @description Send it as `after` of the next request. */
             next: string;
         };
+        /** @description The creation of an account. */
         AccountCreateCommand: {
             /**
              * Format: uuid
@@ -715,13 +835,13 @@ export interface components {
              */
             id: string;
             /**
-             * @description The operation. (enum property replaced by openapi-typescript)
+             * @description What the command does. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             operation: "account.create";
-            /** @description State. */
+            /** @description State of the command: `succeeded`, `failed` and `expired` are final. */
             status: components["schemas"]["CommandStatus"];
-            /** @description Id of the account, a UUID. */
+            /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
@@ -735,15 +855,7 @@ export interface components {
                 leverage: number;
             };
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
-            result: {
-                /**
-                 * Format: uuid
-                 * @description Id of the account, a UUID. It never changes.
-                 */
-                accountId: string;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
-                accountNumber: string;
-            } | null;
+            result: components["schemas"]["AccountCreateResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
             /** @description Why the command failed, for people; null unless it failed. */
@@ -764,7 +876,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -779,6 +891,7 @@ export interface components {
             /** @description Who caused it; null or absent if nobody did through kapi. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
+        /** @description A change of name or leverage. */
         AccountUpdateCommand: {
             /**
              * Format: uuid
@@ -786,13 +899,13 @@ export interface components {
              */
             id: string;
             /**
-             * @description The operation. (enum property replaced by openapi-typescript)
+             * @description What the command does. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             operation: "account.update";
-            /** @description State. */
+            /** @description State of the command: `succeeded`, `failed` and `expired` are final. */
             status: components["schemas"]["CommandStatus"];
-            /** @description Id of the account, a UUID. */
+            /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
@@ -804,14 +917,7 @@ export interface components {
                 leverage?: number;
             };
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
-            result: {
-                /** @description Name of the account, 1 to 100 characters. */
-                accountName: string;
-                /** @description Leverage: 100 means 1:100. */
-                leverage: number;
-                /** @description Counts the changes of the account, from 1. */
-                version: number;
-            } | null;
+            result: components["schemas"]["AccountUpdateResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
             /** @description Why the command failed, for people; null unless it failed. */
@@ -832,7 +938,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -847,6 +953,7 @@ export interface components {
             /** @description Who caused it; null or absent if nobody did through kapi. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
+        /** @description The enabling of an account. */
         AccountEnableCommand: {
             /**
              * Format: uuid
@@ -854,25 +961,20 @@ export interface components {
              */
             id: string;
             /**
-             * @description The operation. (enum property replaced by openapi-typescript)
+             * @description What the command does. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             operation: "account.enable";
-            /** @description State. */
+            /** @description State of the command: `succeeded`, `failed` and `expired` are final. */
             status: components["schemas"]["CommandStatus"];
-            /** @description Id of the account, a UUID. */
+            /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
             /** @description The request, without passwords. */
             payload?: Record<string, unknown>;
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
-            result: {
-                /** @description State. */
-                status: components["schemas"]["AccountStatus"];
-                /** @description False if the account already had the status. */
-                changed: boolean;
-            } | null;
+            result: components["schemas"]["AccountStatusResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
             /** @description Why the command failed, for people; null unless it failed. */
@@ -893,7 +995,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -908,6 +1010,7 @@ export interface components {
             /** @description Who caused it; null or absent if nobody did through kapi. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
+        /** @description The disabling of an account. */
         AccountDisableCommand: {
             /**
              * Format: uuid
@@ -915,25 +1018,20 @@ export interface components {
              */
             id: string;
             /**
-             * @description The operation. (enum property replaced by openapi-typescript)
+             * @description What the command does. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             operation: "account.disable";
-            /** @description State. */
+            /** @description State of the command: `succeeded`, `failed` and `expired` are final. */
             status: components["schemas"]["CommandStatus"];
-            /** @description Id of the account, a UUID. */
+            /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
             /** @description The request, without passwords. */
             payload?: Record<string, unknown>;
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
-            result: {
-                /** @description State. */
-                status: components["schemas"]["AccountStatus"];
-                /** @description False if the account already had the status. */
-                changed: boolean;
-            } | null;
+            result: components["schemas"]["AccountStatusResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
             /** @description Why the command failed, for people; null unless it failed. */
@@ -954,7 +1052,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -969,6 +1067,7 @@ export interface components {
             /** @description Who caused it; null or absent if nobody did through kapi. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
+        /** @description The archiving of an account. */
         AccountArchiveCommand: {
             /**
              * Format: uuid
@@ -976,25 +1075,20 @@ export interface components {
              */
             id: string;
             /**
-             * @description The operation. (enum property replaced by openapi-typescript)
+             * @description What the command does. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             operation: "account.archive";
-            /** @description State. */
+            /** @description State of the command: `succeeded`, `failed` and `expired` are final. */
             status: components["schemas"]["CommandStatus"];
-            /** @description Id of the account, a UUID. */
+            /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
             /** @description The request, without passwords. */
             payload?: Record<string, unknown>;
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
-            result: {
-                /** @description State. */
-                status: components["schemas"]["AccountStatus"];
-                /** @description False if the account already had the status. */
-                changed: boolean;
-            } | null;
+            result: components["schemas"]["AccountStatusResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
             /** @description Why the command failed, for people; null unless it failed. */
@@ -1015,7 +1109,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -1030,6 +1124,7 @@ export interface components {
             /** @description Who caused it; null or absent if nobody did through kapi. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
+        /** @description The queued deletion of an account. */
         AccountDeleteCommand: {
             /**
              * Format: uuid
@@ -1037,28 +1132,20 @@ export interface components {
              */
             id: string;
             /**
-             * @description The operation. (enum property replaced by openapi-typescript)
+             * @description What the command does. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             operation: "account.delete";
-            /** @description State. */
+            /** @description State of the command: `succeeded`, `failed` and `expired` are final. */
             status: components["schemas"]["CommandStatus"];
-            /** @description Id of the account, a UUID. */
+            /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
             /** @description The request, without passwords. */
             payload?: Record<string, unknown>;
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
-            result: {
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
-                accountNumber: string;
-                /**
-                 * @description Always true.
-                 * @constant
-                 */
-                deleted: true;
-            } | null;
+            result: components["schemas"]["AccountDeleteResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
             /** @description Why the command failed, for people; null unless it failed. */
@@ -1079,7 +1166,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -1094,6 +1181,7 @@ export interface components {
             /** @description Who caused it; null or absent if nobody did through kapi. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
+        /** @description A new trading password. */
         AccountPasswordResetCommand: {
             /**
              * Format: uuid
@@ -1101,26 +1189,20 @@ export interface components {
              */
             id: string;
             /**
-             * @description The operation. (enum property replaced by openapi-typescript)
+             * @description What the command does. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             operation: "account.password_reset";
-            /** @description State. */
+            /** @description State of the command: `succeeded`, `failed` and `expired` are final. */
             status: components["schemas"]["CommandStatus"];
-            /** @description Id of the account, a UUID. */
+            /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
             /** @description The request, without passwords. */
             payload?: Record<string, unknown>;
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
-            result: {
-                /**
-                 * Format: date-time
-                 * @description When the password was changed, UTC.
-                 */
-                changedAt: string;
-            } | null;
+            result: components["schemas"]["PasswordResetResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
             /** @description Why the command failed, for people; null unless it failed. */
@@ -1141,7 +1223,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -1156,6 +1238,7 @@ export interface components {
             /** @description Who caused it; null or absent if nobody did through kapi. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
+        /** @description A new investor password. */
         AccountInvestorPasswordResetCommand: {
             /**
              * Format: uuid
@@ -1163,26 +1246,20 @@ export interface components {
              */
             id: string;
             /**
-             * @description The operation. (enum property replaced by openapi-typescript)
+             * @description What the command does. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             operation: "account.investor_password_reset";
-            /** @description State. */
+            /** @description State of the command: `succeeded`, `failed` and `expired` are final. */
             status: components["schemas"]["CommandStatus"];
-            /** @description Id of the account, a UUID. */
+            /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
             /** @description The request, without passwords. */
             payload?: Record<string, unknown>;
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
-            result: {
-                /**
-                 * Format: date-time
-                 * @description When the password was changed, UTC.
-                 */
-                changedAt: string;
-            } | null;
+            result: components["schemas"]["PasswordResetResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
             /** @description Why the command failed, for people; null unless it failed. */
@@ -1203,7 +1280,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -1218,6 +1295,7 @@ export interface components {
             /** @description Who caused it; null or absent if nobody did through kapi. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
+        /** @description An export of an account's history. */
         AccountHistoryExportCommand: {
             /**
              * Format: uuid
@@ -1225,21 +1303,21 @@ export interface components {
              */
             id: string;
             /**
-             * @description The operation. (enum property replaced by openapi-typescript)
+             * @description What the command does. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             operation: "account.history_export";
-            /** @description State. */
+            /** @description State of the command: `succeeded`, `failed` and `expired` are final. */
             status: components["schemas"]["CommandStatus"];
-            /** @description Id of the account, a UUID. */
+            /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
             /** @description The request, without passwords. */
             payload?: {
-                /** @description Records at or after this time. */
+                /** @description Records at or after this time, UTC; null or omitted: no start. */
                 from?: string | null;
-                /** @description Records at or before this time. */
+                /** @description Records at or before this time, UTC; null or omitted: no end. */
                 to?: string | null;
                 /** @description Maximum number of records. */
                 limit: number;
@@ -1266,7 +1344,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -1281,6 +1359,7 @@ export interface components {
             /** @description Who caused it; null or absent if nobody did through kapi. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
+        /** @description A deposit. */
         FinanceDepositCommand: {
             /**
              * Format: uuid
@@ -1288,13 +1367,13 @@ export interface components {
              */
             id: string;
             /**
-             * @description The operation. (enum property replaced by openapi-typescript)
+             * @description What the command does. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             operation: "finance.deposit";
-            /** @description State. */
+            /** @description State of the command: `succeeded`, `failed` and `expired` are final. */
             status: components["schemas"]["CommandStatus"];
-            /** @description Id of the account, a UUID. */
+            /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
@@ -1306,15 +1385,7 @@ export interface components {
                 description?: string;
             };
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
-            result: {
-                /**
-                 * Format: uuid
-                 * @description Id of the transaction.
-                 */
-                transactionId: string;
-                /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
-                balanceAfter: Money;
-            } | null;
+            result: components["schemas"]["FundsResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
             /** @description Why the command failed, for people; null unless it failed. */
@@ -1335,7 +1406,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -1350,6 +1421,7 @@ export interface components {
             /** @description Who caused it; null or absent if nobody did through kapi. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
+        /** @description A withdrawal. */
         FinanceWithdrawCommand: {
             /**
              * Format: uuid
@@ -1357,13 +1429,13 @@ export interface components {
              */
             id: string;
             /**
-             * @description The operation. (enum property replaced by openapi-typescript)
+             * @description What the command does. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             operation: "finance.withdraw";
-            /** @description State. */
+            /** @description State of the command: `succeeded`, `failed` and `expired` are final. */
             status: components["schemas"]["CommandStatus"];
-            /** @description Id of the account, a UUID. */
+            /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
@@ -1375,15 +1447,7 @@ export interface components {
                 description?: string;
             };
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
-            result: {
-                /**
-                 * Format: uuid
-                 * @description Id of the transaction.
-                 */
-                transactionId: string;
-                /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
-                balanceAfter: Money;
-            } | null;
+            result: components["schemas"]["FundsResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
             /** @description Why the command failed, for people; null unless it failed. */
@@ -1404,7 +1468,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -1419,13 +1483,14 @@ export interface components {
             /** @description Who caused it; null or absent if nobody did through kapi. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
+        /** @description A transaction in an export. */
         TransactionRecord: {
             /**
              * Format: uuid
              * @description Its id, a UUID.
              */
             id: string;
-            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            /** @description Number of the account on its server. */
             accountNumber: string;
             /** @description Number of the transaction on its account, from 1, without a gap. */
             sequence: number;
@@ -1439,15 +1504,15 @@ export interface components {
             balanceBefore: Money;
             /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
             balanceAfter: Money;
-            /** @description Free text, at most 250 characters. */
+            /** @description Text of the request, or of the trading server; null if there is none. */
             description: string | null;
             /** @description `requestId` of the request that caused it; null if none did. */
             requestId: string | null;
             /** @description Id of the command that caused it; null if no command did. */
             commandId: string | null;
-            /** @description Id of the order; null if there is none. */
+            /** @description Id of the order that caused it; null if none did. */
             orderId: string | null;
-            /** @description Id of the position; null if there is none. */
+            /** @description Id of the position that caused it; null if none did. */
             positionId: string | null;
             /** @description Id of the deal that caused it; null if none did. */
             dealId: string | null;
@@ -1466,13 +1531,14 @@ export interface components {
              */
             createdAt: string;
             /**
-             * @description Kind of the deal: entry, exit or partial close. (enum property replaced by openapi-typescript)
+             * @description Kind of the record: which fields it has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "transaction";
         };
+        /** @description An order in an export. */
         OrderRecord: {
-            /** @description Its id, a UUID. */
+            /** @description Id of the order on the trading server. */
             id: string;
             /** @description Name of the instrument, such as EURUSD. */
             symbol: string;
@@ -1492,15 +1558,16 @@ export interface components {
             /** @description When the order was executed, UTC; null until then. */
             executedAt: string | null;
             /**
-             * @description Kind of the deal: entry, exit or partial close. (enum property replaced by openapi-typescript)
+             * @description Kind of the record: which fields it has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "order";
         };
+        /** @description A position in an export. */
         PositionRecord: {
-            /** @description Its id, a UUID. */
+            /** @description Id of the position on the trading server. */
             id: string;
-            /** @description Id of the order; null if there is none. */
+            /** @description Id of the order that caused it. */
             orderId: string;
             /** @description Name of the instrument, such as EURUSD. */
             symbol: string;
@@ -1515,7 +1582,7 @@ export interface components {
             closedVolume: number;
             /** @description Price of the opening, in the symbol's quote currency. */
             openPrice: number;
-            /** @description State. */
+            /** @description `open` until the whole volume is closed. */
             status: components["schemas"]["PositionStatus"];
             /**
              * Format: date-time
@@ -1525,24 +1592,25 @@ export interface components {
             /** @description When the position was closed completely, UTC; null while it is open. */
             closedAt: string | null;
             /**
-             * @description Kind of the deal: entry, exit or partial close. (enum property replaced by openapi-typescript)
+             * @description Kind of the record: which fields it has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "position";
         };
+        /** @description A deal in an export. Its own kind is `dealKind`. */
         DealRecord: {
-            /** @description Its id, a UUID. */
+            /** @description Id of the deal on the trading server. */
             id: string;
-            /** @description Id of the order; null if there is none. */
+            /** @description Id of the order that caused it. */
             orderId: string;
-            /** @description Id of the position; null if there is none. */
+            /** @description Id of the position that it opened or closed. */
             positionId: string;
             /** @description Name of the instrument, such as EURUSD. */
             symbol: string;
             /** @description buy or sell. */
             side: string;
             /**
-             * @description Kind of the deal: entry, exit or partial close. (enum property replaced by openapi-typescript)
+             * @description Kind of the record: which fields it has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "deal";
@@ -1564,9 +1632,10 @@ export interface components {
             /** @description Kind of the deal: entry, exit or partial close. */
             dealKind: string;
         };
+        /** @description A change of an account, with the account after it. */
         AccountEvent: {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "account.created" | "account.updated" | "account.enabled" | "account.disabled" | "account.archived" | "account.deleted";
@@ -1587,11 +1656,11 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -1602,15 +1671,16 @@ export interface components {
                 version: number;
                 /** @description Name of the account, 1 to 100 characters. */
                 accountName: string;
-                /** @description State. */
+                /** @description State of the account after the event. */
                 status: components["schemas"]["AccountEventStatus"];
                 /** @description Leverage: 100 means 1:100. */
                 leverage: number;
             };
         };
+        /** @description A change of a password, without the password. */
         PasswordChangedEvent: {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "account.password_changed";
@@ -1631,11 +1701,11 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -1646,7 +1716,7 @@ export interface components {
                 version: number;
                 /** @description Name of the account, 1 to 100 characters. */
                 accountName: string;
-                /** @description State. */
+                /** @description State of the account after the event. */
                 status: components["schemas"]["AccountEventStatus"];
                 /** @description Leverage: 100 means 1:100. */
                 leverage: number;
@@ -1654,9 +1724,10 @@ export interface components {
                 passwordKind: components["schemas"]["PasswordKind"];
             };
         };
+        /** @description An order that was executed or cancelled. */
         OrderEvent: {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "order.executed" | "order.cancelled";
@@ -1677,13 +1748,13 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
-                /** @description Its id, a UUID. */
+                /** @description Id of the order on the trading server. */
                 id: string;
                 /** @description Name of the instrument, such as EURUSD. */
                 symbol: string;
@@ -1704,9 +1775,10 @@ export interface components {
                 executedAt: string | null;
             };
         };
+        /** @description A position that was opened, or closed in part. */
         PositionEvent: {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "position.opened" | "position.updated";
@@ -1727,15 +1799,15 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
-                /** @description Its id, a UUID. */
+                /** @description Id of the position on the trading server. */
                 id: string;
-                /** @description Id of the order; null if there is none. */
+                /** @description Id of the order that caused it. */
                 orderId: string;
                 /** @description Name of the instrument, such as EURUSD. */
                 symbol: string;
@@ -1747,7 +1819,7 @@ export interface components {
                 closedVolume: number;
                 /** @description Price of the opening, in the symbol's quote currency. */
                 openPrice: number;
-                /** @description State. */
+                /** @description `open` until the whole volume is closed. */
                 status: components["schemas"]["PositionStatus"];
                 /**
                  * Format: date-time
@@ -1758,9 +1830,10 @@ export interface components {
                 closedAt: string | null;
             };
         };
+        /** @description A position that was closed completely. */
         PositionClosedEvent: {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "position.closed";
@@ -1781,15 +1854,15 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /** @description Its id, a UUID. */
                 id: string;
-                /** @description Id of the order; null if there is none. */
+                /** @description Id of the order that caused it. */
                 orderId: string;
                 /** @description Name of the instrument, such as EURUSD. */
                 symbol: string;
@@ -1801,7 +1874,7 @@ export interface components {
                 closedVolume: number;
                 /** @description Price of the opening, in the symbol's quote currency. */
                 openPrice: number;
-                /** @description State. */
+                /** @description State of the account after the command. */
                 status: components["schemas"]["PositionStatus"];
                 /**
                  * Format: date-time
@@ -1816,9 +1889,10 @@ export interface components {
                 openPositionCount: number;
             };
         };
+        /** @description One execution. */
         DealEvent: {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "deal.executed";
@@ -1839,17 +1913,17 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
-                /** @description Its id, a UUID. */
+                /** @description Id of the deal on the trading server. */
                 id: string;
-                /** @description Id of the order; null if there is none. */
+                /** @description Id of the order that caused it. */
                 orderId: string;
-                /** @description Id of the position; null if there is none. */
+                /** @description Id of the position that it opened or closed. */
                 positionId: string;
                 /** @description Name of the instrument, such as EURUSD. */
                 symbol: string;
@@ -1874,9 +1948,10 @@ export interface components {
                 executedAt: string;
             };
         };
+        /** @description A change of a balance. */
         TransactionEvent: {
             /**
-             * @description Why the balance changed. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "transaction.recorded";
@@ -1897,11 +1972,11 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server. */
                 accountNumber: string;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -1920,15 +1995,15 @@ export interface components {
                 balanceBefore: Money;
                 /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
                 balanceAfter: Money;
-                /** @description Free text, at most 250 characters. */
+                /** @description Text of the request, or of the trading server; null if there is none. */
                 description: string | null;
                 /** @description `requestId` of the request that caused it; null if none did. */
                 requestId: string | null;
                 /** @description Id of the command that caused it; null if no command did. */
                 commandId: string | null;
-                /** @description Id of the order; null if there is none. */
+                /** @description Id of the order that caused it; null if none did. */
                 orderId: string | null;
-                /** @description Id of the position; null if there is none. */
+                /** @description Id of the position that caused it; null if none did. */
                 positionId: string | null;
                 /** @description Id of the deal that caused it; null if none did. */
                 dealId: string | null;
@@ -1948,9 +2023,10 @@ export interface components {
                 createdAt: string;
             };
         };
+        /** @description A margin call or a stop out. */
         MarginEvent: {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "margin.call" | "margin.stop_out";
@@ -1971,11 +2047,11 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /** @description Balance plus profit and swap of the open positions. In units of the account's currency, with two decimals. */
                 equity: Money;
@@ -1985,9 +2061,10 @@ export interface components {
                 marginLevel: number;
             };
         };
+        /** @description The organization has few credits left. */
         LowBalanceEvent: {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "credits.low_balance";
@@ -2008,11 +2085,11 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /** @description Credits that can be spent now. */
                 availableCredits: number;
@@ -2020,9 +2097,10 @@ export interface components {
                 lowBalanceThreshold: number;
             };
         };
+        /** @description An event that you asked for, to test an endpoint. */
         TestEvent: {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "webhook.test";
@@ -2043,11 +2121,11 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -2056,9 +2134,10 @@ export interface components {
                 endpointId: string;
             };
         };
+        /** @description A command that reached its final state. */
         CommandEvent: {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "command.succeeded" | "command.failed" | "command.expired";
@@ -2079,20 +2158,20 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null for a creation until it has succeeded. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
                  * @description Id of the command.
                  */
                 commandId: string;
-                /** @description Id of the account, a UUID. */
+                /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
                 managedAccountId: string | null;
-                /** @description The operation. */
+                /** @description What the command does. */
                 operation: components["schemas"]["CommandOperation"];
                 /** @description The final state. */
                 status: components["schemas"]["FinalCommandStatus"];
@@ -2112,16 +2191,17 @@ export interface components {
                 createdBy?: components["schemas"]["Actor"] | null;
             };
         };
+        /** @description A change of an account, with the account after it. */
         FeedAccountEvent: {
             /**
              * Format: uuid
-             * @description Its id, a UUID.
+             * @description Id of the event: the `webhook-id` of its deliveries.
              */
             id: string;
             /** @description Position after this event: send it as `after` to continue. */
             cursor: string;
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "account.created" | "account.updated" | "account.enabled" | "account.disabled" | "account.archived" | "account.deleted";
@@ -2142,11 +2222,11 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -2157,22 +2237,23 @@ export interface components {
                 version: number;
                 /** @description Name of the account, 1 to 100 characters. */
                 accountName: string;
-                /** @description State. */
+                /** @description State of the account after the event. */
                 status: components["schemas"]["AccountEventStatus"];
                 /** @description Leverage: 100 means 1:100. */
                 leverage: number;
             };
         };
+        /** @description A change of a password, without the password. */
         FeedPasswordChangedEvent: {
             /**
              * Format: uuid
-             * @description Its id, a UUID.
+             * @description Id of the event: the `webhook-id` of its deliveries.
              */
             id: string;
             /** @description Position after this event: send it as `after` to continue. */
             cursor: string;
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "account.password_changed";
@@ -2193,11 +2274,11 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -2208,7 +2289,7 @@ export interface components {
                 version: number;
                 /** @description Name of the account, 1 to 100 characters. */
                 accountName: string;
-                /** @description State. */
+                /** @description State of the account after the event. */
                 status: components["schemas"]["AccountEventStatus"];
                 /** @description Leverage: 100 means 1:100. */
                 leverage: number;
@@ -2216,16 +2297,17 @@ export interface components {
                 passwordKind: components["schemas"]["PasswordKind"];
             };
         };
+        /** @description An order that was executed or cancelled. */
         FeedOrderEvent: {
             /**
              * Format: uuid
-             * @description Its id, a UUID.
+             * @description Id of the event: the `webhook-id` of its deliveries.
              */
             id: string;
             /** @description Position after this event: send it as `after` to continue. */
             cursor: string;
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "order.executed" | "order.cancelled";
@@ -2246,13 +2328,13 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
-                /** @description Its id, a UUID. */
+                /** @description Id of the order on the trading server. */
                 id: string;
                 /** @description Name of the instrument, such as EURUSD. */
                 symbol: string;
@@ -2273,16 +2355,17 @@ export interface components {
                 executedAt: string | null;
             };
         };
+        /** @description A position that was opened, or closed in part. */
         FeedPositionEvent: {
             /**
              * Format: uuid
-             * @description Its id, a UUID.
+             * @description Id of the event: the `webhook-id` of its deliveries.
              */
             id: string;
             /** @description Position after this event: send it as `after` to continue. */
             cursor: string;
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "position.opened" | "position.updated";
@@ -2303,15 +2386,15 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
-                /** @description Its id, a UUID. */
+                /** @description Id of the position on the trading server. */
                 id: string;
-                /** @description Id of the order; null if there is none. */
+                /** @description Id of the order that caused it. */
                 orderId: string;
                 /** @description Name of the instrument, such as EURUSD. */
                 symbol: string;
@@ -2323,7 +2406,7 @@ export interface components {
                 closedVolume: number;
                 /** @description Price of the opening, in the symbol's quote currency. */
                 openPrice: number;
-                /** @description State. */
+                /** @description `open` until the whole volume is closed. */
                 status: components["schemas"]["PositionStatus"];
                 /**
                  * Format: date-time
@@ -2334,16 +2417,17 @@ export interface components {
                 closedAt: string | null;
             };
         };
+        /** @description A position that was closed completely. */
         FeedPositionClosedEvent: {
             /**
              * Format: uuid
-             * @description Its id, a UUID.
+             * @description Id of the event: the `webhook-id` of its deliveries.
              */
             id: string;
             /** @description Position after this event: send it as `after` to continue. */
             cursor: string;
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "position.closed";
@@ -2364,15 +2448,15 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /** @description Its id, a UUID. */
                 id: string;
-                /** @description Id of the order; null if there is none. */
+                /** @description Id of the order that caused it. */
                 orderId: string;
                 /** @description Name of the instrument, such as EURUSD. */
                 symbol: string;
@@ -2384,7 +2468,7 @@ export interface components {
                 closedVolume: number;
                 /** @description Price of the opening, in the symbol's quote currency. */
                 openPrice: number;
-                /** @description State. */
+                /** @description State of the account after the command. */
                 status: components["schemas"]["PositionStatus"];
                 /**
                  * Format: date-time
@@ -2399,16 +2483,17 @@ export interface components {
                 openPositionCount: number;
             };
         };
+        /** @description One execution. */
         FeedDealEvent: {
             /**
              * Format: uuid
-             * @description Its id, a UUID.
+             * @description Id of the event: the `webhook-id` of its deliveries.
              */
             id: string;
             /** @description Position after this event: send it as `after` to continue. */
             cursor: string;
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "deal.executed";
@@ -2429,17 +2514,17 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
-                /** @description Its id, a UUID. */
+                /** @description Id of the deal on the trading server. */
                 id: string;
-                /** @description Id of the order; null if there is none. */
+                /** @description Id of the order that caused it. */
                 orderId: string;
-                /** @description Id of the position; null if there is none. */
+                /** @description Id of the position that it opened or closed. */
                 positionId: string;
                 /** @description Name of the instrument, such as EURUSD. */
                 symbol: string;
@@ -2464,16 +2549,17 @@ export interface components {
                 executedAt: string;
             };
         };
+        /** @description A change of a balance. */
         FeedTransactionEvent: {
             /**
              * Format: uuid
-             * @description Its id, a UUID.
+             * @description Id of the event: the `webhook-id` of its deliveries.
              */
             id: string;
             /** @description Position after this event: send it as `after` to continue. */
             cursor: string;
             /**
-             * @description Why the balance changed. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "transaction.recorded";
@@ -2494,11 +2580,11 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server. */
                 accountNumber: string;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -2517,15 +2603,15 @@ export interface components {
                 balanceBefore: Money;
                 /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
                 balanceAfter: Money;
-                /** @description Free text, at most 250 characters. */
+                /** @description Text of the request, or of the trading server; null if there is none. */
                 description: string | null;
                 /** @description `requestId` of the request that caused it; null if none did. */
                 requestId: string | null;
                 /** @description Id of the command that caused it; null if no command did. */
                 commandId: string | null;
-                /** @description Id of the order; null if there is none. */
+                /** @description Id of the order that caused it; null if none did. */
                 orderId: string | null;
-                /** @description Id of the position; null if there is none. */
+                /** @description Id of the position that caused it; null if none did. */
                 positionId: string | null;
                 /** @description Id of the deal that caused it; null if none did. */
                 dealId: string | null;
@@ -2545,16 +2631,17 @@ export interface components {
                 createdAt: string;
             };
         };
+        /** @description A margin call or a stop out. */
         FeedMarginEvent: {
             /**
              * Format: uuid
-             * @description Its id, a UUID.
+             * @description Id of the event: the `webhook-id` of its deliveries.
              */
             id: string;
             /** @description Position after this event: send it as `after` to continue. */
             cursor: string;
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "margin.call" | "margin.stop_out";
@@ -2575,11 +2662,11 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /** @description Balance plus profit and swap of the open positions. In units of the account's currency, with two decimals. */
                 equity: Money;
@@ -2589,16 +2676,17 @@ export interface components {
                 marginLevel: number;
             };
         };
+        /** @description The organization has few credits left. */
         FeedLowBalanceEvent: {
             /**
              * Format: uuid
-             * @description Its id, a UUID.
+             * @description Id of the event: the `webhook-id` of its deliveries.
              */
             id: string;
             /** @description Position after this event: send it as `after` to continue. */
             cursor: string;
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "credits.low_balance";
@@ -2619,11 +2707,11 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /** @description Credits that can be spent now. */
                 availableCredits: number;
@@ -2631,16 +2719,17 @@ export interface components {
                 lowBalanceThreshold: number;
             };
         };
+        /** @description An event that you asked for, to test an endpoint. */
         FeedTestEvent: {
             /**
              * Format: uuid
-             * @description Its id, a UUID.
+             * @description Id of the event: the `webhook-id` of its deliveries.
              */
             id: string;
             /** @description Position after this event: send it as `after` to continue. */
             cursor: string;
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "webhook.test";
@@ -2661,11 +2750,11 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -2674,16 +2763,17 @@ export interface components {
                 endpointId: string;
             };
         };
+        /** @description A command that reached its final state. */
         FeedCommandEvent: {
             /**
              * Format: uuid
-             * @description Its id, a UUID.
+             * @description Id of the event: the `webhook-id` of its deliveries.
              */
             id: string;
             /** @description Position after this event: send it as `after` to continue. */
             cursor: string;
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "command.succeeded" | "command.failed" | "command.expired";
@@ -2704,26 +2794,26 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Id of the trading server. */
+                /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server. Never used again, also after a deletion. */
+                /** @description Number of the account on its server; null for a creation until it has succeeded. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened. Null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
-                 * @description Id of the command that caused it; null if no command did.
+                 * @description Id of the command.
                  */
                 commandId: string;
-                /** @description Id of the account, a UUID. */
+                /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
                 managedAccountId: string | null;
-                /** @description The operation. */
+                /** @description What the command does. */
                 operation: components["schemas"]["CommandOperation"];
-                /** @description State. */
+                /** @description The final state. */
                 status: components["schemas"]["FinalCommandStatus"];
                 /** @description How often kapi has begun to carry the command out. */
                 attempts: number;
-                /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+                /** @description What the command returns; null also for a large result, such as an export: `getCommand` returns it. */
                 result: {
                     [key: string]: unknown;
                 } | null;
@@ -2746,6 +2836,7 @@ export interface components {
             /** @description Currency of all amounts of the account or server. */
             currency?: components["schemas"]["Currency"];
         };
+        /** @description A new account. */
         CreateTradingAccount: {
             /** @description Name of the account, 1 to 100 characters. */
             accountName: string;
@@ -2761,11 +2852,12 @@ export interface components {
             /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
             requestId: string;
         };
+        /** @description Up to 100 new accounts. */
         BulkCreateTradingAccounts: {
             /** @description The accounts to create, 1 to 100. */
             accounts: components["schemas"]["CreateTradingAccount"][];
         };
-        /** @description `accountName`, `leverage` or both. */
+        /** @description `accountName`, `leverage` or both; a missing field is unchanged. */
         UpdateTradingAccount: {
             /** @description Name of the account, 1 to 100 characters. */
             accountName?: string;
@@ -2774,10 +2866,12 @@ export interface components {
             /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
             requestId: string;
         };
+        /** @description A request without further fields. */
         AccountRequest: {
             /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
             requestId: string;
         };
+        /** @description A new password, or none to have one generated. */
         ResetPassword: {
             /**
              * Format: password
@@ -2787,6 +2881,7 @@ export interface components {
             /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
             requestId: string;
         };
+        /** @description Which records to export. */
         ExportAccountHistory: {
             /**
              * Format: date-time
@@ -2806,6 +2901,7 @@ export interface components {
             /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
             requestId: string;
         };
+        /** @description A deposit or a withdrawal. */
         Funds: {
             /** @description Amount of money, above 0 and at most 1,000,000,000. In units of the account's currency, with at most two decimals. */
             amount: Money;
@@ -2814,6 +2910,7 @@ export interface components {
             /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
             requestId: string;
         };
+        /** @description A new endpoint. */
         CreateWebhook: {
             /** @description Address that events are sent to, at most 2,048 characters. */
             url: string;
@@ -2823,7 +2920,7 @@ export interface components {
              */
             description?: string;
             /**
-             * @description Kinds of events; null or omitted: all except those of commands.
+             * @description Kinds of events that are sent; null or omitted: all except those of commands.
              * @default null
              */
             kinds?: components["schemas"]["WebhookKind"][] | null;
@@ -2839,13 +2936,14 @@ export interface components {
             url?: string;
             /** @description Free text, at most 250 characters. */
             description?: string;
-            /** @description Kinds of events; null or omitted: all except those of commands. */
+            /** @description Kinds of events that are sent; null or omitted: all except those of commands. */
             kinds?: components["schemas"]["WebhookKind"][] | null;
             /** @description Servers whose events are sent; null or omitted: all. */
             serverIds?: string[] | null;
             /** @description `enabled` also restarts the count of failing days. */
             status?: components["schemas"]["WebhookStatus"];
         };
+        /** @description Which events to send again. */
         ReplayWebhook: {
             /**
              * Format: date-time
@@ -2857,7 +2955,7 @@ export interface components {
              * @description Events recorded before this time; without it, up to now.
              */
             until?: string;
-            /** @description Kinds of events; null or omitted: all except those of commands. */
+            /** @description Only these kinds of the endpoint's kinds; omitted: all of them. */
             kinds?: components["schemas"]["WebhookKind"][];
         };
         /** @description The body of every error. */
@@ -3210,6 +3308,13 @@ export type CreditUsage = components['schemas']['CreditUsage'];
 export type Server = components['schemas']['Server'];
 export type TradingAccount = components['schemas']['TradingAccount'];
 export type AccountCredentials = components['schemas']['AccountCredentials'];
+export type AccountPasswords = components['schemas']['AccountPasswords'];
+export type AccountCreateResult = components['schemas']['AccountCreateResult'];
+export type AccountUpdateResult = components['schemas']['AccountUpdateResult'];
+export type AccountStatusResult = components['schemas']['AccountStatusResult'];
+export type AccountDeleteResult = components['schemas']['AccountDeleteResult'];
+export type PasswordResetResult = components['schemas']['PasswordResetResult'];
+export type FundsResult = components['schemas']['FundsResult'];
 export type Command = components['schemas']['Command'];
 export type CommandEnvelope = components['schemas']['CommandEnvelope'];
 export type PasswordResetEnvelope = components['schemas']['PasswordResetEnvelope'];

@@ -1,7 +1,8 @@
 import { type ErrorCode, ERRORS } from "../errors.ts";
 import { LIVE_METRICS_SCOPE } from "../operations.ts";
 import type { JsonSchema } from "../openapi/schemas.ts";
-import { EVERY_ANSWER, RESPONSE_HEADERS } from "../openapi/responses.ts";
+import { EXAMPLE_PARAMETERS } from "../openapi/examples.ts";
+import { ERROR_SCHEMAS, EVERY_ANSWER, RESPONSE_HEADERS } from "../openapi/responses.ts";
 import { SECURITY_TEXT } from "./texts.ts";
 
 const NOT_A_HANDSHAKE = "Not a WebSocket handshake";
@@ -58,6 +59,11 @@ const ANSWERS: readonly (readonly [number, Answer])[] = [
   ],
 ];
 
+/** The fields of a rejection, which are those of every error. */
+const BODY_NAMES = ["error", "code", "requestId"] as const;
+const ERROR_FIELDS = ERROR_SCHEMAS["Error"]?.["properties"] as Readonly<Record<string, JsonSchema>>;
+const BODY_FIELDS = Object.fromEntries(BODY_NAMES.map((name) => [name, ERROR_FIELDS[name]]));
+
 /** Every error answer to a handshake, in the order of the checks. */
 export const HANDSHAKE_REJECTIONS = ANSWERS.flatMap(([status, { codes = [] }]) =>
   codes.map((code) => ({ status, code })),
@@ -107,7 +113,9 @@ function describeAnswer([status, { text, codes = [], headers = [] }]: readonly [
 function rejectionBody(codes: readonly ErrorCode[]): JsonSchema {
   return {
     contentType: "application/json",
-    schema: { type: "object", properties: { error: { type: "string" } }, required: ["error"] },
-    examples: Object.fromEntries(codes.map((code) => [code, { error: rejectionText(code) }])),
+    schema: { type: "object", description: "The body of every error.", properties: BODY_FIELDS, required: BODY_NAMES },
+    examples: Object.fromEntries(
+      codes.map((code) => [code, { error: rejectionText(code), code, requestId: EXAMPLE_PARAMETERS.xRequestId }]),
+    ),
   };
 }

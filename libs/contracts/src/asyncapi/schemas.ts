@@ -1,6 +1,8 @@
 import { assertDefined } from "@kapi/kernel";
 import { z } from "zod";
 
+import { UNIT } from "../openapi/descriptions.ts";
+import { MONEY_FIELDS } from "../openapi/field-texts.ts";
 import { type JsonSchema, simplify } from "../openapi/schemas.ts";
 import { AccountNumber } from "../values.ts";
 import { FIELD_TEXTS } from "./texts.ts";
@@ -10,7 +12,7 @@ const ACCOUNT_NUMBER_PATTERN = assertDefined(z.toJSONSchema(AccountNumber).patte
 
 /**
  * A message of the live stream as a JSON Schema of draft 7, which is AsyncAPI's own dialect, with a
- * text for every field.
+ * text for every field. Amounts of money are marked.
  */
 export function messageSchema(schema: z.ZodType, from: "client" | "server"): JsonSchema {
   const io = from === "client" ? "input" : "output";
@@ -23,6 +25,7 @@ export function messageSchema(schema: z.ZodType, from: "client" | "server"): Jso
     if (typeof field === "boolean") continue;
     const description = (FIELD_TEXTS as Readonly<Record<string, string>>)[name];
     if (description !== undefined) field.description = description;
+    if (field.type === "number" && MONEY_FIELDS.has(name)) field[UNIT] = "money";
     if (io === "input" && name === "accountNumber") field.pattern = ACCOUNT_NUMBER_PATTERN;
   }
   return converted;

@@ -42,35 +42,40 @@ export const CHANNEL_TEXT =
 export const SECURITY_TEXT =
   "`Management <API_KEY>`, on the handshake, where the key has the form `kapi.<key_id>.<secret>` and the scope `metrics:read`.";
 
-type FieldName = Exclude<
-  keyof SubscribeMessage | keyof ConnectedFrame | keyof ReplayFrame | keyof AccountMetricsFrame | keyof LiveErrorFrame,
-  "type"
->;
+type FieldName =
+  | keyof SubscribeMessage
+  | keyof ConnectedFrame
+  | keyof ReplayFrame
+  | keyof AccountMetricsFrame
+  | keyof LiveErrorFrame;
+
+const MONEY = "In units of the account's currency, with two decimals.";
 
 /** Descriptions of fields, by name. A field has the same meaning in every message. */
 export const FIELD_TEXTS: Readonly<Record<FieldName, string>> = {
+  type: "Kind of the message: which fields it has.",
   sessionId: "Names this connection in our logs.",
   serverId:
     "The trading server of the account. In any letter case in your messages, in lower case in samples and notices.",
   accountNumber: "The account's number on its server.",
   afterSequence:
     "The last sequence that you have durably processed; 0 for all available samples. Omitted: the latest sample without a replay notice, then every new sample.",
-  firstAvailableSequence: "The oldest available sample. `lastAvailableSequence + 1` if there is none.",
-  lastAvailableSequence: "The newest sample, 0 before the first.",
+  firstAvailableSequence: "Sequence of the oldest available sample. `lastAvailableSequence + 1` if there is none.",
+  lastAvailableSequence: "Sequence of the newest sample, 0 before the first.",
   replayTruncated:
     "Samples after `afterSequence` are no longer available, or `afterSequence` is beyond the last sample. Reconcile before you continue.",
   replayCount: "How many samples follow before the live ones.",
   eventId: "The same for every subscriber: UUIDv5 of `<accountNumber>/metrics/<sequence>` in the namespace `serverId`.",
   sequence: "Counts the samples of the account from 1, without a gap.",
-  measuredAt: "When the trading server measured the values.",
-  balance: "In units of the account's currency, as are all amounts.",
-  equity: "Balance and unrealized profit.",
-  margin: "Margin in use.",
-  freeMargin: "Equity less the margin in use.",
+  measuredAt: "When the trading server measured the values, UTC.",
+  balance: `All booked money, without open positions. ${MONEY}`,
+  equity: `Balance plus unrealized profit. ${MONEY}`,
+  margin: `Money that open positions bind. ${MONEY}`,
+  freeMargin: `Equity less the margin in use. ${MONEY}`,
   marginLevel: "Equity in percent of the margin in use; 0 with none in use.",
-  openPositionCount: "Open positions.",
-  intervalMinimumEquity: "The lowest equity from the previous sample (included) to this sample.",
-  intervalMinimumMeasuredAt: "When `intervalMinimumEquity` was measured.",
+  openPositionCount: "Number of open positions.",
+  intervalMinimumEquity: `The lowest equity from the previous sample (included) to this sample. ${MONEY}`,
+  intervalMinimumMeasuredAt: "When `intervalMinimumEquity` was measured, UTC.",
   code: "A stable code, for programs.",
   error: "A message, for people.",
 };

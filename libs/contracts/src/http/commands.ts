@@ -70,11 +70,14 @@ export const Command = z.object({
 });
 export type Command = z.infer<typeof Command>;
 
+/** The one-time passwords of a new account. */
+export const AccountPasswords = z.object({ tradingPassword: z.string(), investorPassword: z.string() });
+
 /** Answer of a queued mutation (interface, "Command envelope"). */
 export const CommandEnvelope = z.object({
   command: Command,
   duplicate: z.boolean(),
-  credentials: z.object({ tradingPassword: z.string(), investorPassword: z.string() }).optional(),
+  credentials: AccountPasswords.optional(),
   password: z.string().optional(),
 });
 export type CommandEnvelope = z.infer<typeof CommandEnvelope>;

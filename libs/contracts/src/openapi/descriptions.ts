@@ -1,42 +1,70 @@
 /** Adds to the schemas of the document what generators and readers need: descriptions and units. */
-import { FIELD_TEXTS, MONEY_FIELDS, SCHEMA_TEXTS } from "./field-texts.ts";
+import { FIELD_TEXTS, MONEY_FIELDS } from "./field-texts.ts";
+import { SCHEMA_TEXTS } from "./schema-texts.ts";
+import { UNIONS } from "./unions.ts";
 
 type JsonSchema = Record<string, unknown>;
 
 /** The vendor extension that marks amounts of money. */
-const UNIT = "x-kapi-unit";
+export const UNIT = "x-kapi-unit";
 
 /**
  * Describes every schema and field, and marks amounts of money.
- * @throws Error for a field without a text.
+ * @throws Error for a schema or a field without a text.
  */
 export function describeSchemas(schemas: Record<string, JsonSchema>): Record<string, JsonSchema> {
   for (const [name, schema] of Object.entries(schemas)) {
-    const text = SCHEMA_TEXTS[name];
-    if (text !== undefined) schema["description"] = text;
-    describeFields(name, schema);
+    schema["description"] = schemaText(name);
+    const union = unionOf(name);
+    const outer = union === null ? [name] : [name, union, ...recordsOf(name)];
+    const inner = union?.endsWith("Event") === true ? [...recordsOf(name), "EventData"] : recordsOf(name);
+    describeFields(outer, inner, schema);
   }
   return schemas;
 }
 
-function describeFields(owner: string, node: unknown): void {
+/**
+ * Describes the fields of a schema and of the objects within it. `owners` and `innerOwners` are the
+ * schemas whose texts apply, the most specific first.
+ */
+function describeFields(owners: readonly string[], innerOwners: readonly string[], node: unknown): void {
   if (typeof node !== "object" || node === null) return;
   const { properties } = node as { properties?: Record<string, JsonSchema> };
   for (const [name, field] of Object.entries(properties ?? {})) {
-    field["description"] ??= textOf(owner, name);
+    field["description"] ??= fieldText(owners, name);
     if (MONEY_FIELDS.has(name) && isNumber(field)) field[UNIT] = "money";
   }
   for (const [key, child] of Object.entries(node)) {
-    if (key === "properties") for (const field of Object.values(child as object)) describeFields(owner, field);
-    else describeFields(owner, child);
+    if (key !== "properties") describeFields(owners, innerOwners, child);
+    else for (const field of Object.values(child as object)) describeFields(innerOwners, innerOwners, field);
   }
 }
 
-/** An event or a record of an export has the texts of the record that it contains. */
-function textOf(owner: string, name: string): string {
-  const record = owner.replace(/^Feed/, "").replace(/(Record|Event)$/, "");
-  const text = FIELD_TEXTS[`${owner}.${name}`] ?? FIELD_TEXTS[`${record}.${name}`] ?? FIELD_TEXTS[name];
-  if (text === undefined) throw new Error(`the field ${owner}.${name} has no text in field-texts.ts`);
+/** The union that the schema is a variant of, or null. */
+function unionOf(schema: string): string | null {
+  const found = Object.entries(UNIONS).find(([, { variants }]) => schema in variants);
+  return found?.[0] ?? null;
+}
+
+/**
+ * The schemas that an event or a record of an export contains: FeedOrderEvent has the fields of
+ * OrderEvent, and these are the fields of Order.
+ */
+function recordsOf(schema: string): readonly string[] {
+  const event = schema.replace(/^Feed/, "");
+  return [event, event.replace(/(Record|Event)$/, "")];
+}
+
+function fieldText(owners: readonly string[], name: string): string {
+  const texts = [...owners.map((owner) => FIELD_TEXTS[`${owner}.${name}`]), FIELD_TEXTS[name]];
+  const text = texts.find((candidate) => candidate !== undefined);
+  if (text === undefined) throw new Error(`the field ${owners[0]}.${name} has no text in field-texts.ts`);
+  return text;
+}
+
+function schemaText(name: string): string {
+  const text = SCHEMA_TEXTS[name];
+  if (text === undefined) throw new Error(`the schema ${name} has no text in schema-texts.ts`);
   return text;
 }
 

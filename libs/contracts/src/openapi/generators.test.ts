@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 
 import { openApiDocument } from "../openapi.ts";
-import { MONEY_FIELDS } from "./field-texts.ts";
+import { FIELD_TEXTS, MONEY_FIELDS } from "./field-texts.ts";
+import { SCHEMA_TEXTS } from "./schema-texts.ts";
 
 interface Node {
   readonly [key: string]: unknown;
@@ -39,16 +40,28 @@ const fields = withProperties.flatMap(({ path, node }) =>
 );
 
 describe("the OpenAPI document, for generators", () => {
-  it("describes every field, parameter and header", () => {
+  it("describes every schema, field, parameter and header", () => {
     const parameters = places.filter(({ node }) => typeof node["in"] === "string");
-    const headers = Object.entries(document.components.headers);
-    const missing = [
-      ...fields.filter(({ field }) => typeof field["description"] !== "string").map((at) => `${at.path} ${at.name}`),
-      ...parameters.filter(({ node }) => typeof node["description"] !== "string").map(({ path }) => path),
-      ...headers.filter(([, header]) => typeof header["description"] !== "string").map(([name]) => name),
+    const headers = places.filter(({ path }) => /\/headers\/[^/]+$/.test(path));
+    const described = [
+      ...Object.entries(schemas).map(([name, node]) => ({ path: name, node })),
+      ...fields.map(({ path, name, field }) => ({ path: `${path} ${name}`, node: field })),
+      ...parameters,
+      ...headers.filter(({ node }) => !("$ref" in node)),
     ];
-    expect(missing).toEqual([]);
-    expect(fields.length).toBeGreaterThan(300);
+    expect(described.filter(({ node }) => !isText(node["description"])).map(({ path }) => path)).toEqual([]);
+    for (const { length } of [fields, parameters, headers]) expect(length).toBeGreaterThan(0);
+  });
+
+  it("says of each field whether it can be null", () => {
+    const wrong = fields.filter(({ field }) => /\bnull\b/.test(String(field["description"])) !== canBeNull(field));
+    expect(wrong.map(({ path, name, field }) => `${path} ${name}: ${String(field["description"])}`)).toEqual([]);
+  });
+
+  it("has no text without a schema or field", () => {
+    const used = new Set(fields.map(({ field }) => field["description"]));
+    expect(Object.entries(FIELD_TEXTS).filter(([, text]) => !used.has(text))).toEqual([]);
+    expect(Object.keys(SCHEMA_TEXTS).filter((name) => !(name in schemas))).toEqual([]);
   });
 
   it("marks every amount of money, and a name is money everywhere or nowhere", () => {
@@ -108,4 +121,13 @@ function isUnnamed(path: string): boolean {
   const isNamed = /^#\/components\/schemas\/\w+$/.test(path);
   const isDiscriminator = /^#\/components\/schemas\/\w+Event\/properties\/type$/.test(path);
   return !isNamed && !isDiscriminator && !path.includes("/X-Error-Code/");
+}
+
+function isText(description: unknown): boolean {
+  return typeof description === "string" && description !== "";
+}
+
+function canBeNull({ type, anyOf }: Node): boolean {
+  const variants = Array.isArray(anyOf) ? (anyOf as Node[]) : [];
+  return [type].flat().includes("null") || variants.some((variant) => variant["type"] === "null");
 }

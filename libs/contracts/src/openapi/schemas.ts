@@ -15,7 +15,9 @@ import {
   TradingAccountsAnswer,
   UpdateTradingAccountBody,
 } from "../http/accounts.ts";
+import { COMMAND_RESULTS } from "../http/command-results.ts";
 import {
+  AccountPasswords,
   BulkEnvelopesAnswer,
   Command,
   CommandAnswer,
@@ -109,6 +111,16 @@ const ENUMS = {
   WebhookKind,
 } as const satisfies Record<string, z.ZodEnum>;
 
+/** Results of commands, by name in the document. Some operations share a result. */
+const RESULTS = {
+  AccountCreateResult: COMMAND_RESULTS["account.create"],
+  AccountUpdateResult: COMMAND_RESULTS["account.update"],
+  AccountStatusResult: COMMAND_RESULTS["account.enable"],
+  AccountDeleteResult: COMMAND_RESULTS["account.delete"],
+  PasswordResetResult: COMMAND_RESULTS["account.password_reset"],
+  FundsResult: COMMAND_RESULTS["finance.deposit"],
+} as const satisfies Record<string, z.ZodType>;
+
 /** Schemas of answers, by name in the document. */
 export const RECORDS = {
   ...ENUMS,
@@ -119,6 +131,8 @@ export const RECORDS = {
   Server,
   TradingAccount,
   AccountCredentials,
+  AccountPasswords,
+  ...RESULTS,
   Command,
   CommandEnvelope,
   PasswordResetEnvelope,

@@ -1,0 +1,39 @@
+/**
+ * What the TypeScript programs share. Each program is copied beside the code that a generator made,
+ * is compiled with it, and calls a running kapi. It prints one line for each check.
+ */
+
+function setting(name: string): string {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set`);
+  return value;
+}
+
+/** Where the running kapi is, and what the programs may use of it. */
+export const KAPI = {
+  baseUrl: setting("KAPI_URL"),
+  authorization: `Management ${setting("KAPI_KEY")}`,
+  serverId: setting("KAPI_SERVER"),
+};
+
+/** Runs a check, and prints `ok <name>`, or `FAILED <name>` with the reason. */
+export async function check(name: string, run: () => Promise<void>): Promise<void> {
+  try {
+    await run();
+    process.stdout.write(`ok ${name}\n`);
+  } catch (error) {
+    process.stdout.write(`FAILED ${name}: ${String(error)}\n`);
+  }
+}
+
+/** @throws Error if the value is not the expected one. */
+export function expectEqual<T>(actual: T, expected: T): void {
+  if (JSON.stringify(actual) === JSON.stringify(expected)) return;
+  throw new Error(`expected ${JSON.stringify(expected)}, received ${JSON.stringify(actual)}`);
+}
+
+/** Returns the value. @throws Error with the error of the API if there is none. */
+export function expectValue<T>(value: T | null | undefined, error?: unknown): T {
+  if (value === null || value === undefined) throw new Error(`no value, but the error ${JSON.stringify(error)}`);
+  return value;
+}

@@ -1,0 +1,110 @@
+/** Generates a client, compiles it with its program, and runs the program against a running kapi. */
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+import type { Demo } from "@kapi/local";
+
+import type { Report } from "./report.ts";
+import type { Tools } from "./tools.ts";
+
+const HERE = import.meta.dirname;
+/** Strict, for a program that Node runs. The generated code is compiled too. */
+const TSC_FLAGS = [
+  ...["--strict", "--noUncheckedIndexedAccess"],
+  ...["--module", "commonjs", "--moduleResolution", "node10", "--target", "es2023"],
+  ...["--lib", "es2023,dom,dom.iterable", "--types", "node"],
+];
+/** Of the generated package. Without hooks it is not formatted. */
+const PYTHON_CONFIG = "package_name_override: kapi_api\npost_hooks: []\n";
+
+/** A generator of TypeScript. */
+interface Generator {
+  readonly name: string;
+  /** The program `programs/<program>.ts.txt`. */
+  readonly program: string;
+  /** Generates from `openapi.json` into the folder. */
+  generate(tools: Tools, folder: string): Promise<string>;
+  /** The file that has all generated types by the names of their schemas. */
+  readonly schemas: (names: readonly string[]) => string;
+}
+
+export const OPENAPI_TYPESCRIPT: Generator = {
+  name: "openapi-typescript",
+  program: "openapi-fetch",
+  generate: ({ npx }, folder) => npx("openapi-typescript", ["openapi.json", "-o", `${folder}/openapi-typescript.ts`]),
+  schemas: (names) =>
+    [
+      'import type { components } from "./openapi-typescript";',
+      ...names.map((name) => `export type ${name} = components["schemas"]["${name}"];`),
+      "",
+    ].join("\n"),
+};
+
+export const HEY_API: Generator = {
+  name: "@hey-api/openapi-ts",
+  program: "hey-api",
+  generate: ({ npx }, folder) => npx("openapi-ts", ["-i", "openapi.json", "-o", `${folder}/hey-api`]),
+  schemas: () => 'export type * from "./hey-api";\n',
+};
+
+export async function examineTypeScript(
+  { name, program, generate, schemas }: Generator,
+  tools: Tools,
+  demo: Demo,
+  report: Report,
+): Promise<void> {
+  const folder = path.join(tools.folder, program);
+  mkdirSync(folder);
+  if ((await report.step(`${name}: generates a client`, () => generate(tools, folder))) === null) return;
+  report.figure(sizeOf(folder, ".ts"));
+  cpSync(path.join(HERE, "checks.ts"), path.join(folder, "checks.ts"));
+  cpSync(path.join(HERE, `programs/${program}.ts.txt`), path.join(folder, "program.ts"));
+  cpSync(path.join(HERE, "programs/types.ts.txt"), path.join(folder, "types.ts"));
+  writeFileSync(path.join(folder, "schemas.ts"), schemas(schemaNames(tools)));
+  const compile = (): Promise<string> =>
+    tools.npx("tsc", [...TSC_FLAGS, "--outDir", path.join(folder, "out"), path.join(folder, "program.ts")]);
+  if ((await report.step(`${name}: the client and its program compile strictly`, compile)) === null) return;
+  const run = (): Promise<string> => tools.node(path.join(folder, "out/program.js"), environmentOf(demo));
+  const output = await report.step(`${name}: the program ends`, run);
+  if (output !== null) report.addProgram(name, output);
+}
+
+export async function examinePython(tools: Tools, demo: Demo, report: Report): Promise<void> {
+  const name = "openapi-python-client";
+  const folder = path.join(tools.folder, "python");
+  mkdirSync(folder);
+  const config = path.join(folder, "config.yaml");
+  writeFileSync(config, PYTHON_CONFIG);
+  const target = ["--meta", "none", "--output-path", path.join(folder, "kapi_api")];
+  const generate = async (): Promise<void> => {
+    const output = await tools.python(name, ["generate", "--path", "openapi.json", "--config", config, ...target]);
+    // The generator leaves out what it cannot make, prints a warning, and ends with 0.
+    if (/warning/i.test(output)) throw new Error(output);
+  };
+  if ((await report.step(`${name}: generates a client, without warnings`, generate)) === null) return;
+  report.figure(sizeOf(folder, ".py"));
+  const program = path.join(folder, "program.py");
+  cpSync(path.join(HERE, "programs/program.py"), program);
+  const check = (): Promise<string> =>
+    tools.python("mypy", ["--strict", path.join(folder, "kapi_api"), program], { MYPYPATH: folder });
+  if ((await report.step(`${name}: mypy accepts the client and its program strictly`, check)) === null) return;
+  const run = (): Promise<string> => tools.python("python", [program], environmentOf(demo));
+  const output = await report.step(`${name}: the program ends`, run);
+  if (output !== null) report.addProgram(name, output);
+}
+
+function environmentOf({ baseUrl, managementKey, serverId }: Demo): Readonly<Record<string, string>> {
+  return { KAPI_URL: baseUrl, KAPI_KEY: managementKey, KAPI_SERVER: serverId };
+}
+
+function schemaNames({ folder }: Tools): readonly string[] {
+  const text = readFileSync(path.join(folder, "openapi.json"), "utf8");
+  return Object.keys((JSON.parse(text) as { components: { schemas: object } }).components.schemas);
+}
+
+/** The number of files and lines that a generator made. */
+function sizeOf(folder: string, extension: string): string {
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(extension));
+  const lines = files.map((file) => readFileSync(path.join(folder, file), "utf8").split("\n").length);
+  return `${files.length} files, ${lines.reduce((sum, count) => sum + count, 0)} lines`;
+}

@@ -1,0 +1,43 @@
+/** The result of the checks, as lines on the standard output. */
+const LINE = /^(ok|FAILED) (.+)$/gm;
+
+export class Report {
+  #passed = 0;
+  #failed = 0;
+
+  /** Runs a step. Returns its result, or null if the step failed. */
+  async step<T>(name: string, run: () => Promise<T>): Promise<T | null> {
+    try {
+      const result = await run();
+      this.#add(true, name);
+      return result;
+    } catch (error) {
+      this.#add(false, `${name}: ${error instanceof Error ? error.message : String(error)}`);
+      return null;
+    }
+  }
+
+  /** Adds the checks that a program printed. A program without a check has failed. */
+  addProgram(program: string, output: string): void {
+    const lines = [...output.matchAll(LINE)];
+    for (const [, outcome, check = ""] of lines) this.#add(outcome === "ok", `${program}: ${check}`);
+    if (lines.length === 0) this.#add(false, `${program}: printed no check`);
+  }
+
+  /** Prints a figure. */
+  figure(text: string): void {
+    process.stdout.write(`       ${text}\n`);
+  }
+
+  /** Prints the sums. Returns the exit code. */
+  end(): number {
+    process.stdout.write(`${this.#passed} passed, ${this.#failed} failed\n`);
+    return this.#failed === 0 ? 0 : 1;
+  }
+
+  #add(passed: boolean, name: string): void {
+    if (passed) this.#passed += 1;
+    else this.#failed += 1;
+    process.stdout.write(`${passed ? "ok    " : "FAILED"} ${name}\n`);
+  }
+}

@@ -1,0 +1,83 @@
+/** The generators and compilers of other projects, each in an exact version. */
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { promisify } from "node:util";
+
+import { LocalError } from "@kapi/servers";
+
+const NPM_PACKAGES = [
+  "openapi-typescript@7.13.0",
+  "openapi-fetch@0.17.0",
+  "@hey-api/openapi-ts@0.99.0",
+  // Generators of TypeScript need the compiler's own API, which TypeScript 7 does not have.
+  "typescript@5.9.3",
+  "@types/node@24.19.2",
+  "@redocly/cli@2.77.0",
+];
+const PYTHON_PACKAGES = ["openapi-python-client==0.29.1", "mypy==2.4.1"];
+const INSTALL_TIMEOUT_MS = 600_000;
+const RUN_TIMEOUT_MS = 180_000;
+const MAX_OUTPUT_BYTES = 16 * 1_024 * 1_024;
+
+const execute = promisify(execFile);
+
+export interface Tools {
+  /** The folder with the tools, where they run. */
+  readonly folder: string;
+  /** Runs a command of an npm package, or a program of the venv. Returns its output. */
+  npx(command: string, args: readonly string[]): Promise<string>;
+  python(command: string, args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
+  /** Runs a compiled program with Node. */
+  node(file: string, env: Readonly<Record<string, string>>): Promise<string>;
+}
+
+/** Installs every tool into the folder. @throws LocalError if a registry or Python is missing. */
+export async function installTools(folder: string): Promise<Tools> {
+  // Without "type": "module", compiled programs may leave out extensions in their imports.
+  writeFileSync(path.join(folder, "package.json"), JSON.stringify({ name: "generated", private: true }));
+  const npmFlags = ["--no-audit", "--no-fund", "--loglevel=error", "--ignore-scripts"];
+  const pipFlags = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+  const venv = path.join(folder, "venv");
+  const inVenv = (command: string): string => path.join(venv, "bin", command);
+  const install = { cwd: folder, timeout: INSTALL_TIMEOUT_MS };
+  await needs("npm, and its registry", execute("npm", ["install", ...npmFlags, ...NPM_PACKAGES], install));
+  await needs("Python 3.10 or later with venv", execute("python3", ["-m", "venv", venv], install));
+  await needs("PyPI", execute(inVenv("python"), [...pipFlags, ...PYTHON_PACKAGES], install));
+  const run = (file: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+    outputOf(folder, file, args, env);
+  return {
+    folder,
+    npx: (command, args) => run(path.join(folder, "node_modules/.bin", command), args),
+    python: (command, args, env) => run(inVenv(command), args, env),
+    node: (file, env) => run(process.execPath, [file], env),
+  };
+}
+
+async function needs(what: string, installed: Promise<unknown>): Promise<void> {
+  try {
+    await installed;
+  } catch (error) {
+    throw new LocalError(`The generators need ${what}. Nothing was tested. ${reasonOf(error)}`);
+  }
+}
+
+async function outputOf(
+  cwd: string,
+  file: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<string> {
+  const options = { cwd, env: { ...process.env, ...env }, timeout: RUN_TIMEOUT_MS, maxBuffer: MAX_OUTPUT_BYTES };
+  try {
+    return (await execute(file, [...args], options)).stdout;
+  } catch (error) {
+    throw new Error(reasonOf(error), { cause: error });
+  }
+}
+
+/** What a failed program printed, or why it could not be run. */
+function reasonOf(error: unknown): string {
+  const { stdout = "", stderr = "", message } = error as { stdout?: string; stderr?: string; message: string };
+  return [message, stdout, stderr].filter((text) => text !== "").join("\n");
+}

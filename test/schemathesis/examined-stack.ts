@@ -1,0 +1,60 @@
+/** A whole kapi for tools of other projects that read its documents and call it. */
+import { rmSync } from "node:fs";
+import path from "node:path";
+
+import { randomBase32 } from "@kapi/kernel";
+import { createDemo, type Demo, type Stack, startStack } from "@kapi/local";
+import { deleteTopics, dropDatabase, printedReport, stopRecorded } from "@kapi/servers";
+
+/** The folder of the checkout that Git ignores. */
+export const LOCAL = path.resolve(import.meta.dirname, "../../.local");
+const CREDITS = 100_000_000;
+const NAME_CHARACTERS = 10;
+
+/** The folder of a check, which is removed when its stack stops. */
+export function examinedStateDir(check: string): string {
+  return path.join(LOCAL, check);
+}
+
+/** A running kapi with a demo organization, and what stops it and removes its data. */
+export interface ExaminedStack {
+  readonly demo: Demo;
+  stop(): Promise<void>;
+}
+
+/** Starts a kapi for the check of that name. A stack that an earlier run left is stopped first. */
+export async function startExamined(check: string): Promise<ExaminedStack> {
+  const stateDir = examinedStateDir(check);
+  await stopRecorded(stateDir);
+  rmSync(stateDir, { recursive: true, force: true });
+  const name = `${check}${randomBase32(NAME_CHARACTERS)}`;
+  const stack = await startStack({
+    stateDir,
+    database: name,
+    topicPrefix: `${name}.`,
+    report: printedReport(),
+    env: { all: { LOG_LEVEL: "info" } },
+  });
+  const stop = async (): Promise<void> => {
+    await forget(stack);
+    rmSync(stateDir, { recursive: true, force: true });
+  };
+  try {
+    return { demo: await createDemo(stack, { credits: CREDITS, autoTraders: 0 }), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function forget(stack: Stack): Promise<void> {
+  const { postgresUrl, kafkaBrokers } = stack.servers;
+  const given = process.env["POSTGRES_URL"] !== undefined;
+  for (const process of stack.processes.values()) await process.stop();
+  if (given) {
+    const database = new URL(postgresUrl).pathname.slice(1);
+    await dropDatabase(process.env["POSTGRES_URL"] ?? postgresUrl, database);
+  }
+  if (process.env["KAFKA_BROKERS"] !== undefined) await deleteTopics(kafkaBrokers, stack.topicPrefix);
+  await stack.stop();
+}
