@@ -10,9 +10,18 @@ import type { Tools } from "./tools.ts";
 const HERE = import.meta.dirname;
 /** Strict, for a program that Node runs. The generated code is compiled too. */
 const TSC_FLAGS = [
-  ...["--strict", "--noUncheckedIndexedAccess"],
-  ...["--module", "commonjs", "--moduleResolution", "node10", "--target", "es2023"],
-  ...["--lib", "es2023,dom,dom.iterable", "--types", "node"],
+  "--strict",
+  "--noUncheckedIndexedAccess",
+  "--module",
+  "commonjs",
+  "--moduleResolution",
+  "node10",
+  "--target",
+  "es2023",
+  "--lib",
+  "es2023,dom,dom.iterable",
+  "--types",
+  "node",
 ];
 /** Of the generated package. Without hooks it is not formatted. */
 const PYTHON_CONFIG = "package_name_override: kapi_api\npost_hooks: []\n";
