@@ -4,6 +4,7 @@
  */
 import type { ErrorCode } from "./errors.ts";
 import type { CommandErrorCode } from "./http/commands.ts";
+import type { LIVE_CLOSE_CODES, LIVE_ERROR_CODES } from "./live/frames.ts";
 
 /** Whether the same request can succeed later. */
 export type RetryAdvice =
@@ -12,6 +13,8 @@ export type RetryAdvice =
   | "corrected"
   /** With the same idempotency key, after `Retry-After` or a growing delay. */
   | "same key"
+  /** Connect again, and subscribe with the stored sequences. */
+  | "reconnect"
   /** After somebody has changed something: credits, the key, the server. */
   | "later";
 
@@ -248,8 +251,8 @@ export const COMMAND_ERROR_GUIDE: Readonly<Record<CommandErrorCode, ErrorAdvice>
   },
 };
 
-/** Errors of the live stream: codes of messages of the type `error`, and close codes. */
-export const LIVE_ERROR_GUIDE = {
+/** Errors of the live stream: codes of messages of the type `error`. */
+export const LIVE_ERROR_GUIDE: Readonly<Record<(typeof LIVE_ERROR_CODES)[number], ErrorAdvice>> = {
   INVALID_MESSAGE: {
     happened:
       "A message is not JSON, has an unknown type or an invalid field, or is binary. The connection stays open.",
@@ -271,4 +274,30 @@ export const LIVE_ERROR_GUIDE = {
     action: "Open another connection for further accounts.",
     retry: "later",
   },
-} as const satisfies Readonly<Record<string, ErrorAdvice>>;
+};
+
+/** Codes with which the live stream closes a connection (decisions, 10.3). */
+export const LIVE_CLOSE_GUIDE: Readonly<Record<keyof typeof LIVE_CLOSE_CODES, ErrorAdvice>> = {
+  restart: {
+    happened: "The process stops, for a release or a move. Another process is ready.",
+    action:
+      "Reconnect at once, and subscribe with `afterSequence`. With many connections, spread them over a second. You miss no sample that is still in the window.",
+    retry: "reconnect",
+  },
+  keyRevoked: {
+    happened: "The key was revoked, has expired, or has lost the scope `metrics:read`.",
+    action: "Stop. Reconnect with another key.",
+    retry: "later",
+  },
+  slowConsumer: {
+    happened: "The connection accepted no data for 30 s.",
+    action:
+      "Reconnect, and subscribe with `afterSequence`. If this happens again, process samples outside of the function that receives them.",
+    retry: "reconnect",
+  },
+  messageTooLarge: {
+    happened: "A message of yours was larger than 16 KiB.",
+    action: "Send one message for each subscription. Correct the program, then reconnect.",
+    retry: "corrected",
+  },
+};

@@ -33,8 +33,11 @@ export function registerDocsRoutes(app: FastifyInstance): void {
     reply.headers(HEADERS);
     return answeredFromCache(request, reply, tag) ? reply : withFile(reply, file);
   };
-  app.get(DOCS, (request, reply) => send(request, reply, ""));
-  app.get<{ Params: { "*": string } }>(`${DOCS}/*`, (request, reply) => send(request, reply, request.params["*"]));
+  const options = { exposeHeadRoute: true };
+  app.get(DOCS, options, (request, reply) => send(request, reply, ""));
+  app.get<{ Params: { "*": string } }>(`${DOCS}/*`, options, (request, reply) =>
+    send(request, reply, request.params["*"]),
+  );
 }
 
 function withFile(reply: FastifyReply, { contentType, text }: SiteFile): FastifyReply {

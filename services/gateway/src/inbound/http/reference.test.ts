@@ -7,6 +7,7 @@ import { createLogger, Health } from "@kapi/runtime";
 import { describe, expect, it } from "vitest";
 
 import type { Operation } from "../../operations/call.ts";
+import { registerDocsRoutes } from "./docs-routes.ts";
 import { registerReferenceRoutes } from "./reference.ts";
 import { registerOtherMethodRoutes } from "./other-methods.ts";
 import { registerOperationRoutes, type RouteDependencies } from "./routes.ts";
@@ -58,6 +59,27 @@ describe("the reference", () => {
       expect(first.statusCode).toBe(200);
       const again = await app.inject({ url, headers: { "if-none-match": String(first.headers["etag"]) } });
       expect([again.statusCode, again.body]).toEqual([304, ""]);
+    }
+  });
+
+  it("answers HEAD as GET, without a body", async () => {
+    const app = gateway(() => undefined);
+    registerReferenceRoutes(app);
+    registerDocsRoutes(app);
+    const urls = ["/openapi.json", "/asyncapi.json", "/docs", "/docs/quickstart", "/docs/search.json", "/docs/nothing"];
+    for (const url of urls) {
+      const full = await app.inject(url);
+      const head = await app.inject({ method: "HEAD", url });
+      expect([url, head.statusCode, head.body]).toEqual([url, full.statusCode, ""]);
+      for (const name of ["content-type", "content-length", "etag"])
+        expect(head.headers[name]).toBe(full.headers[name]);
+    }
+    for (const url of ["/docs/reference", "/docs/reference/"]) {
+      const full = await app.inject(url);
+      const head = await app.inject({ method: "HEAD", url });
+      expect([url, head.statusCode, head.body]).toEqual([url, full.statusCode, ""]);
+      expect(head.headers["location"]).toBe(full.headers["location"]);
+      expect(head.headers["content-type"]?.toLowerCase()).toBe(full.headers["content-type"]?.toLowerCase());
     }
   });
 

@@ -1,9 +1,8 @@
 /**
- * The API reference: the OpenAPI document at `/openapi.json`, a page with it at
- * `/docs/reference`, and the
- * AsyncAPI document of the live stream at `/asyncapi.json`, to which the page links. All are free
- * and need no key. The documents are equal in every process, the page differs by its nonce. The
- * page loads nothing from other origins; its Content-Security-Policy forbids it.
+ * The API reference: the OpenAPI document at `/openapi.json`, a page with it at `/docs/reference`,
+ * and the AsyncAPI document of the live stream at `/asyncapi.json`, to which the page links. All are
+ * free and need no key. The documents are equal in every process, the page differs by its nonce.
+ * The page loads nothing from other origins; its Content-Security-Policy forbids it.
  */
 import { randomBytes } from "node:crypto";
 
@@ -18,20 +17,27 @@ const DOCUMENT_PATH = "/openapi.json";
 const LIVE_DOCUMENT_PATH = "/asyncapi.json";
 const PAGE_PATH = "/docs/reference";
 const NONCE_BYTES = 16;
+const MOVED_PERMANENTLY = 301;
 
 /** Serves the documents and the page. */
 export function registerReferenceRoutes(app: FastifyInstance): void {
   const tag = registerDocument(app, DOCUMENT_PATH, openApiDocument());
   registerDocument(app, LIVE_DOCUMENT_PATH, asyncApiDocument());
   const nonce = randomBytes(NONCE_BYTES).toString("base64");
-  app.register(apiReference, { ...pageOptions(nonce), hooks: { onRequest: guardPage(nonce, tag) } });
+  const onRequest = guardPage(nonce, tag);
+  app.register(apiReference, { ...pageOptions(nonce), hooks: { onRequest } });
+  // The package has no routes for HEAD.
+  app.head(PAGE_PATH, { onRequest }, (_request, reply) => reply.redirect(`${PAGE_PATH}/`, MOVED_PERMANENTLY));
+  app.head(`${PAGE_PATH}/`, { onRequest }, (_request, reply) =>
+    reply.header("content-type", "text/html; charset=utf-8").send(),
+  );
 }
 
 /** Serves a document. Returns its entity tag. */
 function registerDocument(app: FastifyInstance, path: string, document: object): string {
   const bytes = Buffer.from(`${JSON.stringify(document)}\n`);
   const tag = entityTag(bytes);
-  app.get(path, (request, reply) => {
+  app.get(path, { exposeHeadRoute: true }, (request, reply) => {
     if (answeredFromCache(request, reply, tag)) return reply;
     return reply.header("content-type", "application/json; charset=utf-8").send(bytes);
   });

@@ -5,6 +5,8 @@ import {
   type ErrorCode,
   ERRORS,
   HTTP_ERROR_GUIDE,
+  LIVE_CLOSE_CODES,
+  LIVE_CLOSE_GUIDE,
   LIVE_ERROR_GUIDE,
   type RetryAdvice,
 } from "@kapi/contracts";
@@ -13,16 +15,27 @@ const RETRY_TEXTS: Readonly<Record<RetryAdvice, string>> = {
   never: "No. The same request fails again.",
   corrected: "Yes, corrected.",
   "same key": "Yes, with the same idempotency key. The client of this documentation does it for you.",
+  reconnect: "Yes: connect again, and subscribe with your stored sequences.",
   later: "Later, after the cause is removed.",
 };
 /** Statuses that cost nothing (decisions, 7.1). */
 const FREE_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 405, 429]);
+/** Codes of the status 404 that cost nothing (decisions, 7.1 and 7.3). */
+const FREE_CODES: ReadonlySet<string> = new Set<ErrorCode>(["NOT_FOUND", "WALLET_NOT_FOUND"]);
+/** The advice about each close code of the live stream, by the code. */
+const CLOSE_GUIDE: Readonly<Record<string, ErrorAdvice>> = Object.fromEntries(
+  (Object.keys(LIVE_CLOSE_CODES) as (keyof typeof LIVE_CLOSE_CODES)[]).map((name) => [
+    LIVE_CLOSE_CODES[name],
+    LIVE_CLOSE_GUIDE[name],
+  ]),
+);
 /** Codes of the console, which no caller of the API meets. */
 const CONSOLE_CODES: ReadonlySet<string> = new Set<ErrorCode>(["CROSS_SITE_REQUEST"]);
 
 /** Every code with a page, in the order of the table. */
 export function errorCodes(): string[] {
-  const all = [...Object.keys(HTTP_ERROR_GUIDE), ...Object.keys(COMMAND_ERROR_GUIDE), ...Object.keys(LIVE_ERROR_GUIDE)];
+  const guides = [HTTP_ERROR_GUIDE, COMMAND_ERROR_GUIDE, LIVE_ERROR_GUIDE, CLOSE_GUIDE];
+  const all = guides.flatMap((guide) => Object.keys(guide));
   return [...new Set(all)].filter((code) => !CONSOLE_CODES.has(code));
 }
 
@@ -36,18 +49,22 @@ export function errorPage(code: string): string {
     const { status, text } = ERRORS[code as ErrorCode];
     parts.push(
       "## As the answer to a request",
-      `HTTP ${statusesOf(code, status)}: “${text}”`,
       adviceOf(http),
-      costOf(status),
+      `**Status:** ${statusesOf(code, status)}, with the text “${text}”.`,
+      costOf(code, status),
     );
   }
   const command = COMMAND_ERROR_GUIDE[code as keyof typeof COMMAND_ERROR_GUIDE] as ErrorAdvice | undefined;
   if (command !== undefined) {
-    parts.push("## As `errorCode` of a command", "The command is `failed`.", adviceOf(command));
+    parts.push("## As `errorCode` of a command", adviceOf(command), "**Status:** the command is `failed`.");
     parts.push("**Cost:** the price of the command: it was carried out up to its rejection.");
   }
   const live = LIVE_ERROR_GUIDE[code as keyof typeof LIVE_ERROR_GUIDE] as ErrorAdvice | undefined;
-  if (live !== undefined) parts.push("## On the live stream", "A message of the type `error`.", adviceOf(live));
+  if (live !== undefined) {
+    parts.push("## On the live stream", adviceOf(live), "**Where:** in a message of the type `error`.");
+  }
+  const close = CLOSE_GUIDE[code];
+  if (close !== undefined) parts.push("## As the close code of a live connection", adviceOf(close));
   parts.push("All codes are in [errors](../errors.md).");
   return `${parts.join("\n\n")}\n`;
 }
@@ -62,8 +79,8 @@ function statusesOf(code: string, status: number): string {
   return String(status);
 }
 
-function costOf(status: number): string {
-  const isFree = FREE_STATUSES.has(status) || status >= 500;
+function costOf(code: string, status: number): string {
+  const isFree = FREE_CODES.has(code) || FREE_STATUSES.has(status) || status >= 500;
   return `**Cost:** ${isFree ? "nothing" : "the price of a read"}.`;
 }
 
@@ -76,6 +93,7 @@ export function errorTables(): string {
     table(COMMAND_ERROR_GUIDE, () => "command"),
     "### Live stream",
     table(LIVE_ERROR_GUIDE, () => "message"),
+    table(CLOSE_GUIDE, () => "close code"),
   ].join("\n\n");
 }
 

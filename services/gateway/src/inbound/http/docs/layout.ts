@@ -13,7 +13,7 @@ export function addressOf(path: string): string {
 const SUFFIX = "kapi";
 
 /** Returns the HTML of a page. `path` is its path below `/docs`. */
-export function pageHtml(path: string, { html, title, headings }: RenderedPage): string {
+export function pageHtml(path: string, { html, title, description, headings }: RenderedPage): string {
   const current = path.startsWith(`${ERRORS_PATH}/`) ? ERRORS_PATH : path;
   return `<!doctype html>
 <html lang="en">
@@ -21,7 +21,7 @@ export function pageHtml(path: string, { html, title, headings }: RenderedPage):
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escape(title)} · ${SUFFIX}</title>
-<meta name="description" content="${escape(title)}: documentation of the trading account management API.">
+<meta name="description" content="${escape(description)}">
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${DOCS}/assets/style.css">
 <script src="${DOCS}/assets/script.js" defer></script>

@@ -25,6 +25,8 @@ export interface RenderedPage {
   readonly html: string;
   /** The text of the first heading. */
   readonly title: string;
+  /** The text of the first paragraph. */
+  readonly description: string;
   /** Headings of the levels 2 and 3. */
   readonly headings: readonly Heading[];
   /** The text of each heading and of what follows it, for the search. */
@@ -44,8 +46,17 @@ const LANGUAGES: Readonly<Record<string, { readonly label: string; readonly high
 
 /** The type of a code block in markdown-it. */
 const CODE_BLOCK = "fence";
+const PARAGRAPH = "paragraph_open";
 
 const markdown = new MarkdownIt({ html: false, linkify: false });
+/** A heading below the title ends with a link to itself. */
+markdown.renderer.rules["heading_close"] = (tokens, index) => {
+  const { tag } = tokens[index] ?? { tag: "" };
+  if (tag === "h1") return "</h1>\n";
+  const anchor = String(tokens[index - 2]?.attrGet("id"));
+  const label = markdown.utils.escapeHtml(`Link to “${textOf(tokens[index - 1])}”`);
+  return ` <a class="anchor" href="#${anchor}" aria-label="${label}">#</a></${tag}>\n`;
+};
 
 /** Renders the text of a page. */
 export function renderPage(text: string, resolve: ResolveLink): RenderedPage {
@@ -65,6 +76,7 @@ export function renderPage(text: string, resolve: ResolveLink): RenderedPage {
   return {
     html: withTabs(tokens),
     title: headings[0]?.text ?? "",
+    description: textOf(tokens.find(({ type }, index) => type === "inline" && tokens[index - 1]?.type === PARAGRAPH)),
     headings: headings.filter(({ level }) => level === 2 || level === 3),
     texts: sectionTexts(tokens),
   };
@@ -82,7 +94,7 @@ function anchorOf(text: string, used: Map<string, number>): string {
 }
 
 function textOf(token: Token | undefined): string {
-  return (token?.children ?? []).map(({ content }) => content).join("");
+  return (token?.children ?? []).map(({ type, content }) => (type === "softbreak" ? " " : content)).join("");
 }
 
 /** A link to a file that is not on the site becomes plain text. */

@@ -1,4 +1,4 @@
-import { ERRORS, HTTP_ERROR_GUIDE } from "@kapi/contracts";
+import { ERRORS, HTTP_ERROR_GUIDE, LIVE_CLOSE_CODES } from "@kapi/contracts";
 import { describe, expect, it } from "vitest";
 
 import { renderPage } from "./markdown.ts";
@@ -28,10 +28,40 @@ describe("the documentation site", () => {
     expect(site.page("errors").html).toContain('href="/docs/errors/INSUFFICIENT_FUNDS"');
   });
 
+  it("has a page for every close code of the live stream", () => {
+    for (const code of Object.values(LIVE_CLOSE_CODES)) {
+      expect(site.page(`errors/${code}`).html).toContain("What to do");
+      expect(site.page("errors").html).toContain(`href="/docs/errors/${code}"`);
+    }
+  });
+
+  it.each([
+    ["NOT_FOUND", "nothing"],
+    ["WALLET_NOT_FOUND", "nothing"],
+    ["METHOD_NOT_ALLOWED", "nothing"],
+    ["RATE_LIMITED", "nothing"],
+    ["INTERNAL", "nothing"],
+    ["ACCOUNT_NOT_FOUND", "the price of a read"],
+    ["SERVER_DISABLED", "the price of a read"],
+  ])("says what an answer with %s costs: %s", (code, cost) => {
+    expect(site.page(`errors/${code}`).html).toContain(`<strong>Cost:</strong> ${cost}.`);
+  });
+
+  it("describes each page by its first paragraph", () => {
+    const texts = site
+      .paths()
+      .map((path) => /<meta name="description" content="([^"]+)">/.exec(site.file(path)?.text ?? "")?.[1]);
+    for (const text of texts) expect(text?.length).toBeGreaterThan(20);
+    expect(texts[0]).toMatch(/^kapi is the API through which your backend manages trading accounts\./);
+  });
+
   it("finds every page by the search", () => {
     const index = JSON.parse(site.file("search.json")?.text ?? "") as { address: string; heading: string }[];
     expect(new Set(index.map(({ address }) => address.split("#")[0])).size).toBe(site.paths().length);
-    expect(index.map(({ heading }) => heading)).toContain("Catch up by the feed");
+    const headings = index.map(({ heading }) => heading);
+    expect(headings).toContain("Catch up by the feed");
+    expect(headings).toContain("INSUFFICIENT_CREDITS");
+    expect(headings).not.toContain("As the answer to a request");
   });
 
   it("has nothing below a path that is no page", () => {
@@ -63,6 +93,13 @@ describe("a page", () => {
 
   it("escapes what a text contains", () => {
     expect(renderPage("# A <script>\n\n`<b>`\n\n<i>x</i>", nowhere).html).not.toMatch(/<(script|b|i)>/);
+  });
+
+  it("links each heading below the title to itself", () => {
+    const { html, headings } = renderPage("# A\n\n## `b`, or c\n\nText.", nowhere);
+    expect(html).toContain('<a class="anchor" href="#b-or-c" aria-label="Link to “b, or c”">#</a></h2>');
+    expect(html).toContain("A</h1>");
+    expect(headings).toEqual([{ level: 2, text: "b, or c", anchor: "b-or-c" }]);
   });
 
   it("gives headings with equal texts different anchors", () => {

@@ -103,6 +103,18 @@ export class DocsSite {
     this.#searchIndex ??= JSON.stringify(
       this.paths().flatMap((wanted) => {
         const { title, texts } = this.page(wanted);
+        // The headings of these pages say too little to be found by.
+        if (wanted.startsWith(`${ERRORS_PATH}/`)) {
+          const text = texts.map((section) => section.text).join("");
+          return [
+            {
+              address: addressOf(wanted),
+              title: "Errors",
+              heading: title,
+              text: text.slice(0, MAX_INDEXED_CHARACTERS),
+            },
+          ];
+        }
         return texts.map(({ anchor, heading, text }) => ({
           address: `${addressOf(wanted)}#${anchor}`,
           title,
