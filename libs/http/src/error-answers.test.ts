@@ -1,4 +1,3 @@
-import type { Socket } from "node:net";
 import { PassThrough } from "node:stream";
 
 import { expect, test } from "vitest";
@@ -7,7 +6,7 @@ import { answerBrokenHttp } from "./error-answers.ts";
 
 async function answerTo(code: string): Promise<string> {
   const socket = new PassThrough();
-  answerBrokenHttp(Object.assign(new Error(code), { code }), socket as unknown as Socket, "request-1");
+  answerBrokenHttp(Object.assign(new Error(code), { code }), socket, "request-1");
   return Buffer.concat(await socket.toArray()).toString();
 }
 

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 
 import { HEADERS } from "@kapi/contracts";
 import type { Logger } from "@kapi/runtime";
@@ -42,7 +42,7 @@ export function sendError(error: ApiError, request: FastifyRequest, reply: Fasti
 }
 
 /** Answers malformed HTTP, or a request that did not arrive in time, and closes the connection. */
-export function answerBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
+export function answerBrokenHttp(error: NodeJS.ErrnoException, socket: Duplex, requestId: string): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
     return;

@@ -2,6 +2,7 @@ export * from "./api-error.ts";
 export * from "./caller.ts";
 export { GZIP, withCompression } from "./compression.ts";
 export * from "./dependency-error.ts";
+export { answerBrokenHttp } from "./error-answers.ts";
 export * from "./internal-auth.ts";
 export * from "./internal-client.ts";
 export * from "./internal-routes.ts";

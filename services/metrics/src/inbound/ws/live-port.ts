@@ -1,9 +1,11 @@
-import { randomUUID } from "node:crypto";
 import { createServer, type Server } from "node:http";
 
 import { HEADERS } from "@kapi/contracts";
-import { ApiError, arrivalLimits } from "@kapi/http";
+import { answerBrokenHttp, ApiError, arrivalLimits } from "@kapi/http";
+import { systemClock, uuidV7 } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
+
+import { requestIdOf } from "./handshake.ts";
 
 /**
  * Maximum number of connections that wait to be accepted: after a restart all clients reconnect at
@@ -13,15 +15,21 @@ const LIVE_BACKLOG = 4_096;
 
 /** Listens on a separate port for upgrades. Every other request is answered 404. */
 export async function startUpgradeListener(host: string, port: number): Promise<Started<Server>> {
-  const server = createServer(arrivalLimits(), (_request, response) => {
+  const server = createServer(arrivalLimits(), (request, response) => {
     const error = new ApiError("NOT_FOUND");
-    const requestId = randomUUID();
+    const requestId = requestIdOf(request, systemClock);
+    const body = JSON.stringify(error.body(requestId));
     const headers = {
       "content-type": "application/json; charset=utf-8",
+      "content-length": Buffer.byteLength(body),
       [HEADERS.errorCode]: error.code,
       [HEADERS.requestId]: requestId,
+      [HEADERS.creditsCharged]: "0",
     };
-    response.writeHead(error.status, headers).end(JSON.stringify(error.body(requestId)));
+    response.writeHead(error.status, headers).end(body);
+  });
+  server.on("clientError", (error, socket) => {
+    answerBrokenHttp(error, socket, uuidV7(systemClock.nowMs()));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
