@@ -58,6 +58,11 @@ markdown.renderer.rules["heading_close"] = (tokens, index) => {
   return ` <a class="anchor" href="#${anchor}" aria-label="${label}">#</a></${tag}>\n`;
 };
 
+/** A wide table scrolls in a region that the keyboard reaches. */
+markdown.renderer.rules["table_open"] = () =>
+  '<div class="table" role="group" aria-label="Table" tabindex="0"><table>\n';
+markdown.renderer.rules["table_close"] = () => "</table></div>\n";
+
 /** Renders the text of a page. */
 export function renderPage(text: string, resolve: ResolveLink): RenderedPage {
   const tokens = markdown.parse(text, {});
