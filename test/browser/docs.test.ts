@@ -90,11 +90,13 @@ describe("a reader", () => {
 
   it("copies exactly the code of an example", async () => {
     await user.open("/docs/quickstart");
-    const example = user.page.locator(".code").filter({ hasText: "npm install" }).first();
+    const example = user.page.locator(".code").filter({ hasText: "credits/balance" }).first();
     await example.hover();
     await example.getByRole("button", { name: "Copy" }).click();
     await example.getByRole("button", { name: "Copied" }).waitFor();
-    expect(await user.page.evaluate("navigator.clipboard.readText()")).toBe("npm install @kapi/client\n");
+    const copied = await user.page.evaluate<string>("navigator.clipboard.readText()");
+    expect(copied).toMatch(/^curl --fail-with-body .*\n$/);
+    expect(copied).toBe(await example.locator("code").textContent());
   });
 
   it("without scripts sees every example, each with its language, and no search", async () => {

@@ -1,8 +1,8 @@
 /**
  * The API reference: the OpenAPI document at `/openapi.json`, a page with it at `/docs/reference`,
- * and the AsyncAPI document of the live stream at `/asyncapi.json`, to which the page links. All are
- * free and need no key. The documents are equal in every process, the page differs by its nonce.
- * The page loads nothing from other origins; its Content-Security-Policy forbids it.
+ * and the AsyncAPI document of the live stream at `/asyncapi.json`, to which the page links. All
+ * are free and need no key. The documents are equal in every process, the page differs by its
+ * nonce. The page loads nothing from other origins; its Content-Security-Policy forbids it.
  */
 import { randomBytes } from "node:crypto";
 
