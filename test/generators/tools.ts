@@ -26,10 +26,14 @@ export interface Tools {
   /** The folder with the tools, where they run. */
   readonly folder: string;
   /** Runs a command of an npm package, or a program of the venv. Returns its output. */
-  npx(command: string, args: readonly string[]): Promise<string>;
-  python(command: string, args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
+  readonly npx: (command: string, args: readonly string[]) => Promise<string>;
+  readonly python: (
+    command: string,
+    args: readonly string[],
+    env?: Readonly<Record<string, string>>,
+  ) => Promise<string>;
   /** Runs a compiled program with Node. */
-  node(file: string, env: Readonly<Record<string, string>>): Promise<string>;
+  readonly node: (file: string, env: Readonly<Record<string, string>>) => Promise<string>;
 }
 
 /** Installs every tool into the folder. @throws LocalError if a registry or Python is missing. */
