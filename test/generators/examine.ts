@@ -32,7 +32,7 @@ interface Generator {
   /** The program `programs/<program>.ts.txt`. */
   readonly program: string;
   /** Generates from `openapi.json` into the folder. */
-  generate(tools: Tools, folder: string): Promise<string>;
+  readonly generate: (tools: Tools, folder: string) => Promise<string>;
   /** The file that has all generated types by the names of their schemas. */
   readonly schemas: (names: readonly string[]) => string;
 }
