@@ -1,0 +1,94 @@
+/**
+ * Tests the documentation in a real browser: with and without a script, by keyboard, on a small
+ * screen.
+ */
+import type { AddressInfo } from "node:net";
+
+import { createHttpServer, type FastifyInstance } from "@kapi/http";
+import { createLogger, Health } from "@kapi/runtime";
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+
+import { registerDocsRoutes } from "../../services/gateway/src/inbound/http/docs-routes.ts";
+import { INSTALL_DEADLINE_MS } from "./chromium.ts";
+import { ConsoleUser, startBrowser } from "./console-user.ts";
+import { checkPage } from "./page-check.ts";
+
+let browser: Browser;
+let app: FastifyInstance;
+let address: string;
+let user: ConsoleUser;
+
+beforeAll(async () => {
+  browser = await startBrowser();
+  const logger = createLogger({ service: "documentation", level: "error" });
+  app = createHttpServer({ logger, health: new Health(), bodyErrors: "when-parsed" });
+  registerDocsRoutes(app);
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  address = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/`;
+}, INSTALL_DEADLINE_MS);
+
+afterAll(async () => {
+  await browser.close();
+  await app.close();
+});
+
+beforeEach(async () => {
+  user = await ConsoleUser.at(browser, address);
+});
+
+afterEach(async () => {
+  expect(user.complaints).toEqual([]);
+  await user.leave();
+});
+
+it.each(["docs", "docs/quickstart", "docs/errors", "docs/errors/INSUFFICIENT_FUNDS", "docs/changelog"])(
+  "the page /%s can be read by everybody, in light and dark, wide and narrow",
+  async (page) => {
+    await user.open(`/${page}`);
+    await checkPage(user, page.replaceAll("/", "-"));
+  },
+);
+
+it("a chosen language stays chosen, by mouse and by keyboard", async () => {
+  const { page } = user;
+  await user.open("/docs/quickstart");
+  await page.getByRole("tab", { name: "Python" }).first().click();
+  expect(await page.getByRole("tab", { name: "Python", selected: true }).count()).toBeGreaterThan(2);
+  expect(await page.getByText("import requests").isVisible()).toBe(true);
+  await page.keyboard.press("ArrowLeft");
+  expect(await page.getByText("import { Kapi }").first().isVisible()).toBe(true);
+  await user.open("/docs/idempotency");
+  await user.open("/docs/quickstart");
+  expect(await page.getByRole("tab", { name: "TypeScript", selected: true }).count()).toBeGreaterThan(2);
+});
+
+it("an example is copied as it is", async () => {
+  const { page } = user;
+  await user.open("/docs/idempotency");
+  await page.locator("pre").first().hover();
+  await page.getByRole("button", { name: "Copy" }).first().click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  expect(await page.evaluate<string>("navigator.clipboard.readText()")).toContain('{ key: "payout-4711" }');
+});
+
+it("a page is found by the search, without a mouse", async () => {
+  const { page } = user;
+  await user.open("/docs");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("rotate secret");
+  await page.getByRole("link", { name: /Rotate a secret/ }).waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/docs\/webhooks#rotate-a-secret$/);
+});
+
+it("every page is complete without a script", async () => {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(`${address}docs/quickstart`);
+  for (const text of ["curl --fail-with-body", "import requests", "import { Kapi }"]) {
+    expect(await page.getByText(text).first().isVisible(), text).toBe(true);
+  }
+  await context.close();
+});
