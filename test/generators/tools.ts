@@ -22,14 +22,17 @@ const MAX_OUTPUT_BYTES = 16 * 1_024 * 1_024;
 
 const execute = promisify(execFile);
 
+type Environment = Readonly<Record<string, string>>;
+
 export interface Tools {
   /** The folder with the tools, where they run. */
   readonly folder: string;
-  /** Runs a command of an npm package, or a program of the venv. Returns its output. */
-  npx(command: string, args: readonly string[]): Promise<string>;
-  python(command: string, args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
-  /** Runs a compiled program with Node. */
-  node(file: string, env: Readonly<Record<string, string>>): Promise<string>;
+  /** Runs a command of an npm package. Returns its output. @throws Error if it fails. */
+  readonly npx: (command: string, args: readonly string[]) => Promise<string>;
+  /** Runs a program of the Python environment, in the same way. */
+  readonly python: (command: string, args: readonly string[], env?: Environment) => Promise<string>;
+  /** Runs a compiled program with Node, in the same way. */
+  readonly node: (file: string, env: Environment) => Promise<string>;
 }
 
 /** Installs every tool into the folder. @throws LocalError if a registry or Python is missing. */
@@ -44,8 +47,7 @@ export async function installTools(folder: string): Promise<Tools> {
   await needs("npm, and its registry", execute("npm", ["install", ...npmFlags, ...NPM_PACKAGES], install));
   await needs("Python 3.10 or later with venv", execute("python3", ["-m", "venv", venv], install));
   await needs("PyPI", execute(inVenv("python"), [...pipFlags, ...PYTHON_PACKAGES], install));
-  const run = (file: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-    outputOf(folder, file, args, env);
+  const run = (file: string, args: readonly string[], env: Environment = {}) => outputOf(folder, file, args, env);
   return {
     folder,
     npx: (command, args) => run(path.join(folder, "node_modules/.bin", command), args),
@@ -62,12 +64,7 @@ async function needs(what: string, installed: Promise<unknown>): Promise<void> {
   }
 }
 
-async function outputOf(
-  cwd: string,
-  file: string,
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-): Promise<string> {
+async function outputOf(cwd: string, file: string, args: readonly string[], env: Environment): Promise<string> {
   const options = { cwd, env: { ...process.env, ...env }, timeout: RUN_TIMEOUT_MS, maxBuffer: MAX_OUTPUT_BYTES };
   try {
     return (await execute(file, [...args], options)).stdout;

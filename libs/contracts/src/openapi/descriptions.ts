@@ -18,25 +18,30 @@ export function describeSchemas(schemas: Record<string, JsonSchema>): Record<str
     const union = unionOf(name);
     const outer = union === null ? [name] : [name, union, ...recordsOf(name)];
     const inner = union?.endsWith("Event") === true ? [...recordsOf(name), "EventData"] : recordsOf(name);
-    describeFields(outer, inner, schema);
+    describeFields({ outer, inner }, schema);
   }
   return schemas;
 }
 
-/**
- * Describes the fields of a schema and of the objects within it. `owners` and `innerOwners` are the
- * schemas whose texts apply, the most specific first.
- */
-function describeFields(owners: readonly string[], innerOwners: readonly string[], node: unknown): void {
+/** The schemas whose texts apply, the most specific first. */
+interface Owners {
+  /** For the fields of a schema itself. */
+  readonly outer: readonly string[];
+  /** For the fields of the objects in it, such as `data` of an event. */
+  readonly inner: readonly string[];
+}
+
+/** Describes the fields of a schema, and of the objects in it. */
+function describeFields({ outer, inner }: Owners, node: unknown): void {
   if (typeof node !== "object" || node === null) return;
   const { properties } = node as { properties?: Record<string, JsonSchema> };
   for (const [name, field] of Object.entries(properties ?? {})) {
-    field["description"] ??= fieldText(owners, name);
+    field["description"] ??= fieldText(outer, name);
     if (MONEY_FIELDS.has(name) && isNumber(field)) field[UNIT] = "money";
+    describeFields({ outer: inner, inner }, field);
   }
   for (const [key, child] of Object.entries(node)) {
-    if (key !== "properties") describeFields(owners, innerOwners, child);
-    else for (const field of Object.values(child as object)) describeFields(innerOwners, innerOwners, field);
+    if (key !== "properties") describeFields({ outer, inner }, child);
   }
 }
 
