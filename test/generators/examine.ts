@@ -1,4 +1,4 @@
-/** Generates a client, compiles it with its program, and runs the program against a running kapi. */
+/** Generates a client, compiles it with its program, and runs the program on a running kapi. */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
