@@ -36,6 +36,9 @@ const fields = withProperties.flatMap(({ path, node }) =>
   Object.entries(node["properties"] as Readonly<Record<string, Node>>).map(([name, field]) => ({ path, name, field })),
 );
 
+/** Numbers that are not money: lots, prices of instruments, percent. */
+const OTHER_NUMBERS = "closedVolume volume openPrice price dailyDrawdown marginLevel totalDrawdown".split(" ");
+
 describe("the OpenAPI document, for generators", () => {
   it("describes every schema, field, parameter and header", () => {
     const parameters = places.filter(({ node }) => typeof node["in"] === "string");
@@ -65,6 +68,7 @@ describe("the OpenAPI document, for generators", () => {
     const numbers = fields.filter(({ field }) => [field["type"]].flat().includes("number"));
     for (const { path, name, field } of numbers) {
       expect(field["x-kapi-unit"], `${path} ${name}`).toBe(MONEY_FIELDS.has(name) ? "money" : undefined);
+      expect(MONEY_FIELDS.has(name), `${path} ${name}`).toBe(!OTHER_NUMBERS.includes(name));
     }
     const marked = fields.filter(({ field }) => field["x-kapi-unit"] === "money");
     expect(marked.every(({ name }) => MONEY_FIELDS.has(name))).toBe(true);
