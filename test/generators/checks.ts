@@ -30,7 +30,7 @@ export async function check(name: string, run: () => Promise<void>): Promise<voi
   }
 }
 
-/** Runs the assertions again until they pass. @throws their last error after {@link DEADLINE_MS}. */
+/** Repeats the assertions until they pass. @throws their last error after {@link DEADLINE_MS}. */
 export async function eventually(assertions: () => Promise<void>): Promise<void> {
   const deadline = Date.now() + DEADLINE_MS;
   for (;;) {
