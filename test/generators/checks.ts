@@ -3,6 +3,10 @@
  * is compiled with it, and calls a running kapi. It prints one line for each check.
  */
 
+/** An event is in the feed soon after its command is final. */
+const DEADLINE_MS = 20_000;
+const PAUSE_MS = 100;
+
 function setting(name: string): string {
   const value = process.env[name];
   if (value === undefined) throw new Error(`${name} is not set`);
@@ -23,6 +27,20 @@ export async function check(name: string, run: () => Promise<void>): Promise<voi
     process.stdout.write(`ok ${name}\n`);
   } catch (error) {
     process.stdout.write(`FAILED ${name}: ${String(error)}\n`);
+  }
+}
+
+/** Repeats the assertions until they pass. @throws their last error after {@link DEADLINE_MS}. */
+export async function eventually(assertions: () => Promise<void>): Promise<void> {
+  const deadline = Date.now() + DEADLINE_MS;
+  for (;;) {
+    try {
+      await assertions();
+      return;
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-/** Generates a client, compiles it with its program, and runs the program against a running kapi. */
+/** Generates a client, compiles it with its program, and runs the program on a running kapi. */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
@@ -9,20 +9,16 @@ import type { Tools } from "./tools.ts";
 
 const HERE = import.meta.dirname;
 /** Strict, for a program that Node runs. The generated code is compiled too. */
-const TSC_FLAGS = [
-  "--strict",
-  "--noUncheckedIndexedAccess",
-  "--module",
-  "commonjs",
-  "--moduleResolution",
-  "node10",
-  "--target",
-  "es2023",
-  "--lib",
-  "es2023,dom,dom.iterable",
-  "--types",
-  "node",
-];
+const TSC_OPTIONS = {
+  strict: "true",
+  noUncheckedIndexedAccess: "true",
+  module: "commonjs",
+  moduleResolution: "node10",
+  target: "es2023",
+  lib: "es2023,dom,dom.iterable",
+  types: "node",
+} as const;
+const TSC_FLAGS = Object.entries(TSC_OPTIONS).flatMap(([name, value]) => [`--${name}`, value]);
 /** Of the generated package. Without hooks it is not formatted. */
 const PYTHON_CONFIG = "package_name_override: kapi_api\npost_hooks: []\n";
 
@@ -32,7 +28,7 @@ interface Generator {
   /** The program `programs/<program>.ts.txt`. */
   readonly program: string;
   /** Generates from `openapi.json` into the folder. */
-  generate(tools: Tools, folder: string): Promise<string>;
+  readonly generate: (tools: Tools, folder: string) => Promise<string>;
   /** The file that has all generated types by the names of their schemas. */
   readonly schemas: (names: readonly string[]) => string;
 }

@@ -1,20 +1,16 @@
 /** The generators and compilers of other projects, each in an exact version. */
 import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { cpSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 
 import { LocalError } from "@kapi/servers";
 
-const NPM_PACKAGES = [
-  "openapi-typescript@7.13.0",
-  "openapi-fetch@0.17.0",
-  "@hey-api/openapi-ts@0.99.0",
-  // Generators of TypeScript need the compiler's own API, which TypeScript 7 does not have.
-  "typescript@5.9.3",
-  "@types/node@24.19.2",
-  "@redocly/cli@2.77.0",
-];
+/**
+ * The npm packages. TypeScript is version 5, whose API the generators use. The package has no
+ * `"type": "module"`, so that compiled programs may leave out extensions in their imports.
+ */
+const NPM_PACKAGES = path.join(import.meta.dirname, "packages");
 const PYTHON_PACKAGES = ["openapi-python-client==0.29.1", "mypy==2.4.1"];
 const INSTALL_TIMEOUT_MS = 600_000;
 const RUN_TIMEOUT_MS = 180_000;
@@ -22,30 +18,31 @@ const MAX_OUTPUT_BYTES = 16 * 1_024 * 1_024;
 
 const execute = promisify(execFile);
 
+type Environment = Readonly<Record<string, string>>;
+
 export interface Tools {
   /** The folder with the tools, where they run. */
   readonly folder: string;
-  /** Runs a command of an npm package, or a program of the venv. Returns its output. */
-  npx(command: string, args: readonly string[]): Promise<string>;
-  python(command: string, args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
-  /** Runs a compiled program with Node. */
-  node(file: string, env: Readonly<Record<string, string>>): Promise<string>;
+  /** Runs a command of an npm package. Returns its output. @throws Error if it fails. */
+  readonly npx: (command: string, args: readonly string[]) => Promise<string>;
+  /** Runs a program of the Python environment, in the same way. */
+  readonly python: (command: string, args: readonly string[], env?: Environment) => Promise<string>;
+  /** Runs a compiled program with Node, in the same way. */
+  readonly node: (file: string, env: Environment) => Promise<string>;
 }
 
 /** Installs every tool into the folder. @throws LocalError if a registry or Python is missing. */
 export async function installTools(folder: string): Promise<Tools> {
-  // Without "type": "module", compiled programs may leave out extensions in their imports.
-  writeFileSync(path.join(folder, "package.json"), JSON.stringify({ name: "generated", private: true }));
+  cpSync(NPM_PACKAGES, folder, { recursive: true });
   const npmFlags = ["--no-audit", "--no-fund", "--loglevel=error", "--ignore-scripts"];
   const pipFlags = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
   const venv = path.join(folder, "venv");
   const inVenv = (command: string): string => path.join(venv, "bin", command);
   const install = { cwd: folder, timeout: INSTALL_TIMEOUT_MS };
-  await needs("npm, and its registry", execute("npm", ["install", ...npmFlags, ...NPM_PACKAGES], install));
+  await needs("npm, and its registry", execute("npm", ["ci", ...npmFlags], install));
   await needs("Python 3.10 or later with venv", execute("python3", ["-m", "venv", venv], install));
   await needs("PyPI", execute(inVenv("python"), [...pipFlags, ...PYTHON_PACKAGES], install));
-  const run = (file: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-    outputOf(folder, file, args, env);
+  const run = (file: string, args: readonly string[], env: Environment = {}) => outputOf(folder, file, args, env);
   return {
     folder,
     npx: (command, args) => run(path.join(folder, "node_modules/.bin", command), args),
@@ -62,12 +59,7 @@ async function needs(what: string, installed: Promise<unknown>): Promise<void> {
   }
 }
 
-async function outputOf(
-  cwd: string,
-  file: string,
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-): Promise<string> {
+async function outputOf(cwd: string, file: string, args: readonly string[], env: Environment): Promise<string> {
   const options = { cwd, env: { ...process.env, ...env }, timeout: RUN_TIMEOUT_MS, maxBuffer: MAX_OUTPUT_BYTES };
   try {
     return (await execute(file, [...args], options)).stdout;

@@ -1,7 +1,7 @@
 /**
  * A user's program on the client library: it follows all accounts, stores its places together with
- * what it handled, is restarted at random times, and its handler fails at random. Afterwards its proof
- * is compared with the log.
+ * what it handled, is restarted at random times, and its handler fails at random. Afterwards its
+ * proof is compared with the log.
  */
 import { type Account, Kapi, type Live, type LiveEvent, type Place, type Truncation } from "@kapi/client";
 import { delay } from "@kapi/kernel";

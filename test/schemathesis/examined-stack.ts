@@ -19,7 +19,7 @@ export function examinedStateDir(check: string): string {
 /** A running kapi with a demo organization, and what stops it and removes its data. */
 export interface ExaminedStack {
   readonly demo: Demo;
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /** Starts a kapi for the check of that name. A stack that an earlier run left is stopped first. */

@@ -1,4 +1,6 @@
-/** The published package, as a user gets it: packed, installed into an empty project, on their Node. */
+/**
+ * The published package, as a user gets it: packed, installed into an empty project, on their Node.
+ */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,7 @@
 """Calls kapi through the client that openapi-python-client generates. mypy checks this file strictly."""
 
 import os
+import time
 from collections.abc import Callable
 from uuid import UUID, uuid4
 
@@ -44,6 +45,8 @@ SERVER = UUID(os.environ["KAPI_SERVER"])
 client = AuthenticatedClient(
     base_url=os.environ["KAPI_URL"], token=os.environ["KAPI_KEY"], prefix="Management", timeout=None
 )
+DEADLINE_S = 20
+PAUSE_S = 0.1
 # The number of the account that `create` makes.
 account = ""
 
@@ -125,13 +128,20 @@ def export() -> None:
     assert balances == [1250.5, 1000], command.result.records
 
 
-def feed() -> None:
+def amounts_in_feed() -> list[float]:
     # The generator repeats the parameter for each kind, although the document says `explode: false`.
     answer = list_events.sync(client=client, kinds=[WebhookKind.TRANSACTION_RECORDED], limit=100)
     assert isinstance(answer, EventsAnswer), answer
     events = [event for event in answer.events if isinstance(event, FeedTransactionEvent)]
-    amounts = [event.data.amount for event in events if event.data.account_number == account]
-    assert sorted(amounts) == [250.5, 1000], answer.events
+    return sorted(event.data.amount for event in events if event.data.account_number == account)
+
+
+def feed() -> None:
+    # An event is in the feed soon after its command is final.
+    deadline = time.monotonic() + DEADLINE_S
+    while (amounts := amounts_in_feed()) != [250.5, 1000]:
+        assert time.monotonic() < deadline, amounts
+        time.sleep(PAUSE_S)
 
 
 check("create an account, and read the typed result", create)

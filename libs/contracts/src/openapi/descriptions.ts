@@ -23,24 +23,25 @@ export function describeSchemas(schemas: Record<string, JsonSchema>): Record<str
   return schemas;
 }
 
-/** The schemas whose texts apply to fields, the most specific first. */
+/** The schemas whose texts apply, the most specific first. */
 interface Owners {
+  /** For the fields of a schema itself. */
   readonly outer: readonly string[];
-  /** For the fields of objects within the schema. */
+  /** For the fields of the objects in it, such as `data` of an event. */
   readonly inner: readonly string[];
 }
 
-/** Describes the fields of a schema and of the objects within it. */
+/** Describes the fields of a schema, and of the objects in it. */
 function describeFields({ outer, inner }: Owners, node: unknown): void {
   if (typeof node !== "object" || node === null) return;
   const { properties } = node as { properties?: Record<string, JsonSchema> };
   for (const [name, field] of Object.entries(properties ?? {})) {
     field["description"] ??= fieldText(outer, name);
     if (MONEY_FIELDS.has(name) && isNumber(field)) field[UNIT] = "money";
+    describeFields({ outer: inner, inner }, field);
   }
   for (const [key, child] of Object.entries(node)) {
     if (key !== "properties") describeFields({ outer, inner }, child);
-    else for (const field of Object.values(child as object)) describeFields({ outer: inner, inner }, field);
   }
 }
 

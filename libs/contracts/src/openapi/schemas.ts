@@ -266,7 +266,7 @@ export function parameterSchema(field: z.ZodType): JsonSchema {
   return output["type"] === "integer" ? output : converted(field, "input");
 }
 
-/** The name of a field's enum in the document, or null if the field has no named enum. */
+/** The name of a field's enum in the document; null for other fields. */
 function enumName(field: z.ZodType): string | null {
   let inner: unknown = field;
   while (inner instanceof z.ZodOptional || inner instanceof z.ZodDefault) inner = inner.unwrap();

@@ -1,0 +1,143 @@
+/**
+ * Tests the documentation in a real browser: with and without a script, by keyboard, on a small
+ * screen.
+ */
+import type { AddressInfo } from "node:net";
+
+import { createHttpServer, type FastifyInstance } from "@kapi/http";
+import { createLogger, Health } from "@kapi/runtime";
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+
+import { registerDocsRoutes } from "../../services/gateway/src/inbound/http/docs-routes.ts";
+import { sidewaysPixels } from "./accessibility.ts";
+import { INSTALL_DEADLINE_MS } from "./chromium.ts";
+import { ConsoleUser, startBrowser } from "./console-user.ts";
+import { checkPage } from "./page-check.ts";
+
+/** The narrowest telephone. */
+const NARROWEST = { width: 360, height: 740 };
+
+let browser: Browser;
+let app: FastifyInstance;
+let address: string;
+let user: ConsoleUser;
+
+beforeAll(async () => {
+  browser = await startBrowser();
+  const logger = createLogger({ service: "documentation", level: "error" });
+  app = createHttpServer({ logger, health: new Health(), bodyErrors: "when-parsed" });
+  registerDocsRoutes(app);
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  address = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/`;
+}, INSTALL_DEADLINE_MS);
+
+afterAll(async () => {
+  await browser.close();
+  await app.close();
+});
+
+beforeEach(async () => {
+  user = await ConsoleUser.at(browser, address);
+});
+
+afterEach(async () => {
+  expect(user.complaints).toEqual([]);
+  await user.leave();
+});
+
+it.each([
+  "docs",
+  "docs/quickstart",
+  "docs/errors",
+  "docs/errors/INSUFFICIENT_FUNDS",
+  "docs/changelog",
+  "docs/live-metrics",
+])("the page /%s can be read by everybody, in light and dark, wide and narrow", async (page) => {
+  await user.open(`/${page}`);
+  await checkPage(user, page.replaceAll("/", "-"));
+  await user.page.setViewportSize(NARROWEST);
+  expect(await sidewaysPixels(user.page)).toBe(0);
+});
+
+it("a chosen language stays chosen, by mouse and by keyboard", async () => {
+  const { page } = user;
+  await user.open("/docs/quickstart");
+  await page.getByRole("tab", { name: "Python" }).first().click();
+  expect(await page.getByRole("tab", { name: "Python", selected: true }).count()).toBeGreaterThan(2);
+  expect(await page.getByText("import requests").isVisible()).toBe(true);
+  await page.keyboard.press("ArrowLeft");
+  expect(await page.getByText("import { Kapi }").first().isVisible()).toBe(true);
+  await user.open("/docs/idempotency");
+  await user.open("/docs/quickstart");
+  expect(await page.getByRole("tab", { name: "TypeScript", selected: true }).count()).toBeGreaterThan(2);
+});
+
+it("an example is copied as it is", async () => {
+  const { page } = user;
+  await user.open("/docs/idempotency");
+  await page.locator("pre").first().hover();
+  await page.getByRole("button", { name: "Copy" }).first().click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  expect(await page.evaluate<string>("navigator.clipboard.readText()")).toContain('{ key: "payout-4711" }');
+});
+
+it("a page is found by the search, without a mouse", async () => {
+  const { page } = user;
+  await user.open("/docs");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("rotate secret");
+  await page.getByRole("link", { name: /Rotate a secret/ }).waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/docs\/webhooks#rotate-a-secret$/);
+});
+
+it("an error code is found with the keyboard alone", async () => {
+  const { page } = user;
+  await user.open("/docs/webhooks");
+  await page.keyboard.press("/");
+  await page.keyboard.type("insufficient_funds");
+  await page.getByRole("link", { name: "INSUFFICIENT_FUNDS" }).waitFor();
+  await page.keyboard.press("Enter");
+  await user.heading("INSUFFICIENT_FUNDS").waitFor();
+  await page.keyboard.press("/");
+  await page.getByRole("dialog").waitFor();
+  await page.keyboard.press("Escape");
+  expect(await page.getByRole("dialog").count()).toBe(0);
+});
+
+it("pages are reached by the navigation, and by the links to the next and the previous page", async () => {
+  const { page } = user;
+  await user.open("/docs");
+  const pages = page.getByRole("navigation", { name: "Pages" });
+  await pages.getByRole("link", { name: "Quickstart" }).click();
+  await user.heading("Quickstart").waitFor();
+  expect(await pages.locator("[aria-current=page]").innerText()).toBe("Quickstart");
+  await page.locator("footer a[rel=next]").click();
+  await user.heading(/command line/i).waitFor();
+  await page.locator("footer a[rel=prev]").click();
+  await user.heading("Quickstart").waitFor();
+  const onThisPage = page.getByRole("complementary", { name: "On this page" });
+  await onThisPage.getByRole("link", { name: "4. Move money" }).click();
+  expect(new URL(page.url()).hash).toBe("#4-move-money");
+});
+
+it("an address without a page shows the navigation, with the status 404", async () => {
+  const { page } = user;
+  const answer = await page.goto(`${address}docs/nothing`);
+  expect(answer?.status()).toBe(404);
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Errors" }).waitFor();
+  // Chromium reports the status itself.
+  expect(user.complaints.splice(0)).toEqual([expect.stringContaining("404")]);
+});
+
+it("every page is complete without a script", async () => {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(`${address}docs/quickstart`);
+  for (const text of ["curl --fail-with-body", "import requests", "import { Kapi }"]) {
+    expect(await page.getByText(text).first().isVisible(), text).toBe(true);
+  }
+  await context.close();
+});
