@@ -21,6 +21,7 @@ export * from "./http/exports.ts";
 export * from "./http/finance.ts";
 export * from "./http/history.ts";
 export * from "./http/pagination.ts";
+export * from "./http/risk.ts";
 export * from "./http/servers.ts";
 export * from "./http/webhooks.ts";
 export * from "./internal/account.ts";
