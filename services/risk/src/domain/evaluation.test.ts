@@ -183,6 +183,14 @@ describe("a changed rule", () => {
     expect(found).toMatchObject([{ thresholdMinor: 9_700_00 }]);
   });
 
+  it("that measures from another value keeps its breach in the period", () => {
+    const { state } = run([DAILY], [values(0, 10_000), values(1, 9_500)]);
+    const byBalance = rulesOf([{ ...DAILY, basis: "balance" }], 2);
+    expect(activate(state, rulesOf([DAILY]), byBalance, FACTS, calendarOf, values(2, 9_000))).toEqual([]);
+    expect(evaluate(state, byBalance, FACTS, calendarOf, values(3, 1_000))).toEqual([]);
+    expect(evaluate(state, byBalance, FACTS, calendarOf, values(16, 950))).toMatchObject([{ referenceMinor: 1_000_00 }]);
+  });
+
   it("that is removed and added again starts anew", () => {
     const { state } = run([MAX], [values(0, 10_000), values(1, 9_000)]);
     const none = rulesOf([DAILY], 2);
@@ -266,7 +274,7 @@ const someRule = fc.oneof(
 /** A market: steps of time, of equity and of balance, and deposits. */
 const someMarket = fc.array(
   fc.record({
-    hours: fc.double({ min: 0, max: 14, noNaN: true }),
+    minutes: fc.integer({ min: 0, max: 14 * 60 }),
     equity: fc.integer({ min: -900_00, max: 900_00 }),
     balance: fc.integer({ min: -300_00, max: 300_00 }),
     deposit: fc.oneof({ weight: 8, arbitrary: fc.constant(0) }, fc.integer({ min: -2_000_00, max: 2_000_00 })),
@@ -286,7 +294,7 @@ it("finds every breach that looking at the whole past finds, once, and no other,
       const found: string[] = [];
       let state = emptyState();
       for (const [index, step] of market.entries()) {
-        now += Math.round(step.hours * HOUR_MS);
+        now += (step.minutes * HOUR_MS) / 60;
         equityMinor += step.equity + step.deposit;
         balanceMinor += step.balance + step.deposit;
         netDepositsMinor += step.deposit;
