@@ -51,14 +51,16 @@ export const RiskAction = z.enum(RISK_ACTIONS);
 export type RiskAction = z.infer<typeof RiskAction>;
 
 /** An IANA time zone that this process knows. */
-export const TimeZone = z.string().max(64).refine(isTimeZone, { error: "must be an IANA time zone, such as Europe/London" });
+export const TimeZone = z
+  .string()
+  .max(64)
+  .refine(isTimeZone, { error: "must be an IANA time zone, such as Europe/London" });
 
 function isTimeZone(name: string): boolean {
   // Offsets such as "+01:00" have no daylight saving time, and nobody means them.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
-    new Intl.DateTimeFormat("en-US", { timeZone: name });
-    return true;
+    return new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions().timeZone !== "";
   } catch {
     return false;
   }
@@ -67,9 +69,14 @@ function isTimeZone(name: string): boolean {
 const COMMON = {
   id: RiskRuleId,
   /** Percent of the limit at which `risk.warning` is sent; absent: no warning. */
-  warnAt: z.number().min(1).max(99).refine((percent) => percentUnits(percent) !== null, {
-    error: `must have at most ${PERCENT_DECIMALS} decimals`,
-  }).optional(),
+  warnAt: z
+    .number()
+    .min(1)
+    .max(99)
+    .refine((percent) => percentUnits(percent) !== null, {
+      error: `must have at most ${PERCENT_DECIMALS} decimals`,
+    })
+    .optional(),
   action: RiskAction,
 };
 
@@ -160,7 +167,8 @@ function rejectContradictions(rules: readonly RiskRule[], context: z.core.$Refin
   for (const [index, rule] of rules.entries()) {
     if (rule.type !== "dailyLoss") continue;
     const wider = rules.find((other) => other.type === "maxLoss" && isSmaller(other.limit, rule.limit));
-    if (wider !== undefined) reject(index, "limit", `must not be above the limit of ${wider.id}: it could never be reached`);
+    if (wider !== undefined)
+      reject(index, "limit", `must not be above the limit of ${wider.id}: it could never be reached`);
   }
 }
 

@@ -58,7 +58,13 @@ describe("a daily loss limit", () => {
   it("is breached by the first valuation that reaches it, once a day", () => {
     const { found } = run([DAILY], [values(0, 10_000), values(1, 9_500.01), values(2, 9_500), values(3, 9_000)]);
     expect(found).toMatchObject([
-      { kind: "breached", period: "2026-11-24", referenceMinor: 10_000_00, thresholdMinor: 9_500_00, valueMinor: 9_500_00 },
+      {
+        kind: "breached",
+        period: "2026-11-24",
+        referenceMinor: 10_000_00,
+        thresholdMinor: 9_500_00,
+        valueMinor: 9_500_00,
+      },
     ]);
   });
 
@@ -92,7 +98,12 @@ describe("a daily loss limit", () => {
   it("is not breached when the trading server begins or stops to tell net deposits", () => {
     const silent = { netDepositsMinor: null };
     const telling = { netDepositsMinor: 4_000_00 };
-    const all = [values(0, 10_000, silent), values(1, 9_600, telling), values(2, 9_600, silent), values(3, 9_500, telling)];
+    const all = [
+      values(0, 10_000, silent),
+      values(1, 9_600, telling),
+      values(2, 9_600, silent),
+      values(3, 9_500, telling),
+    ];
     expect(run([DAILY], all.slice(0, 3)).found).toEqual([]);
     expect(run([DAILY], all).found).toMatchObject([{ referenceMinor: 10_000_00 }]);
   });
@@ -162,7 +173,14 @@ describe("a profit target", () => {
 describe("a warning", () => {
   it("is sent once a period, and not after the breach", () => {
     const rule: RiskRule = { ...DAILY, warnAt: 80 };
-    const all = [values(0, 10_000), values(1, 9_600), values(2, 9_700), values(3, 9_590), values(4, 9_500), values(5, 9_550)];
+    const all = [
+      values(0, 10_000),
+      values(1, 9_600),
+      values(2, 9_700),
+      values(3, 9_590),
+      values(4, 9_500),
+      values(5, 9_550),
+    ];
     expect(run([rule], all).found.map(({ kind }) => kind)).toEqual(["warning", "breached"]);
     expect(run([rule], [values(0, 10_000), values(1, 9_400), values(2, 9_590)]).found.map(({ kind }) => kind)).toEqual([
       "breached",
@@ -188,7 +206,9 @@ describe("a changed rule", () => {
     const byBalance = rulesOf([{ ...DAILY, basis: "balance" }], 2);
     expect(activate(state, rulesOf([DAILY]), byBalance, FACTS, calendarOf, values(2, 9_000))).toEqual([]);
     expect(evaluate(state, byBalance, FACTS, calendarOf, values(3, 1_000))).toEqual([]);
-    expect(evaluate(state, byBalance, FACTS, calendarOf, values(16, 950))).toMatchObject([{ referenceMinor: 1_000_00 }]);
+    expect(evaluate(state, byBalance, FACTS, calendarOf, values(16, 950))).toMatchObject([
+      { referenceMinor: 1_000_00 },
+    ]);
   });
 
   it("that is removed and added again starts anew", () => {

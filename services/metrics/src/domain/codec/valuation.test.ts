@@ -1,4 +1,5 @@
 import { Valuation } from "@kapi/contracts";
+import { decodeValuation, VALUATION_FIELDS } from "@kapi/contracts/codec";
 import { valuation } from "@kapi/testkit";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -6,7 +7,6 @@ import { describe, expect, it } from "vitest";
 import { MAX_FRAME_BYTES } from "../acceptance-rule.ts";
 import { encodeLiveFrame } from "./live-frame.ts";
 import { sameValues } from "../valuation-record.ts";
-import { decodeValuation, VALUATION_FIELDS } from "./valuation.ts";
 
 const SERVER = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f";
 const LONGEST = "a".repeat(32);
