@@ -18,6 +18,7 @@ import {
 
 /**
  * The fields of a record of `trading.valuations`, in the order in which trading servers write them.
+ * The last field is optional.
  */
 export const VALUATION_FIELDS: FieldPatterns<keyof Valuation> = {
   serverId: GUID,
@@ -30,9 +31,10 @@ export const VALUATION_FIELDS: FieldPatterns<keyof Valuation> = {
   marginLevel: PERCENT,
   unrealizedProfitMinor: MINOR,
   openPositionCount: COUNT,
+  netDepositsMinor: MINOR,
 };
 const NAMES = Object.keys(VALUATION_FIELDS) as (keyof Valuation)[];
-const USUAL = expressionOf(VALUATION_FIELDS, "{");
+const USUAL = expressionOf(VALUATION_FIELDS, "{", "netDepositsMinor");
 const AT = groupsOf(VALUATION_FIELDS);
 /** Characters before `measuredAt`, without the values of the two fields before it. */
 const BEFORE_MEASURED_AT = `{"${NAMES.slice(0, AT.measuredAt).join('":"","')}":"`.length;
@@ -49,6 +51,8 @@ export interface DecodedValues {
   readonly freeMarginMinor: number;
   readonly marginLevel: number;
   readonly openPositionCount: number;
+  /** Null: the trading server does not tell it. */
+  readonly netDepositsMinor: number | null;
 }
 
 /** Why a record is rejected. */
@@ -121,6 +125,7 @@ function decodedOf(
       freeMarginMinor: Number(fields[AT.freeMarginMinor]),
       marginLevel: Number(fields[AT.marginLevel]),
       openPositionCount: Number(fields[AT.openPositionCount]),
+      netDepositsMinor: fields[AT.netDepositsMinor] === undefined ? null : Number(fields[AT.netDepositsMinor]),
     },
   };
 }

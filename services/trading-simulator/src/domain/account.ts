@@ -58,6 +58,8 @@ export interface Account {
   readonly currency: Currency;
   status: AccountStatus;
   balanceMinor: number;
+  /** Deposits minus withdrawals, without the initial balance. */
+  netDepositsMinor: number;
   /** Sequence of its last event. */
   sequence: number;
   /** Number of the last id of an order, position or deal. */
@@ -93,6 +95,7 @@ export function createAccount(fields: NewAccount): Account {
     ...fields,
     key: accountKey(fields.serverId, fields.accountNumber),
     status: "active",
+    netDepositsMinor: 0,
     sequence: 0,
     lastTicket: 0,
     marginCalled: false,
@@ -113,12 +116,15 @@ export function toState(account: Account): string {
 
 /** Reads text of {@link toState}. It is trusted: only this service writes it. */
 export function fromState(text: string): Account {
-  const stored = JSON.parse(text) as Omit<Account, "positions" | "orders"> & {
+  const stored = JSON.parse(text) as Omit<Account, "positions" | "orders" | "netDepositsMinor"> & {
     positions: Position[];
     orders: PendingOrder[];
+    netDepositsMinor?: number;
   };
   return {
     ...stored,
+    // A row of release 0.1.0 does not count them: they count from now on.
+    netDepositsMinor: stored.netDepositsMinor ?? 0,
     positions: new Map(stored.positions.map((position) => [position.id, position])),
     orders: new Map(stored.orders.map((order) => [order.id, order])),
   };

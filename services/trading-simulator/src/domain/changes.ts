@@ -78,6 +78,7 @@ function changeBalance(context: TradingContext, account: Account, change: Change
   }
   const signed = kind === "deposit" ? amountMinor : -amountMinor;
   account.balanceMinor += signed;
+  account.netDepositsMinor += signed;
   const body = { type: "balance.changed", kind, amountMinor: signed, description } as const;
   return applied(account, context.emit(account, body, change.reference));
 }
