@@ -3,6 +3,7 @@ import { z } from "zod";
 import { CreateTradingAccountBody, UpdateTradingAccountBody } from "./http/accounts.ts";
 import { MAX_EXPORT_RECORDS } from "./http/exports.ts";
 import { FundsBody } from "./http/finance.ts";
+import { SetRiskRulesBody } from "./http/risk.ts";
 import { TOPICS, type TopicContract } from "./topics.ts";
 import { DateTime } from "./values.ts";
 
@@ -80,6 +81,8 @@ export const COMMANDS = {
   },
   "finance.deposit": MONEY,
   "finance.withdraw": MONEY,
+  "risk.set_rules": { ...ON_ACCOUNT, topic: TOPICS.commandsRisk, payload: SetRiskRulesBody.omit({ requestId: true }) },
+  "risk.delete_rules": { ...ON_ACCOUNT, topic: TOPICS.commandsRisk },
 } as const satisfies Readonly<Record<string, CommandContract>>;
 
 /** A queued operation. */

@@ -7,6 +7,7 @@ import { Leverage } from "./servers.ts";
 
 const StatusChange = z.object({ status: AccountStatus, changed: z.boolean() });
 const PasswordChange = z.object({ changedAt: z.iso.datetime() });
+const RiskRulesChange = z.object({ version: z.int().min(1), activeFrom: z.iso.datetime() });
 const Booking = z.object({ transactionId: z.uuid(), balanceAfter: z.number() });
 
 /** The `result` of a succeeded command, by operation (decisions, 3.5 and 8). */
@@ -22,4 +23,6 @@ export const COMMAND_RESULTS = {
   "account.history_export": HistoryExport,
   "finance.deposit": Booking,
   "finance.withdraw": Booking,
+  "risk.set_rules": RiskRulesChange,
+  "risk.delete_rules": RiskRulesChange,
 } as const satisfies Readonly<Record<CommandOperation, z.ZodType>>;

@@ -1,8 +1,9 @@
 import { minorFromAmount } from "@kapi/kernel";
 import { z } from "zod";
 
-import { Currency, RequestId } from "../values.ts";
+import { RequestId } from "../values.ts";
 import { isWholeCents, MAX_AMOUNT } from "./accounts.ts";
+import { checkedPageQuery, cursorFields, Pagination, TIME_FIELDS } from "./pagination.ts";
 
 /** Maximum number of rules of one account. */
 export const MAX_RISK_RULES = 10;
@@ -46,9 +47,14 @@ export const RiskLimit = z
 export type RiskLimit = z.infer<typeof RiskLimit>;
 
 /** What kapi does when a rule is breached. */
-export const RISK_ACTIONS = ["notify", "close_only", "disable", "flatten_and_disable"] as const;
+export const RISK_ACTIONS = ["notify", "disable"] as const;
 export const RiskAction = z.enum(RISK_ACTIONS);
 export type RiskAction = z.infer<typeof RiskAction>;
+
+/** The value of an account that a rule compares or starts from. */
+export const RiskBasis = z.enum(["equity", "balance"]);
+/** The value at the start of a day from which a daily loss counts; `higher`: of the two. */
+export const DailyLossBasis = z.enum(["equity", "balance", "higher"]);
 
 /** An IANA time zone that this process knows. */
 export const TimeZone = z
@@ -86,7 +92,7 @@ export const DailyLossRule = z.object({
   type: z.literal("dailyLoss"),
   limit: RiskLimit,
   /** The value at the start of the day from which the loss counts; `higher`: of the two. */
-  basis: z.enum(["equity", "balance", "higher"]),
+  basis: DailyLossBasis,
   timeZone: TimeZone.default("UTC"),
   /** The local time at which a day starts. */
   dayStart: z
@@ -100,8 +106,8 @@ export const MaxLossRule = z.object({
   ...COMMON,
   type: z.literal("maxLoss"),
   limit: RiskLimit,
-  /** Null: the loss counts from `startValue`. Otherwise from the highest equity or balance. */
-  trailing: z.enum(["equity", "balance"]).nullable().default(null),
+  /** Absent: the loss counts from `startValue`. Otherwise from the highest equity or balance. */
+  trailing: RiskBasis.optional(),
   /** The value at the start; absent: the initial balance of the account. */
   startValue: Money.positive().optional(),
   /** Only with `trailing`: the limit's level never rises above this equity. */
@@ -114,7 +120,7 @@ export const ProfitTargetRule = z.object({
   type: z.literal("profitTarget"),
   target: RiskLimit,
   /** The value that must reach the target. */
-  basis: z.enum(["equity", "balance"]),
+  basis: RiskBasis,
   startValue: Money.positive().optional(),
 });
 
@@ -142,9 +148,55 @@ export const AccountRiskRules = z.object({
   commandId: z.uuid().nullable(),
   /** Since when valuations are compared with these rules; null for version 0. */
   activeFrom: z.iso.datetime().nullable(),
-  currency: Currency.nullable(),
 });
 export type AccountRiskRules = z.infer<typeof AccountRiskRules>;
+
+/** Answer of getRiskRules. */
+export const RiskRulesAnswer = z.object({ riskRules: AccountRiskRules });
+
+/**
+ * A rule whose limit was reached in a period, or the share of the limit at which a warning is sent.
+ * Money in units of currency. Deposits and withdrawals since the reference are in `reference` and
+ * `threshold`, so that both compare with `value`.
+ */
+export const RiskAlert = z.object({
+  id: z.uuid(),
+  /** The rule as it was. */
+  rule: RiskRule,
+  ruleVersion: z.int().min(1),
+  /** Local date of a daily rule; `lifetime` of every other rule. */
+  period: z.string(),
+  /** The value from which the loss or profit counts. */
+  reference: z.number(),
+  /** The value at which the rule is breached. */
+  threshold: z.number(),
+  /** The value that was compared. */
+  value: z.number(),
+  equity: z.number(),
+  balance: z.number(),
+  measuredAt: z.iso.datetime(),
+  action: RiskAction,
+  /** The command of the action; null for `notify` and for a warning. */
+  commandId: z.uuid().nullable(),
+});
+export type RiskAlert = z.infer<typeof RiskAlert>;
+
+/** A breach as the API shows it. */
+export const RiskBreach = RiskAlert.extend({
+  serverId: z.guid(),
+  accountNumber: z.string(),
+  recordedAt: z.iso.datetime(),
+});
+export type RiskBreach = z.infer<typeof RiskBreach>;
+
+/** Query of listRiskBreaches; the time is `measuredAt`. */
+export const ListRiskBreachesQuery = checkedPageQuery(
+  z.object({ ...cursorFields("breaches"), ...TIME_FIELDS, ruleId: RiskRuleId.optional() }),
+);
+export type ListRiskBreachesQuery = z.infer<typeof ListRiskBreachesQuery>;
+
+/** Answer of listRiskBreaches, newest first. */
+export const RiskBreachesAnswer = z.object({ breaches: z.array(RiskBreach), pagination: Pagination });
 
 function rejectContradictions(rules: readonly RiskRule[], context: z.core.$RefinementCtx<RiskRule[]>): void {
   const reject = (index: number, field: string, message: string): void => {
@@ -156,7 +208,7 @@ function rejectContradictions(rules: readonly RiskRule[], context: z.core.$Refin
     if (earlier !== undefined) reject(index, "id", `is the id of rule ${earlier} too`);
     else ids.set(rule.id, index);
     if (rule.type !== "maxLoss") continue;
-    if (rule.lockAt !== undefined && rule.trailing === null) {
+    if (rule.lockAt !== undefined && rule.trailing === undefined) {
       reject(index, "lockAt", "must be given only with trailing");
     }
     const level = lossLevel(rule);

@@ -100,6 +100,8 @@ export const CommandRequest = z.preprocess(
       asks("account.history_export"),
       asksForMoney("finance.deposit"),
       asksForMoney("finance.withdraw"),
+      asks("risk.set_rules"),
+      asks("risk.delete_rules"),
     ])
     // Reject a command with two different amounts: it is unknown which one was requested.
     .refine((asked) => !("amountMinor" in asked) || moneyOf(asked.operation, asked.payload) === asked.amountMinor, {

@@ -6,6 +6,7 @@ import {
   type PasswordReset,
   RequestBody,
   ResetPasswordBody,
+  SetRiskRulesBody,
   UpdateTradingAccountBody,
 } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
@@ -25,6 +26,8 @@ type AccountCommandDependencies = QueueDependencies & Pick<Dependencies, "config
 interface AccountCommand<B extends CommandDraft["body"]> {
   readonly operation: CommandOperation;
   readonly body: z.ZodType<B>;
+  /** Where the body is; `query` for a DELETE, which has no body. Default `body`. */
+  readonly bodyFrom?: "body" | "query";
   /**
    * Why the state of the server rejects the body, or null. The account is looked up in parallel.
    */
@@ -53,6 +56,8 @@ export function accountCommands(
   | "exportAccountHistory"
   | "depositAccountFunds"
   | "withdrawAccountFunds"
+  | "setRiskRules"
+  | "deleteRiskRules"
 > {
   const queue = <B extends CommandDraft["body"]>(command: AccountCommand<B>): Operation =>
     queueAccountCommand(dependencies, command);
@@ -76,6 +81,8 @@ export function accountCommands(
     exportAccountHistory: queue({ operation: "account.history_export", body: ExportAccountHistoryBody }),
     depositAccountFunds: queue({ operation: "finance.deposit", body: FundsBody }),
     withdrawAccountFunds: queue({ operation: "finance.withdraw", body: FundsBody }),
+    setRiskRules: queue({ operation: "risk.set_rules", body: SetRiskRulesBody }),
+    deleteRiskRules: queue({ operation: "risk.delete_rules", body: RequestBody, bodyFrom: "query" }),
   };
 }
 
@@ -109,7 +116,8 @@ function queueAccountCommand<B extends CommandDraft["body"]>(
     const serverId = validator.serverId(call);
     const accountNumber = validator.accountNumber(call);
     const idempotencyKey = validator.idempotencyKey(call);
-    const body = validator.body(call, command.body);
+    const body =
+      command.bodyFrom === "query" ? validator.query(call, command.body) : validator.body(call, command.body);
     const error = validator.error();
     if (error !== null || body === null) return call.charge.reject(error ?? new ApiError("VALIDATION_FAILED"));
     const { serverRejection, everyAnswerFields } = command;

@@ -95,3 +95,25 @@ export class DayCalendar {
     return Date.UTC(year, month, day, field("hour"), field("minute"), field("second")) + (ms - whole);
   }
 }
+
+/** Maximum number of calendars in memory; the oldest is forgotten. */
+const MAX_CALENDARS = 1_000;
+
+/** The calendars of all rules. Rules of many accounts share one. */
+export class DayCalendars {
+  readonly #calendars = new Map<string, DayCalendar>();
+
+  /** @throws RangeError for an unknown time zone. */
+  of(timeZone: string, dayStart: string): DayCalendar {
+    const key = `${timeZone} ${dayStart}`;
+    const known = this.#calendars.get(key);
+    if (known !== undefined) return known;
+    const calendar = new DayCalendar(timeZone, dayStart);
+    this.#calendars.set(key, calendar);
+    if (this.#calendars.size > MAX_CALENDARS) {
+      const [oldest = key] = this.#calendars.keys();
+      this.#calendars.delete(oldest);
+    }
+    return calendar;
+  }
+}

@@ -3,12 +3,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { DayCalendar } from "./day.ts";
-import { type AccountState, type AccountValues, activate, emptyState, evaluate, type Finding } from "./evaluation.ts";
+import { type AccountState, type AccountValues, activate, emptyState, evaluate, type Alert } from "./evaluation.ts";
 import { type RuleSet, toRule } from "./rule.ts";
+import { breachesByWholePast } from "../../test/whole-past.ts";
 
 const START_MS = Date.parse("2026-11-24T08:00:00.000Z");
 const HOUR_MS = 3_600_000;
-const FACTS = { initialBalanceMinor: 10_000_00 };
+const ACCOUNT = { initialBalanceMinor: 10_000_00 };
 const UTC = { timeZone: "UTC", dayStart: "00:00" } as const;
 
 const calendars = new Map<string, DayCalendar>();
@@ -34,13 +35,13 @@ function rulesOf(rules: readonly RiskRule[], version = 1): RuleSet {
 }
 
 /** Sets the rules on an account with these values, then gives it the valuations. */
-function run(rules: readonly RiskRule[], all: readonly AccountValues[]): { state: AccountState; found: Finding[] } {
+function run(rules: readonly RiskRule[], all: readonly AccountValues[]): { state: AccountState; found: Alert[] } {
   const state = emptyState();
   const set = rulesOf(rules);
   const [seed, ...rest] = all;
   if (seed === undefined) throw new TypeError("an account has values");
-  const found = activate(state, null, set, FACTS, calendarOf, seed);
-  for (const one of rest) found.push(...evaluate(state, set, FACTS, calendarOf, one));
+  const found = activate(state, null, set, ACCOUNT, calendarOf, seed);
+  for (const one of rest) found.push(...evaluate(state, set, ACCOUNT, calendarOf, one));
   return { state, found };
 }
 
@@ -52,7 +53,7 @@ const DAILY: RiskRule = {
   ...UTC,
   action: "disable",
 };
-const MAX: RiskRule = { id: "max", type: "maxLoss", limit: { percent: 10 }, trailing: null, action: "disable" };
+const MAX: RiskRule = { id: "max", type: "maxLoss", limit: { percent: 10 }, action: "disable" };
 
 describe("a daily loss limit", () => {
   it("is breached by the first valuation that reaches it, once a day", () => {
@@ -192,21 +193,21 @@ describe("a changed rule", () => {
   it("keeps its breach in the period and its reference", () => {
     const { state, found } = run([DAILY], [values(0, 10_000), values(1, 9_700)]);
     const tighter = rulesOf([{ ...DAILY, limit: { percent: 3 } }], 2);
-    found.push(...activate(state, rulesOf([DAILY]), tighter, FACTS, calendarOf, values(2, 9_800)));
+    found.push(...activate(state, rulesOf([DAILY]), tighter, ACCOUNT, calendarOf, values(2, 9_800)));
     expect(found).toEqual([]);
-    found.push(...evaluate(state, tighter, FACTS, calendarOf, values(3, 9_700)));
+    found.push(...evaluate(state, tighter, ACCOUNT, calendarOf, values(3, 9_700)));
     const wider = rulesOf([{ ...DAILY, limit: { percent: 4 } }], 3);
-    found.push(...activate(state, tighter, wider, FACTS, calendarOf, values(4, 9_700)));
-    found.push(...evaluate(state, wider, FACTS, calendarOf, values(5, 9_000)));
+    found.push(...activate(state, tighter, wider, ACCOUNT, calendarOf, values(4, 9_700)));
+    found.push(...evaluate(state, wider, ACCOUNT, calendarOf, values(5, 9_000)));
     expect(found).toMatchObject([{ thresholdMinor: 9_700_00 }]);
   });
 
   it("that measures from another value keeps its breach in the period", () => {
     const { state } = run([DAILY], [values(0, 10_000), values(1, 9_500)]);
     const byBalance = rulesOf([{ ...DAILY, basis: "balance" }], 2);
-    expect(activate(state, rulesOf([DAILY]), byBalance, FACTS, calendarOf, values(2, 9_000))).toEqual([]);
-    expect(evaluate(state, byBalance, FACTS, calendarOf, values(3, 1_000))).toEqual([]);
-    expect(evaluate(state, byBalance, FACTS, calendarOf, values(16, 950))).toMatchObject([
+    expect(activate(state, rulesOf([DAILY]), byBalance, ACCOUNT, calendarOf, values(2, 9_000))).toEqual([]);
+    expect(evaluate(state, byBalance, ACCOUNT, calendarOf, values(3, 1_000))).toEqual([]);
+    expect(evaluate(state, byBalance, ACCOUNT, calendarOf, values(16, 950))).toMatchObject([
       { referenceMinor: 1_000_00 },
     ]);
   });
@@ -214,55 +215,11 @@ describe("a changed rule", () => {
   it("that is removed and added again starts anew", () => {
     const { state } = run([MAX], [values(0, 10_000), values(1, 9_000)]);
     const none = rulesOf([DAILY], 2);
-    activate(state, rulesOf([MAX]), none, FACTS, calendarOf, values(2, 9_000));
+    activate(state, rulesOf([MAX]), none, ACCOUNT, calendarOf, values(2, 9_000));
     const again = { version: 3, rules: [toRule(MAX, 3)] };
-    expect(activate(state, none, again, FACTS, calendarOf, values(3, 9_000))).toHaveLength(1);
+    expect(activate(state, none, again, ACCOUNT, calendarOf, values(3, 9_000))).toHaveLength(1);
   });
 });
-
-/** Finds breaches by looking at the whole past again for every valuation. */
-function oracle(rules: readonly RiskRule[], all: readonly AccountValues[]): string[] {
-  const dayOf = (one: AccountValues | undefined): number => Math.floor((one?.measuredAtMs ?? 0) / (24 * HOUR_MS));
-  const found: string[] = [];
-  const seen = new Set<string>();
-  for (const [index, now] of all.entries()) {
-    for (const rule of rules) {
-      const past = all.slice(0, index + 1);
-      const net = (one: AccountValues): number => one.netDepositsMinor ?? 0;
-      let base = FACTS.initialBalanceMinor;
-      let baseNet = 0;
-      let period = "lifetime";
-      if (rule.type === "dailyLoss") {
-        const first = past.findIndex((one) => dayOf(one) === dayOf(now));
-        const start = past[Math.max(0, first - 1)] ?? now;
-        base = rule.basis === "balance" ? start.balanceMinor : start.equityMinor;
-        if (rule.basis === "higher") base = Math.max(start.balanceMinor, start.equityMinor);
-        baseNet = net(start);
-        period = new Date(dayOf(now) * 24 * HOUR_MS).toISOString().slice(0, 10);
-      } else if (rule.type === "maxLoss" && rule.trailing !== null) {
-        for (const one of past) {
-          const value = rule.trailing === "equity" ? one.equityMinor : one.balanceMinor;
-          if (value - net(one) > base - baseNet) [base, baseNet] = [value, net(one)];
-        }
-      }
-      const limit = rule.type === "profitTarget" ? rule.target : rule.limit;
-      if (limit.percent !== undefined && base <= 0) continue;
-      const sign = rule.type === "profitTarget" ? 1 : -1;
-      const value = rule.type === "profitTarget" && rule.basis === "balance" ? now.balanceMinor : now.equityMinor;
-      const moved = BigInt(sign * (value - net(now) - (base - baseNet)));
-      const units = BigInt(Math.round((limit.percent ?? 0) * 10_000));
-      const reached =
-        limit.amount === undefined
-          ? moved * 1_000_000n >= BigInt(base) * units
-          : moved >= BigInt(Math.round(limit.amount * 100));
-      const name = `${rule.id} ${period}`;
-      if (!reached || seen.has(name)) continue;
-      seen.add(name);
-      found.push(`${index} ${name}`);
-    }
-  }
-  return found;
-}
 
 const percentOrAmount = fc.oneof(
   fc.integer({ min: 1, max: 1_000_000 }).map((units) => ({ percent: units / 10_000 })),
@@ -281,7 +238,7 @@ const someRule = fc.oneof(
   fc.record({
     type: fc.constant("maxLoss" as const),
     limit: percentOrAmount,
-    trailing: fc.constantFrom("equity" as const, "balance" as const, null),
+    trailing: fc.constantFrom("equity" as const, "balance" as const, undefined),
     action,
   }),
   fc.record({
@@ -321,13 +278,13 @@ it("finds every breach that looking at the whole past finds, once, and no other,
         const one = { measuredAtMs: now, equityMinor, balanceMinor, netDepositsMinor };
         all.push(one);
         if (step.takeover) state = JSON.parse(JSON.stringify(state)) as AccountState;
-        const findings =
+        const alerts =
           index === 0
-            ? activate(state, null, set, FACTS, calendarOf, one)
-            : evaluate(state, set, FACTS, calendarOf, one);
-        for (const { rule, period } of findings) found.push(`${index} ${rule.id} ${period}`);
+            ? activate(state, null, set, ACCOUNT, calendarOf, one)
+            : evaluate(state, set, ACCOUNT, calendarOf, one);
+        for (const { rule, period } of alerts) found.push(`${index} ${rule.id} ${period}`);
       }
-      expect(found).toEqual(oracle(rules, all));
+      expect(found).toEqual(breachesByWholePast(rules, all, ACCOUNT));
     }),
     { numRuns: 400 },
   );

@@ -45,7 +45,7 @@ export interface AccountState {
 }
 
 /** A limit that was reached, or the share of it at which a warning is due. */
-export interface Finding {
+export interface Alert {
   readonly kind: "breached" | "warning";
   readonly rule: Rule;
   readonly period: string;
@@ -57,8 +57,8 @@ export interface Finding {
   readonly valueMinor: number;
 }
 
-/** What the evaluation knows of an account besides its valuations. */
-export interface AccountFacts {
+/** What the evaluation needs to know of an account besides its valuations. */
+export interface RuledAccount {
   readonly initialBalanceMinor: number;
 }
 
@@ -80,20 +80,20 @@ export function emptyState(): AccountState {
 export function evaluate(
   state: AccountState,
   { rules }: RuleSet,
-  facts: AccountFacts,
+  account: RuledAccount,
   calendarOf: CalendarOf,
   values: AccountValues,
-): Finding[] {
+): Alert[] {
   if (state.last !== null && values.measuredAtMs < state.last.measuredAtMs) return [];
   rebase(state, values);
-  const findings: Finding[] = [];
+  const alerts: Alert[] = [];
   for (const rule of rules) {
-    const current = stateOf(state, rule, facts, calendarOf, values);
-    const finding = compare(rule, current, values);
-    if (finding !== null) findings.push(finding);
+    const current = stateOf(state, rule, account, calendarOf, values);
+    const alert = compare(rule, current, values);
+    if (alert !== null) alerts.push(alert);
   }
   state.last = values;
-  return findings;
+  return alerts;
 }
 
 /**
@@ -105,14 +105,14 @@ export function activate(
   state: AccountState,
   before: RuleSet | null,
   after: RuleSet,
-  facts: AccountFacts,
+  account: RuledAccount,
   calendarOf: CalendarOf,
   seed: AccountValues,
-): Finding[] {
-  const earlier = before === null ? [] : evaluate(state, before, facts, calendarOf, seed);
+): Alert[] {
+  const earlier = before === null ? [] : evaluate(state, before, account, calendarOf, seed);
   if (state.last === null || seed.measuredAtMs >= state.last.measuredAtMs) state.last = seed;
   replaceRules(state, before, after);
-  return [...earlier, ...evaluate(state, after, facts, calendarOf, state.last)];
+  return [...earlier, ...evaluate(state, after, account, calendarOf, state.last)];
 }
 
 /**
@@ -147,7 +147,7 @@ function rebase(state: AccountState, values: AccountValues): void {
 function stateOf(
   state: AccountState,
   rule: Rule,
-  facts: AccountFacts,
+  account: RuledAccount,
   calendarOf: CalendarOf,
   values: AccountValues,
 ): RuleState {
@@ -157,7 +157,7 @@ function stateOf(
     if (rule.type === "maxLoss" && rule.trailing !== null) raise(known, rule.trailing, values);
     return known;
   }
-  const next = begin(state, rule, facts, calendarOf, values);
+  const next = begin(state, rule, account, calendarOf, values);
   if (known?.period === next.period) Object.assign(next, { breached: known.breached, warned: known.warned });
   state.rules[rule.id] = next;
   return next;
@@ -167,7 +167,7 @@ function stateOf(
 function begin(
   state: AccountState,
   rule: Rule,
-  facts: AccountFacts,
+  account: RuledAccount,
   calendarOf: CalendarOf,
   values: AccountValues,
 ): RuleState {
@@ -180,7 +180,7 @@ function begin(
     const referenceMinor = baseMinor - netDeposits(start);
     return { period: day.date, periodEndMs: day.endMs, referenceMinor, baseMinor, ...open };
   }
-  const startMinor = rule.startMinor ?? facts.initialBalanceMinor;
+  const startMinor = rule.startMinor ?? account.initialBalanceMinor;
   // The initial balance is no deposit. A start value of the caller is one of this moment.
   const referenceMinor = rule.startMinor === null ? startMinor : startMinor - netDeposits(values);
   const begun = { period: LIFETIME, periodEndMs: null, referenceMinor, baseMinor: startMinor, ...open };
@@ -197,7 +197,7 @@ function raise(state: RuleState, basis: "equity" | "balance", values: AccountVal
   state.baseMinor = valueMinor;
 }
 
-function compare(rule: Rule, state: RuleState, values: AccountValues): Finding | null {
+function compare(rule: Rule, state: RuleState, values: AccountValues): Alert | null {
   if (state.breached) return null;
   const limitMinor = limitOf(rule.limit, state.baseMinor);
   if (limitMinor === null) return null;

@@ -57,7 +57,7 @@ export function toRule(rule: RiskRule, since: number): Rule {
       return {
         ...common,
         type,
-        trailing: rule.trailing,
+        trailing: rule.trailing ?? null,
         startMinor: optionalMinor(rule.startValue),
         lockAtMinor: optionalMinor(rule.lockAt),
       };

@@ -35,6 +35,8 @@ const OPERATIONS: Readonly<Record<CommandOperation, true>> = {
   "account.history_export": true,
   "finance.deposit": true,
   "finance.withdraw": true,
+  "risk.set_rules": true,
+  "risk.delete_rules": true,
 };
 
 interface QueryProps {
