@@ -257,6 +257,9 @@ export const OPERATIONS: readonly OperationRow[] = [
     { paged: true },
   ),
   // Decisions, 15.
+  row("Flatten account", ["POST", `${ACCOUNT}/flatten`], "risk:manage", true, [200, 202], WITH_404, "mutation", {
+    body: "request",
+  }),
   row("Get risk rules", ["GET", `${ACCOUNT}/risk-rules`], "risk:read", false, [200], WITH_404, "read"),
   row("Set risk rules", ["PUT", `${ACCOUNT}/risk-rules`], "risk:manage", true, [200, 202], WITH_404, "mutation", {
     body: "rules",

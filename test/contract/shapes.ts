@@ -50,6 +50,7 @@ export const Command = z.strictObject({
     "account.disable",
     "account.archive",
     "account.delete",
+    "account.flatten",
     "account.password_reset",
     "account.investor_password_reset",
     "account.history_export",
@@ -264,7 +265,7 @@ export const HistoryExport = z.strictObject({
 
 /** Decisions, 15.2. */
 const Limit = z.strictObject({ percent: number.optional(), amount: number.optional() });
-const rule = { id: text, warnAt: number.optional(), action: z.enum(["notify", "disable"]) };
+const rule = { id: text, warnAt: number.optional(), action: z.enum(["notify", "disable", "flatten_and_disable"]) };
 const Rule = z.discriminatedUnion("type", [
   z.strictObject({
     ...rule,
@@ -311,7 +312,7 @@ export const Breach = z.strictObject({
   equity: number,
   balance: number,
   measuredAt: time,
-  action: z.enum(["notify", "disable"]),
+  action: z.enum(["notify", "disable", "flatten_and_disable"]),
   commandId: uuid.nullable(),
   recordedAt: time,
 });

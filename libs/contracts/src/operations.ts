@@ -5,6 +5,7 @@ import {
   BulkCreateTradingAccountsBody,
   CreateTradingAccountBody,
   DeletedAccountAnswer,
+  DisableAccountBody,
   ListTradingAccountsQuery,
   RequestBody,
   ResetPasswordBody,
@@ -255,7 +256,7 @@ export const OPERATIONS = {
     ...QUEUED,
     path: `${ACCOUNT}/disable`,
     summary: "Queues the disabling of an account: no new orders",
-    body: RequestBody,
+    body: DisableAccountBody,
   },
   archiveAccount: {
     ...QUEUED,

@@ -28,6 +28,13 @@ const QUEUED = {
 } as const;
 
 export const RISK_OPERATIONS = {
+  flattenAccount: {
+    ...QUEUED,
+    method: "POST",
+    path: `${ACCOUNT}/flatten`,
+    summary: "Queues the closing of all positions, and the cancelling of all pending orders",
+    body: RequestBody,
+  },
   getRiskRules: {
     ...READ,
     path: `${ACCOUNT}/risk-rules`,

@@ -36,7 +36,7 @@ export interface components {
          * @description What a command does.
          * @enum {string}
          */
-        CommandOperation: "account.create" | "account.update" | "account.enable" | "account.disable" | "account.archive" | "account.delete" | "account.password_reset" | "account.investor_password_reset" | "account.history_export" | "finance.deposit" | "finance.withdraw" | "risk.set_rules" | "risk.delete_rules";
+        CommandOperation: "account.create" | "account.update" | "account.enable" | "account.disable" | "account.archive" | "account.delete" | "account.flatten" | "account.password_reset" | "account.investor_password_reset" | "account.history_export" | "finance.deposit" | "finance.withdraw" | "risk.set_rules" | "risk.delete_rules";
         /**
          * @description State of a command: `succeeded`, `failed` and `expired` are final.
          * @enum {string}
@@ -93,10 +93,10 @@ export interface components {
          */
         PositionStatusFilter: "all" | "open" | "closed";
         /**
-         * @description What kapi does when a rule is breached: `notify` sends only the event; `disable` also disables the account.
+         * @description What kapi does when a rule is breached: `notify` sends only the event, `disable` also disables the account, `flatten_and_disable` also closes all its positions and cancels its pending orders.
          * @enum {string}
          */
-        RiskAction: "notify" | "disable";
+        RiskAction: "notify" | "disable" | "flatten_and_disable";
         /**
          * @description A value of an account.
          * @enum {string}
@@ -364,6 +364,33 @@ export interface components {
             /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
             balanceAfter: Money;
         };
+        /** @description The status after the disabling; with `flatten` also what was closed and cancelled. */
+        AccountDisableResult: {
+            /** @description State of the account after the command. */
+            status: components["schemas"]["AccountStatus"];
+            /** @description False if the account already had the status. */
+            changed: boolean;
+            /** @description With `flatten`: the closed positions. */
+            closed?: components["schemas"]["ClosedPosition"][];
+            /** @description With `flatten`: ids of the cancelled orders. */
+            cancelled?: string[];
+        };
+        /** @description The positions that a command closed, and the orders that it cancelled. */
+        AccountFlattenResult: {
+            /** @description The closed positions. */
+            closed: components["schemas"]["ClosedPosition"][];
+            /** @description Ids of the cancelled orders. */
+            cancelled: string[];
+        };
+        /** @description A position that a command closed. */
+        ClosedPosition: {
+            /** @description Id of the position. */
+            positionId: string;
+            /** @description Ids of the deals that closed it. */
+            dealIds: string[];
+            /** @description Price of the last of these deals. */
+            price: number;
+        };
         /** @description The version of the risk rules that a command made. */
         RiskRulesResult: {
             /** @description Version of the rules. */
@@ -375,7 +402,7 @@ export interface components {
             activeFrom: string;
         };
         /** @description A queued change. `operation` tells which `payload` and `result` it has. Commands whose details are no longer kept have no `payload`, and their `result` is null. */
-        Command: components["schemas"]["AccountCreateCommand"] | components["schemas"]["AccountUpdateCommand"] | components["schemas"]["AccountEnableCommand"] | components["schemas"]["AccountDisableCommand"] | components["schemas"]["AccountArchiveCommand"] | components["schemas"]["AccountDeleteCommand"] | components["schemas"]["AccountPasswordResetCommand"] | components["schemas"]["AccountInvestorPasswordResetCommand"] | components["schemas"]["AccountHistoryExportCommand"] | components["schemas"]["FinanceDepositCommand"] | components["schemas"]["FinanceWithdrawCommand"] | components["schemas"]["RiskSetRulesCommand"] | components["schemas"]["RiskDeleteRulesCommand"];
+        Command: components["schemas"]["AccountCreateCommand"] | components["schemas"]["AccountUpdateCommand"] | components["schemas"]["AccountEnableCommand"] | components["schemas"]["AccountDisableCommand"] | components["schemas"]["AccountArchiveCommand"] | components["schemas"]["AccountDeleteCommand"] | components["schemas"]["AccountFlattenCommand"] | components["schemas"]["AccountPasswordResetCommand"] | components["schemas"]["AccountInvestorPasswordResetCommand"] | components["schemas"]["AccountHistoryExportCommand"] | components["schemas"]["FinanceDepositCommand"] | components["schemas"]["FinanceWithdrawCommand"] | components["schemas"]["RiskSetRulesCommand"] | components["schemas"]["RiskDeleteRulesCommand"];
         /** @description A queued command, and what is shown only once. */
         CommandEnvelope: {
             /** @description The command as it is now. */
@@ -1138,9 +1165,12 @@ export interface components {
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
             /** @description The request, without passwords. */
-            payload?: Record<string, unknown>;
+            payload?: {
+                /** @description True: after the disabling, all positions are closed and all pending orders cancelled. Needs the scope `risk:manage` too. */
+                flatten?: boolean;
+            };
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
-            result: components["schemas"]["AccountStatusResult"] | null;
+            result: components["schemas"]["AccountDisableResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
             /** @description Why the command failed, for people; null unless it failed. */
@@ -1255,6 +1285,63 @@ export interface components {
             payload?: Record<string, unknown>;
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
             result: components["schemas"]["AccountDeleteResult"] | null;
+            /** @description Why the command failed, for programs; null unless it failed. */
+            errorCode: components["schemas"]["CommandErrorCode"] | null;
+            /** @description Why the command failed, for people; null unless it failed. */
+            errorMessage?: string | null;
+            /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
+            idempotencyKey: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt?: string | null;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            accountNumber?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description When the command expires if it was not begun, UTC.
+             */
+            deadlineAt?: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
+        /** @description The closing of all positions of an account. */
+        AccountFlattenCommand: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description What the command does. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            operation: "account.flatten";
+            /** @description State of the command: `succeeded`, `failed` and `expired` are final. */
+            status: components["schemas"]["CommandStatus"];
+            /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
+            managedAccountId?: string | null;
+            /** @description How often kapi has begun to carry the command out. */
+            attempts: number;
+            /** @description The request, without passwords. */
+            payload?: Record<string, unknown>;
+            /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+            result: components["schemas"]["AccountFlattenResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
             /** @description Why the command failed, for people; null unless it failed. */
@@ -3298,6 +3385,13 @@ export interface components {
             /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
             requestId: string;
         };
+        /** @description The disabling of an account. */
+        DisableAccount: {
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId: string;
+            /** @description True: after the disabling, all positions are closed and all pending orders cancelled. Needs the scope `risk:manage` too. */
+            flatten?: boolean;
+        };
         /** @description A new password, or none to have one generated. */
         ResetPassword: {
             /**
@@ -3782,6 +3876,9 @@ export type AccountStatusResult = components['schemas']['AccountStatusResult'];
 export type AccountDeleteResult = components['schemas']['AccountDeleteResult'];
 export type PasswordResetResult = components['schemas']['PasswordResetResult'];
 export type FundsResult = components['schemas']['FundsResult'];
+export type AccountDisableResult = components['schemas']['AccountDisableResult'];
+export type AccountFlattenResult = components['schemas']['AccountFlattenResult'];
+export type ClosedPosition = components['schemas']['ClosedPosition'];
 export type RiskRulesResult = components['schemas']['RiskRulesResult'];
 export type Command = components['schemas']['Command'];
 export type CommandEnvelope = components['schemas']['CommandEnvelope'];
@@ -3835,6 +3932,7 @@ export type AccountEnableCommand = components['schemas']['AccountEnableCommand']
 export type AccountDisableCommand = components['schemas']['AccountDisableCommand'];
 export type AccountArchiveCommand = components['schemas']['AccountArchiveCommand'];
 export type AccountDeleteCommand = components['schemas']['AccountDeleteCommand'];
+export type AccountFlattenCommand = components['schemas']['AccountFlattenCommand'];
 export type AccountPasswordResetCommand = components['schemas']['AccountPasswordResetCommand'];
 export type AccountInvestorPasswordResetCommand = components['schemas']['AccountInvestorPasswordResetCommand'];
 export type AccountHistoryExportCommand = components['schemas']['AccountHistoryExportCommand'];
@@ -3878,6 +3976,7 @@ export type CreateTradingAccount = components['schemas']['CreateTradingAccount']
 export type BulkCreateTradingAccounts = components['schemas']['BulkCreateTradingAccounts'];
 export type UpdateTradingAccount = components['schemas']['UpdateTradingAccount'];
 export type AccountRequest = components['schemas']['AccountRequest'];
+export type DisableAccount = components['schemas']['DisableAccount'];
 export type ResetPassword = components['schemas']['ResetPassword'];
 export type ExportAccountHistory = components['schemas']['ExportAccountHistory'];
 export type Funds = components['schemas']['Funds'];

@@ -104,9 +104,19 @@ export class AccountResource {
     return this.#queue(options, {}, "enable");
   }
 
-  /** Queues the disabling of the account: no new orders; open positions stay valued. */
-  disable(options: QueueOptions): Promise<QueuedCommand<"account.disable">> {
-    return this.#queue(options, {}, "disable");
+  /**
+   * Queues the disabling of the account: no new orders. Open positions stay valued; with `flatten`
+   * they are closed, and pending orders are cancelled.
+   */
+  disable(
+    options: QueueOptions & { readonly flatten?: boolean | undefined },
+  ): Promise<QueuedCommand<"account.disable">> {
+    return this.#queue(options, { flatten: options.flatten }, "disable");
+  }
+
+  /** Queues the closing of all positions, and the cancelling of all pending orders. */
+  flatten(options: QueueOptions): Promise<QueuedCommand<"account.flatten">> {
+    return this.#queue(options, {}, "flatten");
   }
 
   /** Queues the archiving of the account, which must have no open positions. */

@@ -33,6 +33,7 @@ const PAYLOADS: Readonly<Record<CommandOperation, Record<string, unknown>>> = {
   "account.disable": {},
   "account.archive": {},
   "account.delete": {},
+  "account.flatten": {},
   "account.password_reset": {},
   "account.investor_password_reset": {},
   "account.history_export": { limit: 10 },

@@ -95,6 +95,7 @@ export const CommandRequest = z.preprocess(
       asks("account.disable"),
       asks("account.archive"),
       asks("account.delete"),
+      asks("account.flatten"),
       asks("account.password_reset"),
       asks("account.investor_password_reset"),
       asks("account.history_export"),

@@ -366,6 +366,7 @@ export const EXAMPLES: { readonly [O in OperationId]: Example<Contracts[O]> } = 
       },
     },
   },
+  flattenAccount: { body: accountRequest, answer: envelope("account.flatten") },
   setRiskRules: {
     body: { rules: [DAILY_LOSS], requestId: REQUEST_ID },
     answer: envelope("risk.set_rules", { rules: [DAILY_LOSS] }),

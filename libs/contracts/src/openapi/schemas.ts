@@ -9,13 +9,14 @@ import {
   BulkCreateTradingAccountsBody,
   CreateTradingAccountBody,
   DeletedAccountAnswer,
+  DisableAccountBody,
   RequestBody,
   ResetPasswordBody,
   TradingAccount,
   TradingAccountsAnswer,
   UpdateTradingAccountBody,
 } from "../http/accounts.ts";
-import { COMMAND_RESULTS } from "../http/command-results.ts";
+import { ClosedPosition, COMMAND_RESULTS } from "../http/command-results.ts";
 import {
   AccountPasswords,
   BulkEnvelopesAnswer,
@@ -134,6 +135,9 @@ const RESULTS = {
   AccountDeleteResult: COMMAND_RESULTS["account.delete"],
   PasswordResetResult: COMMAND_RESULTS["account.password_reset"],
   FundsResult: COMMAND_RESULTS["finance.deposit"],
+  AccountDisableResult: COMMAND_RESULTS["account.disable"],
+  AccountFlattenResult: COMMAND_RESULTS["account.flatten"],
+  ClosedPosition,
   RiskRulesResult: COMMAND_RESULTS["risk.set_rules"],
 } as const satisfies Record<string, z.ZodType>;
 
@@ -204,6 +208,7 @@ export const BODIES = {
   BulkCreateTradingAccounts: BulkCreateTradingAccountsBody,
   UpdateTradingAccount: UpdateTradingAccountBody,
   AccountRequest: RequestBody,
+  DisableAccount: DisableAccountBody,
   ResetPassword: ResetPasswordBody,
   ExportAccountHistory: ExportAccountHistoryBody,
   Funds: FundsBody,

@@ -1,11 +1,13 @@
 import {
   type CommandOperation,
   COMMANDS,
+  DisableAccountBody,
   ExportAccountHistoryBody,
   FundsBody,
   type PasswordReset,
   RequestBody,
   ResetPasswordBody,
+  type Scope,
   SetRiskRulesBody,
   UpdateTradingAccountBody,
 } from "@kapi/contracts";
@@ -26,6 +28,8 @@ type AccountCommandDependencies = QueueDependencies & Pick<Dependencies, "config
 interface AccountCommand<B extends CommandDraft["body"]> {
   readonly operation: CommandOperation;
   readonly body: z.ZodType<B>;
+  /** A further scope that the body needs; the body may be invalid. */
+  readonly scopeOf?: (body: unknown) => Scope | null;
   /** Where the body is; `query` for a DELETE, which has no body. Default `body`. */
   readonly bodyFrom?: "body" | "query";
   /**
@@ -56,6 +60,7 @@ export function accountCommands(
   | "exportAccountHistory"
   | "depositAccountFunds"
   | "withdrawAccountFunds"
+  | "flattenAccount"
   | "setRiskRules"
   | "deleteRiskRules"
 > {
@@ -73,7 +78,13 @@ export function accountCommands(
       },
     }),
     enableAccount: queue({ operation: "account.enable", body: RequestBody }),
-    disableAccount: queue({ operation: "account.disable", body: RequestBody }),
+    disableAccount: queue({
+      operation: "account.disable",
+      body: DisableAccountBody,
+      // Who closes positions needs the scope of risk too.
+      scopeOf: (body) => (isFlattened(body) ? "risk:manage" : null),
+    }),
+    flattenAccount: queue({ operation: "account.flatten", body: RequestBody }),
     archiveAccount: queue({ operation: "account.archive", body: RequestBody }),
     queueAccountDeletion: queue({ operation: "account.delete", body: RequestBody }),
     resetTradingPassword: queue(passwordReset(dependencies, "account.password_reset")),
@@ -106,12 +117,20 @@ function passwordReset(
   };
 }
 
+function isFlattened(body: unknown): boolean {
+  return typeof body === "object" && body !== null && "flatten" in body && body.flatten === true;
+}
+
 /** Validates a request, and queues its command on an existing account. */
 function queueAccountCommand<B extends CommandDraft["body"]>(
   dependencies: AccountCommandDependencies,
   command: AccountCommand<B>,
 ): Operation {
   return async (call) => {
+    const scope = command.scopeOf?.(call.body) ?? null;
+    if (scope !== null && !call.key.scopes.includes(scope)) {
+      throw new ApiError("MISSING_SCOPE", { text: `Missing API scope: ${scope}` });
+    }
     const validator = new RequestValidator();
     const serverId = validator.serverId(call);
     const accountNumber = validator.accountNumber(call);

@@ -55,7 +55,7 @@ export async function recordAlerts(
 /** The message of the command with which kapi acts on a breach. Nobody is charged for it. */
 function actionCommandOf(found: RecordedAlert, nowMs: number): (CommandHeader & { payload: object }) | null {
   if (found.commandId === null) return null;
-  const { id, organizationId, serverId, accountNumber, accountId, commandId } = found;
+  const { id, organizationId, serverId, accountNumber, accountId, commandId, rule } = found;
   const operation = "account.disable";
   return {
     commandId,
@@ -73,7 +73,7 @@ function actionCommandOf(found: RecordedAlert, nowMs: number): (CommandHeader & 
     createdAt: toIso(nowMs),
     deadlineAt: toIso(nowMs + ACTION_DEADLINE_MS),
     createdBy: ACTOR,
-    payload: {},
+    payload: rule.action === "flatten_and_disable" ? { flatten: true } : {},
   };
 }
 

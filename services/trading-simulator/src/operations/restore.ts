@@ -37,6 +37,7 @@ export async function restore(stored: StoredState, feed: Feed): Promise<Restored
       const server = assertDefined(servers.get(row.serverId), `server ${row.serverId}`);
       server.accounts.set(account.accountNumber, account);
       server.reindex(account);
+      for (const reference of Object.keys(account.flattening)) server.flattening.set(reference, account);
       if (row.position > progress.checkpoint) positions.set(account, row.position);
     }
   }

@@ -30,6 +30,7 @@ const OPERATIONS: Readonly<Record<CommandOperation, true>> = {
   "account.disable": true,
   "account.archive": true,
   "account.delete": true,
+  "account.flatten": true,
   "account.password_reset": true,
   "account.investor_password_reset": true,
   "account.history_export": true,
