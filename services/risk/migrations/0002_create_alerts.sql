@@ -12,6 +12,9 @@ create table alerts (
   rule_version integer not null,
   rule json not null,
   reference_minor bigint not null,
+  -- The reference as it was, without the deposits since; and when its values were measured.
+  base_minor bigint not null,
+  reference_at timestamptz,
   threshold_minor bigint not null,
   value_minor bigint not null,
   equity_minor bigint not null,

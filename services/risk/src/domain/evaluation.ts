@@ -31,6 +31,8 @@ export interface RuleState {
   referenceMinor: number;
   /** The reference as it was, with net deposits: percentages are shares of this value. */
   baseMinor: number;
+  /** When the values of the reference were measured; null: it is the start value of the rule. */
+  referenceAtMs: number | null;
   /** Net deposits when the rule began; `lockAt` is a level of that moment. */
   depositsMinor: number;
   breached: boolean;
@@ -51,6 +53,10 @@ export interface Alert {
   readonly period: string;
   /** The reference with the deposits since then. */
   readonly referenceMinor: number;
+  /** The reference as it was: percentages are shares of it. */
+  readonly baseMinor: number;
+  /** When the values of the reference were measured; null: it is the start value of the rule. */
+  readonly referenceAtMs: number | null;
   /** The value at or beyond which the rule is breached. */
   readonly thresholdMinor: number;
   /** The value that was compared. */
@@ -178,12 +184,20 @@ function begin(
     const start = state.last ?? values;
     const baseMinor = valueOf(rule.basis, start);
     const referenceMinor = baseMinor - netDeposits(start);
-    return { period: day.date, periodEndMs: day.endMs, referenceMinor, baseMinor, ...open };
+    const referenceAtMs = start.measuredAtMs;
+    return { period: day.date, periodEndMs: day.endMs, referenceMinor, baseMinor, referenceAtMs, ...open };
   }
   const startMinor = rule.startMinor ?? account.initialBalanceMinor;
   // The initial balance is no deposit. A start value of the caller is one of this moment.
   const referenceMinor = rule.startMinor === null ? startMinor : startMinor - netDeposits(values);
-  const begun = { period: LIFETIME, periodEndMs: null, referenceMinor, baseMinor: startMinor, ...open };
+  const begun: RuleState = {
+    period: LIFETIME,
+    periodEndMs: null,
+    referenceMinor,
+    baseMinor: startMinor,
+    referenceAtMs: null,
+    ...open,
+  };
   if (rule.type === "maxLoss" && rule.trailing !== null) raise(begun, rule.trailing, values);
   return begun;
 }
@@ -195,6 +209,7 @@ function raise(state: RuleState, basis: "equity" | "balance", values: AccountVal
   if (referenceMinor <= state.referenceMinor) return;
   state.referenceMinor = referenceMinor;
   state.baseMinor = valueMinor;
+  state.referenceAtMs = values.measuredAtMs;
 }
 
 function compare(rule: Rule, state: RuleState, values: AccountValues): Alert | null {
@@ -214,7 +229,8 @@ function compare(rule: Rule, state: RuleState, values: AccountValues): Alert | n
     return Math.min(level, lockMinor + netDeposits(values) - state.depositsMinor);
   };
   const thresholdMinor = levelAt(limitMinor);
-  const found = { rule, period: state.period, referenceMinor, thresholdMinor, valueMinor };
+  const { period, baseMinor, referenceAtMs } = state;
+  const found = { rule, period, referenceMinor, baseMinor, referenceAtMs, thresholdMinor, valueMinor };
   if (reached(thresholdMinor)) {
     state.breached = true;
     return { kind: "breached", ...found };
