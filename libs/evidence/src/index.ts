@@ -1,0 +1,3 @@
+export * from "./build-evidence.ts";
+export * from "./decimal-text.ts";
+export * from "./keys.ts";
