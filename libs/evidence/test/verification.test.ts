@@ -138,6 +138,7 @@ describe("a changed document is not verified", () => {
     expect(verifyEvidence(changed, KEYS)).toMatchObject({ problem: { code: "header_changed" } });
     const cut = { ...BREACH, records: BREACH.records.slice(0, 3) };
     expect(verifyEvidence(cut, KEYS)).toMatchObject({ problem: { code: "record_count", records: 3, hashes: 10 } });
+    expect(problemOf({ ...BREACH, chain: { ...BREACH.chain, lastHash: "0".repeat(64) } })).toBe("chain_changed");
   });
 
   it("although all hashes were computed again: the signature is of another document", () => {
@@ -154,7 +155,9 @@ describe("a changed document is not verified", () => {
     const text = JSON.stringify(BREACH);
     expect(problemOf(text.replace('"offset":1200', '"offset":1,"offset":1200'))).toBe("malformed");
     expect(problemOf(text.replace('"offset":1200', '"offset":1.2e3'))).toBe("malformed");
-    expect(problemOf("[".repeat(100_000) + "]".repeat(100_000))).toBe("malformed");
+    const deep = "[".repeat(100_000) + "]".repeat(100_000);
+    expect(problemOf(text.replace('"missing":[]', `"missing":${deep}`))).toBe("malformed");
+    expect(problemOf(Buffer.from(text, "latin1"))).toBe("malformed");
     expect(problemOf(text.replace("evidence/1", "evidence/2"))).toBe("unknown_format");
     for (const no of ["", "null", "[]", "1", "{}", "\uFEFF{}"]) expect(problemOf(no)).not.toBeNull();
   });
@@ -193,6 +196,10 @@ describe("the key of a document", () => {
     expect(() => publicKeys(RING, [retired])).toThrow("its own id");
     expect(() => verifyEvidence(BREACH, { keys: [...KEYS.keys, ...KEYS.keys] })).toThrow(TypeError);
     expect(() => verifyEvidence(BREACH, {} as EvidenceKeys)).toThrow(TypeError);
+    for (const wrong of [{ algorithm: "RSA" }, { publicKey: "AA" }, { retiredAt: "soon" }, { keyId: 1 }]) {
+      const keys = { keys: KEYS.keys.map((key) => Object.assign({}, key, wrong)) } as unknown as EvidenceKeys;
+      expect(() => verifyEvidence(BREACH, keys), JSON.stringify(wrong)).toThrow(TypeError);
+    }
   });
 
   it("is the Ed25519 key of RFC 8032 with the 32 bytes of the ring", () => {

@@ -164,7 +164,8 @@ function checkFirst(
 function checkExtreme(breach: EvidenceBreach, since: readonly Placed[], report: Report): void {
   const { compared, side, extremeValue, extremeAt } = breach;
   const values = since.map(({ record }) => minorOf(record[compared]));
-  const furthest = values.reduce((one, other) => ((side === "atOrBelow") === other < one ? other : one));
+  const isFurther = (value: bigint, than: bigint): boolean => (side === "atOrBelow" ? value < than : value > than);
+  const furthest = values.reduce((one, other) => (isFurther(other, one) ? other : one));
   if (minorOf(extremeValue) !== furthest) {
     report("breach.extremeValue", `is ${extremeValue}, but the valuations reach ${textOf(furthest)}`);
   } else if (!since.some(({ record }) => record[compared] === extremeValue && record.measuredAt === extremeAt)) {
