@@ -43,6 +43,22 @@ describe("evidence", () => {
     }
   });
 
+  it("is verified with any text and any values of its records", () => {
+    const name = fc.string({ unit: "binary", maxLength: 250 }).filter((text) => text.length <= 250);
+    const equity = fc.integer({ min: -1e12, max: 1e12 });
+    fc.assert(
+      fc.property(name, fc.array(equity, { maxLength: 40 }), (symbol, equities) => {
+        const positions = (breachClaim().positions ?? []).map((position) => Object.assign({}, position, { symbol }));
+        const claim = breachClaim({ valuationIndex: null, sequence: null }, { positions, to: "2027-01-01T00:00:00Z" });
+        const records = equities.map((equityMinor, index) => valuation(index, equityMinor));
+        expect(problemOf(JSON.stringify(buildEvidence(claim, records, SIGNER)))).toBeNull();
+      }),
+    );
+    const [position] = breachClaim().positions ?? [];
+    const half = breachClaim({}, { positions: [Object.assign({}, position, { symbol: "\uD800" })] });
+    expect(() => buildEvidence(half, [], SIGNER)).toThrow("well-formed");
+  });
+
   it("has the types that the client declares", () => {
     expectTypeOf<EvidenceDocument>().toExtend<ClientDocument>();
     expectTypeOf<EvidenceKeys>().toExtend<ClientKeys>();
