@@ -17,7 +17,10 @@ const key = () => randomBytes(KEY_BYTES).toString("base64");
 const token = () => randomBytes(KEY_BYTES).toString("hex");
 /** The callers of services, and the file of each caller's token. A token starts with the name. */
 const callers = new Map(
-  ["gateway", "account", "export", "metrics", "organization", "console"].map((name) => [name, `service_token_${name}`]),
+  ["gateway", "account", "export", "metrics", "organization", "console", "risk"].map((name) => [
+    name,
+    `service_token_${name}`,
+  ]),
 );
 callers.set("operator", "operator_token");
 const secrets = {

@@ -19,6 +19,8 @@ export function validBody(kind: BodyKind): Record<string, unknown> {
       return { requestId };
     case "export":
       return { from: "2020-01-01T00:00:00Z", to: "2100-01-01T00:00:00+01:00", limit: 100, requestId };
+    case "rules":
+      return { rules: [{ id: "max", type: "maxLoss", limit: { percent: 10 }, action: "notify" }], requestId };
     case "funds":
       return { amount: 1.25, description: "Contract", requestId };
   }

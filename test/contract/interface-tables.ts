@@ -15,6 +15,9 @@ export const SCOPES = [
   // Decisions, 11.
   "webhooks:read",
   "webhooks:manage",
+  // Decisions, 15.1.
+  "risk:read",
+  "risk:manage",
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
@@ -49,9 +52,18 @@ export const LIMITS = {
   exportLimit: { min: 1, max: 1_000, default: 1_000 },
 } as const;
 
-export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 /** The kind of body that an operation accepts. */
-export type BodyKind = "create" | "bulk" | "update" | "configuration" | "request" | "password" | "export" | "funds";
+export type BodyKind =
+  | "create"
+  | "bulk"
+  | "update"
+  | "configuration"
+  | "request"
+  | "password"
+  | "export"
+  | "funds"
+  | "rules";
 
 export interface OperationRow {
   readonly name: string;
@@ -244,4 +256,24 @@ export const OPERATIONS: readonly OperationRow[] = [
     "read",
     { paged: true },
   ),
+  // Decisions, 15.
+  row("Flatten account", ["POST", `${ACCOUNT}/flatten`], "risk:manage", true, [200, 202], WITH_404, "mutation", {
+    body: "request",
+  }),
+  row("Get risk rules", ["GET", `${ACCOUNT}/risk-rules`], "risk:read", false, [200], WITH_404, "read"),
+  row("Set risk rules", ["PUT", `${ACCOUNT}/risk-rules`], "risk:manage", true, [200, 202], WITH_404, "mutation", {
+    body: "rules",
+  }),
+  row(
+    "Delete risk rules",
+    ["DELETE", `${ACCOUNT}/risk-rules?requestId=contract`],
+    "risk:manage",
+    true,
+    [200, 202],
+    WITH_404,
+    "mutation",
+  ),
+  row("List risk breaches", ["GET", `${ACCOUNT}/breaches`], "risk:read", false, [200], WITH_404, "read", {
+    paged: true,
+  }),
 ];

@@ -50,11 +50,14 @@ export const Command = z.strictObject({
     "account.disable",
     "account.archive",
     "account.delete",
+    "account.flatten",
     "account.password_reset",
     "account.investor_password_reset",
     "account.history_export",
     "finance.deposit",
     "finance.withdraw",
+    "risk.set_rules",
+    "risk.delete_rules",
   ]),
   status: z.enum(["queued", "leased", "succeeded", "failed", "expired"]),
   // Null only if the account was unknown (decisions, 3.3), which no command of these tests is.
@@ -260,6 +263,60 @@ export const HistoryExport = z.strictObject({
   ),
 });
 
+/** Decisions, 15.2. */
+const Limit = z.strictObject({ percent: number.optional(), amount: number.optional() });
+const rule = { id: text, warnAt: number.optional(), action: z.enum(["notify", "disable", "flatten_and_disable"]) };
+const Rule = z.discriminatedUnion("type", [
+  z.strictObject({
+    ...rule,
+    type: z.literal("dailyLoss"),
+    limit: Limit,
+    basis: z.enum(["equity", "balance", "higher"]),
+    timeZone: text,
+    dayStart: text,
+  }),
+  z.strictObject({
+    ...rule,
+    type: z.literal("maxLoss"),
+    limit: Limit,
+    trailing: z.enum(["equity", "balance"]).optional(),
+    startValue: number.optional(),
+    lockAt: number.optional(),
+  }),
+  z.strictObject({
+    ...rule,
+    type: z.literal("profitTarget"),
+    target: Limit,
+    basis: z.enum(["equity", "balance"]),
+    startValue: number.optional(),
+  }),
+]);
+const RiskRules = z.strictObject({
+  serverId: uuid,
+  accountNumber: text,
+  version: integer.min(0),
+  rules: z.array(Rule),
+  commandId: uuid.nullable(),
+  activeFrom: timeOrNull,
+});
+export const Breach = z.strictObject({
+  id: uuid,
+  serverId: uuid,
+  accountNumber: text,
+  rule: Rule,
+  ruleVersion: integer.min(1),
+  period: text,
+  reference: number,
+  threshold: number,
+  value: number,
+  equity: number,
+  balance: number,
+  measuredAt: time,
+  action: z.enum(["notify", "disable", "flatten_and_disable"]),
+  commandId: uuid.nullable(),
+  recordedAt: time,
+});
+
 /** Body of every error. Only errors of a schema have `issues` (decisions, 1.2). */
 export const ErrorBody = z.strictObject({
   error: text.min(1),
@@ -291,4 +348,6 @@ export const ANSWERS: Readonly<Record<string, z.ZodType>> = {
   "List commands": page("commands", Command),
   "Get credit prices": z.strictObject({ prices: Prices }),
   "List credit usage": page("usage", Usage),
+  "Get risk rules": z.strictObject({ riskRules: RiskRules }),
+  "List risk breaches": page("breaches", Breach),
 };

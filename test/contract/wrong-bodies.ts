@@ -122,6 +122,13 @@ const optional = ({ wrong, right }: FieldRule): FieldRule => ({
   right,
 });
 
+const DAILY = { type: "dailyLoss", basis: "equity" };
+/** Rules as JSON; each has `changes` of a valid rule. */
+const rules = (changes: readonly object[]): string =>
+  JSON.stringify(
+    changes.map((change) => ({ id: "a", type: "maxLoss", limit: { percent: 10 }, action: "notify", ...change })),
+  );
+
 const leverages = (count: number): string => JSON.stringify(Array.from({ length: count }, (_, index) => index + 1));
 
 const RULES: Readonly<Record<Exclude<BodyKind, "bulk">, Readonly<Record<string, FieldRule>>>> = {
@@ -131,6 +138,32 @@ const RULES: Readonly<Record<Exclude<BodyKind, "bulk">, Readonly<Record<string, 
   password: { password, requestId },
   export: { from: time, to: time, limit: integer(LIMITS.exportLimit, false), requestId },
   funds: { amount: money(false), description: text(LIMITS.description, false), requestId },
+  rules: {
+    rules: {
+      wrong: [
+        MISSING,
+        ...NEVER,
+        ["null", "null"],
+        ["empty", "[]"],
+        ["11 rules", rules(Array.from({ length: 11 }, (_, index) => ({ id: String(index) })))],
+        ["the same id twice", rules([{}, {}])],
+        ["a percent of 0", rules([{ limit: { percent: 0 } }])],
+        ["a percent above 100", rules([{ limit: { percent: 100.01 } }])],
+        ["a percent with five decimals", rules([{ limit: { percent: 1.000_01 } }])],
+        ["percent and amount", rules([{ limit: { percent: 1, amount: 1 } }])],
+        ["neither percent nor amount", rules([{ limit: {} }])],
+        ["an unknown kind", rules([{ type: "weeklyLoss" }])],
+        ["an unknown action", rules([{ action: "explode" }])],
+        ["an unknown time zone", rules([{ ...DAILY, timeZone: "Europe/Atlantis" }])],
+        ["a day that starts at 24:00", rules([{ ...DAILY, dayStart: "24:00" }])],
+        ["a lock without trailing", rules([{ lockAt: 100 }])],
+        ["a lock below the first level", rules([{ trailing: "equity", startValue: 100, lockAt: 50 }])],
+        ["a daily limit above the maximum loss", rules([{}, { ...DAILY, id: "b", limit: { percent: 11 } }])],
+      ],
+      right: [["all fields", rules([{ trailing: "equity", startValue: 100, lockAt: 100, warnAt: 99 }])]],
+    },
+    requestId,
+  },
   configuration: {
     supportedLeverage: {
       wrong: [

@@ -108,21 +108,32 @@ describe("the guide to testing", () => {
 });
 
 describe("the prop-firm recipe", () => {
-  it("disables an account that crosses its daily loss, proves its samples and reconciles the ledger", async () => {
+  it("flattens an account at its daily loss, and not at a payout, proves its samples and reconciles the ledger", async () => {
     const accountNumber = await client.openAccount(10_000);
     const [command, file] = prepare("prop-firm-recipe.md", "ts");
     const engine = spawn(command, [file], { cwd: FOLDER, env: environment({ KAPI_ACCOUNT: accountNumber }) });
     let printed = "";
     for (const stream of [engine.stdout, engine.stderr]) stream.on("data", (text) => (printed += String(text)));
     const ended = new Promise<number | null>((resolve) => void engine.once("close", resolve));
-    const stored = path.join(FOLDER, `risk-${accountNumber}.json`);
-    await eventually(() => expect(readFileSync(stored, "utf8")).toContain('"dayStart":"1000000"'));
+    await eventually(() => expect(printed).toContain("rules of version 1 are active"));
+    await eventually(() =>
+      expect(readFileSync(path.join(FOLDER, `journal-${accountNumber}.json`), "utf8")).toBeTruthy(),
+    );
+    const deposit = await client.deposit(accountNumber, { amount: 3_000, requestId: "deposit" });
+    await client.succeeded(deposit.body.command.id);
+    const payout = await client.withdraw(accountNumber, { amount: 4_000, requestId: "payout" });
+    await client.succeeded(payout.body.command.id);
     await control.holdPrice("EURUSD", 1.2, 1.2001);
     await control.buy(accountNumber, "EURUSD", 1);
+    // A loss of 3 %: neither the deposit nor the payout counts.
+    await control.holdPrice("EURUSD", 1.197, 1.1971);
+    const breaches = client.server(`/accounts/${accountNumber}/breaches`);
+    expect((await client.call<{ breaches: unknown[] }>("GET", breaches)).body.breaches).toEqual([]);
     // A loss of 6 %, above the limit of 5 %.
     await control.holdPrice("EURUSD", 1.194, 1.1941);
     expect(await ended, printed).toBe(0);
-    expect(printed).toContain(`${accountNumber}: daily-loss breached, now disabled`);
+    expect(printed).toMatch(/daily-loss of \d{4}-\d\d-\d\d: 8\d{3}\.\d\d reached 8500\.00/);
+    expect(printed).toContain('the action succeeded: {"status":"disabled","changed":true,"closed":[{');
     expect(printed).toMatch(/checked samples \d+ to \d+, contiguous: true, gaps: 0/);
     expect(printed).toMatch(new RegExp(`reconciled [1-9]\\d* transactions of ${accountNumber}`));
   });

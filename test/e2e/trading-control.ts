@@ -105,6 +105,11 @@ export class TradingControl {
     await this.#call("POST", `/prices/${symbol}/move`, { points });
   }
 
+  /** Closes or opens the market of a symbol. */
+  async openMarket(symbol: string, open: boolean): Promise<void> {
+    await this.#call("PUT", `/prices/${symbol}/market`, { open });
+  }
+
   /** Makes the account trade automatically, once every `everyTicks` ticks of the market. */
   async autoTrade(accountNumber: string, everyTicks = 1): Promise<void> {
     await this.#call("PUT", `/accounts/${accountNumber}/auto-trader`, { enabled: true, everyTicks });

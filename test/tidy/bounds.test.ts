@@ -14,7 +14,7 @@ import { readPrograms } from "./secrets.ts";
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const PROGRAMS = readPrograms(readFileSync(path.join(ROOT, "deploy/programs.json"), "utf8"));
 /** Services whose schema has the tables of `libs/commands`. */
-const WORKERS = new Set(["account", "finance", "export"]);
+const WORKERS = new Set(["account", "finance", "export", "risk"]);
 /** Services whose schema has the tables of `libs/bridge`. */
 const BRIDGES = new Set(["trading-simulator"]);
 const CREATED = /^\s*create table (?:if not exists )?(\w+)/gim;

@@ -47,6 +47,8 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "services/metrics/src/inbound/ws/subscription-hub.ts MAX_PIECE_BYTES",
     "services/metrics/src/inbound/ws/live-server.ts MAX_MESSAGE_BYTES",
     "services/metrics/src/outbound/postgres/snapshot-store.ts MAX_ROWS",
+    "services/risk/src/operations/evaluator.ts MAX_ACTIVATIONS",
+    "services/risk/src/outbound/postgres/evaluation-store.ts MAX_STATES",
     "services/console/src/outbound/http/organization.ts MAX_KEYS",
     "services/console/src/outbound/http/organization.ts MAX_SERVERS",
     "services/organization/src/operations/credits/record-settlements.ts MAX_USAGE_PER_SHARD",

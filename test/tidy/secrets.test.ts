@@ -19,6 +19,7 @@ import { programEnvironment } from "../../deploy/local/src/services/plan.ts";
 import { ConfigSchema as account } from "../../services/account/src/config.ts";
 import { ConfigSchema as commandStatus } from "../../services/command-status/src/config.ts";
 import { ConfigSchema as console } from "../../services/console/src/config.ts";
+import { ConfigSchema as risk } from "../../services/risk/src/config.ts";
 import { ConfigSchema as exportSchema } from "../../services/export/src/config.ts";
 import { ConfigSchema as finance } from "../../services/finance/src/config.ts";
 import { ConfigSchema as gateway } from "../../services/gateway/src/config.ts";
@@ -41,6 +42,7 @@ const SETTINGS = new Map<string, z.ZodObject>([
   ["metrics", metrics],
   ["organization", organization],
   ["console", console],
+  ["risk", risk],
   ["webhooks", webhooks],
   ["trading-simulator", tradingServer],
   ["cli", OperatorSettings],

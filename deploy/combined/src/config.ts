@@ -10,6 +10,7 @@ export const SERVICES = {
   gateway: () => import("@kapi/service-gateway"),
   metrics: () => import("@kapi/service-metrics"),
   organization: () => import("@kapi/service-organization"),
+  risk: () => import("@kapi/service-risk"),
   "trading-simulator": () => import("@kapi/service-trading-simulator"),
   webhooks: () => import("@kapi/service-webhooks"),
 } as const;

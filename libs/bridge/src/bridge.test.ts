@@ -23,6 +23,8 @@ class Scenario {
   sequence = 0;
   /** Called before a batch is applied. */
   beforeApply: () => Promise<void> = () => Promise.resolve();
+  /** If set, changes are incomplete, with this message. */
+  incomplete: string | null = null;
   /** The platform's result for a reference that the journal lacks. */
   foundResult: ChangeResult | null = null;
 
@@ -77,6 +79,7 @@ class Scenario {
 
   #apply(change: Change): ChangeResult {
     this.applied.push(change.reference);
+    if (this.incomplete !== null) return { applied: "incomplete", message: this.incomplete };
     if (change.type !== "balance") return { applied: true, event: null };
     if (change.kind === "withdrawal" && change.amountMinor > this.balanceMinor) {
       return { applied: false, code: "INSUFFICIENT_FUNDS", message: "the balance is lower" };
@@ -205,6 +208,30 @@ describe("settling", () => {
     ]);
     scenario.foundResult = null;
     expect(parsed(await scenario.start().settle(SERVER_ID, ["a"]))).toMatchObject([{ status: "applied" }]);
+  });
+
+  it("applies an incomplete change again, and keeps only its final outcome", async () => {
+    const flatten = { body: { reference: "f-1", accountNumber: ACCOUNT, type: "flatten" } };
+    scenario.incomplete = "1 remains";
+    for (const _try of [1, 2]) {
+      expect(parsed(await bridge.change(SERVER_ID, [flatten]))).toEqual([
+        { reference: "f-1", status: "incomplete", message: "1 remains" },
+      ]);
+    }
+    scenario.incomplete = null;
+    expect(parsed(await bridge.change(SERVER_ID, [flatten]))).toMatchObject([{ status: "applied" }]);
+    expect(parsed(await bridge.change(SERVER_ID, [flatten]))).toMatchObject([{ status: "applied" }]);
+    expect(scenario.applied).toEqual(["f-1", "f-1", "f-1"]);
+  });
+
+  it("rejects an incomplete change for good once its reference is settled", async () => {
+    const flatten = { body: { reference: "f-2", accountNumber: ACCOUNT, type: "flatten" } };
+    scenario.incomplete = "1 remains";
+    await bridge.change(SERVER_ID, [flatten]);
+    scenario.foundResult = { applied: false, code: "ACCOUNT_HAS_OPEN_POSITIONS", message: "1 remains" };
+    expect(parsed(await bridge.settle(SERVER_ID, ["f-2"]))).toMatchObject([{ status: "refused" }]);
+    scenario.incomplete = null;
+    expect(parsed(await bridge.change(SERVER_ID, [flatten]))).toMatchObject([{ status: "refused" }]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { assertDefined } from "@kapi/kernel";
+import { assert, assertDefined } from "@kapi/kernel";
 import { ATTRIBUTE, isTracing, type Span, startSpan } from "@kapi/runtime";
 import { type AccountSnapshot, Change, type ServerConfiguration } from "@kapi/trading-server";
 
@@ -9,7 +9,13 @@ import {
   type SubmittedChange,
 } from "./contract-operations.ts";
 import type { Committer, PlatformAccount, PlatformServer } from "./journal/committer.ts";
-import { appliedOutcome, closedOutcome, refusedOutcome, unchangedOutcome } from "./journal/outcomes.ts";
+import {
+  appliedOutcome,
+  closedOutcome,
+  incompleteOutcome,
+  refusedOutcome,
+  unchangedOutcome,
+} from "./journal/outcomes.ts";
 import type { Journal } from "./journal/ports.ts";
 import { References } from "./journal/references.ts";
 import type { ChangeResult, Rejection, TradingPlatform } from "./platform.ts";
@@ -128,6 +134,10 @@ export class Bridge<A extends PlatformAccount, S extends PlatformServer> impleme
       const outcomes = new Map(held.outcomes);
       for (const decision of await decide(held.outcomes)) {
         const { reference } = decision;
+        if ("result" in decision && decision.result.applied === "incomplete") {
+          outcomes.set(reference, incompleteOutcome(reference, decision.result.message));
+          continue;
+        }
         const outcome = "result" in decision ? this.#record(serverId, decision) : this.#close(serverId, reference);
         outcomes.set(reference, outcome);
         this.#references.remember(serverId, reference, outcome);
@@ -146,6 +156,7 @@ export class Bridge<A extends PlatformAccount, S extends PlatformServer> impleme
 
   /** Records an outcome without an event. The platform has recorded the events. */
   #record(serverId: string, { reference, accountNumber, result }: Decision): string {
+    assert(result.applied !== "incomplete", "only final results are recorded");
     if (result.applied && result.event !== null) return appliedOutcome(reference, result.event);
     const outcome = result.applied ? unchangedOutcome(reference) : refusedOutcome(reference, result);
     this.#committer.recordOutcome(serverId, accountNumber, reference, outcome);

@@ -12,7 +12,17 @@ export type ChangeResult =
        */
       readonly event: string | null;
     }
-  | Rejection;
+  | Rejection
+  | Incomplete;
+
+/**
+ * Not final: a part of the change cannot be applied now. The same change is requested again. If its
+ * reference is settled first, `findApplied` returns a rejection.
+ */
+export interface Incomplete {
+  readonly applied: "incomplete";
+  readonly message: string;
+}
 
 /** Final. If the change may succeed later, throw an error instead. */
 export interface Rejection {
@@ -33,8 +43,8 @@ export interface TradingPlatform {
 
   /**
    * Applies the changes of each account in their order. Returns the results in the order of
-   * `changes`. The changes are valid. Their references are distinct and have no outcome, and no
-   * concurrent call has the same references. Records all events before it resolves: first events
+   * `changes`. The changes are valid. Their references are distinct and have no final outcome, and
+   * no concurrent call has the same references. Records all events before it resolves: first events
    * that a change causes, last its own event, with the reference.
    *
    * Throws if the result of a change is unknown: the caller settles the references. The same change

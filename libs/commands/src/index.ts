@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 
 import type { MigrationDirectory } from "@kapi/postgres";
 
-export { column } from "./columns.ts";
+export { column, jsonLines } from "./columns.ts";
 export * from "./executor.ts";
 export { OPEN_BY_KEY } from "./statements.ts";
 export { type CommandStore, type CommandStoreOptions, startCommandStore } from "./store.ts";

@@ -1,8 +1,9 @@
 import { z } from "zod";
 
-import { CreateTradingAccountBody, UpdateTradingAccountBody } from "./http/accounts.ts";
+import { CreateTradingAccountBody, DisableAccountBody, UpdateTradingAccountBody } from "./http/accounts.ts";
 import { MAX_EXPORT_RECORDS } from "./http/exports.ts";
 import { FundsBody } from "./http/finance.ts";
+import { SetRiskRulesBody } from "./http/risk.ts";
 import { TOPICS, type TopicContract } from "./topics.ts";
 import { DateTime } from "./values.ts";
 
@@ -62,9 +63,10 @@ export const COMMANDS = {
   // zod has no `omit` for a schema with a refinement.
   "account.update": { ...ON_ACCOUNT, payload: z.object(UpdateTradingAccountBody.shape).omit({ requestId: true }) },
   "account.enable": ON_ACCOUNT,
-  "account.disable": ON_ACCOUNT,
+  "account.disable": { ...ON_ACCOUNT, payload: DisableAccountBody.omit({ requestId: true }) },
   "account.archive": ON_ACCOUNT,
   "account.delete": ON_ACCOUNT,
+  "account.flatten": ON_ACCOUNT,
   "account.password_reset": { ...ON_ACCOUNT, password: "trading" },
   "account.investor_password_reset": { ...ON_ACCOUNT, password: "investor" },
   "account.history_export": {
@@ -80,6 +82,8 @@ export const COMMANDS = {
   },
   "finance.deposit": MONEY,
   "finance.withdraw": MONEY,
+  "risk.set_rules": { ...ON_ACCOUNT, topic: TOPICS.commandsRisk, payload: SetRiskRulesBody.omit({ requestId: true }) },
+  "risk.delete_rules": { ...ON_ACCOUNT, topic: TOPICS.commandsRisk },
 } as const satisfies Readonly<Record<string, CommandContract>>;
 
 /** A queued operation. */

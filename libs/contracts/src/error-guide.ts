@@ -13,6 +13,11 @@ export type RetryAdvice =
   | "corrected"
   /** With the same idempotency key, after `Retry-After` or a growing delay. */
   | "same key"
+  /**
+   * After somebody has changed something, with a new idempotency key: a command has failed, and its
+   * key names that command for good.
+   */
+  | "new key"
   /** Connect again, and subscribe with the stored sequences. */
   | "reconnect"
   /** After somebody has changed something: credits, the key, the server. */
@@ -197,57 +202,58 @@ export const COMMAND_ERROR_GUIDE: Readonly<Record<CommandErrorCode, ErrorAdvice>
   ACCOUNT_NOT_READY: {
     happened: "The account is still being created.",
     action: "Wait for the result of its creation command first.",
-    retry: "later",
+    retry: "new key",
   },
   ACCOUNT_DISABLED: {
     happened: "The account is disabled, and the change is not possible in this state.",
     action: "Enable the account first.",
-    retry: "later",
+    retry: "new key",
   },
   ACCOUNT_ARCHIVED: {
     happened: "The account is archived: no login, no trade, no deposit, no withdrawal.",
     action: "Enable the account first.",
-    retry: "later",
+    retry: "new key",
   },
   ACCOUNT_HAS_OPEN_POSITIONS: {
-    happened: "The account has open positions.",
-    action: "Wait until they are closed (`positions?status=open&limit=1`), then send the change with a new key.",
-    retry: "later",
+    happened: "The account has open positions. After a flatten: some could not be closed before its deadline.",
+    action:
+      "Wait until they are closed (`positions?status=open&limit=1`), or close them with `flattenAccount`. Then send the change with a new key.",
+    retry: "new key",
   },
   INVALID_STATE_TRANSITION: {
     happened: "The account cannot go from its present state to the requested one.",
     action: "Read the account, and decide anew.",
-    retry: "later",
+    retry: "new key",
   },
   INSUFFICIENT_FUNDS: {
     happened: "The withdrawal exceeds the lower of balance and free margin.",
     action: "Withdraw less, or wait until positions are closed. Nothing was booked.",
-    retry: "later",
+    retry: "new key",
   },
   LEVERAGE_NOT_SUPPORTED: {
     happened: "The trading server does not support this leverage.",
     action: "Choose another leverage of the server's configuration.",
-    retry: "corrected",
+    retry: "new key",
   },
   SERVER_DISABLED: {
     happened: "The server was disabled before the command was carried out.",
     action: "Enable the server in the console, then send the change with a new key.",
-    retry: "later",
+    retry: "new key",
   },
   SERVER_UNAVAILABLE: {
     happened: "The trading server could not be reached, and the change is certainly not done.",
     action: "Send the change again with a new key when the server is back.",
-    retry: "later",
+    retry: "new key",
   },
   REJECTED_BY_SERVER: {
     happened: "The trading server rejected the change for a reason of its own; `errorMessage` has its text.",
     action: "Act on the text. The change was not made.",
-    retry: "corrected",
+    retry: "new key",
   },
   INTERNAL: {
     happened: "The command could not be processed. It is settled: the change was not made.",
     action: "Give your operator the command id. Send the change again with a new key.",
-    retry: "later",
+    retry: "new key",
   },
 };
 

@@ -4,6 +4,7 @@ import { CONSOLE_ROUTES } from "./internal/console.ts";
 import { FINANCE_ROUTES } from "./internal/finance.ts";
 import { METRICS_ROUTES } from "./internal/metrics.ts";
 import { ORGANIZATION_ROUTES } from "./internal/organization.ts";
+import { RISK_ROUTES } from "./internal/risk.ts";
 import type { Caller, InternalRoutes } from "./internal/route.ts";
 import { WEBHOOKS_ROUTES } from "./internal/webhooks.ts";
 
@@ -24,6 +25,7 @@ export const INTERNAL_CALLS = {
   finance: callsOf(FINANCE_ROUTES),
   metrics: callsOf(METRICS_ROUTES),
   organization: callsOf(ORGANIZATION_ROUTES),
+  risk: callsOf(RISK_ROUTES),
   webhooks: callsOf(WEBHOOKS_ROUTES),
 } as const;
 

@@ -5,6 +5,7 @@ import {
   BulkCreateTradingAccountsBody,
   CreateTradingAccountBody,
   DeletedAccountAnswer,
+  DisableAccountBody,
   ListTradingAccountsQuery,
   RequestBody,
   ResetPasswordBody,
@@ -35,11 +36,12 @@ import {
 import { ServerAnswer, UpdateServerConfigurationBody } from "./http/servers.ts";
 import type { PriceClass } from "./prices.ts";
 import type { Scope } from "./scopes.ts";
+import { RISK_OPERATIONS } from "./risk-operations.ts";
 import { WEBHOOK_OPERATIONS } from "./webhook-operations.ts";
 
 /** One row of the interface's operation table, and the shapes of its request and of its answer. */
 export interface OperationContract {
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Fastify form: `:name` for a path parameter. */
   readonly path: string;
   readonly scope: Scope;
@@ -73,6 +75,7 @@ export type OperationGroup =
   | "Finance"
   | "Commands"
   | "Metrics"
+  | "Risk"
   | "Webhooks";
 
 const ROOT = "/api/v1/management";
@@ -253,7 +256,7 @@ export const OPERATIONS = {
     ...QUEUED,
     path: `${ACCOUNT}/disable`,
     summary: "Queues the disabling of an account: no new orders",
-    body: RequestBody,
+    body: DisableAccountBody,
   },
   archiveAccount: {
     ...QUEUED,
@@ -376,6 +379,7 @@ export const OPERATIONS = {
     query: ListAccountMetricsQuery,
     answer: AccountMetricsAnswer,
   },
+  ...RISK_OPERATIONS,
   ...WEBHOOK_OPERATIONS,
 } as const satisfies Record<string, OperationContract>;
 

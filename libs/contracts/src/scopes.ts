@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /**
- * The scopes that a management key can carry (interface, "Authentication", 3); the last two are
- * for webhooks (decisions, 11).
+ * The scopes that a management key can carry (interface, "Authentication", 3); the last four are
+ * for webhooks (decisions, 11) and risk (decisions, 15).
  */
 export const SCOPES = [
   "credits:read",
@@ -14,6 +14,8 @@ export const SCOPES = [
   "metrics:read",
   "webhooks:read",
   "webhooks:manage",
+  "risk:read",
+  "risk:manage",
 ] as const;
 
 export const Scope = z.enum(SCOPES);

@@ -36,6 +36,7 @@ export const TOPICS = {
   },
   commandsFinance: { name: "commands.finance", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
   commandsExport: { name: "commands.export", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
+  commandsRisk: { name: "commands.risk", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
   commandEvents: {
     name: "command.events",
     cleanup: "delete",
@@ -56,6 +57,7 @@ export const TOPICS = {
   organizationDirectory: { name: "organization.directory", cleanup: "compact", key: "entity id" },
   accountEvents: { name: "account.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
   financeEvents: { name: "finance.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
+  riskEvents: { name: "risk.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
   creditsEvents: { name: "credits.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: "organizationId" },
   deadLetter: {
     name: "dead-letter",

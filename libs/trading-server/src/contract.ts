@@ -64,7 +64,15 @@ export const Change = z.discriminatedUnion("type", [
     accountName: AccountName.optional(),
     leverage: Leverage.optional(),
   }),
-  z.object({ ...Target, type: z.literal("set_status"), status: TradingStatus }),
+  z.object({
+    ...Target,
+    type: z.literal("set_status"),
+    status: TradingStatus,
+    /** Only with `disabled`: then closes all positions, and cancels all pending orders. */
+    flatten: z.boolean().optional(),
+  }),
+  /** Closes all positions, and cancels all pending orders. */
+  z.object({ ...Target, type: z.literal("flatten") }),
   z.object({
     ...Target,
     type: z.literal("set_password"),
@@ -102,7 +110,7 @@ export const REJECTION_CODES = [
 export const RejectionCode = z.enum(REJECTION_CODES);
 export type RejectionCode = z.infer<typeof RejectionCode>;
 
-/** The final outcome of a reference. */
+/** The outcome of a reference; final, except `incomplete`. */
 export const Outcome = z.discriminatedUnion("status", [
   z.object({
     reference: Reference,
@@ -112,6 +120,11 @@ export const Outcome = z.discriminatedUnion("status", [
   }),
   z.object({ reference: Reference, status: z.literal("refused"), code: RejectionCode, message: z.string() }),
   z.object({ reference: Reference, status: z.literal("closed") }),
+  /**
+   * Some positions cannot be closed now. The same change continues when it is sent again. Settling
+   * the reference rejects it with ACCOUNT_HAS_OPEN_POSITIONS; what was closed stays closed.
+   */
+  z.object({ reference: Reference, status: z.literal("incomplete"), message: z.string() }),
 ]);
 export type Outcome = z.infer<typeof Outcome>;
 

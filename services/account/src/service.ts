@@ -39,6 +39,7 @@ import { updateServerConfiguration } from "./operations/update-server-configurat
 import { createAccountChanger } from "./outbound/http/account-changer.ts";
 import { createAccountOpener } from "./outbound/http/account-opener.ts";
 import { createExternalAccountData } from "./outbound/http/external-account-data.ts";
+import { createLedger } from "./outbound/http/ledger.ts";
 import { createSamples } from "./outbound/http/samples.ts";
 import { createValuations } from "./outbound/http/valuations.ts";
 import { createAccountRepository } from "./outbound/postgres/account-repository.ts";
@@ -165,7 +166,17 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       : openPassword(config.PASSWORD_SEALING_KEYS, commandId, sealedPassword);
   const operations = queuedOperations(passwordOf);
   const bookChanges = createChangeBooking({ ...history, urgency });
-  const changes = { reader, repository: accountRepository, changer, deletion, history, bookChanges, operations, clock };
+  const changes = {
+    reader,
+    repository: accountRepository,
+    changer,
+    deletion,
+    history,
+    ledger: createLedger(finance),
+    bookChanges,
+    operations,
+    clock,
+  };
   const executor = createAccountCommands({
     creations: {
       createTradingAccounts: (serverId, requested) =>

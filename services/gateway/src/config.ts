@@ -35,6 +35,8 @@ export const ConfigSchema = z.object({
   METRICS_URL: configFields.serviceUrl,
   /** Base URL of the organization service: credit usage. */
   ORGANIZATION_URL: configFields.serviceUrl,
+  /** Base URL of the risk service: risk rules and breaches. */
+  RISK_URL: configFields.serviceUrl,
   /** Base URL of the webhooks service: endpoints, deliveries and the feed of events. */
   WEBHOOKS_URL: configFields.serviceUrl,
   /**

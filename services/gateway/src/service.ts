@@ -26,6 +26,7 @@ import { createServerConfigurations } from "./operations/server-configurations.t
 import { createAccounts } from "./outbound/http/accounts.ts";
 import { createCommandStatus } from "./outbound/http/command-status.ts";
 import { readCreditUsage, readSnapshots, readTransactions } from "./outbound/http/owner-reads.ts";
+import { createRisk } from "./outbound/http/risk.ts";
 import { createWebhooks } from "./outbound/http/webhooks.ts";
 import { createCommandLog } from "./outbound/kafka/command-log.ts";
 import { createWallets } from "./outbound/redis/wallets.ts";
@@ -106,6 +107,7 @@ export async function startService(
   const financeClient = await ownerClient("finance", config.FINANCE_URL);
   const metricsClient = await ownerClient("metrics", config.METRICS_URL);
   const organizationClient = await ownerClient("organization", config.ORGANIZATION_URL);
+  const riskClient = await ownerClient("risk", config.RISK_URL);
   const webhooksClient = await ownerClient("webhooks", config.WEBHOOKS_URL);
   const waitingClient = await startServiceClient(context, {
     service: "command-status",
@@ -138,6 +140,7 @@ export async function startService(
     readTransactions: readTransactions(financeClient, organizationOf),
     readSnapshots: readSnapshots(metricsClient),
     readCreditUsage: readCreditUsage(organizationClient),
+    risk: createRisk(riskClient, organizationOf),
     webhooks: createWebhooks(webhooksClient),
     knownAccounts,
     configurations: createServerConfigurations(accounts.configuration, clock),

@@ -14,6 +14,11 @@ export function refusedOutcome(reference: string, { code, message }: { code: Rej
   return JSON.stringify({ reference, status: "refused", code, message });
 }
 
+/** A change that is not complete; never stored. */
+export function incompleteOutcome(reference: string, message: string): string {
+  return JSON.stringify({ reference, status: "incomplete", message });
+}
+
 /** A reference that was settled before any change applied. */
 export function closedOutcome(reference: string): string {
   return JSON.stringify({ reference, status: "closed" });

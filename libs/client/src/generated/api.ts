@@ -36,7 +36,7 @@ export interface components {
          * @description What a command does.
          * @enum {string}
          */
-        CommandOperation: "account.create" | "account.update" | "account.enable" | "account.disable" | "account.archive" | "account.delete" | "account.password_reset" | "account.investor_password_reset" | "account.history_export" | "finance.deposit" | "finance.withdraw";
+        CommandOperation: "account.create" | "account.update" | "account.enable" | "account.disable" | "account.archive" | "account.delete" | "account.flatten" | "account.password_reset" | "account.investor_password_reset" | "account.history_export" | "finance.deposit" | "finance.withdraw" | "risk.set_rules" | "risk.delete_rules";
         /**
          * @description State of a command: `succeeded`, `failed` and `expired` are final.
          * @enum {string}
@@ -93,10 +93,25 @@ export interface components {
          */
         PositionStatusFilter: "all" | "open" | "closed";
         /**
+         * @description What kapi does when a rule is breached: `notify` sends only the event, `disable` also disables the account, `flatten_and_disable` also closes all its positions and cancels its pending orders.
+         * @enum {string}
+         */
+        RiskAction: "notify" | "disable" | "flatten_and_disable";
+        /**
+         * @description A value of an account.
+         * @enum {string}
+         */
+        RiskBasis: "equity" | "balance";
+        /**
+         * @description The value at the start of a day from which a daily loss counts; `higher`: of equity and balance.
+         * @enum {string}
+         */
+        DailyLossBasis: "equity" | "balance" | "higher";
+        /**
          * @description Kind of an event.
          * @enum {string}
          */
-        WebhookKind: "account.created" | "account.updated" | "account.enabled" | "account.disabled" | "account.archived" | "account.deleted" | "account.password_changed" | "order.executed" | "order.cancelled" | "position.opened" | "position.updated" | "position.closed" | "deal.executed" | "transaction.recorded" | "margin.call" | "margin.stop_out" | "credits.low_balance" | "webhook.test" | "command.succeeded" | "command.failed" | "command.expired";
+        WebhookKind: "account.created" | "account.updated" | "account.enabled" | "account.disabled" | "account.archived" | "account.deleted" | "account.password_changed" | "order.executed" | "order.cancelled" | "position.opened" | "position.updated" | "position.closed" | "deal.executed" | "transaction.recorded" | "margin.call" | "margin.stop_out" | "risk.breached" | "risk.warning" | "credits.low_balance" | "webhook.test" | "command.succeeded" | "command.failed" | "command.expired";
         /** @description Who caused a change. */
         Actor: {
             /** @description What caused it: a management key, a user of the console, or kapi itself. */
@@ -349,8 +364,45 @@ export interface components {
             /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
             balanceAfter: Money;
         };
+        /** @description The status after the disabling; with `flatten` also what was closed and cancelled. */
+        AccountDisableResult: {
+            /** @description State of the account after the command. */
+            status: components["schemas"]["AccountStatus"];
+            /** @description False if the account already had the status. */
+            changed: boolean;
+            /** @description With `flatten`: the closed positions. */
+            closed?: components["schemas"]["ClosedPosition"][];
+            /** @description With `flatten`: ids of the cancelled orders. */
+            cancelled?: string[];
+        };
+        /** @description The positions that a command closed, and the orders that it cancelled. */
+        AccountFlattenResult: {
+            /** @description The closed positions. */
+            closed: components["schemas"]["ClosedPosition"][];
+            /** @description Ids of the cancelled orders. */
+            cancelled: string[];
+        };
+        /** @description A position that a command closed. */
+        ClosedPosition: {
+            /** @description Id of the position. */
+            positionId: string;
+            /** @description Ids of the deals that closed it. */
+            dealIds: string[];
+            /** @description Price of the last of these deals. */
+            price: number;
+        };
+        /** @description The version of the risk rules that a command made. */
+        RiskRulesResult: {
+            /** @description Version of the rules. */
+            version: number;
+            /**
+             * Format: date-time
+             * @description Since when valuations are compared with the rules, UTC.
+             */
+            activeFrom: string;
+        };
         /** @description A queued change. `operation` tells which `payload` and `result` it has. Commands whose details are no longer kept have no `payload`, and their `result` is null. */
-        Command: components["schemas"]["AccountCreateCommand"] | components["schemas"]["AccountUpdateCommand"] | components["schemas"]["AccountEnableCommand"] | components["schemas"]["AccountDisableCommand"] | components["schemas"]["AccountArchiveCommand"] | components["schemas"]["AccountDeleteCommand"] | components["schemas"]["AccountPasswordResetCommand"] | components["schemas"]["AccountInvestorPasswordResetCommand"] | components["schemas"]["AccountHistoryExportCommand"] | components["schemas"]["FinanceDepositCommand"] | components["schemas"]["FinanceWithdrawCommand"];
+        Command: components["schemas"]["AccountCreateCommand"] | components["schemas"]["AccountUpdateCommand"] | components["schemas"]["AccountEnableCommand"] | components["schemas"]["AccountDisableCommand"] | components["schemas"]["AccountArchiveCommand"] | components["schemas"]["AccountDeleteCommand"] | components["schemas"]["AccountFlattenCommand"] | components["schemas"]["AccountPasswordResetCommand"] | components["schemas"]["AccountInvestorPasswordResetCommand"] | components["schemas"]["AccountHistoryExportCommand"] | components["schemas"]["FinanceDepositCommand"] | components["schemas"]["FinanceWithdrawCommand"] | components["schemas"]["RiskSetRulesCommand"] | components["schemas"]["RiskDeleteRulesCommand"];
         /** @description A queued command, and what is shown only once. */
         CommandEnvelope: {
             /** @description The command as it is now. */
@@ -678,6 +730,90 @@ export interface components {
             /** @description The snapshots, newest first. */
             snapshots: components["schemas"]["AccountMetricSnapshot"][];
         };
+        /** @description A share of the reference, or an amount of money: exactly one of the two. */
+        RiskLimit: {
+            /** @description Share of the reference in percent, above 0 and at most 100, with at most four decimals. */
+            percent?: number;
+            /** @description Amount of money, above 0. In units of the account's currency, with two decimals. */
+            amount?: Money;
+        };
+        /** @description A risk rule. `type` tells which fields it has. */
+        RiskRule: components["schemas"]["DailyLossRule"] | components["schemas"]["MaxLossRule"] | components["schemas"]["ProfitTargetRule"];
+        /** @description The active risk rules of an account. */
+        AccountRiskRules: {
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber: string;
+            /** @description Counts the changes of the rules, from 1; 0 for an account that never had rules. */
+            version: number;
+            /** @description The rules; empty after they were removed. */
+            rules: components["schemas"]["RiskRule"][];
+            /** @description Id of the command that set the rules; null for version 0. */
+            commandId: string | null;
+            /** @description Since when valuations are compared with the rules, UTC; null for version 0. */
+            activeFrom: string | null;
+        };
+        /** @description A rule that was breached in a period. Deposits and withdrawals since the reference are in `reference` and `threshold`. */
+        RiskBreach: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /** @description The rule as it was. */
+            rule: components["schemas"]["RiskRule"];
+            /** @description Version of the rules. */
+            ruleVersion: number;
+            /** @description The day of a daily rule, by the local date of its start; `lifetime` for any other rule. */
+            period: string;
+            /** @description Value from which the loss or profit counts, with the deposits and withdrawals since. In units of the account's currency, with two decimals. */
+            reference: Money;
+            /** @description Value at which the rule is breached. In units of the account's currency, with two decimals. */
+            threshold: Money;
+            /** @description Value that was compared. In units of the account's currency, with two decimals. */
+            value: Money;
+            /** @description Balance plus profit and swap of the open positions. In units of the account's currency, with two decimals. */
+            equity: Money;
+            /** @description Balance: all booked money, without open positions. In units of the account's currency, with two decimals. */
+            balance: Money;
+            /**
+             * Format: date-time
+             * @description When the trading server measured the values, UTC.
+             */
+            measuredAt: string;
+            /** @description What kapi does when the rule is breached. */
+            action: components["schemas"]["RiskAction"];
+            /** @description Id of the command of the action; null for `notify`. */
+            commandId: string | null;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber: string;
+            /**
+             * Format: date-time
+             * @description When kapi recorded the breach, UTC.
+             */
+            recordedAt: string;
+        };
+        /** @description The active risk rules of an account. */
+        RiskRulesAnswer: {
+            /** @description The active rules. */
+            riskRules: components["schemas"]["AccountRiskRules"];
+        };
+        /** @description One page of the breaches of an account. */
+        RiskBreachesAnswer: {
+            /** @description The breaches, newest first. */
+            breaches: components["schemas"]["RiskBreach"][];
+            /** @description Where the page is in the list. */
+            pagination: components["schemas"]["Pagination"];
+        };
         /** @description An address that events are sent to. */
         WebhookEndpoint: {
             /**
@@ -762,9 +898,9 @@ export interface components {
             replyStart: string;
         };
         /** @description An event of the feed. `type` tells which `data` it has. */
-        FeedEvent: components["schemas"]["FeedAccountEvent"] | components["schemas"]["FeedPasswordChangedEvent"] | components["schemas"]["FeedOrderEvent"] | components["schemas"]["FeedPositionEvent"] | components["schemas"]["FeedPositionClosedEvent"] | components["schemas"]["FeedDealEvent"] | components["schemas"]["FeedTransactionEvent"] | components["schemas"]["FeedMarginEvent"] | components["schemas"]["FeedLowBalanceEvent"] | components["schemas"]["FeedTestEvent"] | components["schemas"]["FeedCommandEvent"];
+        FeedEvent: components["schemas"]["FeedAccountEvent"] | components["schemas"]["FeedPasswordChangedEvent"] | components["schemas"]["FeedOrderEvent"] | components["schemas"]["FeedPositionEvent"] | components["schemas"]["FeedPositionClosedEvent"] | components["schemas"]["FeedDealEvent"] | components["schemas"]["FeedTransactionEvent"] | components["schemas"]["FeedMarginEvent"] | components["schemas"]["FeedRiskEvent"] | components["schemas"]["FeedLowBalanceEvent"] | components["schemas"]["FeedTestEvent"] | components["schemas"]["FeedCommandEvent"];
         /** @description The body of a delivery. `type` tells which `data` it has. */
-        WebhookEvent: components["schemas"]["AccountEvent"] | components["schemas"]["PasswordChangedEvent"] | components["schemas"]["OrderEvent"] | components["schemas"]["PositionEvent"] | components["schemas"]["PositionClosedEvent"] | components["schemas"]["DealEvent"] | components["schemas"]["TransactionEvent"] | components["schemas"]["MarginEvent"] | components["schemas"]["LowBalanceEvent"] | components["schemas"]["TestEvent"] | components["schemas"]["CommandEvent"];
+        WebhookEvent: components["schemas"]["AccountEvent"] | components["schemas"]["PasswordChangedEvent"] | components["schemas"]["OrderEvent"] | components["schemas"]["PositionEvent"] | components["schemas"]["PositionClosedEvent"] | components["schemas"]["DealEvent"] | components["schemas"]["TransactionEvent"] | components["schemas"]["MarginEvent"] | components["schemas"]["RiskEvent"] | components["schemas"]["LowBalanceEvent"] | components["schemas"]["TestEvent"] | components["schemas"]["CommandEvent"];
         /** @description An endpoint. */
         WebhookAnswer: {
             /** @description The endpoint as it is now. */
@@ -1029,9 +1165,12 @@ export interface components {
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
             /** @description The request, without passwords. */
-            payload?: Record<string, unknown>;
+            payload?: {
+                /** @description True: after the disabling, all positions are closed and all pending orders cancelled. Needs the scope `risk:manage` too. */
+                flatten?: boolean;
+            };
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
-            result: components["schemas"]["AccountStatusResult"] | null;
+            result: components["schemas"]["AccountDisableResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
             /** @description Why the command failed, for people; null unless it failed. */
@@ -1146,6 +1285,63 @@ export interface components {
             payload?: Record<string, unknown>;
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
             result: components["schemas"]["AccountDeleteResult"] | null;
+            /** @description Why the command failed, for programs; null unless it failed. */
+            errorCode: components["schemas"]["CommandErrorCode"] | null;
+            /** @description Why the command failed, for people; null unless it failed. */
+            errorMessage?: string | null;
+            /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
+            idempotencyKey: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt?: string | null;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            accountNumber?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description When the command expires if it was not begun, UTC.
+             */
+            deadlineAt?: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
+        /** @description The closing of all positions of an account. */
+        AccountFlattenCommand: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description What the command does. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            operation: "account.flatten";
+            /** @description State of the command: `succeeded`, `failed` and `expired` are final. */
+            status: components["schemas"]["CommandStatus"];
+            /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
+            managedAccountId?: string | null;
+            /** @description How often kapi has begun to carry the command out. */
+            attempts: number;
+            /** @description The request, without passwords. */
+            payload?: Record<string, unknown>;
+            /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+            result: components["schemas"]["AccountFlattenResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
             /** @description Why the command failed, for people; null unless it failed. */
@@ -1483,6 +1679,123 @@ export interface components {
             /** @description Who caused it; null or absent if nobody did through kapi. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
+        /** @description A change of the risk rules of an account. */
+        RiskSetRulesCommand: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description What the command does. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            operation: "risk.set_rules";
+            /** @description State of the command: `succeeded`, `failed` and `expired` are final. */
+            status: components["schemas"]["CommandStatus"];
+            /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
+            managedAccountId?: string | null;
+            /** @description How often kapi has begun to carry the command out. */
+            attempts: number;
+            /** @description The request, without passwords. */
+            payload?: {
+                /** @description The rules, 1 to 10. */
+                rules: components["schemas"]["RiskRule"][];
+            };
+            /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+            result: components["schemas"]["RiskRulesResult"] | null;
+            /** @description Why the command failed, for programs; null unless it failed. */
+            errorCode: components["schemas"]["CommandErrorCode"] | null;
+            /** @description Why the command failed, for people; null unless it failed. */
+            errorMessage?: string | null;
+            /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
+            idempotencyKey: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt?: string | null;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            accountNumber?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description When the command expires if it was not begun, UTC.
+             */
+            deadlineAt?: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
+        /** @description The removal of the risk rules of an account. */
+        RiskDeleteRulesCommand: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description What the command does. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            operation: "risk.delete_rules";
+            /** @description State of the command: `succeeded`, `failed` and `expired` are final. */
+            status: components["schemas"]["CommandStatus"];
+            /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
+            managedAccountId?: string | null;
+            /** @description How often kapi has begun to carry the command out. */
+            attempts: number;
+            /** @description The request, without passwords. */
+            payload?: Record<string, unknown>;
+            /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+            result: components["schemas"]["RiskRulesResult"] | null;
+            /** @description Why the command failed, for programs; null unless it failed. */
+            errorCode: components["schemas"]["CommandErrorCode"] | null;
+            /** @description Why the command failed, for people; null unless it failed. */
+            errorMessage?: string | null;
+            /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
+            idempotencyKey: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt?: string | null;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            accountNumber?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description When the command expires if it was not begun, UTC.
+             */
+            deadlineAt?: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
         /** @description A transaction in an export. */
         TransactionRecord: {
             /**
@@ -1632,6 +1945,76 @@ export interface components {
             /** @description Kind of the deal: entry, exit or partial close. */
             dealKind: string;
         };
+        /** @description A limit of the loss since the start of the day. */
+        DailyLossRule: {
+            /** @description Your id of the rule, unique among the rules of the account. */
+            id: string;
+            /** @description Percent of the limit at which `risk.warning` is sent, 1 to 99; absent: no warning. */
+            warnAt?: number;
+            /** @description What kapi does when the rule is breached. */
+            action: components["schemas"]["RiskAction"];
+            /**
+             * @description Kind of the rule. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "dailyLoss";
+            /** @description The loss that breaches the rule. A loss that equals the limit breaches it. */
+            limit: components["schemas"]["RiskLimit"];
+            /** @description Value at the start of the day from which the loss counts; `higher`: of equity and balance. */
+            basis: components["schemas"]["DailyLossBasis"];
+            /**
+             * @description IANA name of the time zone of the day, such as `Europe/Prague`.
+             * @default UTC
+             */
+            timeZone?: string;
+            /**
+             * @description Local time at which a day starts. If daylight saving time skips it, the day starts at the first instant after the gap; if it is repeated, at its first occurrence.
+             * @default 00:00
+             */
+            dayStart?: string;
+        };
+        /** @description A limit of the loss from a fixed value, or from the highest value. */
+        MaxLossRule: {
+            /** @description Your id of the rule, unique among the rules of the account. */
+            id: string;
+            /** @description Percent of the limit at which `risk.warning` is sent, 1 to 99; absent: no warning. */
+            warnAt?: number;
+            /** @description What kapi does when the rule is breached. */
+            action: components["schemas"]["RiskAction"];
+            /**
+             * @description Kind of the rule. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "maxLoss";
+            /** @description The loss that breaches the rule. A loss that equals the limit breaches it. */
+            limit: components["schemas"]["RiskLimit"];
+            /** @description Absent: the loss counts from `startValue`. `equity` or `balance`: from its highest value since the rule was set. */
+            trailing?: components["schemas"]["RiskBasis"];
+            /** @description Value at the start. Absent: the initial balance of the account. In units of the account's currency, with two decimals. */
+            startValue?: Money;
+            /** @description Only with `trailing`: the equity above which the limit never rises. In units of the account's currency, with two decimals. */
+            lockAt?: Money;
+        };
+        /** @description A profit that is reported like a breach. */
+        ProfitTargetRule: {
+            /** @description Your id of the rule, unique among the rules of the account. */
+            id: string;
+            /** @description Percent of the limit at which `risk.warning` is sent, 1 to 99; absent: no warning. */
+            warnAt?: number;
+            /** @description What kapi does when the rule is breached. */
+            action: components["schemas"]["RiskAction"];
+            /**
+             * @description Kind of the rule. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "profitTarget";
+            /** @description The profit that reaches the target. */
+            target: components["schemas"]["RiskLimit"];
+            /** @description Value that must reach the target. */
+            basis: components["schemas"]["RiskBasis"];
+            /** @description Value at the start. Absent: the initial balance of the account. In units of the account's currency, with two decimals. */
+            startValue?: Money;
+        };
         /** @description A change of an account, with the account after it. */
         AccountEvent: {
             /**
@@ -1660,7 +2043,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -1705,7 +2088,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -1752,7 +2135,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /** @description Id of the order on the trading server. */
                 id: string;
@@ -1803,7 +2186,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /** @description Id of the position on the trading server. */
                 id: string;
@@ -1858,7 +2241,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /** @description Its id, a UUID. */
                 id: string;
@@ -1917,7 +2300,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /** @description Id of the deal on the trading server. */
                 id: string;
@@ -1976,7 +2359,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server. */
                 accountNumber: string;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -2051,7 +2434,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /** @description Balance plus profit and swap of the open positions. In units of the account's currency, with two decimals. */
                 equity: Money;
@@ -2059,6 +2442,68 @@ export interface components {
                 usedMargin: Money;
                 /** @description Equity in percent of the used margin; 0 with no margin in use. */
                 marginLevel: number;
+            };
+        };
+        /** @description A risk rule that was breached, or whose warning is due. */
+        RiskEvent: {
+            /**
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "risk.breached" | "risk.warning";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server; null if the event concerns no server. */
+                serverId: string | null;
+                /** @description Number of the account on its server; null if the event concerns no account. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                accountSequence: number | null;
+                /**
+                 * Format: uuid
+                 * @description Its id, a UUID.
+                 */
+                id: string;
+                /** @description The rule as it was. */
+                rule: components["schemas"]["RiskRule"];
+                /** @description Version of the rules. */
+                ruleVersion: number;
+                /** @description The day of a daily rule, by the local date of its start; `lifetime` for any other rule. */
+                period: string;
+                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since. In units of the account's currency, with two decimals. */
+                reference: Money;
+                /** @description Value at which the rule is breached. In units of the account's currency, with two decimals. */
+                threshold: Money;
+                /** @description Value that was compared. In units of the account's currency, with two decimals. */
+                value: Money;
+                /** @description Balance plus profit and swap of the open positions. In units of the account's currency, with two decimals. */
+                equity: Money;
+                /** @description Balance: all booked money, without open positions. In units of the account's currency, with two decimals. */
+                balance: Money;
+                /**
+                 * Format: date-time
+                 * @description When the values were measured, UTC, rounded down to the minute.
+                 */
+                measuredAt: string;
+                /** @description What kapi does when the rule is breached. */
+                action: components["schemas"]["RiskAction"];
+                /** @description Id of the command that caused it; null if no command did. */
+                commandId: string | null;
             };
         };
         /** @description The organization has few credits left. */
@@ -2089,7 +2534,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /** @description Credits that can be spent now. */
                 availableCredits: number;
@@ -2125,7 +2570,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -2162,7 +2607,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null for a creation until it has succeeded. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -2226,7 +2671,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -2278,7 +2723,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -2332,7 +2777,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /** @description Id of the order on the trading server. */
                 id: string;
@@ -2390,7 +2835,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /** @description Id of the position on the trading server. */
                 id: string;
@@ -2452,7 +2897,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /** @description Its id, a UUID. */
                 id: string;
@@ -2518,7 +2963,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /** @description Id of the deal on the trading server. */
                 id: string;
@@ -2584,7 +3029,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server. */
                 accountNumber: string;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -2666,7 +3111,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /** @description Balance plus profit and swap of the open positions. In units of the account's currency, with two decimals. */
                 equity: Money;
@@ -2674,6 +3119,75 @@ export interface components {
                 usedMargin: Money;
                 /** @description Equity in percent of the used margin; 0 with no margin in use. */
                 marginLevel: number;
+            };
+        };
+        /** @description A risk rule that was breached, or whose warning is due. */
+        FeedRiskEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event: the `webhook-id` of its deliveries.
+             */
+            id: string;
+            /** @description Position after this event: send it as `after` to continue. */
+            cursor: string;
+            /**
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "risk.breached" | "risk.warning";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Id of the trading server; null if the event concerns no server. */
+                serverId: string | null;
+                /** @description Number of the account on its server; null if the event concerns no account. */
+                accountNumber: string | null;
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                accountSequence: number | null;
+                /**
+                 * Format: uuid
+                 * @description Its id, a UUID.
+                 */
+                id: string;
+                /** @description The rule as it was. */
+                rule: components["schemas"]["RiskRule"];
+                /** @description Version of the rules. */
+                ruleVersion: number;
+                /** @description The day of a daily rule, by the local date of its start; `lifetime` for any other rule. */
+                period: string;
+                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since. In units of the account's currency, with two decimals. */
+                reference: Money;
+                /** @description Value at which the rule is breached. In units of the account's currency, with two decimals. */
+                threshold: Money;
+                /** @description Value that was compared. In units of the account's currency, with two decimals. */
+                value: Money;
+                /** @description Balance plus profit and swap of the open positions. In units of the account's currency, with two decimals. */
+                equity: Money;
+                /** @description Balance: all booked money, without open positions. In units of the account's currency, with two decimals. */
+                balance: Money;
+                /**
+                 * Format: date-time
+                 * @description When the values were measured, UTC, rounded down to the minute.
+                 */
+                measuredAt: string;
+                /** @description What kapi does when the rule is breached. */
+                action: components["schemas"]["RiskAction"];
+                /** @description Id of the command that caused it; null if no command did. */
+                commandId: string | null;
             };
         };
         /** @description The organization has few credits left. */
@@ -2711,7 +3225,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /** @description Credits that can be spent now. */
                 availableCredits: number;
@@ -2754,7 +3268,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -2798,7 +3312,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null for a creation until it has succeeded. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -2871,6 +3385,13 @@ export interface components {
             /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
             requestId: string;
         };
+        /** @description The disabling of an account. */
+        DisableAccount: {
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId: string;
+            /** @description True: after the disabling, all positions are closed and all pending orders cancelled. Needs the scope `risk:manage` too. */
+            flatten?: boolean;
+        };
         /** @description A new password, or none to have one generated. */
         ResetPassword: {
             /**
@@ -2907,6 +3428,13 @@ export interface components {
             amount: Money;
             /** @description Free text, at most 250 characters. */
             description?: string;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId: string;
+        };
+        /** @description The risk rules of an account. */
+        SetRiskRules: {
+            /** @description All rules of the account, 1 to 10. They replace the earlier rules. */
+            rules: components["schemas"]["RiskRule"][];
             /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
             requestId: string;
         };
@@ -3232,6 +3760,36 @@ export interface components {
              */
             limit?: number;
         };
+        DeleteRiskRulesQuery: {
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+        };
+        ListRiskBreachesQuery: {
+            /**
+             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @default 1
+             */
+            page?: number;
+            /**
+             * @description Maximum number of records to return.
+             * @default 20
+             */
+            limit?: number;
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
+            cursor?: string;
+            /**
+             * Format: date-time
+             * @description Only breaches measured at or after this time.
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Only breaches measured before this time.
+             */
+            to?: string;
+            /** @description Only breaches of the rules with this id. */
+            ruleId?: string;
+        };
         ListWebhookDeliveriesQuery: {
             /**
              * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
@@ -3300,6 +3858,9 @@ export type WebhookStatus = components['schemas']['WebhookStatus'];
 export type WebhookDisabledReason = components['schemas']['WebhookDisabledReason'];
 export type DeliveryStatus = components['schemas']['DeliveryStatus'];
 export type PositionStatusFilter = components['schemas']['PositionStatusFilter'];
+export type RiskAction = components['schemas']['RiskAction'];
+export type RiskBasis = components['schemas']['RiskBasis'];
+export type DailyLossBasis = components['schemas']['DailyLossBasis'];
 export type WebhookKind = components['schemas']['WebhookKind'];
 export type Actor = components['schemas']['Actor'];
 export type Wallet = components['schemas']['Wallet'];
@@ -3315,6 +3876,10 @@ export type AccountStatusResult = components['schemas']['AccountStatusResult'];
 export type AccountDeleteResult = components['schemas']['AccountDeleteResult'];
 export type PasswordResetResult = components['schemas']['PasswordResetResult'];
 export type FundsResult = components['schemas']['FundsResult'];
+export type AccountDisableResult = components['schemas']['AccountDisableResult'];
+export type AccountFlattenResult = components['schemas']['AccountFlattenResult'];
+export type ClosedPosition = components['schemas']['ClosedPosition'];
+export type RiskRulesResult = components['schemas']['RiskRulesResult'];
 export type Command = components['schemas']['Command'];
 export type CommandEnvelope = components['schemas']['CommandEnvelope'];
 export type PasswordResetEnvelope = components['schemas']['PasswordResetEnvelope'];
@@ -3341,6 +3906,12 @@ export type OrdersAnswer = components['schemas']['OrdersAnswer'];
 export type PositionsAnswer = components['schemas']['PositionsAnswer'];
 export type DealsAnswer = components['schemas']['DealsAnswer'];
 export type AccountMetricsAnswer = components['schemas']['AccountMetricsAnswer'];
+export type RiskLimit = components['schemas']['RiskLimit'];
+export type RiskRule = components['schemas']['RiskRule'];
+export type AccountRiskRules = components['schemas']['AccountRiskRules'];
+export type RiskBreach = components['schemas']['RiskBreach'];
+export type RiskRulesAnswer = components['schemas']['RiskRulesAnswer'];
+export type RiskBreachesAnswer = components['schemas']['RiskBreachesAnswer'];
 export type WebhookEndpoint = components['schemas']['WebhookEndpoint'];
 export type WebhookDelivery = components['schemas']['WebhookDelivery'];
 export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
@@ -3361,15 +3932,21 @@ export type AccountEnableCommand = components['schemas']['AccountEnableCommand']
 export type AccountDisableCommand = components['schemas']['AccountDisableCommand'];
 export type AccountArchiveCommand = components['schemas']['AccountArchiveCommand'];
 export type AccountDeleteCommand = components['schemas']['AccountDeleteCommand'];
+export type AccountFlattenCommand = components['schemas']['AccountFlattenCommand'];
 export type AccountPasswordResetCommand = components['schemas']['AccountPasswordResetCommand'];
 export type AccountInvestorPasswordResetCommand = components['schemas']['AccountInvestorPasswordResetCommand'];
 export type AccountHistoryExportCommand = components['schemas']['AccountHistoryExportCommand'];
 export type FinanceDepositCommand = components['schemas']['FinanceDepositCommand'];
 export type FinanceWithdrawCommand = components['schemas']['FinanceWithdrawCommand'];
+export type RiskSetRulesCommand = components['schemas']['RiskSetRulesCommand'];
+export type RiskDeleteRulesCommand = components['schemas']['RiskDeleteRulesCommand'];
 export type TransactionRecord = components['schemas']['TransactionRecord'];
 export type OrderRecord = components['schemas']['OrderRecord'];
 export type PositionRecord = components['schemas']['PositionRecord'];
 export type DealRecord = components['schemas']['DealRecord'];
+export type DailyLossRule = components['schemas']['DailyLossRule'];
+export type MaxLossRule = components['schemas']['MaxLossRule'];
+export type ProfitTargetRule = components['schemas']['ProfitTargetRule'];
 export type AccountEvent = components['schemas']['AccountEvent'];
 export type PasswordChangedEvent = components['schemas']['PasswordChangedEvent'];
 export type OrderEvent = components['schemas']['OrderEvent'];
@@ -3378,6 +3955,7 @@ export type PositionClosedEvent = components['schemas']['PositionClosedEvent'];
 export type DealEvent = components['schemas']['DealEvent'];
 export type TransactionEvent = components['schemas']['TransactionEvent'];
 export type MarginEvent = components['schemas']['MarginEvent'];
+export type RiskEvent = components['schemas']['RiskEvent'];
 export type LowBalanceEvent = components['schemas']['LowBalanceEvent'];
 export type TestEvent = components['schemas']['TestEvent'];
 export type CommandEvent = components['schemas']['CommandEvent'];
@@ -3389,6 +3967,7 @@ export type FeedPositionClosedEvent = components['schemas']['FeedPositionClosedE
 export type FeedDealEvent = components['schemas']['FeedDealEvent'];
 export type FeedTransactionEvent = components['schemas']['FeedTransactionEvent'];
 export type FeedMarginEvent = components['schemas']['FeedMarginEvent'];
+export type FeedRiskEvent = components['schemas']['FeedRiskEvent'];
 export type FeedLowBalanceEvent = components['schemas']['FeedLowBalanceEvent'];
 export type FeedTestEvent = components['schemas']['FeedTestEvent'];
 export type FeedCommandEvent = components['schemas']['FeedCommandEvent'];
@@ -3397,9 +3976,11 @@ export type CreateTradingAccount = components['schemas']['CreateTradingAccount']
 export type BulkCreateTradingAccounts = components['schemas']['BulkCreateTradingAccounts'];
 export type UpdateTradingAccount = components['schemas']['UpdateTradingAccount'];
 export type AccountRequest = components['schemas']['AccountRequest'];
+export type DisableAccount = components['schemas']['DisableAccount'];
 export type ResetPassword = components['schemas']['ResetPassword'];
 export type ExportAccountHistory = components['schemas']['ExportAccountHistory'];
 export type Funds = components['schemas']['Funds'];
+export type SetRiskRules = components['schemas']['SetRiskRules'];
 export type CreateWebhook = components['schemas']['CreateWebhook'];
 export type UpdateWebhook = components['schemas']['UpdateWebhook'];
 export type ReplayWebhook = components['schemas']['ReplayWebhook'];
@@ -3414,6 +3995,8 @@ export type ListAccountDealsQuery = components['schemas']['ListAccountDealsQuery
 export type GetCommandQuery = components['schemas']['GetCommandQuery'];
 export type ListCommandsQuery = components['schemas']['ListCommandsQuery'];
 export type ListAccountMetricsQuery = components['schemas']['ListAccountMetricsQuery'];
+export type DeleteRiskRulesQuery = components['schemas']['DeleteRiskRulesQuery'];
+export type ListRiskBreachesQuery = components['schemas']['ListRiskBreachesQuery'];
 export type ListWebhookDeliveriesQuery = components['schemas']['ListWebhookDeliveriesQuery'];
 export type ListEventsQuery = components['schemas']['ListEventsQuery'];
 export type $defs = Record<string, never>;

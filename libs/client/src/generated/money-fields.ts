@@ -12,8 +12,13 @@ export const MONEY_FIELDS: ReadonlySet<string> = new Set([
   "equity",
   "freeMargin",
   "initialBalance",
+  "lockAt",
   "realizedPnl",
+  "reference",
+  "startValue",
   "swap",
+  "threshold",
   "unrealizedProfit",
   "usedMargin",
+  "value",
 ]);

@@ -30,7 +30,7 @@ export interface TransportOptions {
 export type Query = Readonly<Record<string, string | number | Date | readonly string[] | undefined>>;
 
 export interface RequestOptions {
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path below the base address, with encoded segments: see {@link pathOf}. */
   readonly path: string;
   readonly query?: Query | undefined;

@@ -182,8 +182,10 @@ describe("following an account", () => {
     stream.deleteAccount(ACCOUNT);
     await pass();
     expect(seen).toEqual(["1", "2", "deleted"]);
-    expect(() => live.proof(ACCOUNT)).toThrow("nothing of account");
+    expect(live.proof(ACCOUNT)).toMatchObject({ from: 1, to: 2, contiguous: true });
     await live.close();
+    expect(live.proof(ACCOUNT)).toMatchObject({ from: 1, to: 2, contiguous: true });
+    expect(() => live.proof({ ...ACCOUNT, accountNumber: "99999999" })).toThrow("was never followed");
   });
 
   it("ends with a rejection of the account", async () => {

@@ -70,6 +70,8 @@ export class Live {
   readonly #dependencies: LiveDependencies;
   readonly #followers = new Map<string, { readonly follower: Follower; slot: Slot }>();
   readonly #slots = new Set<Slot>();
+  /** The last followers of accounts that are no longer followed, for their proofs. */
+  readonly #ended = new Map<string, Follower>();
   readonly #stop = new AbortController();
   readonly #settle: Settlement;
   #queued = 0;
@@ -115,13 +117,19 @@ export class Live {
   }
 
   /**
-   * What was handled of a followed account: see {@link Proof}.
-   * @throws Error if the account is not followed, or no event was handled yet.
+   * What was handled of an account, also after it is no longer followed: see {@link Proof}. An
+   * event counts once its handler has returned.
+   * @throws Error if the account was never followed, or no handler has returned yet.
    */
   proof(account: Account): Proof & Account {
-    const place = this.#followers.get(keyOf(account))?.follower.place ?? null;
-    if (place === null) throw new Error(`nothing of account ${keyOf(account)} was handled yet`);
-    return { ...account, ...proofOf(place) };
+    const key = keyOf(account);
+    const followed = this.#followers.get(key);
+    const place = followed?.follower.place ?? this.#ended.get(key)?.place ?? null;
+    if (place !== null) return { ...account, ...proofOf(place) };
+    if (followed === undefined) throw new Error(`account ${key} was never followed, or no event of it was handled`);
+    throw new Error(
+      `no handler for account ${key} has returned yet: its first event has not come, or is being handled`,
+    );
   }
 
   /** Closes all connections, and waits for the handlers that run. */
@@ -225,6 +233,7 @@ export class Live {
     const key = keyOf(follower.account);
     const known = this.#followers.get(key);
     if (known?.follower !== follower) return;
+    this.#ended.set(key, follower);
     this.#followers.delete(key);
     known.slot.followers.delete(follower);
     if (known.slot.followers.size === 0) known.slot.connection?.close();

@@ -2,11 +2,15 @@ import type { QueuedCommand } from "../commands/queued-command.ts";
 import type { CommandOperation, ExportRecord } from "../commands/results.ts";
 import type {
   AccountCredentials,
+  AccountRiskRules,
   Deal,
   DeletedAccountAnswer,
   Money,
   Order,
   Position,
+  RiskBreach,
+  RiskRule,
+  RiskRulesAnswer,
   TradingAccount,
   Transaction,
 } from "../generated/api.ts";
@@ -68,6 +72,10 @@ export interface Funds {
   readonly description?: string | undefined;
 }
 
+export interface BreachFilter extends Period {
+  readonly ruleId?: string | undefined;
+}
+
 /** One trading account: `kapi.server(id).account(number)`. */
 export class AccountResource {
   readonly serverId: string;
@@ -96,9 +104,19 @@ export class AccountResource {
     return this.#queue(options, {}, "enable");
   }
 
-  /** Queues the disabling of the account: no new orders; open positions stay valued. */
-  disable(options: QueueOptions): Promise<QueuedCommand<"account.disable">> {
-    return this.#queue(options, {}, "disable");
+  /**
+   * Queues the disabling of the account: no new orders. Open positions stay valued; with `flatten`
+   * they are closed, and pending orders are cancelled.
+   */
+  disable(
+    options: QueueOptions & { readonly flatten?: boolean | undefined },
+  ): Promise<QueuedCommand<"account.disable">> {
+    return this.#queue(options, { flatten: options.flatten }, "disable");
+  }
+
+  /** Queues the closing of all positions, and the cancelling of all pending orders. */
+  flatten(options: QueueOptions): Promise<QueuedCommand<"account.flatten">> {
+    return this.#queue(options, {}, "flatten");
   }
 
   /** Queues the archiving of the account, which must have no open positions. */
@@ -142,6 +160,27 @@ export class AccountResource {
   /** Queues a withdrawal of at most balance and free margin. */
   withdraw(funds: Funds, options: QueueOptions): Promise<QueuedCommand<"finance.withdraw">> {
     return this.#queue(options, funds, "finance", "withdrawals");
+  }
+
+  /** Reads the active risk rules; version 0: the account never had rules. */
+  async riskRules(): Promise<AccountRiskRules> {
+    const { body } = await this.#transport.request<RiskRulesAnswer>({ method: "GET", path: this.#path("risk-rules") });
+    return body.riskRules;
+  }
+
+  /** Queues new risk rules, which replace all rules of the account. */
+  setRiskRules(rules: readonly RiskRule[], options: QueueOptions): Promise<QueuedCommand<"risk.set_rules">> {
+    return this.#commands.queue({ method: "PUT", path: this.#path("risk-rules"), body: { rules } }, options);
+  }
+
+  /** Queues the removal of all risk rules. The breaches stay. */
+  deleteRiskRules(options: QueueOptions): Promise<QueuedCommand<"risk.delete_rules">> {
+    return this.#commands.queue({ method: "DELETE", path: this.#path("risk-rules"), body: {} }, options);
+  }
+
+  /** The breaches of risk rules, newest first. */
+  breaches(filter: BreachFilter = {}): List<RiskBreach> {
+    return this.#list<RiskBreach>("breaches", { ...filter });
   }
 
   /** The ledger of the account, newest first. */

@@ -112,10 +112,12 @@ export class CommandsResource {
     request: Pick<RequestOptions, "method" | "path"> & { readonly body: object },
     { key, requestId, signal }: QueueOptions,
   ): Promise<QueuedCommand<Operation>> {
+    const fields = { ...request.body, requestId: requestId ?? key };
     const { body } = await this.#transport.request<CommandEnvelope>({
       method: request.method,
       path: request.path,
-      body: { ...request.body, requestId: requestId ?? key },
+      // A DELETE has no body: some proxies drop it.
+      ...(request.method === "DELETE" ? { query: fields } : { body: fields }),
       idempotencyKey: key,
       ...(signal === undefined ? {} : { signal }),
     });

@@ -55,6 +55,10 @@ export type UpdateTradingAccountBody = z.infer<typeof UpdateTradingAccountBody>;
 export const RequestBody = z.object({ requestId: RequestId });
 export type RequestBody = z.infer<typeof RequestBody>;
 
+/** Body of disableAccount; with `flatten` all positions are closed too (decisions, 15.8). */
+export const DisableAccountBody = RequestBody.extend({ flatten: z.boolean().optional() });
+export type DisableAccountBody = z.infer<typeof DisableAccountBody>;
+
 /** Body of resetTradingPassword and resetInvestorPassword. */
 export const ResetPasswordBody = z.object({ password: Password.optional(), requestId: RequestId });
 export type ResetPasswordBody = z.infer<typeof ResetPasswordBody>;

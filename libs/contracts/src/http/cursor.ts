@@ -35,6 +35,7 @@ const KEYS = {
   commands: z.tuple([Instant, z.guid()]),
   usage: z.tuple([Instant, z.guid(), z.enum(["consume", "refund", "reserve", "settle"])]),
   deliveries: z.tuple([Instant, z.guid()]),
+  breaches: z.tuple([Instant, z.guid()]),
 } as const;
 
 /** The lists that have cursors. */

@@ -6,6 +6,7 @@ import { CommandErrorCode, CommandOperation, FinalCommandStatus } from "./comman
 import { Transaction } from "./finance.ts";
 import { Deal, Order, Position } from "./history.ts";
 import { checkedPageQuery, cursorFields, Pagination, TIME_FIELDS } from "./pagination.ts";
+import { RiskAlert } from "./risk.ts";
 import { DateTime, Guid, queryInteger } from "../values.ts";
 
 /** The kinds that an endpoint receives by default (decisions, 11). */
@@ -26,6 +27,8 @@ export const DEFAULT_WEBHOOK_KINDS = [
   "transaction.recorded",
   "margin.call",
   "margin.stop_out",
+  "risk.breached",
+  "risk.warning",
   "credits.low_balance",
   "webhook.test",
 ] as const;
@@ -137,8 +140,8 @@ const Of = {
   serverId: z.guid().nullable(),
   accountNumber: z.string().nullable(),
   /**
-   * Counts the account's events of all kinds but those of commands, from 1, without a gap, in the
-   * order in which they happened (docs/webhooks.md, "Order").
+   * Counts the account's events of all kinds but those of commands and risk, from 1, without a gap,
+   * in the order in which they happened (docs/webhooks.md, "Order").
    */
   accountSequence: z.int().min(1).nullable(),
 };
@@ -194,6 +197,7 @@ export const WebhookEvent = z.discriminatedUnion("type", [
     z.enum(["margin.call", "margin.stop_out"]),
     z.object({ ...Of, equity: z.number(), usedMargin: z.number(), marginLevel: z.number() }),
   ),
+  event(z.enum(["risk.breached", "risk.warning"]), z.object({ ...Of, ...RiskAlert.shape })),
   event(z.literal("credits.low_balance"), z.object({ ...Of, availableCredits: z.int(), lowBalanceThreshold: z.int() })),
   event(z.literal("webhook.test"), z.object({ ...Of, endpointId: z.uuid() })),
   event(

@@ -3,6 +3,7 @@ import { z } from "zod";
 
 import {
   AccountDetailsAnswer,
+  AccountStatus,
   DeletedAccountAnswer,
   ListTradingAccountsQuery,
   TradingAccountsAnswer,
@@ -16,7 +17,8 @@ import {
   PositionsAnswer,
 } from "../http/history.ts";
 import { Server, ServerAnswer, UpdateServerConfigurationBody } from "../http/servers.ts";
-import { Guid } from "../values.ts";
+import { Valuation } from "../messages/valuation.ts";
+import { Guid, Minor } from "../values.ts";
 import { AUDIT_OUTBOX_ROUTES } from "./audit-outbox.ts";
 import { HISTORY_ROUTE } from "./history.ts";
 import { CUSTOMER_CALLERS, type InternalRoutes } from "./route.ts";
@@ -91,6 +93,21 @@ export const ACCOUNT_ROUTES = {
     }),
     /** In the order of the request. Release 0.1.0 sends no ids. */
     answer: z.object({ existing: z.array(z.boolean()), ids: z.array(z.string().nullable()).optional() }),
+  },
+  /**
+   * An account for its risk rules, with its values on the trading server now; null: it has none
+   * yet. 500 while the trading server does not answer.
+   */
+  readAccountForRisk: {
+    method: "GET",
+    path: `${ACCOUNT}/risk`,
+    callers: ["risk"],
+    answer: z.object({
+      accountId: Guid,
+      status: AccountStatus,
+      initialBalanceMinor: Minor,
+      valuation: Valuation.nullable(),
+    }),
   },
   ...AUDIT_OUTBOX_ROUTES,
 } as const satisfies InternalRoutes;

@@ -17,5 +17,7 @@ export const FINANCE_ROUTES = {
     answer: TransactionsAnswer,
   },
   readHistory: HISTORY_ROUTE,
+  /** Answers once the account is booked up to the trading server's sequence; 500 after 2 s. */
+  catchUp: { method: "POST", path: `${ACCOUNT}/catch-up`, callers: ["account"], answer: z.object({}) },
   deleteAccount: { method: "DELETE", path: ACCOUNT, callers: ["account"], answer: z.object({}) },
 } as const satisfies InternalRoutes;

@@ -7,7 +7,16 @@ import { AccountNumber, Guid } from "../values.ts";
  * The callers of internal routes. A service token begins with the name of its caller. `operator` is
  * the operator's command line.
  */
-export const CALLERS = ["gateway", "account", "export", "metrics", "organization", "console", "operator"] as const;
+export const CALLERS = [
+  "gateway",
+  "account",
+  "export",
+  "metrics",
+  "organization",
+  "console",
+  "risk",
+  "operator",
+] as const;
 export type Caller = (typeof CALLERS)[number];
 /** Callers on behalf of a customer: the management API, and the console. */
 export const CUSTOMER_CALLERS = ["gateway", "console"] as const satisfies readonly Caller[];

@@ -33,11 +33,16 @@ const PAYLOADS: Readonly<Record<CommandOperation, Record<string, unknown>>> = {
   "account.disable": {},
   "account.archive": {},
   "account.delete": {},
+  "account.flatten": {},
   "account.password_reset": {},
   "account.investor_password_reset": {},
   "account.history_export": { limit: 10 },
   "finance.deposit": { amount: 100.25, description: "first" },
   "finance.withdraw": { amount: 0.01 },
+  "risk.set_rules": {
+    rules: [{ id: "max", type: "maxLoss", limit: { percent: 10 }, action: "notify" }],
+  },
+  "risk.delete_rules": {},
 };
 
 it.each(COMMAND_OPERATIONS)("%s has a message with the payload of its row in COMMANDS", (operation) => {

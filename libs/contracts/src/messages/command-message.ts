@@ -95,11 +95,14 @@ export const CommandRequest = z.preprocess(
       asks("account.disable"),
       asks("account.archive"),
       asks("account.delete"),
+      asks("account.flatten"),
       asks("account.password_reset"),
       asks("account.investor_password_reset"),
       asks("account.history_export"),
       asksForMoney("finance.deposit"),
       asksForMoney("finance.withdraw"),
+      asks("risk.set_rules"),
+      asks("risk.delete_rules"),
     ])
     // Reject a command with two different amounts: it is unknown which one was requested.
     .refine((asked) => !("amountMinor" in asked) || moneyOf(asked.operation, asked.payload) === asked.amountMinor, {

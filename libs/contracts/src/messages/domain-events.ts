@@ -8,6 +8,7 @@ import { MessageCreatedBy } from "../actor.ts";
 import { ACCOUNT_STATUSES } from "../http/accounts.ts";
 import { Transaction } from "../http/finance.ts";
 import { Deal, Order, PositionMessage } from "../http/history.ts";
+import { RiskAlert } from "../http/risk.ts";
 
 /**
  * The place of an account's event among the account's trading events. The webhooks service merges
@@ -104,6 +105,14 @@ export const FinanceEvent = z.object({
   transaction: Transaction.extend({ createdBy: MessageCreatedBy }),
 });
 export type FinanceEvent = z.infer<typeof FinanceEvent>;
+
+/** A record of `risk.events`: an alert that the risk service has committed. */
+export const RiskEvent = z.object({
+  ...EventFields,
+  type: z.enum(["risk.breached", "risk.warning"]),
+  alert: RiskAlert,
+});
+export type RiskEvent = z.infer<typeof RiskEvent>;
 
 /** A record of `credits.events`, of the organization service. */
 export const CreditsEvent = z.object({

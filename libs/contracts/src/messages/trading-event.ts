@@ -63,6 +63,22 @@ export const TradingDeal = z.object({
 });
 export type TradingDeal = z.infer<typeof TradingDeal>;
 
+/** The positions that a change closed, and the orders that it cancelled, over all its attempts. */
+export const Flattened = z.object({
+  closed: z.array(
+    z.object({
+      positionId: z.string(),
+      /** The deals that closed it. */
+      dealIds: z.array(z.string()),
+      /** The price of the last of these deals. */
+      price: z.number(),
+    }),
+  ),
+  /** Ids of the orders. */
+  cancelled: z.array(z.string()),
+});
+export type Flattened = z.infer<typeof Flattened>;
+
 /** The fields of every event of an account. */
 const Envelope = {
   /** UUIDv5(serverId, "<accountNumber>/<sequence>"). */
@@ -105,6 +121,14 @@ export const TradingEvent = z.discriminatedUnion("type", [
     ...Envelope,
     type: z.literal("account.password_changed"),
     passwordKind: z.enum(["trading", "investor"]),
+  }),
+  // The change's own event, after the events of the closed positions and cancelled orders.
+  z.object({
+    ...Envelope,
+    type: z.literal("account.flattened"),
+    ...Flattened.shape,
+    status: TradingAccountStatus,
+    previousStatus: TradingAccountStatus,
   }),
   z.object({ ...Envelope, type: z.literal("account.deleted") }),
   z.object({

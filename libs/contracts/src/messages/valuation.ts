@@ -17,5 +17,11 @@ export const Valuation = z.object({
   marginLevel: z.number(),
   unrealizedProfitMinor: Minor,
   openPositionCount: z.int().min(0),
+  /**
+   * Deposits minus withdrawals since the account was created, without the initial balance. Risk
+   * rules compare values without it, so that a payout is no loss. Optional: a bridge of release
+   * 0.1.0 does not send it.
+   */
+  netDepositsMinor: Minor.optional(),
 });
 export type Valuation = z.infer<typeof Valuation>;

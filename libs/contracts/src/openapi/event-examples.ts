@@ -71,6 +71,28 @@ const command = {
   createdBy: { type: "key", id: "mfrggzdfmztwq2lk" },
 } as const;
 
+const dailyLoss = (id: string) => ({
+  ...ofAccount(1),
+  accountSequence: null,
+  id,
+  rule: {
+    id: "daily-5",
+    type: "dailyLoss",
+    limit: { percent: 5 },
+    basis: "higher",
+    timeZone: "Europe/Prague",
+    dayStart: "00:00",
+    warnAt: 80,
+    action: "disable",
+  } as const,
+  ruleVersion: 1,
+  period: "2026-03-02",
+  reference: 10_250.5,
+  balance: 10_250.5,
+  measuredAt: AT,
+  action: "disable" as const,
+});
+
 const DATA: { readonly [K in WebhookKind]: DataOf<K> } = {
   "account.created": account(1, 1, "active"),
   "account.updated": { ...account(2, 2, "active"), leverage: 200 },
@@ -137,6 +159,20 @@ const DATA: { readonly [K in WebhookKind]: DataOf<K> } = {
   },
   "margin.call": { ...ofAccount(16), equity: 1_240.5, usedMargin: 1_650.1, marginLevel: 75.18 },
   "margin.stop_out": { ...ofAccount(17), equity: 812.4, usedMargin: 1_650.1, marginLevel: 49.23 },
+  "risk.breached": {
+    ...dailyLoss("5f0b1f86-6f43-5d6f-9a55-6a2c3c1f9b10"),
+    threshold: 9_737.97,
+    value: 9_735.1,
+    equity: 9_735.1,
+    commandId: "b2f7c1de-94a3-5e68-8c15-3d9e6f70a104",
+  },
+  "risk.warning": {
+    ...dailyLoss("0c3a7d52-1e0b-5c7a-8f4e-9b2d6a1c7e21"),
+    threshold: 9_737.97,
+    value: 9_839.2,
+    equity: 9_839.2,
+    commandId: null,
+  },
   "credits.low_balance": { ...ofOrganization(), availableCredits: 998, lowBalanceThreshold: 1_000 },
   "webhook.test": { ...ofOrganization(), endpointId: ENDPOINT_ID },
   "command.succeeded": {

@@ -19,6 +19,7 @@ export const EVENTS: Readonly<Record<string, Shape>> = {
   DealEvent: shapeOf("deal.executed"),
   TransactionEvent: shapeOf("transaction.recorded"),
   MarginEvent: shapeOf("margin.call"),
+  RiskEvent: shapeOf("risk.breached"),
   LowBalanceEvent: shapeOf("credits.low_balance"),
   TestEvent: shapeOf("webhook.test"),
   CommandEvent: shapeOf("command.succeeded"),

@@ -26,6 +26,10 @@ const KIND_TEXTS: Readonly<Record<WebhookKind, string>> = {
   "transaction.recorded": "The account's balance has changed: one row of its ledger.",
   "margin.call": "The margin level of an account fell to the level of a margin call. In percent.",
   "margin.stop_out": "The margin level of an account fell to the level at which positions are closed. In percent.",
+  "risk.breached":
+    "A risk rule of an account was breached, or a profit target was reached. `action` says what kapi does; `commandId` is the command with which it does so. The event comes once for a rule and a period.",
+  "risk.warning":
+    "The loss or profit of an account has reached the share of a limit at which you asked for a warning. The event comes once for a rule and a period, and not after the breach.",
   "credits.low_balance": "The wallet of the organization came down to its low-balance threshold.",
   "webhook.test": "Sent to one endpoint when you ask for it.",
   "command.succeeded": "A command has succeeded. Only to endpoints that name this kind.",

@@ -2,6 +2,7 @@ import { uuidV5 } from "@kapi/kernel";
 import type { z } from "zod";
 
 import type { Server } from "../http/servers.ts";
+import type { RiskBreach, RiskRule } from "../http/risk.ts";
 import type { OperationId, OPERATIONS } from "../operations.ts";
 import type { Example } from "./example.ts";
 import { DELIVERY_ID, ENDPOINT_ID, WEBHOOK_EXAMPLES } from "./webhook-examples.ts";
@@ -141,6 +142,34 @@ const passwordReset = (operation: CommandExample["operation"]) => ({
 });
 const accountRequest = { requestId: REQUEST_ID };
 const funds = { amount: 250.5, description: "Card payment", requestId: REQUEST_ID };
+
+const DAILY_LOSS: RiskRule = {
+  id: "daily-5",
+  type: "dailyLoss",
+  limit: { percent: 5 },
+  basis: "higher",
+  timeZone: "Europe/Prague",
+  dayStart: "00:00",
+  warnAt: 80,
+  action: "disable",
+};
+const BREACH: RiskBreach = {
+  id: "5f0b1f86-6f43-5d6f-9a55-6a2c3c1f9b10",
+  rule: DAILY_LOSS,
+  ruleVersion: 1,
+  period: "2026-03-02",
+  reference: 10_250.5,
+  threshold: 9_737.97,
+  value: 9_735.1,
+  equity: 9_735.1,
+  balance: 10_250.5,
+  measuredAt: "2026-03-02T10:04:07.512Z",
+  action: "disable",
+  commandId: COMMAND_ID,
+  serverId: SERVER_ID,
+  accountNumber: ACCOUNT_NUMBER,
+  recordedAt: "2026-03-02T10:04:07.530Z",
+};
 
 type Contracts = typeof OPERATIONS;
 
@@ -325,5 +354,24 @@ export const EXAMPLES: { readonly [O in OperationId]: Example<Contracts[O]> } = 
       ],
     },
   },
+  getRiskRules: {
+    answer: {
+      riskRules: {
+        serverId: SERVER_ID,
+        accountNumber: ACCOUNT_NUMBER,
+        version: 1,
+        rules: [DAILY_LOSS],
+        commandId: COMMAND_ID,
+        activeFrom: UPDATED_AT,
+      },
+    },
+  },
+  flattenAccount: { body: accountRequest, answer: envelope("account.flatten") },
+  setRiskRules: {
+    body: { rules: [DAILY_LOSS], requestId: REQUEST_ID },
+    answer: envelope("risk.set_rules", { rules: [DAILY_LOSS] }),
+  },
+  deleteRiskRules: { answer: envelope("risk.delete_rules") },
+  listRiskBreaches: { answer: { breaches: [BREACH], pagination } },
   ...WEBHOOK_EXAMPLES,
 };

@@ -37,7 +37,8 @@ const fields = withProperties.flatMap(({ path, node }) =>
 );
 
 /** Numbers that are not money: lots, prices of instruments, percent. */
-const OTHER_NUMBERS = "closedVolume volume openPrice price dailyDrawdown marginLevel totalDrawdown".split(" ");
+const OTHER_NUMBERS =
+  "closedVolume volume openPrice price dailyDrawdown marginLevel percent totalDrawdown warnAt".split(" ");
 
 describe("the OpenAPI document, for generators", () => {
   it("describes every schema, field, parameter and header", () => {
@@ -93,7 +94,13 @@ describe("the OpenAPI document, for generators", () => {
 
   it("has unions whose field maps each value to the schema that has the value", () => {
     const unions = Object.entries(schemas).filter(([, schema]) => "discriminator" in schema);
-    expect(unions.map(([name]) => name).toSorted()).toEqual(["Command", "ExportRecord", "FeedEvent", "WebhookEvent"]);
+    expect(unions.map(([name]) => name).toSorted()).toEqual([
+      "Command",
+      "ExportRecord",
+      "FeedEvent",
+      "RiskRule",
+      "WebhookEvent",
+    ]);
     for (const [name, union] of unions) {
       const { propertyName, mapping } = union["discriminator"] as {
         propertyName: string;

@@ -9,13 +9,14 @@ import {
   BulkCreateTradingAccountsBody,
   CreateTradingAccountBody,
   DeletedAccountAnswer,
+  DisableAccountBody,
   RequestBody,
   ResetPasswordBody,
   TradingAccount,
   TradingAccountsAnswer,
   UpdateTradingAccountBody,
 } from "../http/accounts.ts";
-import { COMMAND_RESULTS } from "../http/command-results.ts";
+import { ClosedPosition, COMMAND_RESULTS } from "../http/command-results.ts";
 import {
   AccountPasswords,
   BulkEnvelopesAnswer,
@@ -44,6 +45,18 @@ import {
   PositionStatusFilter,
 } from "../http/history.ts";
 import { Pagination } from "../http/pagination.ts";
+import {
+  AccountRiskRules,
+  DailyLossBasis,
+  RiskAction,
+  RiskBasis,
+  RiskBreach,
+  RiskBreachesAnswer,
+  RiskLimit,
+  RiskRule,
+  RiskRulesAnswer,
+  SetRiskRulesBody,
+} from "../http/risk.ts";
 import {
   Server,
   ServerAnswer,
@@ -108,6 +121,9 @@ const ENUMS = {
   WebhookDisabledReason,
   DeliveryStatus,
   PositionStatusFilter,
+  RiskAction,
+  RiskBasis,
+  DailyLossBasis,
   WebhookKind,
 } as const satisfies Record<string, z.ZodEnum>;
 
@@ -119,6 +135,10 @@ const RESULTS = {
   AccountDeleteResult: COMMAND_RESULTS["account.delete"],
   PasswordResetResult: COMMAND_RESULTS["account.password_reset"],
   FundsResult: COMMAND_RESULTS["finance.deposit"],
+  AccountDisableResult: COMMAND_RESULTS["account.disable"],
+  AccountFlattenResult: COMMAND_RESULTS["account.flatten"],
+  ClosedPosition,
+  RiskRulesResult: COMMAND_RESULTS["risk.set_rules"],
 } as const satisfies Record<string, z.ZodType>;
 
 /** Schemas of answers, by name in the document. */
@@ -159,6 +179,12 @@ export const RECORDS = {
   PositionsAnswer,
   DealsAnswer,
   AccountMetricsAnswer,
+  RiskLimit,
+  RiskRule,
+  AccountRiskRules,
+  RiskBreach,
+  RiskRulesAnswer,
+  RiskBreachesAnswer,
   WebhookEndpoint,
   WebhookDelivery,
   DeliveryAttempt,
@@ -182,12 +208,24 @@ export const BODIES = {
   BulkCreateTradingAccounts: BulkCreateTradingAccountsBody,
   UpdateTradingAccount: UpdateTradingAccountBody,
   AccountRequest: RequestBody,
+  DisableAccount: DisableAccountBody,
   ResetPassword: ResetPasswordBody,
   ExportAccountHistory: ExportAccountHistoryBody,
   Funds: FundsBody,
+  SetRiskRules: SetRiskRulesBody,
   CreateWebhook: CreateWebhookBody,
   UpdateWebhook: UpdateWebhookBody,
   ReplayWebhook: ReplayWebhookBody,
+} as const satisfies Record<string, z.ZodType>;
+
+/**
+ * Records that requests contain too: a field with a default is optional, so that a record of an
+ * answer can be sent back.
+ */
+const RECORDS_IN_BODIES = {
+  RiskLimit,
+  RiskRule,
+  ...UNIONS["RiskRule"]?.variants,
 } as const satisfies Record<string, z.ZodType>;
 
 /** A comma-separated list in a query string: the parameter has `explode: false`. */
@@ -227,7 +265,8 @@ export function namedSchemas(): Record<string, JsonSchema> {
   const variants = Object.values(UNIONS).map((union) => union.variants);
   const records: Record<string, z.ZodType> = Object.assign({}, RECORDS, ...variants);
   const answers = registered(records, "output");
-  return describeSchemas({ ...answers, ...unionSchemas(), ...registered({ ...ENUMS, ...BODIES }, "input") });
+  const bodies = registered({ ...ENUMS, ...BODIES, ...RECORDS_IN_BODIES }, "input");
+  return describeSchemas({ ...answers, ...bodies, ...unionSchemas() });
 }
 
 /** The unions, each with the field that tells its variants apart. */

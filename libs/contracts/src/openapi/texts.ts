@@ -63,6 +63,7 @@ export const GROUP_TEXTS: Readonly<Record<OperationGroup, string>> = {
   Finance: "Money to and from an account. Amounts are in units of the account's currency, with at most two decimals.",
   Commands: "Queued changes and their final states.",
   Metrics: "Stored snapshots of account values. Live values are on the WebSocket `/api/v1/management/live-metrics`.",
+  Risk: "Rules that limit the loss of an account. kapi compares every valuation with them and acts on a breach.",
   Webhooks: "What happened, sent to your endpoints, signed; and the same events as a feed.",
 };
 
@@ -76,6 +77,15 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
     "One line for each billed request, or for the reservation of a command. Refunds and released reservations are lines with negative `credits`. With a filter the request reads every line between `from` and `to`. If that takes more than two seconds it returns 500: give a shorter span.",
   updateServerConfiguration:
     "Give at least one field; other fields are unchanged. `defaultLeverage` has to be in the resulting list, and becomes null when the list drops it. A change of currency concerns new accounts only.",
+  flattenAccount:
+    "Positions are closed at the market. A position whose market is closed is closed when its market opens: the command is retried until its deadline. If it then still has open positions, it fails with `ACCOUNT_HAS_OPEN_POSITIONS`; what was closed stays closed. `result`: `{closed, cancelled}`. To prevent new orders, use `disableAccount` with `flatten`.",
+  setRiskRules:
+    "The rules replace all rules of the account. When the command is `succeeded`, every valuation from `activeFrom` on is compared with them, and `result` is `{version, activeFrom}`. A rule that keeps its `id` and `type` keeps its breach in the period, and its reference if it still measures from the same value. A rule that is removed and added again starts anew. A loss that exceeds a limit already is a breach at once.",
+  deleteRiskRules:
+    "`result`: `{version, activeFrom}` of the version without rules. Breaches stay readable. The request has no body: `requestId` is in the query.",
+  getRiskRules: "The newest version that is active. An account that never had rules has version 0.",
+  listRiskBreaches:
+    "Each rule is breached at most once in a period: a day of a daily rule, or the life of any other rule.",
   listTradingAccounts:
     "Without parameters every account of the server is in the answer, which is streamed. With `page`, `limit` or `cursor` the answer is one page and has `pagination`.",
   createTradingAccount:
@@ -140,6 +150,9 @@ const QUERY_TEXTS: Readonly<Record<string, string>> = {
   wait: "Seconds to wait for a final state, 0 to 30. More means 30, anything else 0.",
   operation: "Only commands of this operation.",
   accountNumber: "Only records of this account.",
+  "deleteRiskRules.requestId": "Your correlation id, 1 to 100 characters. Not unique; commands can be found by it.",
+  "listRiskBreaches.from": "Only breaches measured at or after this time.",
+  "listRiskBreaches.to": "Only breaches measured before this time.",
   requestId: "Only records with this `requestId`.",
   idempotencyKey: "Only the command with this idempotency key.",
   bulkIdempotencyKey: "Only the commands of the bulk that had this `Idempotency-Key`.",
@@ -178,6 +191,7 @@ const QUERY_TEXTS: Readonly<Record<string, string>> = {
   orderId: "Only records of this order.",
   positionId: "Only records of this position.",
   dealId: "Only transactions of this deal.",
+  ruleId: "Only breaches of the rules with this id.",
   commandId: "Only transactions of this command.",
   after: "`next` of the previous answer, or `now`.",
   kinds: "Only events of these kinds, separated by commas.",

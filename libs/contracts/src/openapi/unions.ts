@@ -8,6 +8,7 @@ import { type CommandOperation, COMMANDS } from "../commands.ts";
 import { COMMAND_RESULTS } from "../http/command-results.ts";
 import { Command } from "../http/commands.ts";
 import { ExportRecord } from "../http/exports.ts";
+import { DailyLossRule, MaxLossRule, ProfitTargetRule } from "../http/risk.ts";
 import { FeedEvent } from "../http/webhooks.ts";
 import { EVENTS } from "./event-schemas.ts";
 
@@ -30,6 +31,7 @@ const EXPORT_PAYLOAD = z.object({
 export const UNIONS: Readonly<Record<string, Union>> = {
   Command: { field: "operation", variants: commandVariants() },
   ExportRecord: { field: "kind", variants: exportVariants() },
+  RiskRule: { field: "type", variants: { DailyLossRule, MaxLossRule, ProfitTargetRule } },
   WebhookEvent: { field: "type", variants: EVENTS },
   FeedEvent: { field: "type", variants: feedVariants() },
 };

@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+
 import { describe, expect, it } from "vitest";
 
 import type { TradingStatus } from "../../src/contract.ts";
@@ -82,6 +84,7 @@ export function addAccountTests(bench: Bench): void {
   });
 
   addStatusTests(bench);
+  addFlattenTests(bench);
   addHistoryTests(bench);
 }
 
@@ -122,6 +125,50 @@ function addStatusTests(bench: Bench): void {
       expect(resultOf(await bench.change(account, archive))).toBe("ACCOUNT_HAS_OPEN_POSITIONS");
       expect(resultOf(await bench.change(account, { type: "delete" }))).toBe("ACCOUNT_HAS_OPEN_POSITIONS");
       expect(resultOf(await bench.change(account, { type: "delete", closePositions: true }))).toBe("account.deleted");
+    });
+  });
+}
+
+function addFlattenTests(bench: Bench): void {
+  describe("flatten", () => {
+    it("closes every position once, and tells which deals closed it", async () => {
+      const account = await bench.account(10_000_000);
+      await bench.target.openPosition(account);
+      await bench.target.openPosition(account);
+      const since = await bench.client.eventSequence(bench.serverId, account);
+      const reference = randomUUID();
+      const outcome = await bench.change(account, { type: "flatten" }, reference);
+      expect(outcome).toMatchObject({ event: { type: "account.flattened", reference, status: "active" } });
+      expect(await bench.change(account, { type: "flatten" }, reference)).toEqual(outcome);
+      const { events } = await bench.client.history(bench.serverId, account, since ?? 0, 1_000);
+      const closed = events.flatMap((event) => (event.type === "position.closed" ? [event.position.id] : []));
+      const deals = events.flatMap((event) => (event.type === "deal.executed" ? [event.deal.id] : []));
+      const last = events.at(-1);
+      if (last?.type !== "account.flattened") throw new Error("the change's own event is the last one");
+      expect(last.closed.map(({ positionId }) => positionId)).toEqual(closed);
+      expect(last.closed.flatMap(({ dealIds }) => dealIds)).toEqual(deals);
+      expect(last).toMatchObject({ openPositionCount: 0, cancelled: [] });
+      expect(events.filter((event) => event.reference !== null)).toHaveLength(1);
+    });
+
+    it("of an account without positions closes nothing, and is applied", async () => {
+      const outcome = await bench.change(await bench.account(), { type: "flatten" });
+      expect(outcome).toMatchObject({ event: { type: "account.flattened", closed: [], cancelled: [] } });
+    });
+
+    it("with the status disabled first disables the account", async () => {
+      const account = await bench.account(10_000_000);
+      await bench.target.openPosition(account);
+      const disable = { type: "set_status", status: "disabled", flatten: true } as const;
+      const outcome = await bench.change(account, disable);
+      expect(outcome).toMatchObject({
+        event: { type: "account.flattened", status: "disabled", previousStatus: "active", openPositionCount: 0 },
+      });
+      expect(await bench.client.snapshot(bench.serverId, account)).toMatchObject({
+        status: "disabled",
+        openPositionCount: 0,
+      });
+      expect(await bench.change(account, disable)).toMatchObject({ event: { previousStatus: "disabled", closed: [] } });
     });
   });
 }

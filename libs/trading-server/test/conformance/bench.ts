@@ -83,10 +83,13 @@ export function withdrawal(amountMinor: number): Body {
   return { type: "balance", kind: "withdrawal", amountMinor, description: "conformance" };
 }
 
-/** An outcome as text: the event's type, "unchanged", the rejection's code, or "closed". */
+/**
+ * An outcome as text: the event's type, "unchanged", the rejection's code, "closed" or
+ * "incomplete".
+ */
 export function resultOf(outcome: Outcome | undefined): string {
   if (outcome === undefined) return "no outcome";
   if (outcome.status === "refused") return outcome.code;
-  if (outcome.status === "closed") return "closed";
+  if (outcome.status === "closed" || outcome.status === "incomplete") return outcome.status;
   return outcome.event === null ? "unchanged" : outcome.event.type;
 }

@@ -4,6 +4,7 @@ import type {
   CommandErrorCode,
   CommandMessage,
   CommandOperation,
+  Flattened,
   StoredCommandMessage,
   TradingEvent,
 } from "@kapi/contracts";
@@ -16,7 +17,8 @@ export type PasswordKind = "trading" | "investor";
 /** A change for the trading server. */
 export type AccountChange =
   | { readonly type: "update"; readonly accountName?: string; readonly leverage?: number }
-  | { readonly type: "set_status"; readonly status: TradingStatus }
+  | { readonly type: "set_status"; readonly status: TradingStatus; readonly flatten?: true }
+  | { readonly type: "flatten" }
   | { readonly type: "set_password"; readonly passwordKind: PasswordKind; readonly password: string }
   | { readonly type: "delete"; readonly closePositions: boolean };
 
@@ -31,7 +33,7 @@ export interface ReferencedChange {
   readonly traceparent?: string | undefined;
 }
 
-/** The final outcome of a reference. `event` is null if nothing changed. */
+/** The outcome of a reference, final except `incomplete`. `event` is null if nothing changed. */
 export type ChangeOutcome =
   | { readonly kind: "applied"; readonly event: TradingEvent | null }
   | {
@@ -39,7 +41,9 @@ export type ChangeOutcome =
       readonly errorCode: CommandErrorCode;
       readonly reason: string;
     }
-  | { readonly kind: "closed" };
+  | { readonly kind: "closed" }
+  /** A part of the change cannot be applied now: the same change is sent again later. */
+  | { readonly kind: "incomplete"; readonly reason: string };
 
 /** Why a command is rejected. */
 export interface Rejection {
@@ -61,6 +65,7 @@ export interface AccountEffect {
   readonly leverage?: number;
   readonly status?: TradingStatus;
   readonly passwordKind?: PasswordKind;
+  readonly flattened?: Flattened;
 }
 
 /** The account after the effect, and whether the effect changed it. */
@@ -86,10 +91,15 @@ export interface QueuedOperation {
    * Whether the change also makes events of the history, such as cancelled orders. The command
    * completes after these events are booked.
    */
-  readonly changesHistory: boolean;
+  changesHistory(message: StoredCommandMessage): boolean;
+  /**
+   * Whether these events also move money. The command completes after finance has booked them.
+   * Absent: no.
+   */
+  movesMoney?(message: StoredCommandMessage): boolean;
   plan(message: CommandMessage, account: Account, server: ServerConfiguration): ChangePlan;
   /** The effect of the applied change; at `nowIso` if the trading server made no event. */
   effect(message: StoredCommandMessage, event: TradingEvent | null, nowIso: string): AccountEffect;
   /** The command's result (decisions, 3.5). */
-  result(after: ChangedAccount, at: string): Record<string, unknown>;
+  result(after: ChangedAccount, effect: AccountEffect): Record<string, unknown>;
 }

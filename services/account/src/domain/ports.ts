@@ -181,6 +181,12 @@ export interface ExternalAccountData {
   deleteFromMetrics(serverId: string, accountNumber: string): Promise<void>;
 }
 
+/** The ledger, of the finance service. */
+export interface Ledger {
+  /** Books the account up to the trading server's sequence. Rejects if that takes too long. */
+  catchUp(account: AccountName): Promise<void>;
+}
+
 /** The state that a deletion starts from. */
 export interface DeletionState {
   readonly account: Account;

@@ -1,4 +1,5 @@
 /** Enabling, disabling and archiving: one status transition, sent to the trading server. */
+import type { StoredCommandMessage } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";
 
 import type { QueuedOperation } from "../domain/account-change.ts";
@@ -23,13 +24,27 @@ export function changeAccountStatus(move: keyof typeof MOVES): QueuedOperation {
   return {
     operation,
     eventType,
-    changesHistory,
-    plan(_message, account) {
+    changesHistory: (message) => changesHistory || isFlattened(message),
+    movesMoney: isFlattened,
+    plan(message, account) {
       const outcome = ACCOUNT_MOVES[move].from[account.status];
       if (outcome !== "moves" && outcome !== "already") return rejection(outcome);
-      return { kind: "send", change: { type: "set_status", status } };
+      return {
+        kind: "send",
+        change: { type: "set_status", status, ...(isFlattened(message) ? { flatten: true } : {}) },
+      };
     },
-    effect: (_message, event, nowIso) => ({ made: event !== null, at: event?.occurredAt ?? nowIso, status }),
-    result: ({ changed }) => ({ status, changed }),
+    effect(_message, event, nowIso) {
+      const at = event?.occurredAt ?? nowIso;
+      if (event?.type !== "account.flattened") return { made: event !== null, at, status };
+      const { closed, cancelled, previousStatus } = event;
+      return { made: previousStatus !== status, at, status, flattened: { closed, cancelled } };
+    },
+    result: ({ changed }, { flattened }) => ({ status, changed, ...flattened }),
   };
+}
+
+/** Whether the command also closes all positions and cancels all pending orders. */
+function isFlattened({ operation, payload }: StoredCommandMessage): boolean {
+  return operation === "account.disable" && "flatten" in payload && payload.flatten === true;
 }

@@ -14,7 +14,7 @@ import type {
   Rejection,
 } from "../domain/account-change.ts";
 import type { Account, ServerConfiguration } from "../domain/account.ts";
-import type { AccountRepository, AccountChanger, AccountReader } from "../domain/ports.ts";
+import type { AccountRepository, AccountChanger, AccountReader, Ledger } from "../domain/ports.ts";
 import { rejection } from "../domain/rejections.ts";
 import type { BookableChange, BookChanges } from "./book-changes.ts";
 import { type CatchUpDependencies, catchUp } from "./catch-up.ts";
@@ -42,9 +42,17 @@ export interface ChangePorts {
   readonly changer: AccountChanger;
   readonly deletion: DeletionPorts;
   readonly history: CatchUpDependencies;
+  readonly ledger: Ledger;
   readonly bookChanges: BookChanges;
   readonly operations: QueuedOperations;
   readonly clock: Clock;
+}
+
+/** A command whose change made more events, which reads must show once it is complete. */
+interface Behind {
+  readonly id: string;
+  readonly account: Account;
+  readonly movesMoney: boolean;
 }
 
 interface Planned {
@@ -144,11 +152,15 @@ async function outcomesOf(
   const nowIso = toIso(ports.clock.nowMs());
   const runs = new Map<string, ChangeRun>();
   const deleted: { id: string; account: Account; effect: AccountEffect }[] = [];
-  const behind: { id: string; account: Account }[] = [];
+  const behind: Behind[] = [];
   const changes: BookableChange[] = [];
   for (const [index, { message, operation, account }] of commands.entries()) {
     const id = message.commandId;
     const outcome = acceptMissingAccount(operation, assertDefined(outcomes[index], "an outcome for each change"));
+    if (outcome.kind === "incomplete") {
+      runs.set(id, { kind: "retry", reason: outcome.reason });
+      continue;
+    }
     if (outcome.kind !== "applied") {
       runs.set(id, outcome);
       continue;
@@ -156,7 +168,8 @@ async function outcomesOf(
     const effect = operation.effect(message, outcome.event, nowIso);
     if (operation.operation === "account.delete") deleted.push({ id, account, effect });
     else runs.set(id, { kind: "done", account, effect });
-    if (operation.changesHistory) behind.push({ id, account });
+    const movesMoney = operation.movesMoney?.(message) === true;
+    if (operation.changesHistory(message)) behind.push({ id, account, movesMoney });
     else if (outcome.event !== null && operation.operation !== "account.delete") {
       changes.push({ account, event: outcome.event, traceparent: message.traceparent });
     }
@@ -178,19 +191,17 @@ async function outcomesOf(
  * Books the other events of the changes, so that no read is behind the command (decisions, 3.7).
  * Returns the reasons of failures: those commands are retried and keep their outcome.
  */
-async function catchUpAll(
-  { history }: ChangePorts,
-  behind: readonly { readonly id: string; readonly account: Account }[],
-): Promise<Map<string, string>> {
+async function catchUpAll({ history, ledger }: ChangePorts, behind: readonly Behind[]): Promise<Map<string, string>> {
   const reasons = new Map<string, string>();
   const waiting = behind.values();
   const work = async (): Promise<void> => {
-    for (const { id, account } of waiting) {
+    for (const { id, account, movesMoney } of waiting) {
       if (reasons.size >= MAX_CATCH_UPS) {
         reasons.set(id, NOT_TRIED);
         continue;
       }
-      await catchUp(history, account).catch((error: unknown) => {
+      const booking = movesMoney ? [catchUp(history, account), ledger.catchUp(account)] : [catchUp(history, account)];
+      await Promise.all(booking).catch((error: unknown) => {
         reasons.set(id, error instanceof Error ? error.message : String(error));
       });
     }

@@ -10,7 +10,7 @@ export const queueAccountDeletion: QueuedOperation = {
   operation: "account.delete",
   eventType: null,
   // The deletion removes the history anyway.
-  changesHistory: false,
+  changesHistory: () => false,
   plan(_message, account) {
     const outcome = ACCOUNT_MOVES.startDeletion.from[account.status];
     if (outcome !== "moves" && outcome !== "already") return rejection(outcome);

@@ -4,6 +4,7 @@ import type { QueuedOperation } from "../domain/account-change.ts";
 import { archiveAccount } from "./archive-account.ts";
 import { disableAccount } from "./disable-account.ts";
 import { enableAccount } from "./enable-account.ts";
+import { flattenAccount } from "./flatten-account.ts";
 import { queueAccountDeletion } from "./queue-account-deletion.ts";
 import { resetInvestorPassword } from "./reset-investor-password.ts";
 import type { PasswordOf } from "./reset-password.ts";
@@ -21,6 +22,7 @@ export function queuedOperations(passwordOf: PasswordOf): QueuedOperations {
     disableAccount,
     archiveAccount,
     queueAccountDeletion,
+    flattenAccount,
     resetTradingPassword(passwordOf),
     resetInvestorPassword(passwordOf),
   ];

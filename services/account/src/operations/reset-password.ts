@@ -17,7 +17,7 @@ export function resetPassword(kind: PasswordKind, passwordOf: PasswordOf): Queue
   return {
     operation: OPERATIONS[kind],
     eventType: "account.password_changed",
-    changesHistory: false,
+    changesHistory: () => false,
     plan(message, account) {
       const refused = CHANGE_REJECTIONS[account.status];
       if (refused !== null) return rejection(refused);
@@ -26,6 +26,6 @@ export function resetPassword(kind: PasswordKind, passwordOf: PasswordOf): Queue
     },
     // A new password is a change even if the trading server makes no event.
     effect: (_message, event, nowIso) => ({ made: true, at: event?.occurredAt ?? nowIso, passwordKind: kind }),
-    result: (_after, at) => ({ changedAt: at }),
+    result: (_after, { at }) => ({ changedAt: at }),
   };
 }

@@ -12,7 +12,7 @@ import { rejection } from "../domain/rejections.ts";
 export const updateTradingAccount: QueuedOperation = {
   operation: "account.update",
   eventType: "account.updated",
-  changesHistory: false,
+  changesHistory: () => false,
   plan(message, account, server): ChangePlan {
     const refused = CHANGE_REJECTIONS[account.status];
     if (refused !== null) return rejection(refused);

@@ -5,4 +5,5 @@ export const COMMAND_TOPICS: readonly TopicContract[] = [
   TOPICS.commandsAccount,
   TOPICS.commandsFinance,
   TOPICS.commandsExport,
+  TOPICS.commandsRisk,
 ];

@@ -115,6 +115,8 @@ async function conclude(
       }
       case "closed":
         return { kind: "closed" };
+      case "incomplete":
+        return { kind: "retry", reason: answer.message };
       case undefined:
         return { kind: "retry", reason: "no outcome for the command" };
     }

@@ -11,6 +11,7 @@ import type {
   ListDealsQuery,
   ListOrdersQuery,
   ListPositionsQuery,
+  ListRiskBreachesQuery,
   ListTradingAccountsQuery,
   ListTransactionsQuery,
   Server,
@@ -134,6 +135,12 @@ export type ReadSnapshots = (
  * unavailable.
  */
 export type ReadCreditUsage = (organizationId: string, query: ListCreditUsageQuery) => Promise<Buffer>;
+
+/** Exact response bodies of the risk service. Throws DependencyError if it is unavailable. */
+export interface Risk {
+  rules(serverId: string, accountNumber: string): Promise<Buffer>;
+  breaches(serverId: string, accountNumber: string, query: ListRiskBreachesQuery): Promise<Buffer>;
+}
 
 /** A request to the webhooks service for an organization. */
 export interface WebhooksRequest {

@@ -1,11 +1,14 @@
 import {
   type CommandOperation,
   COMMANDS,
+  DisableAccountBody,
   ExportAccountHistoryBody,
   FundsBody,
   type PasswordReset,
   RequestBody,
   ResetPasswordBody,
+  type Scope,
+  SetRiskRulesBody,
   UpdateTradingAccountBody,
 } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
@@ -25,6 +28,10 @@ type AccountCommandDependencies = QueueDependencies & Pick<Dependencies, "config
 interface AccountCommand<B extends CommandDraft["body"]> {
   readonly operation: CommandOperation;
   readonly body: z.ZodType<B>;
+  /** A further scope that the body needs; the body may be invalid. */
+  readonly scopeOf?: (body: unknown) => Scope | null;
+  /** Where the body is; `query` for a DELETE, which has no body. Default `body`. */
+  readonly bodyFrom?: "body" | "query";
   /**
    * Why the state of the server rejects the body, or null. The account is looked up in parallel.
    */
@@ -53,6 +60,9 @@ export function accountCommands(
   | "exportAccountHistory"
   | "depositAccountFunds"
   | "withdrawAccountFunds"
+  | "flattenAccount"
+  | "setRiskRules"
+  | "deleteRiskRules"
 > {
   const queue = <B extends CommandDraft["body"]>(command: AccountCommand<B>): Operation =>
     queueAccountCommand(dependencies, command);
@@ -68,7 +78,13 @@ export function accountCommands(
       },
     }),
     enableAccount: queue({ operation: "account.enable", body: RequestBody }),
-    disableAccount: queue({ operation: "account.disable", body: RequestBody }),
+    disableAccount: queue({
+      operation: "account.disable",
+      body: DisableAccountBody,
+      // Who closes positions needs the scope of risk too.
+      scopeOf: (body) => (isFlattened(body) ? "risk:manage" : null),
+    }),
+    flattenAccount: queue({ operation: "account.flatten", body: RequestBody }),
     archiveAccount: queue({ operation: "account.archive", body: RequestBody }),
     queueAccountDeletion: queue({ operation: "account.delete", body: RequestBody }),
     resetTradingPassword: queue(passwordReset(dependencies, "account.password_reset")),
@@ -76,6 +92,8 @@ export function accountCommands(
     exportAccountHistory: queue({ operation: "account.history_export", body: ExportAccountHistoryBody }),
     depositAccountFunds: queue({ operation: "finance.deposit", body: FundsBody }),
     withdrawAccountFunds: queue({ operation: "finance.withdraw", body: FundsBody }),
+    setRiskRules: queue({ operation: "risk.set_rules", body: SetRiskRulesBody }),
+    deleteRiskRules: queue({ operation: "risk.delete_rules", body: RequestBody, bodyFrom: "query" }),
   };
 }
 
@@ -99,17 +117,26 @@ function passwordReset(
   };
 }
 
+function isFlattened(body: unknown): boolean {
+  return typeof body === "object" && body !== null && "flatten" in body && body.flatten === true;
+}
+
 /** Validates a request, and queues its command on an existing account. */
 function queueAccountCommand<B extends CommandDraft["body"]>(
   dependencies: AccountCommandDependencies,
   command: AccountCommand<B>,
 ): Operation {
   return async (call) => {
+    const scope = command.scopeOf?.(call.body) ?? null;
+    if (scope !== null && !call.key.scopes.includes(scope)) {
+      throw new ApiError("MISSING_SCOPE", { text: `Missing API scope: ${scope}` });
+    }
     const validator = new RequestValidator();
     const serverId = validator.serverId(call);
     const accountNumber = validator.accountNumber(call);
     const idempotencyKey = validator.idempotencyKey(call);
-    const body = validator.body(call, command.body);
+    const body =
+      command.bodyFrom === "query" ? validator.query(call, command.body) : validator.body(call, command.body);
     const error = validator.error();
     if (error !== null || body === null) return call.charge.reject(error ?? new ApiError("VALIDATION_FAILED"));
     const { serverRejection, everyAnswerFields } = command;

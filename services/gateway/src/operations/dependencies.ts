@@ -8,6 +8,7 @@ import type {
   ReadCreditUsage,
   ReadSnapshots,
   ReadTransactions,
+  Risk,
   Webhooks,
 } from "../domain/ports.ts";
 import type { ServerConfigurations } from "./server-configurations.ts";
@@ -23,6 +24,7 @@ export interface Dependencies {
   readonly readTransactions: ReadTransactions;
   readonly readSnapshots: ReadSnapshots;
   readonly readCreditUsage: ReadCreditUsage;
+  readonly risk: Risk;
   readonly webhooks: Webhooks;
   readonly configurations: ServerConfigurations;
   readonly commandStatus: CommandStatus;

@@ -9,6 +9,7 @@ import type { Dependencies } from "./dependencies.ts";
 import { getCommand } from "./get-command.ts";
 import { historyOperations } from "./history.ts";
 import { listCommands } from "./list-commands.ts";
+import { riskOperations } from "./risk.ts";
 import { serverOperations } from "./servers.ts";
 import { webhookOperations } from "./webhooks.ts";
 
@@ -24,6 +25,7 @@ export function createOperations(dependencies: Dependencies): OperationTable<Ope
     ...accountCreations(dependencies),
     ...accountCommands(dependencies),
     ...historyOperations(dependencies),
+    ...riskOperations(dependencies),
     ...webhookOperations(dependencies),
     getCommand: getCommand(dependencies),
     listCommands: listCommands(dependencies),

@@ -28,7 +28,6 @@ export interface Rejection {
   readonly fault: string;
 }
 
-export const WRONG_KEY = { reason: "wrong_key", fault: "the key is not that of the account" } as const;
 export const WRONG_PARTITION = {
   reason: "wrong_partition",
   fault: "the partition is not that of the key",

@@ -1,7 +1,7 @@
+import type { DecodeFailure } from "@kapi/contracts/codec";
 import type { Clock } from "@kapi/kernel";
 import { counter, type Logger } from "@kapi/runtime";
 
-import type { DecodeFailure } from "../domain/codec/fields.ts";
 import { ReportLimit } from "./report-limit.ts";
 
 /** Maximum number of log lines per record and reason in a minute; all records are counted. */

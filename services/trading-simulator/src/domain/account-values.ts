@@ -115,5 +115,6 @@ export function toValuation(account: Account, values: AccountValues, measuredAt:
     marginLevel: values.marginLevel,
     unrealizedProfitMinor: values.unrealizedProfitMinor,
     openPositionCount: values.openPositionCount,
+    netDepositsMinor: account.netDepositsMinor,
   };
 }

@@ -1,4 +1,4 @@
-import type { Currency } from "@kapi/contracts";
+import type { Currency, Flattened } from "@kapi/contracts";
 import { accountKey } from "@kapi/contracts";
 
 import type { Side } from "./prices.ts";
@@ -58,6 +58,8 @@ export interface Account {
   readonly currency: Currency;
   status: AccountStatus;
   balanceMinor: number;
+  /** Deposits minus withdrawals, without the initial balance. */
+  netDepositsMinor: number;
   /** Sequence of its last event. */
   sequence: number;
   /** Number of the last id of an order, position or deal. */
@@ -69,6 +71,8 @@ export interface Account {
   readonly positions: Map<string, Position>;
   readonly orders: Map<string, PendingOrder>;
   autoTrader: AutoTrader | null;
+  /** What incomplete changes have closed and cancelled so far, by reference. */
+  flattening: Record<string, Flattened & { readonly previousStatus: Exclude<AccountStatus, "deleted"> }>;
 }
 
 /** Maximum number of open positions, and of pending orders, of an account. */
@@ -93,12 +97,14 @@ export function createAccount(fields: NewAccount): Account {
     ...fields,
     key: accountKey(fields.serverId, fields.accountNumber),
     status: "active",
+    netDepositsMinor: 0,
     sequence: 0,
     lastTicket: 0,
     marginCalled: false,
     positions: new Map(),
     orders: new Map(),
     autoTrader: null,
+    flattening: {},
   };
 }
 
@@ -113,12 +119,17 @@ export function toState(account: Account): string {
 
 /** Reads text of {@link toState}. It is trusted: only this service writes it. */
 export function fromState(text: string): Account {
-  const stored = JSON.parse(text) as Omit<Account, "positions" | "orders"> & {
+  const stored = JSON.parse(text) as Omit<Account, "positions" | "orders" | "netDepositsMinor" | "flattening"> & {
     positions: Position[];
     orders: PendingOrder[];
+    netDepositsMinor?: number;
+    flattening?: Account["flattening"];
   };
   return {
     ...stored,
+    // A row of release 0.1.0 does not count them: they count from now on.
+    netDepositsMinor: stored.netDepositsMinor ?? 0,
+    flattening: stored.flattening ?? {},
     positions: new Map(stored.positions.map((position) => [position.id, position])),
     orders: new Map(stored.orders.map((order) => [order.id, order])),
   };

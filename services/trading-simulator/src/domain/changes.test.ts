@@ -2,8 +2,9 @@ import type { Change } from "@kapi/trading-server";
 import { describe, expect, it } from "vitest";
 
 import type { Account, AccountStatus } from "./account.ts";
-import { applyChange, type ChangeResult } from "./changes.ts";
+import { abandonFlattening, applyChange, type ChangeResult } from "./changes.ts";
 import { order, SERVER_ID, testAccount, TestTradingContext } from "../../test/test-trading-context.ts";
+import { fromState, toState } from "./account.ts";
 import { placeOrder } from "./trading.ts";
 
 const QUOTES = { EURUSD: { bid: 1.1, ask: 1.1 } };
@@ -20,7 +21,8 @@ function change(context: TestTradingContext, account: Account | undefined, body:
 }
 
 function codeOf(result: ChangeResult): string {
-  if (!result.applied) return result.code;
+  if (result.applied === false) return result.code;
+  if (result.applied === "incomplete") return "incomplete";
   return result.event === null ? "unchanged" : result.event.type;
 }
 
@@ -163,5 +165,73 @@ describe("an update", () => {
     placeOrder(context, account, order());
     expect(codeOf(change(context, account, { type: "update", leverage: 50 }))).toBe("INSUFFICIENT_FUNDS");
     expect(account.leverage).toBe(100);
+  });
+});
+
+describe("a flatten", () => {
+  /** An account with a position in EURUSD, one in GBPUSD and a pending order. */
+  function trading(): { context: TestTradingContext; account: Account } {
+    const context = new TestTradingContext({ ...QUOTES, GBPUSD: { bid: 1.3, ask: 1.3 } });
+    const account = testAccount(10_000_000);
+    placeOrder(context, account, order());
+    placeOrder(context, account, order({ symbol: "GBPUSD" }));
+    placeOrder(context, account, order({ orderType: "limit", price: 1 }));
+    context.takeTypes();
+    return { context, account };
+  }
+
+  it("closes every position and cancels every order, and then tells all of it", () => {
+    const { context, account } = trading();
+    const positions = [...account.positions.keys()];
+    const orders = [...account.orders.keys()];
+    const result = change(context, account, { type: "flatten" });
+    expect(result).toMatchObject({ event: { reference: "r", cancelled: orders, openPositionCount: 0 } });
+    const event = context.events.at(-1);
+    expect(event?.type === "account.flattened" && event.closed.map(({ positionId }) => positionId)).toEqual(positions);
+    const ofPosition = ["order.executed", "deal.executed", "position.closed"];
+    expect(context.takeTypes()).toEqual(["order.cancelled", ...ofPosition, ...ofPosition, "account.flattened"]);
+    expect(account.flattening).toEqual({});
+  });
+
+  it("is incomplete while a market is closed, and then tells what all attempts have closed, also over a restart", () => {
+    const { context, account } = trading();
+    const [euro, pound] = account.positions.keys();
+    context.prices.setOpen("GBPUSD", false);
+    expect(codeOf(change(context, account, { type: "flatten" }))).toBe("incomplete");
+    const again = fromState(toState(account));
+    expect(codeOf(change(context, again, { type: "flatten" }))).toBe("incomplete");
+    placeOrder(context, again, order());
+    context.prices.setOpen("GBPUSD", true);
+    expect(codeOf(change(context, again, { type: "flatten" }))).toBe("account.flattened");
+    const event = context.events.at(-1);
+    const closed = event?.type === "account.flattened" ? event.closed.map(({ positionId }) => positionId) : [];
+    expect(closed.slice(0, 2)).toEqual([euro, pound]);
+    expect(closed).toHaveLength(3);
+    expect(again.positions.size).toBe(0);
+  });
+
+  it("that is given up is rejected, and tells what it has closed", () => {
+    const { context, account } = trading();
+    context.prices.setOpen("GBPUSD", false);
+    change(context, account, { type: "flatten" });
+    expect(abandonFlattening(context, account, "r")).toEqual({
+      applied: false,
+      code: "ACCOUNT_HAS_OPEN_POSITIONS",
+      message: "closed 1 positions; 1 remain, because their market is closed (GBPUSD)",
+    });
+    expect(abandonFlattening(context, account, "r")).toBeNull();
+  });
+
+  it("with a disabling disables first: nothing can be opened while a market is closed", () => {
+    const { context, account } = trading();
+    context.prices.setOpen("GBPUSD", false);
+    const disable = { type: "set_status", status: "disabled", flatten: true } as const;
+    expect(codeOf(change(context, account, disable))).toBe("incomplete");
+    expect(account.status).toBe("disabled");
+    expect(context.takeTypes()[0]).toBe("account.status_changed");
+    context.prices.setOpen("GBPUSD", true);
+    expect(change(context, account, disable)).toMatchObject({
+      event: { type: "account.flattened", status: "disabled", previousStatus: "active" },
+    });
   });
 });

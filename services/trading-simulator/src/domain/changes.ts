@@ -5,7 +5,11 @@ import type { Change, RejectionCode } from "@kapi/trading-server";
 import { type Account, MAX_BALANCE_MINOR, createAccount } from "./account.ts";
 import type { TradingContext } from "./trading-context.ts";
 import { valueAccount } from "./account-values.ts";
+import { closePriceOf } from "./prices.ts";
 import { cancelAllOrders, closePosition } from "./trading.ts";
+
+/** Reason of the orders of a flattened account. */
+const FLATTENED = "flattened";
 
 export interface PasswordHashes {
   readonly trading: string;
@@ -24,7 +28,8 @@ export interface ChangeInput {
 
 export type ChangeResult =
   | { readonly applied: true; readonly account: Account; readonly event: TradingEvent | null }
-  | { readonly applied: false; readonly code: RejectionCode; readonly message: string };
+  | { readonly applied: false; readonly code: RejectionCode; readonly message: string }
+  | { readonly applied: "incomplete"; readonly account: Account; readonly message: string };
 
 type ChangeOf<T extends Change["type"]> = Extract<Change, { type: T }>;
 
@@ -41,7 +46,12 @@ export function applyChange(context: TradingContext, input: ChangeInput, change:
     case "update":
       return update(context, input, account, change);
     case "set_status":
+      if (change.flatten === true && change.status === "disabled") {
+        return flatten(context, account, change.reference, "disabled");
+      }
       return setStatus(context, account, change);
+    case "flatten":
+      return flatten(context, account, change.reference, null);
     case "set_password":
       return setPassword(context, input, account, change);
   }
@@ -78,6 +88,7 @@ function changeBalance(context: TradingContext, account: Account, change: Change
   }
   const signed = kind === "deposit" ? amountMinor : -amountMinor;
   account.balanceMinor += signed;
+  account.netDepositsMinor += signed;
   const body = { type: "balance.changed", kind, amountMinor: signed, description } as const;
   return applied(account, context.emit(account, body, change.reference));
 }
@@ -117,6 +128,59 @@ function setStatus(context: TradingContext, account: Account, change: ChangeOf<"
   account.status = change.status;
   const body = { type: "account.status_changed", status: change.status, previousStatus } as const;
   return applied(account, context.emit(account, body, change.reference));
+}
+
+/**
+ * Closes all positions and cancels all pending orders; first sets the status, if one is given. A
+ * position whose market is closed makes the change incomplete. What was done so far is kept by
+ * reference, so that the final event has all of it.
+ */
+function flatten(
+  context: TradingContext,
+  account: Account,
+  reference: string,
+  status: "disabled" | null,
+): ChangeResult {
+  if (account.status === "deleted") return refused("ACCOUNT_NOT_FOUND", "the account was deleted");
+  if (status !== null && account.status === "archived") {
+    return refused("INVALID_STATE_TRANSITION", "an archived account can only be made active");
+  }
+  const done = (account.flattening[reference] ??= { closed: [], cancelled: [], previousStatus: account.status });
+  if (status !== null && account.status !== status) {
+    const previousStatus = account.status;
+    account.status = status;
+    context.emit(account, { type: "account.status_changed", status, previousStatus });
+  }
+  done.cancelled.push(...account.orders.keys());
+  cancelAllOrders(context, account, FLATTENED);
+  for (const position of account.positions.values()) {
+    if (!context.prices.isOpen(position.symbol)) continue;
+    const before = position.dealIds.length;
+    closePosition(context, account, position, position.volume, FLATTENED);
+    const price = closePriceOf(context.prices.quote(position.symbol), position.side);
+    done.closed.push({ positionId: position.id, dealIds: position.dealIds.slice(before), price });
+  }
+  if (account.positions.size > 0) {
+    context.touch(account);
+    return { applied: "incomplete", account, message: remaining(account, done.closed.length) };
+  }
+  delete account.flattening[reference];
+  const body = { type: "account.flattened", ...done, status: account.status } as const;
+  return applied(account, context.emit(account, body, reference));
+}
+
+/** Ends an incomplete change: null if there is none with this reference. */
+export function abandonFlattening(context: TradingContext, account: Account, reference: string): ChangeResult | null {
+  const done = account.flattening[reference];
+  if (done === undefined) return null;
+  delete account.flattening[reference];
+  context.touch(account);
+  return refused("ACCOUNT_HAS_OPEN_POSITIONS", remaining(account, done.closed.length));
+}
+
+function remaining({ positions }: Account, closed: number): string {
+  const symbols = [...new Set(Array.from(positions.values(), ({ symbol }) => symbol))].join(", ");
+  return `closed ${closed} positions; ${positions.size} remain, because their market is closed (${symbols})`;
 }
 
 function setPassword(

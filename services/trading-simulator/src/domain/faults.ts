@@ -11,6 +11,7 @@ export const FAULT_OPERATIONS = [
   "create",
   "update",
   "set_status",
+  "flatten",
   "set_password",
   "deposit",
   "withdrawal",

@@ -24,6 +24,8 @@ interface SymbolState extends RandomState {
   ask: number;
   /** True: the feed does not change the price. */
   held: boolean;
+  /** True: nobody can trade the symbol. Absent in states of release 0.1.0. */
+  closed?: boolean;
 }
 
 export interface MarketState {
@@ -56,6 +58,15 @@ export class Market implements Prices {
 
   quote(symbol: string): Quote {
     return this.#symbol(symbol);
+  }
+
+  isOpen(symbol: string): boolean {
+    return this.#symbol(symbol).closed !== true;
+  }
+
+  /** Closes or opens the market of a symbol. Prices move all the same. */
+  setOpen(symbol: string, open: boolean): void {
+    this.#symbol(symbol).closed = !open;
   }
 
   isHeld(symbol: string): boolean {

@@ -12,6 +12,7 @@ export interface TradeRejection {
     | "INVALID_STOPS"
     | "ACCOUNT_DISABLED"
     | "ACCOUNT_ARCHIVED"
+    | "MARKET_CLOSED"
     | "TOO_MANY_POSITIONS"
     | "TOO_MANY_ORDERS";
   readonly message: string;
@@ -28,6 +29,7 @@ export function checkOrder(prices: Prices, account: Account, request: OrderReque
     return { code: "INVALID_VOLUME", message: "the volume is from 0.01 to 100 lots" };
   }
   if (request.orderType === "market") {
+    if (!prices.isOpen(request.symbol)) return marketClosed(request.symbol);
     if (account.positions.size >= MAX_POSITIONS) {
       return { code: "TOO_MANY_POSITIONS", message: `an account has at most ${MAX_POSITIONS} open positions` };
     }
@@ -38,6 +40,11 @@ export function checkOrder(prices: Prices, account: Account, request: OrderReque
     return { code: "TOO_MANY_ORDERS", message: `an account has at most ${MAX_PENDING_ORDERS} pending orders` };
   }
   return checkPending(prices, { ...request, orderType: request.orderType });
+}
+
+/** Nobody can trade the symbol now. */
+export function marketClosed(symbol: string): TradeRejection {
+  return { code: "MARKET_CLOSED", message: `the market of ${symbol} is closed` };
 }
 
 /** Why a pending order cannot wait at its price, or null if it can. */

@@ -12,6 +12,8 @@ export type Side = "buy" | "sell";
 export interface Prices {
   /** The symbol must exist. */
   quote(symbol: string): Quote;
+  /** Whether the symbol can be traded now. The symbol must exist. */
+  isOpen(symbol: string): boolean;
 }
 
 /** Price of opening on `side`: a buyer pays the ask. */

@@ -33,7 +33,13 @@ function apply(
     hashes,
   };
   const result = applyChange(context, input, change);
-  if (!result.applied) return result;
+  if (result.applied === false) return result;
+  if (result.applied === "incomplete") {
+    server.flattening.set(change.reference, result.account);
+    engine.changed(server, context, result.account);
+    return { applied: "incomplete", message: result.message };
+  }
+  server.flattening.delete(change.reference);
   const { account, event } = result;
   if (event === null) return { applied: true, event: null };
   if (event.type === "account.created") server.accounts.set(account.accountNumber, account);

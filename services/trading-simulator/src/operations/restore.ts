@@ -19,8 +19,8 @@ export interface Restored {
 
 /**
  * Reads servers and accounts, then the journal after the checkpoint; the journal is claimed. Only
- * changes of balance are stored without the state of their account, so only balance and sequence
- * can be behind.
+ * changes of balance are stored without the state of their account, so only balance, net deposits
+ * and sequence can be behind.
  */
 export async function restore(stored: StoredState, feed: Feed): Promise<Restored> {
   const progress = await stored.progress();
@@ -37,6 +37,7 @@ export async function restore(stored: StoredState, feed: Feed): Promise<Restored
       const server = assertDefined(servers.get(row.serverId), `server ${row.serverId}`);
       server.accounts.set(account.accountNumber, account);
       server.reindex(account);
+      for (const reference of Object.keys(account.flattening)) server.flattening.set(reference, account);
       if (row.position > progress.checkpoint) positions.set(account, row.position);
     }
   }
@@ -65,4 +66,5 @@ function applyTail(account: Account, event: TradingEvent): void {
   assert(event.sequence === account.sequence + 1, `the journal of ${account.key} has no gap`);
   account.sequence = event.sequence;
   account.balanceMinor = event.balanceMinor;
+  account.netDepositsMinor += event.amountMinor;
 }

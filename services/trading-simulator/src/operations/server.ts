@@ -25,6 +25,8 @@ export class TradingServer {
   readonly faults = new Faults();
   /** By number, with deleted ones. */
   readonly accounts = new Map<string, Account>();
+  /** Accounts with an incomplete change, by its reference. */
+  readonly flattening = new Map<string, Account>();
   /** Accounts with automatic trading. */
   readonly autoTraders = new Set<Account>();
   /** Last published equity and margin of accounts that depend on prices. */

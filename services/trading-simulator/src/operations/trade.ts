@@ -4,7 +4,13 @@ import type { TradingOrder } from "@kapi/contracts";
 import type { Account, AutoTrader, PendingOrder, Position } from "../domain/account.ts";
 import type { TradingContext } from "../domain/trading-context.ts";
 import { watchMargin } from "../domain/market-effects.ts";
-import { checkOrder, checkPending, checkPositionStops, type TradeRejection } from "../domain/order-checks.ts";
+import {
+  checkOrder,
+  checkPending,
+  checkPositionStops,
+  marketClosed,
+  type TradeRejection,
+} from "../domain/order-checks.ts";
 import type { Quote } from "../domain/prices.ts";
 import { randomState } from "../domain/random-walk.ts";
 import { symbolSpec } from "../domain/symbols.ts";
@@ -39,6 +45,7 @@ export function closePositionOn(
     const message = `the position has ${position.volume / 100} lots`;
     return Promise.resolve({ rejection: { code: "INVALID_VOLUME", message } });
   }
+  if (!at.server.market.isOpen(position.symbol)) return Promise.resolve({ rejection: marketClosed(position.symbol) });
   return operate(at, (context) => closePosition(context, at.account, position, volume ?? position.volume, null));
 }
 
@@ -95,6 +102,18 @@ export async function setAutoTrader(
       : { ...settings, ...randomState(engine.feed.seed, account.accountNumber), ticksLeft: settings.everyTicks };
   server.reindex(account);
   engine.committer.storeAccount(account);
+  await engine.committer.stored();
+}
+
+/** Closes or opens the market of a symbol. */
+export async function setMarketOpen(
+  engine: Engine,
+  server: TradingServer,
+  symbol: string,
+  open: boolean,
+): Promise<void> {
+  server.market.setOpen(symbolSpec(symbol).name, open);
+  engine.committer.storeServer(server);
   await engine.committer.stored();
 }
 

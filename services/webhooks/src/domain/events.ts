@@ -9,6 +9,7 @@ import {
   type EventPlace,
   type FinanceEvent,
   isFinal,
+  type RiskEvent,
   type WebhookEvent,
   type WebhookKind,
 } from "@kapi/contracts";
@@ -100,6 +101,13 @@ export function fromFinanceEvent(event: FinanceEvent): IncomingEvent {
   const { eventId, organizationId, serverId, accountNumber, type, occurredAt, transaction } = event;
   const common = { eventId, organizationId, serverId, accountNumber, type, timestamp: occurredAt, onlyFor: null };
   return { ...common, record: transaction, place: placeOf("finance", transaction.sequence, event.place) };
+}
+
+/** Maps a message of `risk.events`. The account's trading events do not count it. */
+export function fromRiskEvent(event: RiskEvent): IncomingEvent {
+  const { eventId, organizationId, serverId, accountNumber, type, occurredAt, alert } = event;
+  const common = { eventId, organizationId, serverId, accountNumber, type, timestamp: occurredAt, onlyFor: null };
+  return { ...common, record: alert, place: null };
 }
 
 /** Maps a message of `credits.events`. */

@@ -75,7 +75,7 @@ const PASSWORD_STDIN = "read the password from standard input (default: a genera
 /** Operations that need nothing but the account. */
 const STATUS_CHANGES = {
   enable: "Enable a disabled or archived account",
-  disable: "Disable an account: no new orders",
+  flatten: "Close all positions of an account, and cancel its pending orders",
   archive: "Archive an account without open positions",
 } as const;
 
@@ -142,6 +142,18 @@ function addChanges(accounts: Command, surroundings: Surroundings): void {
       },
     );
   }
+  addMutation(accounts, "disable <account>", "Disable an account: no new orders")
+    .option("--flatten", "also close all positions, and cancel pending orders")
+    .action(async (account: string, options: MutationOptions & { flatten?: true }) => {
+      const session = await openSession(surroundings, options);
+      const { flatten } = options;
+      await carryOut(session, options, (queued) =>
+        session
+          .server()
+          .account(account)
+          .disable({ ...queued, flatten }),
+      );
+    });
   addMutation(accounts, "delete <account>", "Delete an account without open positions")
     .option("--immediately", "delete with its history within the request; open positions are closed")
     .action(async (account: string, options: MutationOptions & { immediately?: true }) => {

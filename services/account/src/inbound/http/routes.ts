@@ -8,6 +8,7 @@ import type { ServerConfiguration } from "../../domain/account.ts";
 import type { AccountReader } from "../../domain/ports.ts";
 import { getServerConfiguration } from "../../operations/get-server-configuration.ts";
 import { type AccountDetailsDependencies, getTradingAccount } from "../../operations/get-trading-account.ts";
+import { readAccountForRisk } from "../../operations/read-account-for-risk.ts";
 import { pageOfTradingAccounts, streamTradingAccounts } from "../../operations/list-trading-accounts.ts";
 import { serverOverviews } from "../../operations/server-overviews.ts";
 
@@ -35,6 +36,11 @@ export function registerAccountRoutes(app: FastifyInstance, dependencies: Accoun
     const details = await getTradingAccount(dependencies, serverId, accountNumber);
     if (details === null) throw new ApiError("ACCOUNT_NOT_FOUND");
     return details;
+  });
+  serve(app, ACCOUNT_ROUTES.readAccountForRisk, async ({ params: { serverId, accountNumber } }) => {
+    const account = await readAccountForRisk(dependencies, serverId, accountNumber);
+    if (account === null) throw new ApiError("ACCOUNT_NOT_FOUND");
+    return account;
   });
   serve(app, ACCOUNT_ROUTES.readServerOverviews, async ({ body: { serverIds } }) => ({
     servers: await serverOverviews(dependencies.reader, serverIds),

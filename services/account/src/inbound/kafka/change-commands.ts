@@ -73,7 +73,7 @@ export async function applyChanges(
     // The row of a deleting account is unchanged: the result keeps the trading server's values.
     if (after === undefined) continue;
     const operation = operationOf(options, message);
-    results.set(message.commandId, operation.result(after, done.effect.at));
+    results.set(message.commandId, operation.result(after, done.effect));
     if (after.changed) accountEvents.push(...toAccountEvent(operation, after.account, done.effect));
     spans.set(accountKey(after.account.serverId, after.account.accountNumber), message.traceparent);
   }
@@ -107,7 +107,7 @@ function toOutcome(operation: QueuedOperation, run: ChangeRun): Outcome {
     case "done":
     case "deleted": {
       const { account, effect } = run;
-      const result = operation.result(withEffect(account, effect), effect.at);
+      const result = operation.result(withEffect(account, effect), effect);
       return {
         kind: "succeeded",
         result,

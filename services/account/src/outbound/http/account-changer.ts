@@ -25,5 +25,7 @@ function fromOutcome(outcome: Outcome): ChangeOutcome {
       return { kind: "refused", errorCode: COMMAND_ERROR_OF[outcome.code], reason: outcome.message };
     case "closed":
       return { kind: "closed" };
+    case "incomplete":
+      return { kind: "incomplete", reason: outcome.message };
   }
 }

@@ -1,5 +1,5 @@
 import { assertDefined } from "@kapi/kernel";
-import type { Outcome, TradingServerClient } from "@kapi/trading-server";
+import { type Outcome, type TradingServerClient, TradingServerUnreachable } from "@kapi/trading-server";
 
 import type { AccountOpener, OpeningOutcome } from "../../domain/ports.ts";
 import { COMMAND_ERROR_OF } from "./error-codes.ts";
@@ -35,5 +35,7 @@ function fromOutcome(outcome: Outcome): OpeningOutcome {
       };
     case "closed":
       return { kind: "closed" };
+    case "incomplete":
+      throw new TradingServerUnreachable(`a creation is never incomplete: ${outcome.message}`);
   }
 }

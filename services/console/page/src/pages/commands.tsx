@@ -30,11 +30,14 @@ const OPERATIONS: Readonly<Record<CommandOperation, true>> = {
   "account.disable": true,
   "account.archive": true,
   "account.delete": true,
+  "account.flatten": true,
   "account.password_reset": true,
   "account.investor_password_reset": true,
   "account.history_export": true,
   "finance.deposit": true,
   "finance.withdraw": true,
+  "risk.set_rules": true,
+  "risk.delete_rules": true,
 };
 
 interface QueryProps {

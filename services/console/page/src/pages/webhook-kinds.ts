@@ -22,6 +22,8 @@ const SUBJECTS: Readonly<Record<ChosenKind, string>> = {
   "deal.executed": "Trading",
   "margin.call": "Trading",
   "margin.stop_out": "Trading",
+  "risk.breached": "Risk",
+  "risk.warning": "Risk",
   "transaction.recorded": "Money and credits",
   "credits.low_balance": "Money and credits",
   "command.succeeded": COMMANDS,

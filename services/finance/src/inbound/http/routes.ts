@@ -21,6 +21,10 @@ export function registerTransactionRoutes(app: FastifyInstance, dependencies: Ro
   serve(app, FINANCE_ROUTES.readHistory, async ({ params, query: { from = null, to = null, limit } }) => ({
     records: found(await newestTransactions(dependencies, params, { from, to }, limit)),
   }));
+  serve(app, FINANCE_ROUTES.catchUp, async ({ params }) => {
+    await dependencies.catchUp(params);
+    return {};
+  });
   serve(app, FINANCE_ROUTES.deleteAccount, async ({ params }) => {
     await dependencies.deletions.mark(params);
     return {};

@@ -4,8 +4,7 @@
  * sample ({@link PartitionCheckpoint}).
  */
 import { PartitionCheckpoint, type SampleCheckpoint } from "@kapi/contracts";
-
-import { type DecodeFailure, jsonOf } from "./fields.ts";
+import { type DecodeFailure, jsonOf } from "@kapi/contracts/codec";
 
 /** How the text of a checkpoint begins. */
 const SEQUENCE_FIRST = '{"sequence":';

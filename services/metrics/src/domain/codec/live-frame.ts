@@ -3,10 +3,6 @@
  * `metrics.samples`, and byte for byte the text that a socket gets.
  */
 import { AccountMetricsFrame } from "@kapi/contracts";
-import { amountFromMinor, minorFromAmount } from "@kapi/kernel";
-
-import type { MeasuredValues } from "../valuation-record.ts";
-import { type AccountId, eventIdOf, type Minimum, type Sample } from "../sample.ts";
 import {
   AMOUNT,
   COUNT,
@@ -18,7 +14,11 @@ import {
   MOMENT,
   PERCENT,
   patternsOf,
-} from "./fields.ts";
+} from "@kapi/contracts/codec";
+import { amountFromMinor, minorFromAmount } from "@kapi/kernel";
+
+import type { MeasuredValues } from "../valuation-record.ts";
+import { type AccountId, eventIdOf, type Minimum, type Sample } from "../sample.ts";
 
 /**
  * Encodes a field as JSON text. Inserted text has no characters that JSON escapes, because

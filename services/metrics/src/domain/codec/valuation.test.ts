@@ -1,4 +1,5 @@
 import { Valuation } from "@kapi/contracts";
+import { decodeValuation, VALUATION_FIELDS } from "@kapi/contracts/codec";
 import { valuation } from "@kapi/testkit";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -6,7 +7,6 @@ import { describe, expect, it } from "vitest";
 import { MAX_FRAME_BYTES } from "../acceptance-rule.ts";
 import { encodeLiveFrame } from "./live-frame.ts";
 import { sameValues } from "../valuation-record.ts";
-import { decodeValuation, VALUATION_FIELDS } from "./valuation.ts";
 
 const SERVER = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f";
 const LONGEST = "a".repeat(32);
@@ -49,6 +49,8 @@ const RECORDED =
   '{"serverId":"5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f","accountNumber":"10000001","measuredAt":"2026-03-01T10:00:00.123Z"' +
   ',"balanceMinor":1000000,"equityMinor":-1012345,"marginMinor":20050,"freeMarginMinor":0,"marginLevel":-5049.1' +
   ',"unrealizedProfitMinor":-2012345,"openPositionCount":3}';
+/** The same record by a trading server that tells net deposits. */
+const WITH_DEPOSITS = RECORDED.replace("}", ',"netDepositsMinor":-25050}');
 
 describe("a valuation in the usual field order", () => {
   it("has the fields of the contract", () => {
@@ -66,8 +68,14 @@ describe("a valuation in the usual field order", () => {
       openPositionCount: 3,
     };
     const account = { serverId: SERVER, accountNumber: "10000001" };
-    for (const text of [RECORDED, spaced(RECORDED)]) {
-      expect(decodeValuation(`${SERVER}/10000001`, Buffer.from(text), 7)).toEqual({ ...account, valuation });
+    expect(JSON.stringify(Valuation.parse(JSON.parse(WITH_DEPOSITS)))).toBe(WITH_DEPOSITS);
+    for (const [text, netDepositsMinor] of [
+      [RECORDED, null],
+      [WITH_DEPOSITS, -25_050],
+    ] as const) {
+      const expected = { ...account, valuation: { ...valuation, netDepositsMinor } };
+      expect(decodeValuation(`${SERVER}/10000001`, Buffer.from(text), 7)).toEqual(expected);
+      expect(decodeValuation(`${SERVER}/10000001`, Buffer.from(spaced(text)), 7)).toEqual(expected);
     }
   });
 

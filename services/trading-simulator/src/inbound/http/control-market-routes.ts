@@ -10,8 +10,16 @@ import { SYMBOLS, symbolSpec } from "../../domain/symbols.ts";
 import type { Engine } from "../../operations/engine.ts";
 import { rollOver, runTick } from "../../operations/run-market.ts";
 import type { TradingServer } from "../../operations/server.ts";
-import { setPrice } from "../../operations/trade.ts";
-import { FaultBody, MarketBody, MovePriceBody, SetPriceBody, SymbolName, TicksBody } from "./control-schemas.ts";
+import { setMarketOpen, setPrice } from "../../operations/trade.ts";
+import {
+  FaultBody,
+  MarketBody,
+  MovePriceBody,
+  SetPriceBody,
+  SymbolMarketBody,
+  SymbolName,
+  TicksBody,
+} from "./control-schemas.ts";
 
 const ServerParams = z.object({ serverId: Guid });
 const SymbolParams = z.object({ serverId: Guid, symbol: SymbolName });
@@ -59,6 +67,13 @@ function registerPriceRoutes(app: FastifyInstance, engine: Engine): void {
     if (bid + by <= 0) throw new ApiError("VALIDATION_FAILED", { text: "the price would not be above 0" });
     await setPrice(engine, server, symbol, { bid: bid + by, ask: ask + by, held: move.hold });
     return priceOf(server.market, symbol);
+  });
+  app.put(`${SERVER}/prices/:symbol/market`, async (request) => {
+    const { serverId, symbol } = parse(SymbolParams, request.params);
+    const { open } = parse(SymbolMarketBody, request.body);
+    const server = engine.server(serverId);
+    await setMarketOpen(engine, server, symbol, open);
+    return { symbol, open };
   });
   app.post(`${SERVER}/prices/:symbol/release`, async (request) => {
     const { serverId, symbol } = parse(SymbolParams, request.params);

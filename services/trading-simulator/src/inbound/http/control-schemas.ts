@@ -35,6 +35,9 @@ const Volume = z
     return z.NEVER;
   });
 
+/** Whether the market of a symbol is open. */
+export const SymbolMarketBody = z.object({ open: z.boolean() });
+
 export const PlaceOrderBody = z.object({
   symbol: SymbolName,
   side: z.enum(SIDES),

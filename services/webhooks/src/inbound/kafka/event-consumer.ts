@@ -1,4 +1,12 @@
-import { AccountEvent, CommandEvent, CreditsEvent, FinanceEvent, type TopicContract, TOPICS } from "@kapi/contracts";
+import {
+  AccountEvent,
+  CommandEvent,
+  CreditsEvent,
+  FinanceEvent,
+  RiskEvent,
+  type TopicContract,
+  TOPICS,
+} from "@kapi/contracts";
 import { type Consumer, startConsumer, type DeadLetter, type KafkaConnection, RetryableError } from "@kapi/kafka";
 import { isTransient } from "@kapi/postgres";
 import type { Logger, Started } from "@kapi/runtime";
@@ -9,6 +17,7 @@ import {
   fromCommandEvent,
   fromCreditsEvent,
   fromFinanceEvent,
+  fromRiskEvent,
   type IncomingEvent,
 } from "../../domain/events.ts";
 
@@ -29,6 +38,7 @@ function translator<S extends z.ZodType>(schema: S, from: (message: z.output<S>)
 const TRANSLATORS: ReadonlyMap<TopicContract, Translate> = new Map<TopicContract, Translate>([
   [TOPICS.accountEvents, translator(AccountEvent, fromAccountEvent)],
   [TOPICS.financeEvents, translator(FinanceEvent, fromFinanceEvent)],
+  [TOPICS.riskEvents, translator(RiskEvent, fromRiskEvent)],
   [TOPICS.creditsEvents, translator(CreditsEvent, fromCreditsEvent)],
   [TOPICS.commandEvents, translator(CommandEvent, fromCommandEvent)],
 ]);

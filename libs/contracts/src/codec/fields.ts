@@ -36,11 +36,15 @@ export function patternsOf<Name extends string>(
 }
 
 /**
- * The expression for the fields of an object from `start` on: its opening brace, or a comma.
+ * The expression for the fields of an object from `start` on: its opening brace, or a comma. Only
+ * the last field may be optional; `optional` is its name.
  */
-export function expressionOf(fields: FieldPatterns<string>, start: "{" | ","): RegExp {
-  const members = Object.entries(fields).map(([name, pattern]) => `"${name}":${pattern}`);
-  return new RegExp(`${start === "{" ? "^\\{" : ","}${members.join(",")}\\}$`);
+export function expressionOf(fields: FieldPatterns<string>, start: "{" | ",", optional?: string): RegExp {
+  const members = Object.entries(fields).map(([name, pattern], index) => {
+    const member = `${index === 0 ? "" : ","}"${name}":${pattern}`;
+    return name === optional ? `(?:${member})?` : member;
+  });
+  return new RegExp(`${start === "{" ? "^\\{" : ","}${members.join("")}\\}$`);
 }
 
 /** The group of each field in the expression. */

@@ -1,7 +1,7 @@
-import { AccountNumber, accountKey, Valuation } from "@kapi/contracts";
-
-import type { ValuationRecord } from "../valuation-record.ts";
-import { type Rejection, WRONG_KEY } from "../rejection.ts";
+/** A fast decoder of records of `trading.valuations`, for the processes that read all of them. */
+import { Valuation } from "../messages/valuation.ts";
+import { accountKey } from "../topics.ts";
+import { AccountNumber } from "../values.ts";
 import {
   ACCOUNT_NUMBER,
   COUNT,
@@ -18,6 +18,7 @@ import {
 
 /**
  * The fields of a record of `trading.valuations`, in the order in which trading servers write them.
+ * The last field is optional.
  */
 export const VALUATION_FIELDS: FieldPatterns<keyof Valuation> = {
   serverId: GUID,
@@ -30,17 +31,42 @@ export const VALUATION_FIELDS: FieldPatterns<keyof Valuation> = {
   marginLevel: PERCENT,
   unrealizedProfitMinor: MINOR,
   openPositionCount: COUNT,
+  netDepositsMinor: MINOR,
 };
 const NAMES = Object.keys(VALUATION_FIELDS) as (keyof Valuation)[];
-const USUAL = expressionOf(VALUATION_FIELDS, "{");
+const USUAL = expressionOf(VALUATION_FIELDS, "{", "netDepositsMinor");
 const AT = groupsOf(VALUATION_FIELDS);
 /** Characters before `measuredAt`, without the values of the two fields before it. */
 const BEFORE_MEASURED_AT = `{"${NAMES.slice(0, AT.measuredAt).join('":"","')}":"`.length;
 
+/** The values of a record of `trading.valuations`, and its position in the log. */
+export interface DecodedValues {
+  readonly offset: number;
+  /** As the trading server wrote it. */
+  readonly measuredAt: string;
+  readonly measuredAtMs: number;
+  readonly balanceMinor: number;
+  readonly equityMinor: number;
+  readonly marginMinor: number;
+  readonly freeMarginMinor: number;
+  readonly marginLevel: number;
+  readonly openPositionCount: number;
+  /** Null: the trading server does not tell it. */
+  readonly netDepositsMinor: number | null;
+}
+
+/** Why a record is rejected. */
+export interface ValuationRejection {
+  readonly reason: "malformed" | "wrong_key";
+  readonly fault: string;
+}
+
 /** A decoded record of `trading.valuations`, or why it is rejected. */
 export type DecodedValuation =
-  | { readonly serverId: string; readonly accountNumber: string; readonly valuation: ValuationRecord }
-  | Rejection;
+  | { readonly serverId: string; readonly accountNumber: string; readonly valuation: DecodedValues }
+  | ValuationRejection;
+
+const WRONG_KEY = { reason: "wrong_key", fault: "the key is not that of the account" } as const;
 
 /**
  * Decodes a record of `trading.valuations`. Rejects values that are not JSON or break the contract,
@@ -99,11 +125,12 @@ function decodedOf(
       freeMarginMinor: Number(fields[AT.freeMarginMinor]),
       marginLevel: Number(fields[AT.marginLevel]),
       openPositionCount: Number(fields[AT.openPositionCount]),
+      netDepositsMinor: fields[AT.netDepositsMinor] === undefined ? null : Number(fields[AT.netDepositsMinor]),
     },
   };
 }
 
-function malformed(fault: string): Rejection {
+function malformed(fault: string): ValuationRejection {
   return { reason: "malformed", fault };
 }
 

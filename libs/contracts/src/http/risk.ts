@@ -1,0 +1,239 @@
+import { minorFromAmount } from "@kapi/kernel";
+import { z } from "zod";
+
+import { RequestId } from "../values.ts";
+import { isWholeCents, MAX_AMOUNT } from "./accounts.ts";
+import { checkedPageQuery, cursorFields, Pagination, TIME_FIELDS } from "./pagination.ts";
+
+/** Maximum number of rules of one account. */
+export const MAX_RISK_RULES = 10;
+/** Maximum number of characters of a rule's id. */
+const MAX_RULE_ID_CHARACTERS = 64;
+/** Percentages have at most this many decimals, so that limits are computed exactly. */
+export const PERCENT_DECIMALS = 4;
+const PERCENT_UNITS = 10 ** PERCENT_DECIMALS;
+/** Maximum distance of a percentage from its last decimal, as JSON numbers are binary. */
+const PERCENT_TOLERANCE = 1e-9;
+
+/**
+ * A percentage in integer units of 10^-{@link PERCENT_DECIMALS}; null if it has more decimals.
+ */
+export function percentUnits(percent: number): number | null {
+  const units = Math.round(percent * PERCENT_UNITS);
+  return Math.abs(percent - units / PERCENT_UNITS) <= PERCENT_TOLERANCE ? units : null;
+}
+
+const Percent = z
+  .number()
+  .positive()
+  .max(100)
+  .refine((percent) => percentUnits(percent) !== null, { error: `must have at most ${PERCENT_DECIMALS} decimals` });
+
+const Money = z.number().max(MAX_AMOUNT).refine(isWholeCents, { error: "must have at most two decimals" });
+
+/** The id of a rule, chosen by the caller; unique among the rules of an account. */
+export const RiskRuleId = z
+  .string()
+  .min(1)
+  .max(MAX_RULE_ID_CHARACTERS)
+  .regex(/^[A-Za-z0-9._-]+$/, "must have only letters, digits, '.', '_' and '-'");
+
+/** A share of a reference value, or an amount of money: exactly one of the two. */
+export const RiskLimit = z
+  .object({ percent: Percent.optional(), amount: Money.positive().optional() })
+  .refine(({ percent, amount }) => (percent === undefined) !== (amount === undefined), {
+    error: "either percent or amount must be given",
+  });
+export type RiskLimit = z.infer<typeof RiskLimit>;
+
+/** What kapi does when a rule is breached. */
+export const RISK_ACTIONS = ["notify", "disable", "flatten_and_disable"] as const;
+export const RiskAction = z.enum(RISK_ACTIONS);
+export type RiskAction = z.infer<typeof RiskAction>;
+
+/** The value of an account that a rule compares or starts from. */
+export const RiskBasis = z.enum(["equity", "balance"]);
+/** The value at the start of a day from which a daily loss counts; `higher`: of the two. */
+export const DailyLossBasis = z.enum(["equity", "balance", "higher"]);
+
+/** An IANA time zone that this process knows. */
+export const TimeZone = z
+  .string()
+  .max(64)
+  .refine(isTimeZone, { error: "must be an IANA time zone, such as Europe/London" });
+
+function isTimeZone(name: string): boolean {
+  // Offsets such as "+01:00" have no daylight saving time, and nobody means them.
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}
+
+const COMMON = {
+  id: RiskRuleId,
+  /** Percent of the limit at which `risk.warning` is sent; absent: no warning. */
+  warnAt: z
+    .number()
+    .min(1)
+    .max(99)
+    .refine((percent) => percentUnits(percent) !== null, {
+      error: `must have at most ${PERCENT_DECIMALS} decimals`,
+    })
+    .optional(),
+  action: RiskAction,
+};
+
+/** The loss since the start of a day. */
+export const DailyLossRule = z.object({
+  ...COMMON,
+  type: z.literal("dailyLoss"),
+  limit: RiskLimit,
+  /** The value at the start of the day from which the loss counts; `higher`: of the two. */
+  basis: DailyLossBasis,
+  timeZone: TimeZone.default("UTC"),
+  /** The local time at which a day starts. */
+  dayStart: z
+    .string()
+    .regex(/^([01][0-9]|2[0-3]):[0-5][0-9]$/, "must be a local time such as 17:00")
+    .default("00:00"),
+});
+
+/** The loss from a fixed value, or from the highest value. */
+export const MaxLossRule = z.object({
+  ...COMMON,
+  type: z.literal("maxLoss"),
+  limit: RiskLimit,
+  /** Absent: the loss counts from `startValue`. Otherwise from the highest equity or balance. */
+  trailing: RiskBasis.optional(),
+  /** The value at the start; absent: the initial balance of the account. */
+  startValue: Money.positive().optional(),
+  /** Only with `trailing`: the limit's level never rises above this equity. */
+  lockAt: Money.optional(),
+});
+
+/** The profit since the start. Reaching the target is reported as a breach, like a loss. */
+export const ProfitTargetRule = z.object({
+  ...COMMON,
+  type: z.literal("profitTarget"),
+  target: RiskLimit,
+  /** The value that must reach the target. */
+  basis: RiskBasis,
+  startValue: Money.positive().optional(),
+});
+
+export const RISK_RULE_TYPES = ["dailyLoss", "maxLoss", "profitTarget"] as const;
+
+/** One rule of an account. */
+export const RiskRule = z.discriminatedUnion("type", [DailyLossRule, MaxLossRule, ProfitTargetRule]);
+export type RiskRule = z.infer<typeof RiskRule>;
+
+/** All rules of an account. Rules that contradict each other are rejected. */
+export const RiskRules = z.array(RiskRule).min(1).max(MAX_RISK_RULES).superRefine(rejectContradictions);
+
+/** Body of setRiskRules. */
+export const SetRiskRulesBody = z.object({ rules: RiskRules, requestId: RequestId });
+export type SetRiskRulesBody = z.infer<typeof SetRiskRulesBody>;
+
+/** The rules of an account as the API shows them. */
+export const AccountRiskRules = z.object({
+  serverId: z.guid(),
+  accountNumber: z.string(),
+  /** Rises by one with each change; 0: the account never had rules. */
+  version: z.int().min(0),
+  rules: z.array(RiskRule),
+  /** The command that made this version; null for version 0. */
+  commandId: z.uuid().nullable(),
+  /** Since when valuations are compared with these rules; null for version 0. */
+  activeFrom: z.iso.datetime().nullable(),
+});
+export type AccountRiskRules = z.infer<typeof AccountRiskRules>;
+
+/** Answer of getRiskRules. */
+export const RiskRulesAnswer = z.object({ riskRules: AccountRiskRules });
+
+/**
+ * A rule whose limit was reached in a period, or the share of the limit at which a warning is sent.
+ * Money in units of currency. Deposits and withdrawals since the reference are in `reference` and
+ * `threshold`, so that both compare with `value`.
+ */
+export const RiskAlert = z.object({
+  id: z.uuid(),
+  /** The rule as it was. */
+  rule: RiskRule,
+  ruleVersion: z.int().min(1),
+  /** Local date of a daily rule; `lifetime` of every other rule. */
+  period: z.string(),
+  /** The value from which the loss or profit counts. */
+  reference: z.number(),
+  /** The value at which the rule is breached. */
+  threshold: z.number(),
+  /** The value that was compared. */
+  value: z.number(),
+  equity: z.number(),
+  balance: z.number(),
+  measuredAt: z.iso.datetime(),
+  action: RiskAction,
+  /** The command of the action; null for `notify` and for a warning. */
+  commandId: z.uuid().nullable(),
+});
+export type RiskAlert = z.infer<typeof RiskAlert>;
+
+/** A breach as the API shows it. */
+export const RiskBreach = RiskAlert.extend({
+  serverId: z.guid(),
+  accountNumber: z.string(),
+  recordedAt: z.iso.datetime(),
+});
+export type RiskBreach = z.infer<typeof RiskBreach>;
+
+/** Query of listRiskBreaches; the time is `measuredAt`. */
+export const ListRiskBreachesQuery = checkedPageQuery(
+  z.object({ ...cursorFields("breaches"), ...TIME_FIELDS, ruleId: RiskRuleId.optional() }),
+);
+export type ListRiskBreachesQuery = z.infer<typeof ListRiskBreachesQuery>;
+
+/** Answer of listRiskBreaches, newest first. */
+export const RiskBreachesAnswer = z.object({ breaches: z.array(RiskBreach), pagination: Pagination });
+
+function rejectContradictions(rules: readonly RiskRule[], context: z.core.$RefinementCtx<RiskRule[]>): void {
+  const reject = (index: number, field: string, message: string): void => {
+    context.addIssue({ code: "custom", path: [index, field], message, input: rules[index] });
+  };
+  const ids = new Map<string, number>();
+  for (const [index, rule] of rules.entries()) {
+    const earlier = ids.get(rule.id);
+    if (earlier !== undefined) reject(index, "id", `is the id of rule ${earlier} too`);
+    else ids.set(rule.id, index);
+    if (rule.type !== "maxLoss") continue;
+    if (rule.lockAt !== undefined && rule.trailing === undefined) {
+      reject(index, "lockAt", "must be given only with trailing");
+    }
+    const level = lossLevel(rule);
+    if (level !== null && rule.lockAt !== undefined && rule.lockAt * 100 < level) {
+      reject(index, "lockAt", "must not be below the level at which the rule starts");
+    }
+  }
+  for (const [index, rule] of rules.entries()) {
+    if (rule.type !== "dailyLoss") continue;
+    const wider = rules.find((other) => other.type === "maxLoss" && isSmaller(other.limit, rule.limit));
+    if (wider !== undefined)
+      reject(index, "limit", `must not be above the limit of ${wider.id}: it could never be reached`);
+  }
+}
+
+/** The equity in minor units at which a rule with a start value begins; null if unknown. */
+function lossLevel({ limit, startValue }: z.infer<typeof MaxLossRule>): number | null {
+  if (startValue === undefined) return null;
+  const start = minorFromAmount(startValue) ?? 0;
+  if (limit.amount !== undefined) return start - (minorFromAmount(limit.amount) ?? 0);
+  return start - (start * (limit.percent ?? 0)) / 100;
+}
+
+/** Whether a limit is smaller than another limit of the same kind. */
+function isSmaller(limit: RiskLimit, than: RiskLimit): boolean {
+  if (limit.percent !== undefined && than.percent !== undefined) return limit.percent < than.percent;
+  return limit.amount !== undefined && than.amount !== undefined && limit.amount < than.amount;
+}

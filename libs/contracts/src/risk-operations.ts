@@ -1,0 +1,65 @@
+/** The rows of the operation table for risk (decisions, 15), in the form of `OPERATIONS`. */
+import { RequestBody } from "./http/accounts.ts";
+import { CommandEnvelope } from "./http/commands.ts";
+import { ListRiskBreachesQuery, RiskBreachesAnswer, RiskRulesAnswer, SetRiskRulesBody } from "./http/risk.ts";
+
+const ACCOUNT = "/api/v1/management/servers/:serverId/accounts/:accountNumber";
+
+const READ = {
+  method: "GET",
+  scope: "risk:read",
+  idempotencyKey: false,
+  price: "read",
+  success: [200],
+  errors: [400, 401, 402, 403, 404, 500],
+  server: true,
+  group: "Risk",
+} as const;
+
+const QUEUED = {
+  scope: "risk:manage",
+  idempotencyKey: true,
+  price: "mutation",
+  success: [200, 202],
+  errors: [400, 401, 402, 403, 404, 500],
+  server: true,
+  group: "Risk",
+  answer: CommandEnvelope,
+} as const;
+
+export const RISK_OPERATIONS = {
+  flattenAccount: {
+    ...QUEUED,
+    method: "POST",
+    path: `${ACCOUNT}/flatten`,
+    summary: "Queues the closing of all positions, and the cancelling of all pending orders",
+    body: RequestBody,
+  },
+  getRiskRules: {
+    ...READ,
+    path: `${ACCOUNT}/risk-rules`,
+    summary: "The risk rules of an account",
+    answer: RiskRulesAnswer,
+  },
+  setRiskRules: {
+    ...QUEUED,
+    method: "PUT",
+    path: `${ACCOUNT}/risk-rules`,
+    summary: "Queues a new version of the risk rules of an account, which replaces all its rules",
+    body: SetRiskRulesBody,
+  },
+  deleteRiskRules: {
+    ...QUEUED,
+    method: "DELETE",
+    path: `${ACCOUNT}/risk-rules`,
+    summary: "Queues the removal of all risk rules of an account",
+    query: RequestBody,
+  },
+  listRiskBreaches: {
+    ...READ,
+    path: `${ACCOUNT}/breaches`,
+    summary: "The breaches of an account's risk rules, newest first",
+    query: ListRiskBreachesQuery,
+    answer: RiskBreachesAnswer,
+  },
+} as const;

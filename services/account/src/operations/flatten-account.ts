@@ -1,0 +1,25 @@
+import type { QueuedOperation } from "../domain/account-change.ts";
+import { CHANGE_REJECTIONS } from "../domain/account-status.ts";
+import { rejection } from "../domain/rejections.ts";
+
+/**
+ * Closes all positions of an account at the market, and cancels its pending orders. While a market
+ * is closed the command is retried: the trading server keeps what was closed (decisions, 15.8).
+ */
+export const flattenAccount: QueuedOperation = {
+  operation: "account.flatten",
+  // Each closed position and cancelled order has its own event.
+  eventType: null,
+  changesHistory: () => true,
+  movesMoney: () => true,
+  plan(_message, account) {
+    const refused = CHANGE_REJECTIONS[account.status];
+    return refused === null ? { kind: "send", change: { type: "flatten" } } : rejection(refused);
+  },
+  effect(_message, event, nowIso) {
+    const at = event?.occurredAt ?? nowIso;
+    if (event?.type !== "account.flattened") return { made: false, at };
+    return { made: false, at, flattened: { closed: event.closed, cancelled: event.cancelled } };
+  },
+  result: (_after, { flattened = { closed: [], cancelled: [] } }) => ({ ...flattened }),
+};

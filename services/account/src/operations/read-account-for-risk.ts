@@ -1,0 +1,28 @@
+import type { AccountStatus, Valuation } from "@kapi/contracts";
+
+import type { AccountReader, Valuations } from "../domain/ports.ts";
+
+/** What the risk service needs to know of an account when its rules are set. */
+interface AccountForRisk {
+  readonly accountId: string;
+  readonly status: AccountStatus;
+  readonly initialBalanceMinor: number;
+  /** The values on the trading server now; null: the account has none yet. */
+  readonly valuation: Valuation | null;
+}
+
+/**
+ * Null if there is no such account.
+ * @throws what the trading server's client throws while the values are unavailable.
+ */
+export async function readAccountForRisk(
+  { reader, valuations }: { readonly reader: AccountReader; readonly valuations: Valuations },
+  serverId: string,
+  accountNumber: string,
+): Promise<AccountForRisk | null> {
+  const account = await reader.account(serverId, accountNumber);
+  if (account === null || account.status === "deleted") return null;
+  const { id, status, initialBalanceMinor } = account;
+  const current = account.activatedAt === null ? null : await valuations.current(serverId, accountNumber);
+  return { accountId: id, status, initialBalanceMinor, valuation: current };
+}

@@ -1,0 +1,21 @@
+import { RISK_ROUTES } from "@kapi/contracts";
+import type { InternalClient } from "@kapi/http";
+
+import type { Risk } from "../../domain/ports.ts";
+import { requiredBodyOf } from "./upstream-response.ts";
+
+/** Reads of the risk service. `organizationOf` returns the organization of a server. */
+export function createRisk(client: InternalClient, organizationOf: (serverId: string) => string | undefined): Risk {
+  return {
+    rules: (serverId, accountNumber) => {
+      const request = { params: { serverId, accountNumber } };
+      return requiredBodyOf(client, RISK_ROUTES.getRiskRules, request, { organizationId: organizationOf(serverId) });
+    },
+    breaches: (serverId, accountNumber, query) => {
+      const request = { params: { serverId, accountNumber }, query };
+      return requiredBodyOf(client, RISK_ROUTES.listRiskBreaches, request, {
+        organizationId: organizationOf(serverId),
+      });
+    },
+  };
+}

@@ -1,0 +1,23 @@
+import { configFields, connectionFields } from "@kapi/runtime";
+import { z } from "zod";
+
+/** Every setting of the risk service. */
+export const ConfigSchema = z.object({
+  HTTP_HOST: configFields.httpHost,
+  HTTP_PORT: configFields.httpPort,
+  ...connectionFields.kafka,
+  KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
+  ...connectionFields.postgres,
+  POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
+  SERVICE_TOKEN: configFields.serviceToken,
+  SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
+  INTERNAL_TOKEN: configFields.internalToken.optional(),
+  /** Base URL of the account service: accounts and their values when rules are set. */
+  ACCOUNT_URL: configFields.serviceUrl,
+  /**
+   * Interval of the checkpoints, in milliseconds: after a crash, at most the valuations of this
+   * time are compared again.
+   */
+  CHECKPOINT_INTERVAL_MS: configFields.integer(100, 60_000).default(10_000),
+});
+export type Config = z.output<typeof ConfigSchema>;

@@ -1,0 +1,234 @@
+/**
+ * Compares the valuations of one account with its rules (decisions, 15). The result depends only
+ * on the state, the rules and the valuations in the order of the log. So every process that reads
+ * the same log finds the same breaches.
+ *
+ * Deposits and withdrawals are neither profit nor loss: all values are compared without the
+ * account's net deposits. A reference keeps the value that it had, and moves with later deposits.
+ */
+import type { DayCalendar } from "./day.ts";
+import { limitOf, type Rule, type RuleSet, sameReference, shareOf } from "./rule.ts";
+
+/** The values of an account at one moment. Money in minor units. */
+export interface AccountValues {
+  readonly measuredAtMs: number;
+  readonly equityMinor: number;
+  readonly balanceMinor: number;
+  /**
+   * Deposits minus withdrawals since the account was created, without the initial balance; null if
+   * the trading server does not tell them.
+   */
+  readonly netDepositsMinor: number | null;
+}
+
+/** What a rule compares with, in one period. Values without net deposits. */
+export interface RuleState {
+  /** Local date of a daily rule; `lifetime` of every other rule. */
+  period: string;
+  /** End of the period; null: never. 0: the rule measures from another value now. */
+  periodEndMs: number | null;
+  /** The value from which the loss or profit counts. */
+  referenceMinor: number;
+  /** The reference as it was, with net deposits: percentages are shares of this value. */
+  baseMinor: number;
+  /** Net deposits when the rule began; `lockAt` is a level of that moment. */
+  depositsMinor: number;
+  breached: boolean;
+  warned: boolean;
+}
+
+/** The state of the rules of an account; JSON. */
+export interface AccountState {
+  /** The newest values; null before the first valuation. */
+  last: AccountValues | null;
+  readonly rules: Record<string, RuleState>;
+}
+
+/** A limit that was reached, or the share of it at which a warning is due. */
+export interface Alert {
+  readonly kind: "breached" | "warning";
+  readonly rule: Rule;
+  readonly period: string;
+  /** The reference with the deposits since then. */
+  readonly referenceMinor: number;
+  /** The value at or beyond which the rule is breached. */
+  readonly thresholdMinor: number;
+  /** The value that was compared. */
+  readonly valueMinor: number;
+}
+
+/** What the evaluation needs to know of an account besides its valuations. */
+export interface RuledAccount {
+  readonly initialBalanceMinor: number;
+}
+
+/** Returns the calendar of a time zone and a start of the day. */
+export type CalendarOf = (timeZone: string, dayStart: string) => DayCalendar;
+
+const LIFETIME = "lifetime";
+
+/** The state of an account without valuations. */
+export function emptyState(): AccountState {
+  return { last: null, rules: {} };
+}
+
+/**
+ * Compares a valuation with the rules, and updates the state.
+ * @returns the limits that it reaches first, in the order of the rules. Empty for a valuation that
+ * was measured before the last one: trading servers repeat valuations.
+ */
+export function evaluate(
+  state: AccountState,
+  { rules }: RuleSet,
+  account: RuledAccount,
+  calendarOf: CalendarOf,
+  values: AccountValues,
+): Alert[] {
+  if (state.last !== null && values.measuredAtMs < state.last.measuredAtMs) return [];
+  rebase(state, values);
+  const alerts: Alert[] = [];
+  for (const rule of rules) {
+    const current = stateOf(state, rule, account, calendarOf, values);
+    const alert = compare(rule, current, values);
+    if (alert !== null) alerts.push(alert);
+  }
+  state.last = values;
+  return alerts;
+}
+
+/**
+ * Makes a new set of rules active. `seed` has the values of the account when its rules were set:
+ * a limit that they exceed already is found at once.
+ * @returns the limits that the seed reaches, under the former rules and under the new ones.
+ */
+export function activate(
+  state: AccountState,
+  before: RuleSet | null,
+  after: RuleSet,
+  account: RuledAccount,
+  calendarOf: CalendarOf,
+  seed: AccountValues,
+): Alert[] {
+  const earlier = before === null ? [] : evaluate(state, before, account, calendarOf, seed);
+  if (state.last === null || seed.measuredAtMs >= state.last.measuredAtMs) state.last = seed;
+  replaceRules(state, before, after);
+  return [...earlier, ...evaluate(state, after, account, calendarOf, state.last)];
+}
+
+/**
+ * Replaces the rules. A rule that was there before keeps its period, also a breach in it. It keeps
+ * its reference if it still measures from the same value. Rules that are gone are forgotten.
+ */
+function replaceRules(state: AccountState, before: RuleSet | null, after: RuleSet): void {
+  for (const [id, kept] of Object.entries(state.rules)) {
+    const earlier = before?.rules.find((rule) => rule.id === id);
+    const rule = after.rules.find((one) => one.id === id);
+    if (rule === undefined || earlier === undefined || rule.since !== earlier.since) delete state.rules[id];
+    else if (!sameReference(earlier, rule)) state.rules[id] = { ...kept, periodEndMs: 0 };
+  }
+}
+
+/**
+ * Moves the references when the trading server begins or stops to tell net deposits: without them
+ * all deposits counted as zero.
+ */
+function rebase(state: AccountState, values: AccountValues): void {
+  if (state.last === null) return;
+  const [before, now] = [state.last.netDepositsMinor, values.netDepositsMinor];
+  if ((before === null) === (now === null)) return;
+  const movedMinor = (now ?? 0) - (before ?? 0);
+  for (const rule of Object.values(state.rules)) {
+    rule.referenceMinor -= movedMinor;
+    rule.depositsMinor += movedMinor;
+  }
+  state.last = { ...state.last, netDepositsMinor: now };
+}
+
+function stateOf(
+  state: AccountState,
+  rule: Rule,
+  account: RuledAccount,
+  calendarOf: CalendarOf,
+  values: AccountValues,
+): RuleState {
+  const known = state.rules[rule.id];
+  const isOver = known?.periodEndMs !== null && known !== undefined && values.measuredAtMs >= known.periodEndMs;
+  if (known !== undefined && !isOver) {
+    if (rule.type === "maxLoss" && rule.trailing !== null) raise(known, rule.trailing, values);
+    return known;
+  }
+  const next = begin(state, rule, account, calendarOf, values);
+  if (known?.period === next.period) Object.assign(next, { breached: known.breached, warned: known.warned });
+  state.rules[rule.id] = next;
+  return next;
+}
+
+/** The first state of a rule in a period. */
+function begin(
+  state: AccountState,
+  rule: Rule,
+  account: RuledAccount,
+  calendarOf: CalendarOf,
+  values: AccountValues,
+): RuleState {
+  const open = { depositsMinor: netDeposits(values), breached: false, warned: false };
+  if (rule.type === "dailyLoss") {
+    const day = calendarOf(rule.timeZone, rule.dayStart).dayOf(values.measuredAtMs);
+    // The values in force when the day started are those of the last valuation before it.
+    const start = state.last ?? values;
+    const baseMinor = valueOf(rule.basis, start);
+    const referenceMinor = baseMinor - netDeposits(start);
+    return { period: day.date, periodEndMs: day.endMs, referenceMinor, baseMinor, ...open };
+  }
+  const startMinor = rule.startMinor ?? account.initialBalanceMinor;
+  // The initial balance is no deposit. A start value of the caller is one of this moment.
+  const referenceMinor = rule.startMinor === null ? startMinor : startMinor - netDeposits(values);
+  const begun = { period: LIFETIME, periodEndMs: null, referenceMinor, baseMinor: startMinor, ...open };
+  if (rule.type === "maxLoss" && rule.trailing !== null) raise(begun, rule.trailing, values);
+  return begun;
+}
+
+/** Raises the reference of a trailing rule to a new highest value. */
+function raise(state: RuleState, basis: "equity" | "balance", values: AccountValues): void {
+  const valueMinor = valueOf(basis, values);
+  const referenceMinor = valueMinor - netDeposits(values);
+  if (referenceMinor <= state.referenceMinor) return;
+  state.referenceMinor = referenceMinor;
+  state.baseMinor = valueMinor;
+}
+
+function compare(rule: Rule, state: RuleState, values: AccountValues): Alert | null {
+  if (state.breached) return null;
+  const limitMinor = limitOf(rule.limit, state.baseMinor);
+  if (limitMinor === null) return null;
+  const referenceMinor = state.referenceMinor + netDeposits(values);
+  const isProfit = rule.type === "profitTarget";
+  const valueMinor = isProfit ? valueOf(rule.basis, values) : values.equityMinor;
+  const reached = (thresholdMinor: number): boolean =>
+    isProfit ? valueMinor >= thresholdMinor : valueMinor <= thresholdMinor;
+  const levelAt = (distanceMinor: number): number => {
+    if (isProfit) return referenceMinor + distanceMinor;
+    const level = referenceMinor - distanceMinor;
+    const lockMinor = rule.type === "maxLoss" ? rule.lockAtMinor : null;
+    if (lockMinor === null) return level;
+    return Math.min(level, lockMinor + netDeposits(values) - state.depositsMinor);
+  };
+  const thresholdMinor = levelAt(limitMinor);
+  const found = { rule, period: state.period, referenceMinor, thresholdMinor, valueMinor };
+  if (reached(thresholdMinor)) {
+    state.breached = true;
+    return { kind: "breached", ...found };
+  }
+  if (rule.warnShare === null || state.warned || !reached(levelAt(shareOf(limitMinor, rule.warnShare)))) return null;
+  state.warned = true;
+  return { kind: "warning", ...found };
+}
+
+function valueOf(basis: "equity" | "balance" | "higher", { equityMinor, balanceMinor }: AccountValues): number {
+  if (basis === "equity") return equityMinor;
+  return basis === "balance" ? balanceMinor : Math.max(equityMinor, balanceMinor);
+}
+
+function netDeposits({ netDepositsMinor }: AccountValues): number {
+  return netDepositsMinor ?? 0;
+}

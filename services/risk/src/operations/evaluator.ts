@@ -1,0 +1,135 @@
+/**
+ * The partitions of `trading.valuations` that this process owns, each with its evaluator.
+ *
+ * Invariant: an evaluator begins at the checkpoint, and so does the consumer after each assignment.
+ * So an evaluator lives for one assignment. A partition that another process has taken meanwhile is
+ * not acquired again before the next assignment: the consumer has read beyond the checkpoint, and
+ * the valuations between would never be compared.
+ */
+import { RetryableError } from "@kapi/kafka";
+import { isTransient } from "@kapi/postgres";
+import type { Logger } from "@kapi/runtime";
+
+import { NotOwner } from "../domain/ports.ts";
+import { type PartitionDependencies, PartitionEvaluator, type ValuationMessage } from "./partition-evaluator.ts";
+
+/** Maximum number of versions in one round of activations. */
+const MAX_ACTIVATIONS = 100;
+/**
+ * How long this process waits for the assignment that follows when another process has taken a
+ * partition: above a session and a rebalance.
+ */
+const MAX_LOST_MS = 60_000;
+
+export interface EvaluatorOptions extends PartitionDependencies {
+  /** The id of the topic; rejects while the cluster does not tell it. */
+  readonly topicId: () => Promise<string>;
+  readonly logger: Logger;
+}
+
+export class Evaluator {
+  readonly #options: EvaluatorOptions;
+  readonly #partitions = new Map<number, Promise<PartitionEvaluator>>();
+  /** Partitions that another process took, and since when. */
+  readonly #lost = new Map<number, number>();
+  #assigned: ReadonlySet<number> = new Set();
+
+  constructor(options: EvaluatorOptions) {
+    this.#options = options;
+  }
+
+  /** Number of accounts that have, or had, rules, on the partitions of this process. */
+  async accounts(): Promise<number> {
+    const owned = await Promise.allSettled(this.#partitions.values());
+    return owned.reduce((sum, one) => sum + (one.status === "fulfilled" ? one.value.accounts : 0), 0);
+  }
+
+  /** Forgets all partitions; the new ones are acquired when they are used. */
+  assign(partitions: readonly number[]): void {
+    this.#assigned = new Set(partitions);
+    this.#partitions.clear();
+    this.#lost.clear();
+  }
+
+  /**
+   * Compares a batch of one partition.
+   * @returns a function that returns the offset below which everything is stored.
+   * @throws RetryableError while the database is unavailable, or another process owns the
+   * partition. Throws another error if no assignment ends that: the process must start again.
+   */
+  async addValuations(
+    partition: number,
+    messages: readonly ValuationMessage[],
+  ): Promise<{ commitOffset: () => bigint }> {
+    const evaluator = await this.#owned(partition, "valuations cannot be compared", async (one) => {
+      await one.addValuations(messages);
+      return one;
+    });
+    return { commitOffset: () => BigInt(evaluator.durableOffset) };
+  }
+
+  /** Activates the versions of rules that wait on the partitions of this process. */
+  async activateWaiting(): Promise<void> {
+    const partitions = [...this.#assigned];
+    if (partitions.length === 0) return;
+    for (const version of await this.#options.store.waiting(partitions, MAX_ACTIVATIONS)) {
+      if (!this.#assigned.has(version.partition) || this.#lost.has(version.partition)) continue;
+      await this.#owned(version.partition, "rules cannot be activated", (one) => one.activate(version));
+    }
+  }
+
+  /** Stores the position and the states of every partition. */
+  async checkpoint(): Promise<void> {
+    const owned = [...this.#partitions.keys()];
+    const stored = await Promise.allSettled(
+      owned.map((partition) => this.#owned(partition, "a checkpoint cannot be stored", (one) => one.checkpoint())),
+    );
+    for (const result of stored) if (result.status === "rejected") throw result.reason;
+  }
+
+  async #owned<T>(partition: number, what: string, work: (one: PartitionEvaluator) => Promise<T>): Promise<T> {
+    if (!this.#assigned.has(partition)) throw new RetryableError(`partition ${partition} is not assigned`);
+    this.#throwIfLost(partition);
+    const acquiring = this.#partitions.get(partition) ?? this.#acquire(partition);
+    this.#partitions.set(partition, acquiring);
+    try {
+      return await work(await acquiring);
+    } catch (error) {
+      const isCurrent = this.#partitions.get(partition) === acquiring;
+      if (isCurrent && error instanceof NotOwner) this.#lost.set(partition, this.#options.clock.nowMs());
+      if (isCurrent && (error instanceof NotOwner || !(await isAcquired(acquiring))))
+        this.#partitions.delete(partition);
+      if (error instanceof NotOwner || error instanceof RetryableError || isTransient(error)) {
+        throw new RetryableError(what, { cause: error });
+      }
+      throw error;
+    }
+  }
+
+  #throwIfLost(partition: number): void {
+    const sinceMs = this.#lost.get(partition);
+    if (sinceMs === undefined) return;
+    const what = `another process owns partition ${partition}`;
+    if (this.#options.clock.nowMs() - sinceMs > MAX_LOST_MS) throw new Error(`${what}, and no assignment followed`);
+    throw new RetryableError(what);
+  }
+
+  async #acquire(partition: number): Promise<PartitionEvaluator> {
+    const topicId = await this.#options.topicId();
+    const start = await this.#options.store.acquire(partition, topicId);
+    this.#options.logger.info(
+      { partition, token: start.token, from: start.nextOffset },
+      "owns the rules of a partition",
+    );
+    return new PartitionEvaluator(partition, start, this.#options);
+  }
+}
+
+async function isAcquired(acquiring: Promise<unknown>): Promise<boolean> {
+  try {
+    await acquiring;
+    return true;
+  } catch {
+    return false;
+  }
+}

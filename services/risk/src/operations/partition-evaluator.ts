@@ -1,0 +1,292 @@
+/**
+ * Compares the valuations of one partition with the rules of its accounts, in the order of the log.
+ *
+ * Invariants: `position` is the offset of the next valuation to compare. Everything below it is in
+ * the states in memory. An alert is kept until it is committed. A checkpoint stores the states as
+ * of `position`, after all alerts below it are committed. So after a crash the next owner finds
+ * the same again from the checkpoint on, and records only what is missing.
+ */
+import type { CommandStore } from "@kapi/commands";
+import { accountKey } from "@kapi/contracts";
+import { decodeValuation } from "@kapi/contracts/codec";
+import { type Clock, toIso } from "@kapi/kernel";
+import { counter } from "@kapi/runtime";
+
+import {
+  type AccountState,
+  type AccountValues,
+  activate,
+  type CalendarOf,
+  emptyState,
+  evaluate,
+  type Alert,
+} from "../domain/evaluation.ts";
+import type {
+  AccountName,
+  EvaluationStore,
+  PartitionOwner,
+  PartitionStart,
+  RecordedAlert,
+  RuleVersion,
+  StoredState,
+} from "../domain/ports.ts";
+import { type RuleSet, toRule } from "../domain/rule.ts";
+import { actionCommandIdOf, alertIdOf, recordAlerts } from "./record-alerts.ts";
+
+const compared = counter("risk.valuations.compared", "Valuations of accounts with rules", "{valuation}");
+const unreadable = counter(
+  "risk.valuations.unreadable",
+  "Valuations of accounts with rules that could not be read: metrics puts them into the dead letters",
+  "{valuation}",
+);
+const lost = counter(
+  "risk.valuations.lost",
+  "Valuations that retention deleted before they were compared",
+  "{valuation}",
+);
+const breaches = counter("risk.breaches", "Breaches that were found, by `action`", "{breach}");
+
+/** An account with rules. */
+interface TrackedAccount extends AccountName {
+  version: RuleVersion | null;
+  rules: RuleSet | null;
+  state: AccountState;
+  /** Active versions that the position has not reached, oldest first. */
+  scheduled: RuleVersion[];
+  /** Whether the state differs from the stored one. */
+  isChanged: boolean;
+}
+
+export interface PartitionDependencies {
+  readonly store: EvaluationStore;
+  readonly commands: Pick<CommandStore, "transact">;
+  readonly calendarOf: CalendarOf;
+  readonly clock: Clock;
+}
+
+/** A record of `trading.valuations`. */
+export interface ValuationMessage {
+  readonly key: string;
+  readonly value: Buffer;
+  readonly offset: bigint;
+}
+
+export class PartitionEvaluator {
+  readonly owner: PartitionOwner;
+  readonly #dependencies: PartitionDependencies;
+  readonly #accounts = new Map<string, TrackedAccount>();
+  #found: RecordedAlert[] = [];
+  #position: number;
+  #durable: number;
+  /** Whether accounts had rules at the position: a gap in the log is then a loss. */
+  #isContinued: boolean;
+  /** The work that runs now: batches, activations and checkpoints never overlap. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(partition: number, start: PartitionStart, dependencies: PartitionDependencies) {
+    this.owner = { partition, token: start.token };
+    this.#dependencies = dependencies;
+    this.#position = start.nextOffset;
+    this.#durable = start.nextOffset;
+    this.#isContinued = start.states.length > 0 && !start.isNewTopic;
+    const states = new Map(start.states.map((stored) => [keyOf(stored), stored]));
+    for (const version of start.versions) this.#restore(version, states.get(keyOf(version)), start.isNewTopic);
+  }
+
+  /** The offset below which everything is stored. */
+  get durableOffset(): number {
+    return this.#durable;
+  }
+
+  /** Number of accounts that have, or had, rules. */
+  get accounts(): number {
+    return this.#accounts.size;
+  }
+
+  /** Compares a batch, and commits what it finds. After an error, the same batch is safe again. */
+  addValuations(messages: readonly ValuationMessage[]): Promise<void> {
+    return this.#exclusively(async () => {
+      for (const message of messages) this.#add(message);
+      await this.#commitAlerts();
+    });
+  }
+
+  /**
+   * Makes a version active from the position on, and its command succeed, in one transaction. A
+   * version whose command is final already is discarded.
+   */
+  activate(version: RuleVersion): Promise<void> {
+    return this.#exclusively(async () => {
+      await this.#commitAlerts();
+      const { store, commands, clock } = this.#dependencies;
+      const account = this.#tracked(version);
+      this.#activateScheduled(account, this.#position);
+      const next = { ...account, state: structuredClone(account.state) };
+      const alerts = this.#switchTo(next, version);
+      const offset = this.#position;
+      const isActive = await commands.transact(async (transaction) => {
+        await store.lockOwned(transaction, this.owner);
+        const [command] = await transaction.readOpen([version.commandId]);
+        if (command === undefined) {
+          await store.discard(transaction, version);
+          return false;
+        }
+        const at = toIso(clock.nowMs());
+        if (!(await store.activate(transaction, version, offset, at))) return false;
+        await recordAlerts(store, transaction, alerts, clock.nowMs());
+        const result = { version: version.version, activeFrom: at };
+        transaction.finish([{ command, status: "succeeded", result, errorCode: null, errorMessage: null }]);
+        return true;
+      });
+      if (!isActive) return;
+      this.#accounts.set(keyOf(version), next);
+      countBreaches(alerts);
+    });
+  }
+
+  /** Stores the position and the changed states. */
+  checkpoint(): Promise<void> {
+    return this.#exclusively(async () => {
+      if (this.#position === this.#durable) return;
+      for (const account of this.#accounts.values()) this.#activateScheduled(account, this.#position);
+      await this.#commitAlerts();
+      const position = this.#position;
+      const changed = [...this.#accounts.values()].filter(({ isChanged }) => isChanged);
+      await this.#dependencies.store.checkpoint(this.owner, position, changed.flatMap(toStored));
+      for (const account of changed) account.isChanged = false;
+      this.#durable = position;
+    });
+  }
+
+  #restore(version: RuleVersion, stored: StoredState | undefined, isNewTopic: boolean): void {
+    const account = this.#tracked(version);
+    if (stored !== undefined && stored.version === version.version) {
+      account.version = version;
+      account.rules = toRuleSet(version);
+      account.state = stored.state;
+    } else if (stored === undefined || version.version > stored.version) {
+      // Offsets of a former topic mean nothing in the new one.
+      account.scheduled.push(isNewTopic ? { ...version, activeFromOffset: 0 } : version);
+    }
+    this.#accounts.set(keyOf(version), account);
+  }
+
+  #tracked({ serverId, accountNumber }: AccountName): TrackedAccount {
+    const known = this.#accounts.get(accountKey(serverId, accountNumber));
+    if (known !== undefined) return known;
+    return {
+      serverId,
+      accountNumber,
+      version: null,
+      rules: null,
+      state: emptyState(),
+      scheduled: [],
+      isChanged: false,
+    };
+  }
+
+  #add({ key, value, offset: wide }: ValuationMessage): void {
+    const offset = Number(wide);
+    if (offset < this.#position) return;
+    if (offset > this.#position && this.#isContinued) lost.add(offset - this.#position);
+    this.#isContinued = this.#accounts.size > 0;
+    this.#position = offset + 1;
+    const account = this.#accounts.get(key);
+    if (account === undefined) return;
+    this.#activateScheduled(account, offset);
+    if (account.rules === null || account.version === null) return;
+    const decoded = decodeValuation(key, value, offset);
+    if ("fault" in decoded) return unreadable.add(1);
+    compared.add(1);
+    const { measuredAtMs, equityMinor, balanceMinor, netDepositsMinor } = decoded.valuation;
+    const values = { measuredAtMs, equityMinor, balanceMinor, netDepositsMinor };
+    const found = evaluate(account.state, account.rules, account.version, this.#dependencies.calendarOf, values);
+    account.isChanged = true;
+    const valuation = { partition: this.owner.partition, offset };
+    for (const alert of found) this.#found.push(toRecorded(account.version, alert, values, valuation));
+  }
+
+  /** Switches to the scheduled versions that are active at `offset`. */
+  #activateScheduled(account: TrackedAccount, offset: number): void {
+    for (let next = account.scheduled[0]; next !== undefined; next = account.scheduled[0]) {
+      if ((next.activeFromOffset ?? 0) > offset) return;
+      account.scheduled.shift();
+      this.#found.push(...this.#switchTo(account, next));
+    }
+  }
+
+  #switchTo(account: TrackedAccount, version: RuleVersion): RecordedAlert[] {
+    const rules = toRuleSet(version);
+    const { seed } = version;
+    const before = account.version;
+    const found = activate(account.state, account.rules, rules, version, this.#dependencies.calendarOf, seed);
+    account.version = version;
+    account.rules = rules;
+    account.isChanged = true;
+    return found.map((alert) => {
+      const isNew = rules.rules.includes(alert.rule);
+      return toRecorded(isNew || before === null ? version : before, alert, account.state.last ?? seed, null);
+    });
+  }
+
+  async #commitAlerts(): Promise<void> {
+    if (this.#found.length === 0) return;
+    const found = this.#found;
+    const { store, commands, clock } = this.#dependencies;
+    await commands.transact(async (transaction) => {
+      await store.lockOwned(transaction, this.owner);
+      await recordAlerts(store, transaction, found, clock.nowMs());
+    });
+    this.#found = [];
+    countBreaches(found);
+  }
+
+  #exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const run = this.#turn.then(work);
+    this.#turn = run.catch(() => undefined);
+    return run;
+  }
+}
+
+function keyOf({ serverId, accountNumber }: AccountName): string {
+  return accountKey(serverId, accountNumber);
+}
+
+function toRuleSet({ version, rules }: RuleVersion): RuleSet {
+  return { version, rules: rules.map(({ rule, since }) => toRule(rule, since)) };
+}
+
+function toStored({ serverId, accountNumber, version, state }: TrackedAccount): StoredState[] {
+  return version === null ? [] : [{ serverId, accountNumber, version: version.version, state }];
+}
+
+function toRecorded(
+  version: RuleVersion,
+  alert: Alert,
+  values: AccountValues,
+  valuation: RecordedAlert["valuation"],
+): RecordedAlert {
+  const { serverId, accountNumber, organizationId, accountId } = version;
+  const id = alertIdOf(serverId, accountNumber, alert);
+  const rule = version.rules.find((stored) => stored.rule.id === alert.rule.id);
+  if (rule === undefined) throw new TypeError(`rule ${alert.rule.id} is not in version ${version.version}`);
+  return {
+    id,
+    serverId,
+    accountNumber,
+    organizationId,
+    accountId,
+    alert,
+    rule: rule.rule,
+    ruleVersion: version.version,
+    values,
+    valuation,
+    commandId: actionCommandIdOf(id, alert),
+  };
+}
+
+function countBreaches(alerts: readonly RecordedAlert[]): void {
+  for (const { alert } of alerts) {
+    if (alert.kind === "breached") breaches.add(1, { action: alert.rule.action });
+  }
+}

@@ -1,0 +1,188 @@
+/** Owners of partitions, states of accounts and alerts, in PostgreSQL. */
+import { column, jsonLines, type WorkTransaction } from "@kapi/commands";
+import { type Database, type Queryable, statement } from "@kapi/postgres";
+import { assertDefined, toIso } from "@kapi/kernel";
+
+import {
+  type EvaluationStore,
+  NotOwner,
+  type PartitionOwner,
+  type RecordedAlert,
+  type StoredState,
+} from "../../domain/ports.ts";
+import { RULE_VERSION_COLUMNS, type RuleVersionRow, versionFromRow } from "./rule-version-row.ts";
+
+/** Maximum number of states in one statement. */
+const MAX_STATES = 2_000;
+
+// $1 partition, $2 topic id. A new topic is read from its beginning.
+const ACQUIRE = statement<{ token: number; next_offset: number; is_new_topic: boolean }>(
+  "risk-acquire-partition",
+  `with former as (select topic_id from partitions where number = $1)
+   insert into partitions as p (number, topic_id, next_offset, token) values ($1, $2, 0, 1)
+   on conflict (number) do update set
+     token = p.token + 1,
+     next_offset = case when p.topic_id = excluded.topic_id then p.next_offset else 0 end,
+     topic_id = excluded.topic_id
+   returning token::float8 as token, next_offset::float8 as next_offset,
+     coalesce((select topic_id from former) <> $2, false) as is_new_topic`,
+);
+const STATES = statement<{ server_id: string; account_number: string; version: number; state: StoredState["state"] }>(
+  "risk-states-of-partition",
+  `select server_id, account_number, version, state from account_states where partition = $1`,
+);
+const VERSIONS = statement<RuleVersionRow>(
+  "risk-versions-of-partition",
+  `select ${RULE_VERSION_COLUMNS} from rule_sets r
+   left join account_states s on s.server_id = r.server_id and s.account_number = r.account_number
+   where r.partition = $1 and r.active_from_offset is not null and r.version >= coalesce(s.version, 0)
+   order by r.server_id, r.account_number, r.version`,
+);
+// $1 partitions, $2 limit.
+const WAITING = statement<RuleVersionRow>(
+  "risk-waiting-versions",
+  `select ${RULE_VERSION_COLUMNS} from rule_sets r
+   where r.partition = any($1::integer[]) and r.active_from_offset is null
+   order by r.created_at, r.version limit $2`,
+);
+const LOCK_OWNED = statement<{ number: number }>(
+  "risk-lock-owned",
+  `select number from partitions where number = $1 and token = $2 for no key update`,
+);
+const STORE_POSITION = statement<{ number: number }>(
+  "risk-store-position",
+  `update partitions set next_offset = $3 where number = $1 and token = $2 and next_offset <= $3 returning number`,
+);
+// $1 partition, then server ids, numbers, versions, states.
+const STORE_STATES = statement<never>(
+  "risk-store-states",
+  `insert into account_states (partition, server_id, account_number, version, state)
+   select $1, u.server_id, u.account_number, u.version, u.state::json
+   from unnest($2::uuid[], $3::text[], $4::integer[], string_to_array($5, E'\\n', ''))
+     as u(server_id, account_number, version, state)
+   -- The rules of a deleted account are gone.
+   where exists (
+     select from rule_sets r where r.server_id = u.server_id and r.account_number = u.account_number
+   )
+   on conflict (server_id, account_number) do update set version = excluded.version, state = excluded.state`,
+);
+const RECORD = statement<{ id: string }>(
+  "risk-record-alerts",
+  `insert into alerts (id, kind, organization_id, server_id, account_number, rule_id, rule_since, period,
+     rule_version, rule, reference_minor, threshold_minor, value_minor, equity_minor, balance_minor, measured_at,
+     valuation_partition, valuation_offset, action, command_id, recorded_at)
+   select id, kind, organization_id, server_id, account_number, rule_id, rule_since, period,
+     rule_version, rule::json, reference_minor, threshold_minor, value_minor, equity_minor, balance_minor, measured_at,
+     valuation_partition, valuation_offset, action, command_id, $21
+   from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::integer[], $8::text[],
+     $9::integer[], string_to_array($10, E'\\n', ''), $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[],
+     $15::bigint[], $16::timestamptz[], $17::integer[], $18::bigint[], $19::text[], $20::uuid[])
+     as u(id, kind, organization_id, server_id, account_number, rule_id, rule_since, period, rule_version, rule,
+       reference_minor, threshold_minor, value_minor, equity_minor, balance_minor, measured_at, valuation_partition,
+       valuation_offset, action, command_id)
+   on conflict do nothing returning id`,
+);
+// $1 server, $2 number, $3 version, $4 offset, $5 time.
+const ACTIVATE = statement<{ version: number }>(
+  "risk-activate-version",
+  `update rule_sets set active_from_offset = $4, active_from = $5
+   where server_id = $1 and account_number = $2 and version = $3 and active_from_offset is null returning version`,
+);
+const DISCARD = statement<never>(
+  "risk-discard-version",
+  `delete from rule_sets where server_id = $1 and account_number = $2 and version = $3 and active_from_offset is null`,
+);
+
+export function createEvaluationStore(database: Database): EvaluationStore {
+  return {
+    async acquire(partition, topicId) {
+      const [acquired] = await database.query(ACQUIRE, [partition, topicId]);
+      const owner = assertDefined(acquired, "the row of the partition");
+      const states = await database.query(STATES, [partition]);
+      const versions = await database.query(VERSIONS, [partition]);
+      return {
+        token: owner.token,
+        nextOffset: owner.next_offset,
+        isNewTopic: owner.is_new_topic,
+        states: states.map(({ server_id: serverId, account_number: accountNumber, version, state }) => ({
+          serverId,
+          accountNumber,
+          version,
+          state,
+        })),
+        versions: versions.map(versionFromRow),
+      };
+    },
+    async waiting(partitions, limit) {
+      const rows = await database.query(WAITING, [column(partitions), limit]);
+      return rows.map(versionFromRow);
+    },
+    checkpoint: (owner, nextOffset, states) =>
+      database.transaction(async (transaction) => {
+        const moved = await transaction.query(STORE_POSITION, [owner.partition, owner.token, nextOffset]);
+        if (moved.length === 0) throw notOwner(owner);
+        for (let at = 0; at < states.length; at += MAX_STATES) {
+          await storeStates(transaction, owner.partition, states.slice(at, at + MAX_STATES));
+        }
+      }),
+    async lockOwned(transaction, owner) {
+      const locked = await transaction.query(LOCK_OWNED, [owner.partition, owner.token]);
+      if (locked.length === 0) throw notOwner(owner);
+    },
+    record,
+    async activate(transaction, { serverId, accountNumber, version }, offset, at) {
+      const activated = await transaction.query(ACTIVATE, [serverId, accountNumber, version, offset, at]);
+      return activated.length > 0;
+    },
+    async discard(transaction, { serverId, accountNumber, version }) {
+      await transaction.query(DISCARD, [serverId, accountNumber, version]);
+    },
+  };
+}
+
+async function storeStates(transaction: Queryable, partition: number, states: readonly StoredState[]): Promise<void> {
+  await transaction.query(STORE_STATES, [
+    partition,
+    column(states.map(({ serverId }) => serverId)),
+    column(states.map(({ accountNumber }) => accountNumber)),
+    column(states.map(({ version }) => version)),
+    jsonLines(states.map(({ state }) => JSON.stringify(state))),
+  ]);
+}
+
+async function record(
+  transaction: WorkTransaction,
+  alerts: readonly RecordedAlert[],
+  at: string,
+): Promise<ReadonlySet<string>> {
+  const numbers = (valueOf: (one: RecordedAlert) => number | null): string => column(alerts.map(valueOf));
+  const texts = (valueOf: (one: RecordedAlert) => string | null): string => column(alerts.map(valueOf));
+  const rows = await transaction.query(RECORD, [
+    texts(({ id }) => id),
+    texts(({ alert }) => alert.kind),
+    texts(({ organizationId }) => organizationId),
+    texts(({ serverId }) => serverId),
+    texts(({ accountNumber }) => accountNumber),
+    texts(({ rule }) => rule.id),
+    numbers(({ alert }) => alert.rule.since),
+    texts(({ alert }) => alert.period),
+    numbers(({ ruleVersion }) => ruleVersion),
+    jsonLines(alerts.map(({ rule }) => JSON.stringify(rule))),
+    numbers(({ alert }) => alert.referenceMinor),
+    numbers(({ alert }) => alert.thresholdMinor),
+    numbers(({ alert }) => alert.valueMinor),
+    numbers(({ values }) => values.equityMinor),
+    numbers(({ values }) => values.balanceMinor),
+    texts(({ values }) => toIso(values.measuredAtMs)),
+    numbers(({ valuation }) => valuation?.partition ?? null),
+    numbers(({ valuation }) => valuation?.offset ?? null),
+    texts(({ rule }) => rule.action),
+    texts(({ commandId }) => commandId),
+    at,
+  ]);
+  return new Set(rows.map(({ id }) => id));
+}
+
+function notOwner({ partition, token }: PartitionOwner): NotOwner {
+  return new NotOwner(`another process owns partition ${partition} since token ${token}`);
+}

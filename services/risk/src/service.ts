@@ -1,0 +1,134 @@
+import { fileURLToPath } from "node:url";
+
+import { COMMANDS_MIGRATIONS, startCommandStore, startCommandWorker } from "@kapi/commands";
+import { accountKey, TOPICS } from "@kapi/contracts";
+import { DependencyError } from "@kapi/http";
+import { type Producer, startProducer, topicIds } from "@kapi/kafka";
+import { assertDefined } from "@kapi/kernel";
+import { isTransient, isUniqueViolation, startDatabaseClock } from "@kapi/postgres";
+import { type MainContext, type MigrationContext, observed, type ServiceProgram } from "@kapi/runtime";
+import {
+  createServiceKafka,
+  migrateSchema,
+  type ServiceSchema,
+  startDatabase,
+  startInternalHttp,
+  startReader,
+  startRepeated,
+  startServiceClient,
+} from "@kapi/service";
+
+import { type Config, ConfigSchema } from "./config.ts";
+import { DayCalendars } from "./domain/day.ts";
+import { registerRiskRoutes } from "./inbound/http/routes.ts";
+import { startDeletionConsumer } from "./inbound/kafka/account-deletions.ts";
+import { startValuationConsumer } from "./inbound/kafka/valuations.ts";
+import { createRiskExecutor } from "./operations/change-risk-rules.ts";
+import { Evaluator } from "./operations/evaluator.ts";
+import { createAccountReader } from "./outbound/http/accounts.ts";
+import { createBreachReader } from "./outbound/postgres/breach-reader.ts";
+import { createEvaluationStore } from "./outbound/postgres/evaluation-store.ts";
+import { createRuleRepository } from "./outbound/postgres/rule-repository.ts";
+
+const SERVICE = "risk";
+const SCHEMA: ServiceSchema = {
+  service: SERVICE,
+  schema: "risk",
+  directory: fileURLToPath(new URL("../migrations", import.meta.url)),
+  directories: [COMMANDS_MIGRATIONS],
+};
+/** Deadline of a call to the account service, which waits up to 3.5 s for a trading server. */
+const ACCOUNT_TIMEOUT_MS = 5_000;
+/** Pause between two looks for rules that wait to become active. */
+const ACTIVATION_PAUSE_MS = 200;
+
+/** Migrates the schema: the command "migrate", and the first step of every start. */
+export function migrateDatabase(context: MigrationContext): Promise<void> {
+  return migrateSchema(SCHEMA, context);
+}
+
+/** Starts the service: first the comparison of valuations, then the worker of its commands. */
+export async function startService(context: MainContext<Config>): Promise<void> {
+  const { config, scope, logger, health, fatal } = context;
+  const database = await startDatabase(context, SCHEMA);
+  const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
+  const kafka = createServiceKafka(context, SERVICE);
+  const producer = await scope.start("producer", () => startProducer(kafka));
+  const account = await startServiceClient(context, {
+    service: "account",
+    baseUrl: config.ACCOUNT_URL,
+    timeoutMs: ACCOUNT_TIMEOUT_MS,
+  });
+  const commands = await scope.start("command store", () =>
+    startCommandStore({ worker: SERVICE, database, producer, clock, logger }),
+  );
+  const rules = createRuleRepository(database);
+  const calendars = new DayCalendars();
+  const evaluator = new Evaluator({
+    store: createEvaluationStore(database),
+    commands,
+    calendarOf: (timeZone, dayStart) => calendars.of(timeZone, dayStart),
+    clock,
+    topicId: async () => assertDefined((await topicIds(kafka, [TOPICS.tradingValuations]))[0], "the topic's id"),
+    logger,
+  });
+  observed(
+    "risk.accounts",
+    "Accounts that have, or had, rules, on the partitions of this process",
+    "{account}",
+    async () => [{ value: await evaluator.accounts() }],
+  );
+  await startInternalHttp(context, SERVICE, {
+    clock,
+    isDependencyFailure: isTransient,
+    register: (app) => registerRiskRoutes(app, { readRules: rules.active, readBreaches: createBreachReader(database) }),
+  });
+  await startReader(context, "valuations", () => startValuationConsumer({ kafka, evaluator, logger, fatal }));
+  await startRepeated(context, {
+    name: "activations",
+    pauseMs: ACTIVATION_PAUSE_MS,
+    round: () => evaluator.activateWaiting(),
+  });
+  await startRepeated(context, {
+    name: "checkpoints",
+    pauseMs: config.CHECKPOINT_INTERVAL_MS,
+    firstPauseMs: config.CHECKPOINT_INTERVAL_MS,
+    round: () => evaluator.checkpoint(),
+  });
+  await startReader(context, "account deletions", () =>
+    startDeletionConsumer({ kafka, deleteRules: (accounts) => rules.deleteRules(accounts), logger, fatal }),
+  );
+  const executor = createRiskExecutor({
+    readAccount: createAccountReader(account),
+    addVersion: (version) => rules.add(version, partitionOf(producer, version)),
+    isUnavailable: (error) => error instanceof DependencyError || isTransient(error) || isUniqueViolation(error),
+  });
+  await scope.start("command worker", () =>
+    startCommandWorker({
+      worker: SERVICE,
+      topic: TOPICS.commandsRisk,
+      store: commands,
+      kafka,
+      executor,
+      clock,
+      logger,
+      health,
+      fatal,
+    }),
+  );
+}
+
+function partitionOf(
+  producer: Producer,
+  { serverId, accountNumber }: { readonly serverId: string; readonly accountNumber: string },
+): number {
+  return producer.partitionOf(TOPICS.tradingValuations, accountKey(serverId, accountNumber));
+}
+
+/** The service, as its process runs it. */
+export const program: ServiceProgram<typeof ConfigSchema> = {
+  service: SERVICE,
+  schema: ConfigSchema,
+  start: startService,
+  migrate: migrateDatabase,
+};

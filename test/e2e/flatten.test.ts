@@ -1,0 +1,147 @@
+/** Closing all positions of an account, as an organization's backend does it. */
+import { randomUUID } from "node:crypto";
+
+import { eventually } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { type CommandView, OutsideClient } from "./outside-client.ts";
+import { type RunningSystem, startSystem } from "./system.ts";
+import { TradingControl } from "./trading-control.ts";
+
+interface Flattened {
+  readonly closed: readonly { readonly positionId: string; readonly dealIds: readonly string[] }[];
+  readonly cancelled: readonly string[];
+}
+
+const HIGH_LEVERAGE = 500;
+
+let system: RunningSystem;
+let client: OutsideClient;
+let control: TradingControl;
+
+beforeAll(async () => {
+  system = await startSystem();
+  client = new OutsideClient(system.demo);
+  control = new TradingControl(system.demo);
+});
+
+afterAll(() => system.stop());
+
+async function queue(accountNumber: string, action: string, more: object = {}): Promise<CommandView> {
+  const body = { requestId: "flatten", ...more };
+  const { status, body: queued } = await client.queue("POST", `/accounts/${accountNumber}/${action}`, body);
+  expect(status, JSON.stringify(queued)).toBe(202);
+  return queued.command;
+}
+
+async function list<T>(accountNumber: string, what: string): Promise<readonly T[]> {
+  const path = client.server(`/accounts/${accountNumber}/${what}`);
+  const { status, body } = await client.call<Record<string, readonly T[]>>("GET", path);
+  expect(status).toBe(200);
+  return body[what.replace(/\?.*/, "")] ?? [];
+}
+
+/** A key that may change accounts, and has no scope of risk. */
+async function limitedKey(): Promise<string> {
+  const { stack, demo } = system;
+  const response = await fetch(`${stack.url("organization")}/internal/organizations/${demo.organizationId}/keys`, {
+    method: "POST",
+    headers: { "x-service-token": stack.secrets.serviceTokens.operator, "content-type": "application/json" },
+    body: JSON.stringify({ scopes: ["accounts:read", "accounts:update"] }),
+  });
+  return ((await response.json()) as { managementKey: string }).managementKey;
+}
+
+/** An account with two positions and a pending order. */
+async function tradingAccount(): Promise<{ accountNumber: string; positions: string[] }> {
+  const accountNumber = await client.openAccount(100_000, HIGH_LEVERAGE);
+  const positions = [await control.buy(accountNumber, "EURUSD", 0.5), await control.buy(accountNumber, "GBPUSD", 0.2)];
+  await control.order(accountNumber, { symbol: "EURUSD", side: "buy", orderType: "limit", volume: 0.1, price: 0.5 });
+  return { accountNumber, positions };
+}
+
+/** What every read shows once the account is flat. */
+async function expectFlat(accountNumber: string, { closed, cancelled }: Flattened, positions: readonly string[]) {
+  expect(closed.map(({ positionId }) => positionId)).toEqual(positions);
+  expect(cancelled).toHaveLength(1);
+  expect(await list(accountNumber, "positions?status=open")).toEqual([]);
+  const deals = await list<{ id: string; kind: string }>(accountNumber, "deals");
+  const exits = deals.filter(({ kind }) => kind === "exit").map(({ id }) => id);
+  expect(closed.flatMap(({ dealIds }) => dealIds).toSorted()).toEqual(exits.toSorted());
+  const orders = await list<{ id: string; status: string }>(accountNumber, "orders");
+  expect(orders.filter(({ status }) => status === "cancelled").map(({ id }) => id)).toEqual(cancelled);
+  const booked = await list<{ dealId: string | null }>(accountNumber, "transactions");
+  for (const dealId of exits) expect(booked.some((transaction) => transaction.dealId === dealId)).toBe(true);
+  expect((await client.account(accountNumber)).openPositionCount).toBe(0);
+}
+
+describe("a flatten", () => {
+  it("closes every position and cancels every order once, and every read shows it", async () => {
+    const { accountNumber, positions } = await tradingAccount();
+    await control.inject({ kind: "drop_answer", operation: "flatten", accountNumber, count: 1 });
+    const { id } = await queue(accountNumber, "flatten");
+    const { result } = await client.succeeded(id);
+    await expectFlat(accountNumber, result as unknown as Flattened, positions);
+    expect((await client.account(accountNumber)).status).toBe("active");
+  });
+
+  it("waits for a closed market, and closes the rest when the market opens", async () => {
+    const { accountNumber, positions } = await tradingAccount();
+    await control.openMarket("GBPUSD", false);
+    const { id } = await queue(accountNumber, "flatten");
+    await eventually(async () => expect(await list(accountNumber, "positions?status=open")).toHaveLength(1));
+    const path = `/commands/${id}`;
+    expect((await client.call<{ command: CommandView }>("GET", path)).body.command.result).toBeNull();
+    await control.openMarket("GBPUSD", true);
+    const { result, attempts } = await client.succeeded(id);
+    expect(attempts).toBeGreaterThan(1);
+    await expectFlat(accountNumber, result as unknown as Flattened, positions);
+  });
+
+  it("of an account without positions succeeds, and closes nothing", async () => {
+    const { id } = await queue(await client.openAccount(), "flatten");
+    expect((await client.succeeded(id)).result).toEqual({ closed: [], cancelled: [] });
+  });
+});
+
+describe("a disabling with flatten", () => {
+  it("disables the account and closes everything; without it, positions stay", async () => {
+    const { accountNumber, positions } = await tradingAccount();
+    const plain = await client.succeeded((await queue(accountNumber, "disable")).id);
+    expect(plain.result).toEqual({ status: "disabled", changed: true });
+    expect(await list(accountNumber, "positions?status=open")).toHaveLength(2);
+    const { result } = await client.succeeded((await queue(accountNumber, "disable", { flatten: true })).id);
+    expect(result).toMatchObject({ status: "disabled", changed: false });
+    await expectFlat(accountNumber, result as unknown as Flattened, positions);
+  });
+
+  it("needs the scope of risk too", async () => {
+    const accountNumber = await client.openAccount();
+    const limited = client.withKey(await limitedKey());
+    const path = client.server(`/accounts/${accountNumber}/disable`);
+    const send = (flatten: boolean) =>
+      limited.call<{ error: string }>("POST", path, {
+        body: { requestId: "limited", flatten },
+        idempotencyKey: randomUUID(),
+      });
+    await eventually(async () => expect((await send(false)).status).toBe(202));
+    expect(await send(true)).toMatchObject({ status: 403, body: { error: "Missing API scope: risk:manage" } });
+  });
+});
+
+describe("a breach with the action flatten_and_disable", () => {
+  it("leaves the account flat and disabled", async () => {
+    const { accountNumber, positions } = await tradingAccount();
+    const rules = [{ id: "target", type: "maxLoss", limit: { amount: 1 }, action: "flatten_and_disable" }];
+    const set = await client.queue("PUT", `/accounts/${accountNumber}/risk-rules`, { rules, requestId: "rules" });
+    await client.succeeded(set.body.command.id);
+    const breaches = await eventually(async () => {
+      const found = await list<{ commandId: string }>(accountNumber, "breaches");
+      expect(found).toHaveLength(1);
+      return found;
+    });
+    const { result } = await client.succeeded(breaches[0]?.commandId ?? "");
+    await expectFlat(accountNumber, result as unknown as Flattened, positions);
+    expect((await client.account(accountNumber)).status).toBe("disabled");
+  });
+});
