@@ -191,7 +191,9 @@ export const configFields = {
    * only values that were encrypted or derived with them.
    */
   keyring,
-  /** Public keys "<id>:<base64url>:<time>" that no longer sign, with the time of their retirement. */
+  /**
+   * Public keys "<id>:<base64url>:<time>" that no longer sign, with the time of their retirement.
+   */
   retiredKeys,
   /** TRADING_SERVER_ALLOW_INSECURE: `true` allows http to trading servers, on one machine only. */
   allowInsecure: z.enum(["true", "false"], 'must be "true" or "false"').default("false"),
