@@ -96,6 +96,13 @@ export default {
       to: { pathNot: ["(^|/)libs/(contracts|kernel)/src/", "node_modules/zod/"] },
     },
     {
+      name: "evidence-is-pure",
+      comment: "evidence depends on what it is given: the kernel, the contracts and cryptography",
+      severity: "error",
+      from: { path: "(^|/)libs/evidence/src/", pathNot: "\\.test\\.ts$" },
+      to: { pathNot: ["(^|/)libs/(evidence|kernel|contracts)/src/", "^(node:)?crypto$"] },
+    },
+    {
       name: "client-is-alone",
       comment: "the client is published: it has no other part of kapi inside",
       severity: "error",

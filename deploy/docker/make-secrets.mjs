@@ -31,6 +31,7 @@ const secrets = {
   password_sealing_keys: () => `k1:${key()}`,
   fingerprint_key: key,
   webhook_sealing_keys: () => `k1:${key()}`,
+  evidence_signing_keys: () => `k1:${key()}`,
   trading_server_sealing_keys: () => `k1:${key()}`,
 };
 mkdirSync(folder, { recursive: true });

@@ -140,7 +140,7 @@ describe("the prop-firm recipe", () => {
 });
 
 it("all TypeScript of the guides compiles against the client, strictly", async () => {
-  const files = ["quickstart.md", "testing.md", "prop-firm-recipe.md"].map((page) => {
+  const files = ["quickstart.md", "testing.md", "prop-firm-recipe.md", "evidence.md"].map((page) => {
     const file = path.join(FOLDER, `check-${path.parse(page).name}.ts`);
     writeFileSync(file, typeScriptOf(page));
     return file;

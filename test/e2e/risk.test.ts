@@ -1,5 +1,5 @@
 /** Risk rules, as an organization's backend uses them. */
-import { Kapi } from "@kapi/client";
+import { fetchEvidenceKeys, Kapi } from "@kapi/client";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -100,4 +100,17 @@ it("is set, read and removed with the client, money as decimal strings", async (
   expect(await removed.result()).toMatchObject({ version: 2 });
   expect((await account.riskRules()).rules).toEqual([]);
   expect(await account.breaches().toArray()).toEqual([]);
+});
+
+it("publishes the public keys of evidence to everybody, and no private key", async () => {
+  const published = await fetchEvidenceKeys({ baseUrl: system.demo.baseUrl });
+  expect(published.keys).toEqual([
+    {
+      keyId: "k1",
+      algorithm: "Ed25519",
+      publicKey: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/) as string,
+      pem: expect.stringMatching(/^-----BEGIN PUBLIC KEY-----/) as string,
+      retiredAt: null,
+    },
+  ]);
 });

@@ -110,7 +110,7 @@ const REFUSED: readonly { readonly what: string; readonly set: readonly string[]
  */
 const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; readonly times: number }[] = [
   { what: "gateway and stream scale by processor time", pattern: /^kind: HorizontalPodAutoscaler$/gm, times: 2 },
-  { what: "the workers scale by lag", pattern: /^kind: ScaledObject$/gm, times: 6 },
+  { what: "the workers scale by lag", pattern: /^kind: ScaledObject$/gm, times: 7 },
   {
     what: "webhooks scales by the lag of its own consumer group",
     pattern: /consumerGroup: "live.webhooks.facts"/g,
@@ -119,9 +119,9 @@ const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; read
   {
     what: "every process serves its metrics on a separate port",
     pattern: /name: metrics, containerPort: 9464/g,
-    times: 10,
+    times: 11,
   },
-  { what: "each pod and each job has an egress policy", pattern: /policyTypes: \[Egress\]$/gm, times: 19 },
+  { what: "each pod and each job has an egress policy", pattern: /policyTypes: \[Egress\]$/gm, times: 21 },
   { what: "one policy allows every address", pattern: /cidr: 0\.0\.0\.0\/0$/gm, times: 1 },
   {
     what: "the policy of webhooks allows every address",
@@ -132,28 +132,28 @@ const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; read
   {
     what: "all but gateway and topics reach PostgreSQL at its configured port",
     pattern: /- { port: 6432, /gm,
-    times: 17,
+    times: 19,
   },
   {
     what: "all but console and the jobs of PostgreSQL reach Kafka at the brokers' port",
     pattern: /- { port: 9096, /gm,
-    times: 10,
+    times: 11,
   },
-  { what: "they also reach Kafka at the further ports of the brokers", pattern: /- { port: 9194, /gm, times: 10 },
+  { what: "they also reach Kafka at the further ports of the brokers", pattern: /- { port: 9194, /gm, times: 11 },
   {
     what: "account and finance know the authority of trading servers",
     pattern: /TRADING_SERVER_TLS_CA_FILE, value: \/run\/kapi\/trading-server-ca\/ca\.crt }$/gm,
     times: 2,
   },
   { what: "account and finance reach trading servers", pattern: /cidr: 192\.0\.2\.0\/24$/gm, times: 2 },
-  { what: "every process reaches the collector", pattern: /ports: \[{ port: 4318, protocol: TCP }\]$/gm, times: 10 },
+  { what: "every process reaches the collector", pattern: /ports: \[{ port: 4318, protocol: TCP }\]$/gm, times: 11 },
   { what: "a service reaches its additional addresses", pattern: /cidr: 203\.0\.113\.200\/32$/gm, times: 1 },
-  { what: "services use PostgreSQL with their own roles", pattern: /"key":"url-[a-z-]+","path":"url"/g, times: 9 },
+  { what: "services use PostgreSQL with their own roles", pattern: /"key":"url-[a-z-]+","path":"url"/g, times: 10 },
   { what: "stream uses the role of metrics", pattern: /"key":"url-metrics","path":"url"/g, times: 2 },
   {
     what: "migration jobs grant the rows to the role of the service",
     pattern: /POSTGRES_SERVICE_ROLE, value: "kapi_/g,
-    times: 8,
+    times: 9,
   },
   {
     what: "Prometheus gets the addresses of the processes",
@@ -173,14 +173,14 @@ const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; read
 /** The same of `external.yaml` with all services in one process. */
 const COMBINED: typeof EXPECTED = [
   { what: "there is one Deployment", pattern: /^kind: Deployment$/gm, times: 1 },
-  { what: "each service keeps its Service", pattern: /^kind: Service$[^]*?targetPort: 81\d\d, /gm, times: 9 },
+  { what: "each service keeps its Service", pattern: /^kind: Service$[^]*?targetPort: 81\d\d, /gm, times: 10 },
   { what: "one job migrates all schemas", pattern: /^kind: Job$[^]*?- name: migrate-combined$/gm, times: 1 },
-  { what: "each service has its own database role", pattern: /name: [A-Z_]+__POSTGRES_URL_FILE,/g, times: 8 },
-  { what: "its schema is granted to that role", pattern: /name: [A-Z_]+__POSTGRES_SERVICE_ROLE,/g, times: 8 },
+  { what: "each service has its own database role", pattern: /name: [A-Z_]+__POSTGRES_URL_FILE,/g, times: 9 },
+  { what: "its schema is granted to that role", pattern: /name: [A-Z_]+__POSTGRES_SERVICE_ROLE,/g, times: 9 },
   {
     what: "services reach each other within the pod",
     pattern: /_URL, value: "http:\/\/127\.0\.0\.1:81\d\d"/g,
-    times: 6,
+    times: 7,
   },
   { what: "one Service has the metrics of the process", pattern: /name: metrics, port: 9464,/g, times: 1 },
   { what: "the pod has one egress policy, the jobs two", pattern: /policyTypes: \[Egress\]$/gm, times: 3 },

@@ -57,3 +57,19 @@ export {
   type ReceiverCheckOptions,
   type ReceiverCheckResult,
 } from "./receiver-check/check-receiver.ts";
+export type { Contradiction } from "./evidence/contradictions.ts";
+export type {
+  BreachEvidence,
+  EvidenceBreach,
+  EvidenceDocument,
+  EvidenceKey,
+  EvidenceKeys,
+  EvidencePosition,
+  EvidenceRecord,
+  EvidenceRule,
+  EvidenceSample,
+  EvidenceValuation,
+  IntervalEvidence,
+} from "./evidence/document.ts";
+export { fetchEvidenceKeys, type FetchKeysOptions, parseEvidenceKeys } from "./evidence/keys.ts";
+export { type EvidenceProblem, type EvidenceResult, verifyEvidence } from "./evidence/verify.ts";

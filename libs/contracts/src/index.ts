@@ -18,6 +18,7 @@ export * from "./http/commands.ts";
 export * from "./http/console.ts";
 export * from "./http/credits.ts";
 export * from "./http/cursor.ts";
+export * from "./http/evidence.ts";
 export * from "./http/exports.ts";
 export * from "./http/finance.ts";
 export * from "./http/history.ts";

@@ -58,6 +58,31 @@ const keyring = z.string().transform((text, context): Keyring => {
   return { currentKeyId, keys };
 });
 
+/** A public key that no longer signs; `retiredAt` is ISO 8601 in UTC, with milliseconds. */
+interface RetiredKey {
+  readonly keyId: string;
+  readonly publicKey: Buffer;
+  readonly retiredAt: string;
+}
+
+const RETIRED_KEY = /^([A-Za-z0-9._-]{1,32}):([A-Za-z0-9_-]{43}):(\d{4}-\d\d-\d\dT[0-9:.]{8,16}Z)$/;
+
+const retiredKeys = z.string().transform((text, context): readonly RetiredKey[] => {
+  const keys: RetiredKey[] = [];
+  for (const entry of text.split(",")) {
+    const [, keyId = "", encoded = "", time = ""] = RETIRED_KEY.exec(entry.trim()) ?? [];
+    const retiredMs = Date.parse(time);
+    if (Number.isNaN(retiredMs) || keys.some((key) => key.keyId === keyId)) {
+      const message = `must be "<id>:<base64url of ${KEY_BYTES} bytes>:<time in UTC>", several with commas, each id once`;
+      context.addIssue({ code: "custom", message });
+      return z.NEVER;
+    }
+    const retiredAt = new Date(retiredMs).toISOString();
+    keys.push({ keyId, publicKey: Buffer.from(encoded, "base64url"), retiredAt });
+  }
+  return keys;
+});
+
 const secretKey = z.string().transform((text, context): Buffer => {
   const key = keyFromBase64(text);
   if (key !== null) return key;
@@ -166,6 +191,10 @@ export const configFields = {
    * only values that were encrypted or derived with them.
    */
   keyring,
+  /**
+   * Public keys "<id>:<base64url>:<time>" that no longer sign, with the time of their retirement.
+   */
+  retiredKeys,
   /** TRADING_SERVER_ALLOW_INSECURE: `true` allows http to trading servers, on one machine only. */
   allowInsecure: z.enum(["true", "false"], 'must be "true" or "false"').default("false"),
   /** One key: base64 of 32 bytes. */

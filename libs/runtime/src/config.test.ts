@@ -115,6 +115,25 @@ describe("configuration", () => {
     expect(problemsOf(z.object({ KEYS: configFields.keyring }), { KEYS: text })).toHaveLength(1);
   });
 
+  it("reads retired public keys with the time of their retirement", () => {
+    const schema = z.object({ KEYS: configFields.retiredKeys.optional() });
+    const publicKey = Buffer.alloc(32, 7).toString("base64url");
+    const text = `2026-11:${publicKey}:2027-01-31T12:00:00Z, 2026-10:${publicKey}:2026-11-30T00:00:00.500Z`;
+    expect(loadConfig(schema, { KEYS: text }).KEYS).toEqual([
+      { keyId: "2026-11", publicKey: Buffer.alloc(32, 7), retiredAt: "2027-01-31T12:00:00.000Z" },
+      { keyId: "2026-10", publicKey: Buffer.alloc(32, 7), retiredAt: "2026-11-30T00:00:00.500Z" },
+    ]);
+    const time = "2027-01-31T12:00:00Z";
+    for (const wrong of [
+      `a:${publicKey}`,
+      `a:AAAA:${time}`,
+      `a:${publicKey}:2027-13-31T12:00:00Z`,
+      `:${publicKey}:${time}`,
+    ])
+      expect(problemsOf(schema, { KEYS: wrong }), wrong).toHaveLength(1);
+    expect(problemsOf(schema, { KEYS: `a:${publicKey}:${time},a:${publicKey}:${time}` })).toHaveLength(1);
+  });
+
   it.each(["1.5", "0x10", "1e3", " 1", "-1", "99999999999999999999"])("rejects the port %j", (text) => {
     expect(problemsOf(z.object({ HTTP_PORT: configFields.httpPort }), { HTTP_PORT: text })).toHaveLength(1);
   });

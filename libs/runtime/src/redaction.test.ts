@@ -33,7 +33,14 @@ describe("a secret", () => {
     ["in a webhook endpoint", { endpoint: { secret: SECRET, previousSecret: { ciphertext: SECRET } } }],
     [
       "in environment variables",
-      { env: { INTERNAL_TOKEN: SECRET, WEBHOOK_SEALING_KEYS: SECRET, FINGERPRINT_KEY: SECRET } },
+      {
+        env: {
+          INTERNAL_TOKEN: SECRET,
+          WEBHOOK_SEALING_KEYS: SECRET,
+          EVIDENCE_SIGNING_KEYS: SECRET,
+          FINGERPRINT_KEY: SECRET,
+        },
+      },
     ],
     ["in an account's credentials", { account: { credentials: { login: SECRET } } }],
     [

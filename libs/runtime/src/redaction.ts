@@ -19,7 +19,7 @@ const CIRCULAR = "[circular]";
 const SECRET_NAME =
   /(?:authorization|cookie|password|passphrase|secret|token|credential|(?:management|api|private)key)s?$/;
 /** Names of keyrings, such as `WEBHOOK_SEALING_KEYS`. */
-const SECRET_RING = /(?:sealing|derivation|fingerprint)keys?$/;
+const SECRET_RING = /(?:sealing|derivation|fingerprint|signing)keys?$/;
 
 /**
  * Secrets by their form: management keys, secrets of webhooks, and the credentials after the scheme

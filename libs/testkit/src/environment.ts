@@ -101,6 +101,7 @@ function assemble(parts: Parts): TestEnvironment {
     PASSWORD_SEALING_KEYS: secrets.passwordSealingKeys,
     FINGERPRINT_KEY: secrets.fingerprintKey,
     WEBHOOK_SEALING_KEYS: secrets.webhookSealingKeys,
+    EVIDENCE_SIGNING_KEYS: secrets.evidenceSigningKeys,
     TRADING_SERVER_SEALING_KEYS: secrets.tradingServerSealingKeys,
     TRADING_SERVER_ALLOW_INSECURE: "true",
   };

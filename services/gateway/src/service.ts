@@ -2,7 +2,7 @@ import { createAdmission, createKnownAccounts, startRepeatedRefunds } from "@kap
 import { ADMISSION_LIBRARY, ADMISSION_SETTINGS, type AdmissionSettings } from "@kapi/admission/redis";
 import { type InternalClient, withCompression } from "@kapi/http";
 import { startProducer } from "@kapi/kafka";
-import { OrganizationSlots } from "@kapi/kernel";
+import { monotonicClock, OrganizationSlots } from "@kapi/kernel";
 import { startRedisClock } from "@kapi/redis";
 import type { MainContext, ServiceProgram } from "@kapi/runtime";
 import {
@@ -17,16 +17,18 @@ import {
 import { type Config, ConfigSchema, OWNER_CONNECTIONS } from "./config.ts";
 import { UNKNOWN_ID } from "./domain/ports.ts";
 import { registerDocsRoutes } from "./inbound/http/docs-routes.ts";
+import { registerEvidenceKeysRoutes } from "./inbound/http/evidence-keys.ts";
 import { registerReferenceRoutes } from "./inbound/http/reference.ts";
 import { registerOtherMethodRoutes } from "./inbound/http/other-methods.ts";
 import { registerOperationRoutes } from "./inbound/http/routes.ts";
 import { startDeletionReader } from "./inbound/kafka/account-deletions.ts";
+import { createEvidenceKeysCache } from "./operations/evidence-keys.ts";
 import { createOperations } from "./operations/operations.ts";
 import { createServerConfigurations } from "./operations/server-configurations.ts";
 import { createAccounts } from "./outbound/http/accounts.ts";
 import { createCommandStatus } from "./outbound/http/command-status.ts";
 import { readCreditUsage, readSnapshots, readTransactions } from "./outbound/http/owner-reads.ts";
-import { createRisk } from "./outbound/http/risk.ts";
+import { createRisk, readEvidenceKeys } from "./outbound/http/risk.ts";
 import { createWebhooks } from "./outbound/http/webhooks.ts";
 import { createCommandLog } from "./outbound/kafka/command-log.ts";
 import { createWallets } from "./outbound/redis/wallets.ts";
@@ -162,6 +164,7 @@ export async function startService(
 
   const refunds = await scope.start("refunds", () => startRepeatedRefunds({ admission, clock, logger }));
   const wallets = createWallets(redis, logger);
+  const evidenceKeys = createEvidenceKeysCache(readEvidenceKeys(riskClient), monotonicClock);
   return startHttp(context, {
     clock,
     // 401, 403, 429 and 402 come before the error of a malformed body (decisions, 1.1).
@@ -175,6 +178,7 @@ export async function startService(
         registerOtherMethodRoutes(app);
         registerReferenceRoutes(app);
         registerDocsRoutes(app);
+        registerEvidenceKeysRoutes(app, evidenceKeys);
       });
     },
   });

@@ -45,6 +45,7 @@ function startGateway(url: string): Promise<string> {
     FINANCE_URL: url,
     METRICS_URL: url,
     ORGANIZATION_URL: url,
+    RISK_URL: url,
     WEBHOOKS_URL: url,
   });
 }
@@ -226,6 +227,22 @@ describe.each<{ name: string; change: Change }>([
     expect(await change({ managementKey: null, headers: theirs })).toMatchObject({ status: 403, charged: 0 });
     expect(owner.asked).toEqual([]);
   });
+});
+
+it("the public keys of evidence need no key, and are read once and kept while the risk service fails", async () => {
+  const read = (): Promise<Response> => fetch(`${gateway}/.well-known/kapi-evidence-keys.json`);
+  owner.answer = says(503, "{}");
+  const unavailable = await read();
+  expect([unavailable.status, unavailable.headers.get("retry-after")]).toEqual([500, "1"]);
+  owner.answer = says(200, BYTES);
+  const answer = await read();
+  expect([answer.status, await answer.text(), answer.headers.get("x-credits-charged")]).toEqual([200, BYTES, "0"]);
+  expect(answer.headers.get("cache-control")).toBe("public, max-age=300");
+  expect(owner.asked).toEqual(["GET /internal/evidence-keys", "GET /internal/evidence-keys"]);
+  owner.answer = says(503, "{}");
+  const headers = { "if-none-match": answer.headers.get("etag") ?? "" };
+  const again = await fetch(`${gateway}/.well-known/kapi-evidence-keys.json`, { headers });
+  expect([again.status, await (await read()).text(), owner.asked.length]).toEqual([304, BYTES, 2]);
 });
 
 describe("an update of the server's configuration", () => {

@@ -121,6 +121,7 @@ async function assemble(
     FINANCE_URL: neighbour("finance"),
     METRICS_URL: neighbour("metrics"),
     ORGANIZATION_URL: NOWHERE,
+    RISK_URL: NOWHERE,
     WEBHOOKS_URL: NOWHERE,
   };
   const tokenOf = (name: string): { SERVICE_TOKEN?: string } => {

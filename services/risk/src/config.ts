@@ -15,6 +15,16 @@ export const ConfigSchema = z.object({
   /** Base URL of the account service: accounts and their values when rules are set. */
   ACCOUNT_URL: configFields.serviceUrl,
   /**
+   * Ed25519 private keys of evidence (decisions, 20.3); the first one signs. The public parts of
+   * all of them are published.
+   */
+  EVIDENCE_SIGNING_KEYS: configFields.keyring,
+  /**
+   * Public keys of evidence that no longer sign, `<id>:<publicKey>:<time of retirement>`, with
+   * commas. Keep a key for 400 days, as long as the evidence that it signed.
+   */
+  EVIDENCE_KEYS_RETIRED: configFields.retiredKeys.optional(),
+  /**
    * Interval of the checkpoints, in milliseconds: after a crash, at most the valuations of this
    * time are compared again.
    */

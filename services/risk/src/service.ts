@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 
 import { COMMANDS_MIGRATIONS, startCommandStore, startCommandWorker } from "@kapi/commands";
 import { accountKey, TOPICS } from "@kapi/contracts";
+import { publicKeys } from "@kapi/evidence";
 import { DependencyError } from "@kapi/http";
 import { type Producer, startProducer, topicIds } from "@kapi/kafka";
 import { assertDefined } from "@kapi/kernel";
@@ -63,6 +64,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     startCommandStore({ worker: SERVICE, database, producer, clock, logger }),
   );
   const rules = createRuleRepository(database);
+  const evidenceKeys = publicKeys(config.EVIDENCE_SIGNING_KEYS, config.EVIDENCE_KEYS_RETIRED ?? []);
   const calendars = new DayCalendars();
   const evaluator = new Evaluator({
     store: createEvaluationStore(database),
@@ -81,7 +83,9 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   await startInternalHttp(context, SERVICE, {
     clock,
     isDependencyFailure: isTransient,
-    register: (app) => registerRiskRoutes(app, { readRules: rules.active, readBreaches: createBreachReader(database) }),
+    register: (app) => {
+      registerRiskRoutes(app, { readRules: rules.active, readBreaches: createBreachReader(database), evidenceKeys });
+    },
   });
   await startReader(context, "valuations", () => startValuationConsumer({ kafka, evaluator, logger, fatal }));
   await startRepeated(context, {

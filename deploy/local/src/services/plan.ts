@@ -177,6 +177,7 @@ function secretVariables(program: string, secrets: Secrets): Environment {
     PASSWORD_SEALING_KEYS: secrets.passwordSealingKeys,
     FINGERPRINT_KEY: secrets.fingerprintKey,
     WEBHOOK_SEALING_KEYS: secrets.webhookSealingKeys,
+    EVIDENCE_SIGNING_KEYS: secrets.evidenceSigningKeys,
     TRADING_SERVER_SEALING_KEYS: secrets.tradingServerSealingKeys,
   };
 }

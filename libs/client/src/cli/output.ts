@@ -137,7 +137,8 @@ const COLOUR = /(\u001B\[\d+m)/;
 // eslint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u001F\u007F-\u009F]/g;
 
-function cellText(value: string | number | boolean | null | undefined): string {
+/** The text of a value on a terminal. */
+export function cellText(value: string | number | boolean | null | undefined): string {
   // A name could contain control characters, which would change the terminal.
   return value === null || value === undefined ? "-" : String(value).replaceAll(CONTROL, "\uFFFD");
 }

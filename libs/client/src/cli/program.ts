@@ -11,6 +11,7 @@ import { addLogin } from "./commands/login.ts";
 import { addServer } from "./commands/server.ts";
 import { addStream } from "./commands/stream.ts";
 import { addTrigger } from "./commands/trigger.ts";
+import { addVerifyEvidence } from "./commands/verify-evidence.ts";
 import { addWebhooks } from "./commands/webhooks.ts";
 import { EXIT_CODES, explain } from "./exit.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -67,6 +68,7 @@ export async function runCommandLine(
   addListen(program, surroundings);
   addTrigger(program, surroundings);
   addCheckWebhooks(program, surroundings);
+  addVerifyEvidence(program, surroundings);
   extension?.(program);
   program
     .command("exit-codes")

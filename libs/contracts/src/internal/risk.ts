@@ -1,4 +1,5 @@
 /** The internal routes of the risk service. */
+import { EvidenceKeys } from "../http/evidence.ts";
 import { ListRiskBreachesQuery, RiskBreachesAnswer, RiskRulesAnswer } from "../http/risk.ts";
 import type { InternalRoutes } from "./route.ts";
 
@@ -14,4 +15,5 @@ export const RISK_ROUTES = {
     query: ListRiskBreachesQuery,
     answer: RiskBreachesAnswer,
   },
+  getEvidenceKeys: { method: "GET", path: "/internal/evidence-keys", callers: ["gateway"], answer: EvidenceKeys },
 } as const satisfies InternalRoutes;

@@ -21,6 +21,7 @@ describe("the secrets of a state folder", () => {
       webhookSealingKeys: _one,
       serviceTokens: _two,
       tradingServerSealingKeys: _three,
+      evidenceSigningKeys: _four,
       ...earlier
     } = keptSecrets(folder);
     for (const serviceTokens of [undefined, { gateway: "gateway.kept", robot: "robot.of-another-version" }]) {

@@ -20,6 +20,7 @@ const Secrets = z.object({
   passwordSealingKeys: z.string(),
   fingerprintKey: z.string(),
   webhookSealingKeys: z.string(),
+  evidenceSigningKeys: z.string(),
   tradingServerSealingKeys: z.string(),
 });
 export type Secrets = z.infer<typeof Secrets>;
@@ -40,6 +41,7 @@ export function generateSecrets(): Secrets {
     passwordSealingKeys: `k1:${key()}`,
     fingerprintKey: key(),
     webhookSealingKeys: `k1:${key()}`,
+    evidenceSigningKeys: `k1:${key()}`,
     tradingServerSealingKeys: `k1:${key()}`,
   };
 }
@@ -55,8 +57,8 @@ export function keptSecrets(stateDir: string): Secrets {
   }
   const kept = z.record(z.string(), z.unknown()).parse(JSON.parse(readFileSync(file, "utf8")));
   // An earlier version does not have these secrets and has fewer tokens.
-  const { webhookSealingKeys, tradingServerSealingKeys } = fresh;
-  const later = { webhookSealingKeys, tradingServerSealingKeys };
+  const { webhookSealingKeys, evidenceSigningKeys, tradingServerSealingKeys } = fresh;
+  const later = { webhookSealingKeys, evidenceSigningKeys, tradingServerSealingKeys };
   const keptTokens = z.record(z.string(), z.string()).default({}).parse(kept["serviceTokens"]);
   const serviceTokens = Object.fromEntries(
     CALLERS.map((caller) => [caller, keptTokens[caller] ?? fresh.serviceTokens[caller]]),

@@ -142,6 +142,9 @@ export interface Risk {
   breaches(serverId: string, accountNumber: string, query: ListRiskBreachesQuery): Promise<Buffer>;
 }
 
+/** The document with the public keys of evidence. Throws DependencyError if it is unavailable. */
+export type ReadEvidenceKeys = () => Promise<Buffer>;
+
 /** A request to the webhooks service for an organization. */
 export interface WebhooksRequest {
   readonly route: InternalRoute;

@@ -1,7 +1,7 @@
 import { RISK_ROUTES } from "@kapi/contracts";
 import type { InternalClient } from "@kapi/http";
 
-import type { Risk } from "../../domain/ports.ts";
+import type { ReadEvidenceKeys, Risk } from "../../domain/ports.ts";
 import { requiredBodyOf } from "./upstream-response.ts";
 
 /** Reads of the risk service. `organizationOf` returns the organization of a server. */
@@ -18,4 +18,9 @@ export function createRisk(client: InternalClient, organizationOf: (serverId: st
       });
     },
   };
+}
+
+/** The public keys of evidence, of the risk service. */
+export function readEvidenceKeys(client: InternalClient): ReadEvidenceKeys {
+  return () => requiredBodyOf(client, RISK_ROUTES.getEvidenceKeys, {});
 }

@@ -1,0 +1,50 @@
+/** The JSON of evidence: strict to read, canonical to hash. */
+
+/** A string, an integer, or one other character that is part of the syntax. */
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
+/** Maximum depth of nested objects and lists; evidence has less than ten. */
+const MAX_DEPTH = 100;
+const WORD = /^(?:0|-?[1-9]\d*|true|false|null)$/;
+
+/** JSON text, parsed, or the reason why different programs could read it differently. */
+export type StrictJson = { readonly value: unknown } | { readonly fault: string };
+
+/**
+ * Parses JSON text. A repeated member name is a fault: some programs read the first value, some the
+ * last. So is a number that is no integer, which evidence never has.
+ */
+export function parseStrictJson(text: string): StrictJson {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return { fault: `it is no JSON: ${error instanceof Error ? error.message : String(error)}` };
+  }
+  const names: Set<string>[] = [];
+  let before = "";
+  for (const [token] of text.matchAll(TOKEN)) {
+    if (token === "{" || token === "[") names.push(new Set());
+    else if (token === "}" || token === "]") names.pop();
+    else if (token === ":") {
+      const name = JSON.parse(before) as string;
+      if (names.at(-1)?.has(name) === true) return { fault: `the member ${JSON.stringify(name)} is repeated` };
+      names.at(-1)?.add(name);
+    } else if (!token.startsWith('"') && token !== "," && !WORD.test(token)) {
+      return { fault: `${token} is no integer` };
+    }
+    if (names.length > MAX_DEPTH) return { fault: `it is nested more than ${MAX_DEPTH} deep` };
+    before = token;
+  }
+  return { value };
+}
+
+/** The canonical form (RFC 8785) of a value that JSON can have. */
+export function canonicalJson(value: unknown): string {
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item)).join(",")}]`;
+  const members = Object.keys(value)
+    // By UTF-16 code units, as RFC 8785 says.
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${canonicalJson((value as Record<string, unknown>)[name])}`);
+  return `{${members.join(",")}}`;
+}

@@ -1,0 +1,26 @@
+import { assert } from "@kapi/kernel";
+
+const MINOR_DIGITS = 2;
+/** Decimals that are written of a number that JavaScript shows with an exponent. */
+const DECIMAL_PLACES = 20;
+
+/** Integer minor units as decimal text with two decimals: -1250 is `-12.50`. */
+export function moneyText(amountMinor: number): string {
+  assert(Number.isSafeInteger(amountMinor), "minor units are a safe integer");
+  const digits = String(Math.abs(amountMinor)).padStart(MINOR_DIGITS + 1, "0");
+  const units = digits.slice(0, -MINOR_DIGITS);
+  return `${amountMinor < 0 ? "-" : ""}${units}.${digits.slice(-MINOR_DIGITS)}`;
+}
+
+/**
+ * A price, a volume or a percentage as the shortest decimal text that is the same number, without
+ * exponent. The number is finite, below 1e21, and has at most 20 decimals.
+ */
+export function decimalText(value: number): string {
+  assert(Number.isFinite(value), "a decimal number is finite");
+  const shortest = String(value);
+  if (!shortest.includes("e")) return shortest;
+  const fixed = value.toFixed(DECIMAL_PLACES).replace(/0+$/, "");
+  assert(Number(fixed) === value, `${value} has at most ${DECIMAL_PLACES} decimals`);
+  return fixed;
+}

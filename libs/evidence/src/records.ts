@@ -1,0 +1,107 @@
+/** Translates messages of kapi into the parts of a document. */
+import type { AccountMetricsFrame, EvidenceHeader, EvidenceRecord, Valuation } from "@kapi/contracts";
+import { assert, assertDefined, minorFromAmount, toIso } from "@kapi/kernel";
+
+import { decimalText, moneyText } from "./decimal-text.ts";
+
+type ValuationEvidence = Extract<EvidenceRecord, { kind: "valuation" }>;
+type SampleEvidence = Extract<EvidenceRecord, { kind: "sample" }>;
+type EvidenceRule = Extract<EvidenceHeader, { kind: "breach" }>["rule"];
+
+/** Where a valuation is in `trading.valuations`, and the time of its record. */
+export interface ValuationPlace {
+  readonly partition: number;
+  readonly offset: number;
+  readonly timestampMs: number;
+}
+
+/** A valuation of the topic `trading.valuations`. */
+export function toValuationEvidence(
+  valuation: Valuation & { readonly netDepositsMinor?: number | undefined },
+  { partition, offset, timestampMs }: ValuationPlace,
+): ValuationEvidence {
+  const { netDepositsMinor } = valuation;
+  return {
+    kind: "valuation",
+    partition,
+    offset,
+    measuredAt: valuation.measuredAt,
+    recordedAt: toIso(timestampMs),
+    balance: moneyText(valuation.balanceMinor),
+    equity: moneyText(valuation.equityMinor),
+    margin: moneyText(valuation.marginMinor),
+    freeMargin: moneyText(valuation.freeMarginMinor),
+    openPositionCount: valuation.openPositionCount,
+    netDeposits: netDepositsMinor === undefined ? null : moneyText(netDepositsMinor),
+  };
+}
+
+/** A sample of the topic `metrics.samples`; `from` and `to` are in its headers. */
+export function toSampleEvidence(
+  frame: AccountMetricsFrame,
+  { from, to }: { readonly from: number; readonly to: number },
+): SampleEvidence {
+  return {
+    kind: "sample",
+    sequence: frame.sequence,
+    from,
+    to,
+    measuredAt: frame.measuredAt,
+    balance: amountText(frame.balance),
+    equity: amountText(frame.equity),
+    margin: amountText(frame.margin),
+    freeMargin: amountText(frame.freeMargin),
+    openPositionCount: frame.openPositionCount,
+    intervalMinimumEquity: amountText(frame.intervalMinimumEquity),
+    intervalMinimumMeasuredAt: frame.intervalMinimumMeasuredAt,
+  };
+}
+
+/** A limit of the API: exactly one of both. */
+interface Limit {
+  readonly percent?: number | undefined;
+  readonly amount?: number | undefined;
+}
+
+/** A rule of the API: the distance to its threshold is its `limit`, or its `target`. */
+interface ApiRule {
+  readonly id: string;
+  readonly type: string;
+  readonly action: string;
+  readonly limit?: Limit;
+  readonly target?: Limit;
+}
+
+/**
+ * A rule in one version.
+ * @param activeFrom when the values were measured that the account had when it became active.
+ */
+export function toEvidenceRule(rule: ApiRule, version: number, activeFrom: string): EvidenceRule {
+  const { id, type, action, limit, target, ...others } = rule;
+  const { percent, amount } = assertDefined(limit ?? target, "the limit of a rule");
+  const parameters = Object.entries(others)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => [name, parameterText(value)] as const);
+  return {
+    id,
+    version,
+    type,
+    action,
+    activeFrom,
+    limit:
+      amount === undefined
+        ? { unit: "percent", value: decimalText(assertDefined(percent, "the percentage of a limit")) }
+        : { unit: "amount", value: amountText(amount) },
+    parameters: Object.fromEntries(parameters),
+  };
+}
+
+function parameterText(value: unknown): string | null {
+  if (typeof value === "number") return decimalText(value);
+  assert(value === null || typeof value === "string", "a parameter of a rule is text, a number or null");
+  return value;
+}
+
+function amountText(amount: number): string {
+  return moneyText(assertDefined(minorFromAmount(amount), "an amount in whole cents"));
+}
