@@ -28,8 +28,13 @@ export interface KapiErrorDetails {
   readonly cause?: unknown;
 }
 
-/** A request that failed. Subclasses name the reason. */
+/**
+ * A request that failed. Subclasses name the class of the failure; `message` is one line for a log,
+ * with the reason, the invalid fields, the code and the request id.
+ */
 export class KapiError extends Error {
+  /** What went wrong, as kapi says it, without the details that `message` adds. */
+  readonly reason: string;
   readonly status: number | null;
   readonly code: string;
   readonly requestId: string;
@@ -38,9 +43,10 @@ export class KapiError extends Error {
   readonly creditsCharged: number;
   readonly retryAfterS: number | null;
 
-  constructor(message: string, details: KapiErrorDetails) {
-    super(message, { cause: details.cause });
+  constructor(reason: string, details: KapiErrorDetails) {
+    super(messageOf(reason, details), { cause: details.cause });
     this.name = new.target.name;
+    this.reason = reason;
     this.status = details.status;
     this.code = details.code;
     this.requestId = details.requestId;
@@ -49,6 +55,16 @@ export class KapiError extends Error {
     this.creditsCharged = details.creditsCharged ?? 0;
     this.retryAfterS = details.retryAfterS ?? null;
   }
+}
+
+function messageOf(reason: string, { issues = [], code, requestId }: KapiErrorDetails): string {
+  const faults = issues.map(issueText).join("; ");
+  return `${reason}${faults && `: ${faults}`} (${code}${requestId && `, request ${requestId}`})`;
+}
+
+/** The field and what it does wrong. */
+export function issueText({ path, message }: Issue): string {
+  return path.length === 0 ? message : `${path.join(".")}: ${message}`;
 }
 
 /** 400: the request is invalid; `issues` names the fields. */
@@ -84,7 +100,7 @@ const BY_STATUS: Readonly<Record<number, typeof KapiError>> = {
 };
 
 /** Returns the error of an answer with this status. */
-export function errorOfStatus(status: number, message: string, details: Omit<KapiErrorDetails, "status">): KapiError {
+export function errorOfStatus(status: number, reason: string, details: Omit<KapiErrorDetails, "status">): KapiError {
   const Type = BY_STATUS[status] ?? (status >= 500 ? ServerError : KapiError);
-  return new Type(message, { ...details, status });
+  return new Type(reason, { ...details, status });
 }

@@ -24,6 +24,7 @@ export type {
   Wallet,
   WebhookDelivery,
   WebhookEndpoint,
+  WebhookEvent,
   WebhookKind,
 } from "./generated/api.ts";
 export type { RetryOptions } from "./http/retry.ts";
@@ -46,7 +47,7 @@ export type { CursorStore, EventPage, EventsOptions, EventsResource } from "./re
 export type { ExportOptions } from "./resources/export.ts";
 export type { ServerResource, SnapshotFilter } from "./resources/server.ts";
 export type { DeliveryFilter, EndpointSecret, WebhooksResource } from "./resources/webhooks.ts";
-export { type IncomingHeaders, verifyWebhook, type WebhookEvent, WebhookSignatureError } from "./webhooks/verify.ts";
+export { type IncomingHeaders, verifyWebhook, WebhookSignatureError } from "./webhooks/verify.ts";
 export type { Account, LiveEvent, LiveHandler, Sample } from "./live/events.ts";
 export { Live, type LiveOptions } from "./live/live.ts";
 export type { Place, Proof, Truncation } from "./live/place.ts";

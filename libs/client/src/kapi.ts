@@ -1,5 +1,5 @@
 import { NotFoundError } from "./errors.ts";
-import { Transport, type TransportOptions } from "./http/transport.ts";
+import { parseAddress, Transport, type TransportOptions } from "./http/transport.ts";
 import type { Account } from "./live/events.ts";
 import type { AccountState } from "./live/follower.ts";
 import { Live, type LiveOptions } from "./live/live.ts";
@@ -40,7 +40,8 @@ export class Kapi {
   /** @throws TypeError for a key or an address that cannot be one. */
   constructor(options: KapiOptions) {
     this.#transport = new Transport(options);
-    this.#liveUrl = options.liveUrl === undefined ? null : new URL(LIVE_PATH, options.liveUrl).href;
+    this.#liveUrl =
+      options.liveUrl === undefined ? null : new URL(LIVE_PATH, parseAddress("liveUrl", options.liveUrl)).href;
     this.#socket = options.socket ?? connectSocket;
     this.commands = new CommandsResource(this.#transport);
     this.credits = new CreditsResource(this.#transport);

@@ -1,5 +1,5 @@
 import { type CommandError, CommandFailed, CommandExpired, StillRunning } from "../commands/errors.ts";
-import { AuthenticationError, KapiError, PermissionError } from "../errors.ts";
+import { AuthenticationError, issueText, KapiError, PermissionError } from "../errors.ts";
 
 /** Exit codes of the command line; `kapi help exit-codes` shows them. */
 export const EXIT_CODES = {
@@ -81,8 +81,8 @@ function exitCodeOf(error: KapiError): number {
 
 function textOf(error: KapiError): string {
   const lines = [
-    `${error.message} (${error.code}${error.status === null ? "" : `, ${error.status}`})`,
-    ...error.issues.map((issue) => `  ${issue.path.join(".")}: ${issue.message}`),
+    `${error.reason} (${error.code}${error.status === null ? "" : `, ${error.status}`})`,
+    ...error.issues.map((issue) => `  ${issueText(issue)}`),
     ...(error.requestId === "" ? [] : [`  request id: ${error.requestId}`]),
   ];
   if (error.retryable) lines.push("  The same command with the same --key can be repeated safely.");

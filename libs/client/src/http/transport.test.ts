@@ -38,8 +38,11 @@ const ENDPOINT: RequestOptions = {
   path: "/api/v1/management/webhooks",
   body: { url: "https://a.test" },
 };
-const REFUSED = Object.assign(new TypeError("fetch failed"), { cause: { code: "ECONNREFUSED" } });
-const RESET = Object.assign(new TypeError("fetch failed"), { cause: { code: "ECONNRESET" } });
+const failure = (message: string, code: string): Error => Object.assign(new Error(message), { code });
+const REFUSED = Object.assign(new TypeError("fetch failed"), {
+  cause: failure("connect ECONNREFUSED 127.0.0.1:8080", "ECONNREFUSED"),
+});
+const RESET = Object.assign(new TypeError("fetch failed"), { cause: failure("read ECONNRESET", "ECONNRESET") });
 
 describe("a request", () => {
   it("is repeated after 5xx, 429 and lost connections, always with the same key and body", async () => {
@@ -96,7 +99,8 @@ describe("a request", () => {
     expect(error).toBeInstanceOf(RateLimitError);
     expect(error).toMatchObject({
       name: "RateLimitError",
-      message: "Rate limit exceeded",
+      reason: "Rate limit exceeded",
+      message: "Rate limit exceeded (RATE_LIMITED, request q-1)",
       status: 429,
       code: "RATE_LIMITED",
       requestId: "q-1",
@@ -107,6 +111,27 @@ describe("a request", () => {
     expect(sent).toHaveLength(4);
   });
 
+  it("names the invalid fields in the message", async () => {
+    const issues = [
+      { path: ["amount"], code: "too_small", message: "must be above 0" },
+      { path: ["accounts", 1, "name"], code: "too_big", message: "must be at most 64 characters" },
+    ];
+    const body = { error: "Request is invalid", code: "VALIDATION_FAILED", requestId: "q-2", issues };
+    await expect(scripted({ status: 400, body }).transport.request(DEPOSIT)).rejects.toMatchObject({
+      message: expect.stringContaining(
+        "Request is invalid: amount: must be above 0; accounts.1.name: must be at most 64 characters (VALIDATION_FAILED,",
+      ),
+    });
+  });
+
+  it("says why a connection failed, also where the cause has no code", async () => {
+    const blocked = Object.assign(new TypeError("fetch failed"), { cause: new Error("bad port") });
+    await expect(scripted(blocked).transport.request(ENDPOINT)).rejects.toMatchObject({
+      code: "CONNECTION_FAILED",
+      reason: "no answer from http://kapi.test: bad port",
+    });
+  });
+
   it("says when no answer came, or an answer that is not kapi's", async () => {
     const lost = await scripted(RESET)
       .transport.request(DEPOSIT)
@@ -115,7 +140,7 @@ describe("a request", () => {
     expect(lost).toMatchObject({
       status: null,
       code: "ECONNRESET",
-      message: "no answer from http://kapi.test: ECONNRESET",
+      reason: "no answer from http://kapi.test: read ECONNRESET",
     });
     const proxy = new Transport({
       key: "kapi.a.b",
@@ -145,5 +170,7 @@ describe("a request", () => {
 
 it("a key or an address that cannot be one is rejected at once", () => {
   expect(() => new Transport({ key: "secret", baseUrl: "http://kapi.test" })).toThrow("key must be a management key");
-  expect(() => new Transport({ key: "kapi.a.b", baseUrl: "kapi" })).toThrow("Invalid URL");
+  for (const baseUrl of ["", "kapi", "http://kapi.test/api/v1/management"]) {
+    expect(() => new Transport({ key: "kapi.a.b", baseUrl }), baseUrl).toThrow("baseUrl must be");
+  }
 });

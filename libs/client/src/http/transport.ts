@@ -13,6 +13,7 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 /** Codes of connection failures after which certainly nothing was sent. */
 const NOTHING_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
 const TOO_MANY_REQUESTS = 429;
+const API_PATH = "/api/v1";
 
 export interface TransportOptions {
   /** Management key, `kapi.<key_id>.<secret>`. */
@@ -65,7 +66,7 @@ export class Transport {
 
   constructor(options: TransportOptions) {
     if (!options.key.startsWith("kapi.")) throw new TypeError("key must be a management key: kapi.<key_id>.<secret>");
-    this.baseUrl = withoutTrailingSlash(new URL(options.baseUrl).href);
+    this.baseUrl = withoutTrailingSlash(parseAddress("baseUrl", options.baseUrl).href);
     this.authorization = `Management ${options.key}`;
     this.#retry = new RetryPolicy(options.retry);
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
@@ -180,16 +181,19 @@ function errorBody(text: string): { error?: string; issues?: readonly Issue[]; c
 }
 
 function connectionError(cause: unknown, url: string, requestId: string): ConnectionError {
-  const code = connectionCode(cause);
-  const message = `no answer from ${new URL(url).origin}: ${code}`;
-  return new ConnectionError(message, { status: null, code, requestId, retryable: true, cause });
+  const { code, detail } = connectionFailure(cause);
+  const reason = `no answer from ${new URL(url).origin}${detail && `: ${detail}`}`;
+  return new ConnectionError(reason, { status: null, code, requestId, retryable: true, cause });
 }
 
-function connectionCode(error: unknown): string {
-  if (!(error instanceof Error)) return "CONNECTION_FAILED";
-  if (error.name === "TimeoutError") return "TIMEOUT";
-  const { code } = (error.cause ?? error) as { code?: unknown };
-  return typeof code === "string" ? code : "CONNECTION_FAILED";
+/** The code of the failure, and its text, which is empty where several addresses refused. */
+function connectionFailure(error: unknown): { readonly code: string; readonly detail: string } {
+  if (!(error instanceof Error)) return { code: "CONNECTION_FAILED", detail: String(error) };
+  if (error.name === "TimeoutError") return { code: "TIMEOUT", detail: error.message };
+  // `fetch` says "fetch failed"; its cause knows why.
+  const cause = error.cause instanceof Error ? error.cause : error;
+  const { code } = cause as { code?: unknown };
+  return { code: typeof code === "string" ? code : "CONNECTION_FAILED", detail: cause.message };
 }
 
 /**
@@ -198,6 +202,19 @@ function connectionCode(error: unknown): string {
  */
 function isCertainlyNotDone({ status, code }: KapiError): boolean {
   return status === TOO_MANY_REQUESTS || NOTHING_SENT.has(code);
+}
+
+/**
+ * Returns the address that an option of the client gives. @throws TypeError that names the option.
+ */
+export function parseAddress(option: string, value: string): URL {
+  if (!URL.canParse(value))
+    throw new TypeError(`${option} must be an address such as https://api.example.com: "${value}"`);
+  const address = new URL(value);
+  if (address.pathname.includes(API_PATH)) {
+    throw new TypeError(`${option} must be the address before ${API_PATH}: "${value}"`);
+  }
+  return address;
 }
 
 function withoutTrailingSlash(address: string): string {

@@ -133,7 +133,7 @@ function isFatal({ status, code }: KapiError): boolean {
 }
 
 function closeError(code: number): ConnectionError {
-  return new ConnectionError(`the connection of the live stream ended with code ${code}`, {
+  return new ConnectionError("the connection of the live stream ended", {
     status: null,
     code: `CLOSED_${code}`,
     requestId: "",

@@ -265,7 +265,7 @@ describe("connections", () => {
     await pass(44_000);
     expect(errors).toEqual([]);
     await pass(5_000);
-    expect(errors).toEqual(["the connection of the live stream ended with code 1006"]);
+    expect(errors).toEqual(["the connection of the live stream ended (CLOSED_1006)"]);
     await pass(1_000);
     expect(stream.connectionCount).toBe(1);
     await live.close();

@@ -1,7 +1,14 @@
-import type { CreateWebhook, UpdateWebhook, WebhookDelivery, WebhookEndpoint, WebhookKind } from "../generated/api.ts";
+import type {
+  CreateWebhook,
+  UpdateWebhook,
+  WebhookDelivery,
+  WebhookEndpoint,
+  WebhookEvent,
+  WebhookKind,
+} from "../generated/api.ts";
 import { pathOf, type RequestOptions, type Transport } from "../http/transport.ts";
 import type { List } from "../list.ts";
-import { type IncomingHeaders, verifyWebhook, type WebhookEvent } from "../webhooks/verify.ts";
+import { type IncomingHeaders, verifyWebhook } from "../webhooks/verify.ts";
 import type { CursorStore, EventsResource } from "./events.ts";
 import { filterQuery, listOf, type Period } from "./pages.ts";
 

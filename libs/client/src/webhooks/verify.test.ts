@@ -1,6 +1,7 @@
 import { Webhook } from "standardwebhooks";
-import { expect, it } from "vitest";
+import { expect, expectTypeOf, it } from "vitest";
 
+import type { WebhookEvent, WebhookKind } from "../generated/api.ts";
 import { verifyWebhook, WebhookSignatureError } from "./verify.ts";
 
 const SECRET = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
@@ -41,10 +42,23 @@ it("passes events of kinds on that this version does not know", () => {
 it.each([
   ["a changed byte", `${BODY} `, signed(), SECRET],
   ["another secret", BODY, signed(BODY, new Date(), OTHER), SECRET],
-  ["no secret", BODY, signed(), []],
   ["an old time", BODY, signed(BODY, new Date(Date.now() - 6 * 60_000)), SECRET],
   ["a time in the future", BODY, signed(BODY, new Date(Date.now() + 6 * 60_000)), SECRET],
   ["a missing header", BODY, { "webhook-id": "1" }, SECRET],
 ])("rejects %s", (_what, body, headers, secrets) => {
   expect(() => verifyWebhook(body, headers, secrets)).toThrow(WebhookSignatureError);
+});
+
+it.each([
+  ["no secret", []],
+  ["an empty secret", ""],
+  ["a secret after an empty one", ["", SECRET]],
+  ["a secret without its prefix", SECRET.slice("whsec_".length)],
+])("says that the receiver is at fault with %s, whatever was delivered", (_what, secrets) => {
+  expect(() => verifyWebhook(BODY, signed(), secrets)).toThrow(TypeError);
+  expect(() => verifyWebhook(BODY, {}, secrets)).toThrow(TypeError);
+});
+
+it("has a type for every kind of event", () => {
+  expectTypeOf<WebhookEvent["type"]>().toEqualTypeOf<WebhookKind>();
 });

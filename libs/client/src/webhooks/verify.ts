@@ -1,28 +1,12 @@
 import { Webhook, WebhookVerificationError } from "standardwebhooks";
 
-import type { components } from "../generated/api.ts";
+import type { WebhookEvent } from "../generated/api.ts";
 import { parseAnswer } from "../money.ts";
-
-type Schemas = components["schemas"];
-
-/** A delivered event: its `type` tells which `data` it has. */
-export type WebhookEvent = Schemas[
-  | "AccountEvent"
-  | "PasswordChangedEvent"
-  | "OrderEvent"
-  | "PositionEvent"
-  | "PositionClosedEvent"
-  | "DealEvent"
-  | "TransactionEvent"
-  | "MarginEvent"
-  | "LowBalanceEvent"
-  | "TestEvent"
-  | "CommandEvent"];
 
 /** Headers of a request: of Node's `http`, of `fetch`, or any record. */
 export type IncomingHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The delivery is not authentic: answer 401 and do nothing. */
+/** The delivery is not authentic: answer 400 and do nothing. */
 export class WebhookSignatureError extends Error {
   constructor(reason: string, cause?: unknown) {
     super(`the webhook is not authentic: ${reason}`, { cause });
@@ -30,6 +14,7 @@ export class WebhookSignatureError extends Error {
   }
 }
 
+const SECRET = /^whsec_[A-Za-z0-9+/]+=*$/;
 const HEADER_NAMES = ["webhook-id", "webhook-timestamp", "webhook-signature"] as const;
 
 /**
@@ -37,26 +22,33 @@ const HEADER_NAMES = ["webhook-id", "webhook-timestamp", "webhook-signature"] as
  * changed it, and every secret that is valid at this moment. A delivery that is older than 5
  * minutes is rejected, so that a recorded delivery cannot be sent again later.
  * @throws WebhookSignatureError for a missing header, a wrong signature, or a time too far from
- * now.
+ * now; TypeError if no secret is given, or one that is none: then the receiver is at fault.
  */
 export function verifyWebhook(
   rawBody: string | Uint8Array,
   headers: IncomingHeaders,
   secrets: string | readonly string[],
 ): WebhookEvent {
+  const verifiers = (typeof secrets === "string" ? [secrets] : secrets).map(verifierOf);
+  if (verifiers.length === 0) throw new TypeError("no webhook secret was given");
   const body = typeof rawBody === "string" ? rawBody : new TextDecoder().decode(rawBody);
   const signed = signedHeaders(headers);
-  let reason: unknown;
-  for (const secret of typeof secrets === "string" ? [secrets] : secrets) {
+  let reason: Error | undefined;
+  for (const verifier of verifiers) {
     try {
-      new Webhook(secret).verify(body, signed, { jsonParse: false });
+      verifier.verify(body, signed, { jsonParse: false });
       return parseAnswer(body) as WebhookEvent;
     } catch (error) {
       if (!(error instanceof WebhookVerificationError)) throw error;
       reason = error;
     }
   }
-  throw new WebhookSignatureError(reason instanceof Error ? reason.message : "no secret was given", reason);
+  throw new WebhookSignatureError(reason?.message ?? "no signature matches", reason);
+}
+
+function verifierOf(secret: string): Webhook {
+  if (!SECRET.test(secret)) throw new TypeError("a webhook secret must begin with whsec_, as kapi returned it");
+  return new Webhook(secret);
 }
 
 function signedHeaders(headers: IncomingHeaders): Record<string, string> {
