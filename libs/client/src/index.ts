@@ -57,6 +57,7 @@ export {
   type Expectation,
   type ReceiverCheckOptions,
   type ReceiverCheckResult,
+  ReceiverUnreachable,
 } from "./receiver-check/check-receiver.ts";
 export type { Contradiction } from "./evidence/contradictions.ts";
 export type {

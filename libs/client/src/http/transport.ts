@@ -187,7 +187,7 @@ function connectionError(cause: unknown, url: string, requestId: string): Connec
 }
 
 /** The code of the failure, and its text, which is empty where several addresses refused. */
-function connectionFailure(error: unknown): { readonly code: string; readonly detail: string } {
+export function connectionFailure(error: unknown): { readonly code: string; readonly detail: string } {
   if (!(error instanceof Error)) return { code: "CONNECTION_FAILED", detail: String(error) };
   if (error.name === "TimeoutError") return { code: "TIMEOUT", detail: error.message };
   // `fetch` says "fetch failed"; its cause knows why.

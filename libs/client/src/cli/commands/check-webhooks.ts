@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
 
-import { checkReceiver, type ReceiverCheckResult } from "../../receiver-check/check-receiver.ts";
+import { checkReceiver, type ReceiverCheckResult, ReceiverUnreachable } from "../../receiver-check/check-receiver.ts";
 import type { GlobalOptions } from "../connection.ts";
 import { address, withGlobalOptions } from "../context.ts";
 import { Failure } from "../exit.ts";
@@ -12,7 +12,7 @@ const COLUMNS: readonly Column<ReceiverCheckResult>[] = [
   { heading: "EXPECTED", of: ({ expected }) => (expected === "accept" ? "2xx" : "4xx") },
   { heading: "ANSWER", of: ({ statuses }) => [...new Set(statuses.map((status) => status ?? "none"))].join(" ") },
   { heading: "MS", of: ({ durationMs }) => durationMs, alignRight: true },
-  { heading: "RESULT", of: ({ passed }) => (passed ? "ok" : "failed") },
+  { heading: "RESULT", of: resultOf },
 ];
 
 /** `kapi check-webhooks` */
@@ -24,12 +24,22 @@ export function addCheckWebhooks(program: Command, surroundings: Surroundings): 
     .requiredOption("--secret <secret>", "the secret that it verifies with, whsec_…", signingSecret)
     .action(async (options: GlobalOptions & { url: string; secret: string }) => {
       const output = new Output(surroundings, options.json === true);
-      const results = await checkReceiver(options);
+      const results = await checkReceiver(options).catch((error: unknown) => {
+        throw error instanceof ReceiverUnreachable ? new Failure(error.message) : error;
+      });
       output.rows(results, COLUMNS);
       if (!output.isJson) for (const { check, problem, lookAt } of results) remark(output, check, problem, lookAt);
       const failed = results.filter(({ passed }) => !passed).length;
       if (failed > 0) throw new Failure(`${failed} of ${results.length} checks failed`);
+      const unseen = results.filter((result) => resultOf(result) === "look").length;
+      output.note(`${results.length} of ${results.length} answers are right; ${unseen} effects you have to look at.`);
     });
+}
+
+/** `look`: the answers are right, but the effect shows only in the receiver. */
+function resultOf({ passed, lookAt }: ReceiverCheckResult): string {
+  if (!passed) return "failed";
+  return lookAt === undefined ? "ok" : "look";
 }
 
 function remark(output: Output, check: string, problem: string | undefined, lookAt: string | undefined): void {
