@@ -26,7 +26,10 @@ export class QueuedCommand<Operation extends CommandOperation = CommandOperation
    * the passwords then.
    */
   readonly credentials: { readonly tradingPassword: string; readonly investorPassword: string } | null;
-  /** The new password of a password reset; null for other operations. */
+  /**
+   * The new password of a reset, also if the reset is repeated with the same key; null for other
+   * operations.
+   */
   readonly password: string | null;
   readonly #commands: CommandReader;
 

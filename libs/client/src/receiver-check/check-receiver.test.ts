@@ -15,8 +15,8 @@ afterEach(() => {
 });
 
 /**
- * Starts a receiver that answers with what `statusOf` returns, or ends the connection for 0. Returns
- * its address.
+ * Starts a receiver that answers with the status that `statusOf` returns, or ends the connection
+ * for 0. Returns its address.
  */
 async function receiver(statusOf: (body: string, headers: Headers) => number): Promise<string> {
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -40,7 +40,7 @@ function verified(body: string, headers: Headers): number {
   }
 }
 
-it("a receiver that verifies passes, and its owner is told what to look at himself", async () => {
+it("a receiver that verifies passes, and the result says which effects the answers do not show", async () => {
   const ids = new Map<string, number>();
   const url = await receiver((body, headers) => {
     const id = headers.get("webhook-id") ?? "";
@@ -63,7 +63,7 @@ it("a receiver that believes everything fails each forgery", async () => {
   expect(results.filter(({ expected }) => expected === "reject")).toEqual(failed);
 });
 
-it("a receiver that fails at kinds that it does not know is told that they come again", async () => {
+it("a receiver that fails at kinds that it does not know fails that check, and kapi would send them again", async () => {
   const url = await receiver((body, headers) => (body.includes("later.kind") ? 500 : verified(body, headers)));
   const failed = (await checkReceiver({ url, secret: SECRET })).filter(({ passed }) => !passed);
   expect(failed).toMatchObject([{ check: "a kind that does not exist yet", statuses: [500] }]);

@@ -22,7 +22,7 @@ const HEADER_NAMES = ["webhook-id", "webhook-timestamp", "webhook-signature"] as
  * changed it, and every secret that is valid at this moment. A delivery that is older than 5
  * minutes is rejected, so that a recorded delivery cannot be sent again later.
  * @throws WebhookSignatureError for a missing header, a wrong signature, or a time too far from
- * now; TypeError if no secret is given, or one that is none: then the receiver is at fault.
+ * now; TypeError if there is no secret, or a malformed one: then the receiver is at fault.
  */
 export function verifyWebhook(
   rawBody: string | Uint8Array,
