@@ -65,7 +65,8 @@ function registerPriceRoutes(app: FastifyInstance, engine: Engine): void {
     const { bid, ask } = server.market.quote(symbol);
     const by = "points" in move ? move.points * 10 ** -symbolSpec(symbol).digits : (bid * move.percent) / 100;
     if (bid + by <= 0) throw new ApiError("VALIDATION_FAILED", { text: "the price would not be above 0" });
-    await setPrice(engine, server, symbol, { bid: bid + by, ask: ask + by, held: move.hold });
+    const held = move.hold ?? server.market.isHeld(symbol);
+    await setPrice(engine, server, symbol, { bid: bid + by, ask: ask + by, held });
     return priceOf(server.market, symbol);
   });
   app.put(`${SERVER}/prices/:symbol/market`, async (request) => {

@@ -65,10 +65,13 @@ export const AutoTraderBody = z.object({
 });
 
 export const SetPriceBody = z.object({ bid: Price, ask: Price.optional(), hold: z.boolean().default(false) });
-/** Either `points` or `percent`, signed. With both, `points` is used. */
+/**
+ * Either `points` or `percent`, signed. With both, `points` is used. Without `hold` a held price
+ * stays held.
+ */
 export const MovePriceBody = z.union([
-  z.object({ points: z.number(), hold: z.boolean().default(false) }),
-  z.object({ percent: z.number().gt(-100).max(1_000), hold: z.boolean().default(false) }),
+  z.object({ points: z.number(), hold: z.boolean().optional() }),
+  z.object({ percent: z.number().gt(-100).max(1_000), hold: z.boolean().optional() }),
 ]);
 export const MarketBody = z.object({ paused: z.boolean() });
 export const TicksBody = z.object({ count: z.int().min(1).max(MAX_TICKS).default(1) }).default({ count: 1 });
