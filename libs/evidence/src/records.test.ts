@@ -1,11 +1,11 @@
-import { AccountMetricsFrame, type Valuation } from "@kapi/contracts";
+import { AccountMetricsFrame, type RiskRule, type Valuation } from "@kapi/contracts";
 import { expect, it } from "vitest";
 
 import { toEvidenceRule, toSampleEvidence, toValuationEvidence } from "./records.ts";
 
 const SERVER = "0190a5c0-2222-7aaa-8bbb-cccccccccccc";
 const MEASURED_AT = "2026-11-26T09:30:40Z";
-const VALUATION: Valuation & { netDepositsMinor: number } = {
+const VALUATION: Valuation = {
   serverId: SERVER,
   accountNumber: "10000001",
   measuredAt: MEASURED_AT,
@@ -81,12 +81,13 @@ it("a sample has the same text as its last valuation", () => {
 
 it("a rule has its limit, and its other fields as text", () => {
   const since = "2026-11-20T00:00:00.000Z";
-  const daily = {
+  const daily: RiskRule = {
     id: "daily",
     type: "dailyLoss",
     action: "disable",
     limit: { percent: 4.5 },
     basis: "equity",
+    timeZone: "Europe/London",
     dayStart: "17:00",
     warnAt: undefined,
   };
@@ -97,18 +98,19 @@ it("a rule has its limit, and its other fields as text", () => {
     action: "disable",
     activeFrom: since,
     limit: { unit: "percent", value: "4.5" },
-    parameters: { basis: "equity", dayStart: "17:00" },
+    parameters: { basis: "equity", timeZone: "Europe/London", dayStart: "17:00" },
   });
-  const target = {
+  const target: RiskRule = {
     id: "t",
     type: "profitTarget",
     action: "notify",
     target: { amount: 800 },
-    startValue: null,
+    basis: "balance",
+    startValue: 10_000,
     warnAt: 80,
   };
   expect(toEvidenceRule(target, 1, since)).toMatchObject({
     limit: { unit: "amount", value: "800.00" },
-    parameters: { startValue: null, warnAt: "80" },
+    parameters: { basis: "balance", startValue: "10000", warnAt: "80" },
   });
 });

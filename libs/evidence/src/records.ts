@@ -1,5 +1,5 @@
 /** Translates messages of kapi into the parts of a document. */
-import type { AccountMetricsFrame, EvidenceHeader, EvidenceRecord, Valuation } from "@kapi/contracts";
+import type { AccountMetricsFrame, EvidenceHeader, EvidenceRecord, RiskRule, Valuation } from "@kapi/contracts";
 import { assert, assertDefined, minorFromAmount, toIso } from "@kapi/kernel";
 
 import { decimalText, moneyText } from "./decimal-text.ts";
@@ -7,6 +7,9 @@ import { decimalText, moneyText } from "./decimal-text.ts";
 type ValuationEvidence = Extract<EvidenceRecord, { kind: "valuation" }>;
 type SampleEvidence = Extract<EvidenceRecord, { kind: "sample" }>;
 type EvidenceRule = Extract<EvidenceHeader, { kind: "breach" }>["rule"];
+
+/** Members of a rule that have a member of their own in evidence. */
+const NAMED = new Set(["id", "type", "action", "limit", "target"]);
 
 /** Where a valuation is in `trading.valuations`, and the time of its record. */
 export interface ValuationPlace {
@@ -17,7 +20,7 @@ export interface ValuationPlace {
 
 /** A valuation of the topic `trading.valuations`. */
 export function toValuationEvidence(
-  valuation: Valuation & { readonly netDepositsMinor?: number | undefined },
+  valuation: Valuation,
   { partition, offset, timestampMs }: ValuationPlace,
 ): ValuationEvidence {
   const { netDepositsMinor } = valuation;
@@ -57,30 +60,15 @@ export function toSampleEvidence(
   };
 }
 
-/** A limit of the API: exactly one of both. */
-interface Limit {
-  readonly percent?: number | undefined;
-  readonly amount?: number | undefined;
-}
-
-/** A rule of the API: the distance to its threshold is its `limit`, or its `target`. */
-interface ApiRule {
-  readonly id: string;
-  readonly type: string;
-  readonly action: string;
-  readonly limit?: Limit;
-  readonly target?: Limit;
-}
-
 /**
  * A rule in one version.
  * @param activeFrom when the values were measured that the account had when it became active.
  */
-export function toEvidenceRule(rule: ApiRule, version: number, activeFrom: string): EvidenceRule {
-  const { id, type, action, limit, target, ...others } = rule;
-  const { percent, amount } = assertDefined(limit ?? target, "the limit of a rule");
-  const parameters = Object.entries(others)
-    .filter(([, value]) => value !== undefined)
+export function toEvidenceRule(rule: RiskRule, version: number, activeFrom: string): EvidenceRule {
+  const { id, type, action } = rule;
+  const { percent, amount } = rule.type === "profitTarget" ? rule.target : rule.limit;
+  const parameters = Object.entries(rule)
+    .filter(([name, value]) => !NAMED.has(name) && value !== undefined)
     .map(([name, value]) => [name, parameterText(value)] as const);
   return {
     id,
@@ -96,9 +84,9 @@ export function toEvidenceRule(rule: ApiRule, version: number, activeFrom: strin
   };
 }
 
-function parameterText(value: unknown): string | null {
+function parameterText(value: unknown): string {
   if (typeof value === "number") return decimalText(value);
-  assert(value === null || typeof value === "string", "a parameter of a rule is text, a number or null");
+  assert(typeof value === "string", "a parameter of a rule is text or a number");
   return value;
 }
 

@@ -4,7 +4,7 @@ create table rule_sets (
   account_number text not null,
   version integer not null check (version >= 1),
   organization_id uuid not null,
-  account_id uuid,
+  account_id uuid not null,
   -- The partition of the account in trading.valuations: its owner activates the version.
   partition integer not null,
   -- The rules as the API shows them, each with the version in which it was added.

@@ -23,8 +23,6 @@ create table alerts (
   -- The valuation in trading.valuations; null: the values of the account when its rules were set.
   valuation_partition integer,
   valuation_offset bigint,
-  sequence bigint,
-  action text not null,
   command_id uuid,
   recorded_at timestamptz not null,
   unique (server_id, account_number, rule_id, rule_since, period, kind)

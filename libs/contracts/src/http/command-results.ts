@@ -1,17 +1,11 @@
 import { z } from "zod";
 
 import type { CommandOperation } from "../commands.ts";
+import { Flattened } from "../messages/trading-event.ts";
 import { AccountName, AccountStatus } from "./accounts.ts";
 import { HistoryExport } from "./exports.ts";
 import { Leverage } from "./servers.ts";
 
-/** A position that a command closed. */
-export const ClosedPosition = z.object({
-  positionId: z.string(),
-  dealIds: z.array(z.string()),
-  price: z.number(),
-});
-const FlattenedAccount = z.object({ closed: z.array(ClosedPosition), cancelled: z.array(z.string()) });
 const StatusChange = z.object({ status: AccountStatus, changed: z.boolean() });
 const PasswordChange = z.object({ changedAt: z.iso.datetime() });
 const RiskRulesChange = z.object({ version: z.int().min(1), activeFrom: z.iso.datetime() });
@@ -22,10 +16,10 @@ export const COMMAND_RESULTS = {
   "account.create": z.object({ accountId: z.uuid(), accountNumber: z.string() }),
   "account.update": z.object({ accountName: AccountName, leverage: Leverage, version: z.int().min(1) }),
   "account.enable": StatusChange,
-  "account.disable": StatusChange.extend(FlattenedAccount.partial().shape),
+  "account.disable": StatusChange.extend(Flattened.partial().shape),
   "account.archive": StatusChange,
   "account.delete": z.object({ accountNumber: z.string(), deleted: z.literal(true) }),
-  "account.flatten": FlattenedAccount,
+  "account.flatten": Flattened,
   "account.password_reset": PasswordChange,
   "account.investor_password_reset": PasswordChange,
   "account.history_export": HistoryExport,

@@ -3,7 +3,6 @@ import { z } from "zod";
 
 import {
   AccountDetailsAnswer,
-  AccountStatus,
   DeletedAccountAnswer,
   ListTradingAccountsQuery,
   TradingAccountsAnswer,
@@ -104,7 +103,6 @@ export const ACCOUNT_ROUTES = {
     callers: ["risk"],
     answer: z.object({
       accountId: Guid,
-      status: AccountStatus,
       initialBalanceMinor: Minor,
       valuation: Valuation.nullable(),
     }),

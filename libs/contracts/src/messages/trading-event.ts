@@ -63,17 +63,18 @@ export const TradingDeal = z.object({
 });
 export type TradingDeal = z.infer<typeof TradingDeal>;
 
+/** A position that a change closed. */
+export const ClosedPosition = z.object({
+  positionId: z.string(),
+  /** The deals that closed it. */
+  dealIds: z.array(z.string()),
+  /** The price of the last of these deals. */
+  price: z.number(),
+});
+
 /** The positions that a change closed, and the orders that it cancelled, over all its attempts. */
 export const Flattened = z.object({
-  closed: z.array(
-    z.object({
-      positionId: z.string(),
-      /** The deals that closed it. */
-      dealIds: z.array(z.string()),
-      /** The price of the last of these deals. */
-      price: z.number(),
-    }),
-  ),
+  closed: z.array(ClosedPosition),
   /** Ids of the orders. */
   cancelled: z.array(z.string()),
 });

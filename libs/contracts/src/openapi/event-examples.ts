@@ -1,5 +1,6 @@
 import type { z } from "zod";
 
+import type { RiskRule } from "../http/risk.ts";
 import type { WebhookEvent, WebhookKind } from "../http/webhooks.ts";
 import { ENDPOINT_ID } from "./webhook-examples.ts";
 
@@ -71,20 +72,23 @@ const command = {
   createdBy: { type: "key", id: "mfrggzdfmztwq2lk" },
 } as const;
 
+/** The rule of all examples of risk. */
+export const DAILY_LOSS: RiskRule = {
+  id: "daily-5",
+  type: "dailyLoss",
+  limit: { percent: 5 },
+  basis: "higher",
+  timeZone: "Europe/Prague",
+  dayStart: "00:00",
+  warnAt: 80,
+  action: "disable",
+};
+
 const dailyLoss = (id: string) => ({
   ...ofAccount(1),
   accountSequence: null,
   id,
-  rule: {
-    id: "daily-5",
-    type: "dailyLoss",
-    limit: { percent: 5 },
-    basis: "higher",
-    timeZone: "Europe/Prague",
-    dayStart: "00:00",
-    warnAt: 80,
-    action: "disable",
-  } as const,
+  rule: DAILY_LOSS,
   ruleVersion: 1,
   period: "2026-03-02",
   reference: 10_250.5,

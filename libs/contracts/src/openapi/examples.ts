@@ -2,9 +2,10 @@ import { uuidV5 } from "@kapi/kernel";
 import type { z } from "zod";
 
 import type { Server } from "../http/servers.ts";
-import type { RiskBreach, RiskRule } from "../http/risk.ts";
+import type { RiskBreach } from "../http/risk.ts";
 import type { OperationId, OPERATIONS } from "../operations.ts";
 import type { Example } from "./example.ts";
+import { DAILY_LOSS } from "./event-examples.ts";
 import { DELIVERY_ID, ENDPOINT_ID, WEBHOOK_EXAMPLES } from "./webhook-examples.ts";
 
 const ORGANIZATION_ID = "0197a3c2-5b1e-7c44-9f0e-2a8d4be61f01";
@@ -143,16 +144,6 @@ const passwordReset = (operation: CommandExample["operation"]) => ({
 const accountRequest = { requestId: REQUEST_ID };
 const funds = { amount: 250.5, description: "Card payment", requestId: REQUEST_ID };
 
-const DAILY_LOSS: RiskRule = {
-  id: "daily-5",
-  type: "dailyLoss",
-  limit: { percent: 5 },
-  basis: "higher",
-  timeZone: "Europe/Prague",
-  dayStart: "00:00",
-  warnAt: 80,
-  action: "disable",
-};
 const BREACH: RiskBreach = {
   id: "5f0b1f86-6f43-5d6f-9a55-6a2c3c1f9b10",
   rule: DAILY_LOSS,

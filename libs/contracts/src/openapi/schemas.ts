@@ -16,7 +16,8 @@ import {
   TradingAccountsAnswer,
   UpdateTradingAccountBody,
 } from "../http/accounts.ts";
-import { ClosedPosition, COMMAND_RESULTS } from "../http/command-results.ts";
+import { COMMAND_RESULTS } from "../http/command-results.ts";
+import { ClosedPosition } from "../messages/trading-event.ts";
 import {
   AccountPasswords,
   BulkEnvelopesAnswer,

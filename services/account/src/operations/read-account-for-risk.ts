@@ -1,18 +1,17 @@
-import type { AccountStatus, Valuation } from "@kapi/contracts";
+import type { Valuation } from "@kapi/contracts";
 
 import type { AccountReader, Valuations } from "../domain/ports.ts";
 
 /** What the risk service needs to know of an account when its rules are set. */
 interface AccountForRisk {
   readonly accountId: string;
-  readonly status: AccountStatus;
   readonly initialBalanceMinor: number;
   /** The values on the trading server now; null: the account has none yet. */
   readonly valuation: Valuation | null;
 }
 
 /**
- * Null if there is no such account.
+ * Null if there is no such account, or its deletion has begun.
  * @throws what the trading server's client throws while the values are unavailable.
  */
 export async function readAccountForRisk(
@@ -21,8 +20,8 @@ export async function readAccountForRisk(
   accountNumber: string,
 ): Promise<AccountForRisk | null> {
   const account = await reader.account(serverId, accountNumber);
-  if (account === null || account.status === "deleted") return null;
-  const { id, status, initialBalanceMinor } = account;
+  if (account === null || account.status === "deleting" || account.status === "deleted") return null;
+  const { id, initialBalanceMinor } = account;
   const current = account.activatedAt === null ? null : await valuations.current(serverId, accountNumber);
-  return { accountId: id, status, initialBalanceMinor, valuation: current };
+  return { accountId: id, initialBalanceMinor, valuation: current };
 }

@@ -113,16 +113,18 @@ export interface PartitionOwner {
   readonly token: number;
 }
 
-/** What the account service tells of an account. */
+/** An account, as the account service returns it. */
 export interface AccountForRisk {
   readonly accountId: string;
-  readonly isDeleting: boolean;
   readonly initialBalanceMinor: number;
   /** Null: the account has no values yet. */
   readonly valuation: Valuation | null;
 }
 
-/** Reads an account; null if there is no such account. Rejects while its values are unavailable. */
+/**
+ * Reads an account; null if there is no such account, or its deletion has begun. Rejects while its
+ * values are unavailable.
+ */
 export type ReadAccount = (account: AccountName) => Promise<AccountForRisk | null>;
 
 /** The newest active version of an account's rules, as the API shows it. */

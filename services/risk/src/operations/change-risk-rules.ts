@@ -55,7 +55,7 @@ async function changeRiskRules(
     if (isUnavailable(error)) return { kind: "retry", reason: "the values of the account are unavailable" };
     throw error;
   }
-  if (account === null || account.isDeleting) return refuse("ACCOUNT_NOT_FOUND", "the account does not exist");
+  if (account === null) return refuse("ACCOUNT_NOT_FOUND", "the account does not exist");
   const { accountId, initialBalanceMinor, valuation } = account;
   if (valuation === null) return refuse("ACCOUNT_NOT_READY", "the account is not open on the trading server yet");
   const seed = valuesOf(valuation);

@@ -1,4 +1,5 @@
 import { AccountEvent, TOPICS } from "@kapi/contracts";
+import { jsonOf } from "@kapi/contracts/codec";
 import { type Consumer, type KafkaConnection, RetryableError, startConsumer } from "@kapi/kafka";
 import { isTransient } from "@kapi/postgres";
 import type { Logger, Started } from "@kapi/runtime";
@@ -43,14 +44,8 @@ function deletionOf(value: Buffer): AccountName[] {
   const text = value.toString("utf8");
   // Other events are not parsed.
   if (!text.includes('"account.deleted"')) return [];
-  const parsed = AccountEvent.safeParse(jsonOf(text));
+  const found = jsonOf(text);
+  if ("fault" in found) return [];
+  const parsed = AccountEvent.safeParse(found.json);
   return parsed.success && parsed.data.type === "account.deleted" ? [parsed.data] : [];
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -9,9 +9,7 @@ const NOT_FOUND = 404;
 export function createAccountReader(account: InternalClient): ReadAccount {
   return async (params) => {
     try {
-      const found = await callRoute(account, ACCOUNT_ROUTES.readAccountForRisk, { params: { ...params } });
-      const { accountId, status, initialBalanceMinor, valuation } = found;
-      return { accountId, isDeleting: status === "deleting", initialBalanceMinor, valuation };
+      return await callRoute(account, ACCOUNT_ROUTES.readAccountForRisk, { params: { ...params } });
     } catch (error) {
       if (error instanceof DependencyError && error.status === NOT_FOUND) return null;
       throw error;

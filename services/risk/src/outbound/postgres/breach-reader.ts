@@ -16,7 +16,6 @@ interface BreachRow {
   readonly equity_minor: number;
   readonly balance_minor: number;
   readonly measured_at: Date;
-  readonly action: RiskBreach["action"];
   readonly command_id: string | null;
   readonly recorded_at: Date;
   readonly instant: string;
@@ -35,7 +34,7 @@ const PAGE = statement<BreachRow>(
   "risk-list-breaches",
   `select id, rule, rule_version, period, reference_minor::float8 as reference_minor,
      threshold_minor::float8 as threshold_minor, value_minor::float8 as value_minor,
-     equity_minor::float8 as equity_minor, balance_minor::float8 as balance_minor, measured_at, action, command_id,
+     equity_minor::float8 as equity_minor, balance_minor::float8 as balance_minor, measured_at, command_id,
      recorded_at, ${instantText("measured_at")} as instant
    from alerts where ${MATCHES}
      and ($6::timestamptz is null or (measured_at, id) < ($6::timestamptz, $7::uuid))
@@ -68,7 +67,7 @@ function fromRow(row: BreachRow, serverId: string, accountNumber: string): RiskB
     equity: amountFromMinor(row.equity_minor),
     balance: amountFromMinor(row.balance_minor),
     measuredAt: row.measured_at.toISOString(),
-    action: row.action,
+    action: row.rule.action,
     commandId: row.command_id,
     serverId,
     accountNumber,

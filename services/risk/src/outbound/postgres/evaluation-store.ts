@@ -60,7 +60,7 @@ const STORE_STATES = statement<never>(
    select $1, u.server_id, u.account_number, u.version, u.state::json
    from unnest($2::uuid[], $3::text[], $4::integer[], string_to_array($5, E'\\n', ''))
      as u(server_id, account_number, version, state)
-   -- The rules of a deleted account are gone.
+   -- The rules of a deleted account are deleted.
    where exists (
      select from rule_sets r where r.server_id = u.server_id and r.account_number = u.account_number
    )
@@ -70,17 +70,17 @@ const RECORD = statement<{ id: string }>(
   "risk-record-alerts",
   `insert into alerts (id, kind, organization_id, server_id, account_number, rule_id, rule_since, period,
      rule_version, rule, reference_minor, threshold_minor, value_minor, equity_minor, balance_minor, measured_at,
-     valuation_partition, valuation_offset, action, command_id, base_minor, reference_at, recorded_at)
+     valuation_partition, valuation_offset, command_id, base_minor, reference_at, recorded_at)
    select id, kind, organization_id, server_id, account_number, rule_id, rule_since, period,
      rule_version, rule::json, reference_minor, threshold_minor, value_minor, equity_minor, balance_minor, measured_at,
-     valuation_partition, valuation_offset, action, command_id, base_minor, reference_at, $23
+     valuation_partition, valuation_offset, command_id, base_minor, reference_at, $22
    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::integer[], $8::text[],
      $9::integer[], string_to_array($10, E'\\n', ''), $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[],
-     $15::bigint[], $16::timestamptz[], $17::integer[], $18::bigint[], $19::text[], $20::uuid[],
-     $21::bigint[], $22::timestamptz[])
+     $15::bigint[], $16::timestamptz[], $17::integer[], $18::bigint[], $19::uuid[], $20::bigint[],
+     $21::timestamptz[])
      as u(id, kind, organization_id, server_id, account_number, rule_id, rule_since, period, rule_version, rule,
        reference_minor, threshold_minor, value_minor, equity_minor, balance_minor, measured_at, valuation_partition,
-       valuation_offset, action, command_id, base_minor, reference_at)
+       valuation_offset, command_id, base_minor, reference_at)
    on conflict do nothing returning id`,
 );
 // $1 server, $2 number, $3 version, $4 offset, $5 time.
@@ -177,7 +177,6 @@ async function record(
     texts(({ values }) => toIso(values.measuredAtMs)),
     numbers(({ valuation }) => valuation?.partition ?? null),
     numbers(({ valuation }) => valuation?.offset ?? null),
-    texts(({ rule }) => rule.action),
     texts(({ commandId }) => commandId),
     numbers(({ alert }) => alert.baseMinor),
     texts(({ alert }) => (alert.referenceAtMs === null ? null : toIso(alert.referenceAtMs))),
