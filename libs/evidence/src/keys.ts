@@ -3,7 +3,7 @@ import { createPrivateKey, createPublicKey, type KeyObject, sign } from "node:cr
 import type { EvidenceKey, EvidenceKeys } from "@kapi/contracts";
 import { assert, assertDefined, type Keyring } from "@kapi/kernel";
 
-/** What comes before the 32 bytes of a private key in PKCS #8 (RFC 8410, 7). */
+/** PKCS #8 header of an Ed25519 private key; the 32 bytes of the key follow (RFC 8410, 7). */
 const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
 
 /** Signs documents with one key. */
@@ -33,7 +33,7 @@ export function createSigner({ currentKeyId, keys }: Keyring): EvidenceSigner {
 /**
  * The public keys to publish: of every key of the ring, also of one that does not sign yet, and of
  * every retired key (decisions, 20.3).
- * @throws AssertionError if two keys have one id: nobody could tell which of them signed.
+ * @throws AssertionError if two keys have the same id: a signature would name both.
  */
 export function publicKeys({ keys }: Keyring, retired: readonly RetiredKey[]): EvidenceKeys {
   const published = [

@@ -15,7 +15,7 @@ type Json = Record<string, unknown>;
 const DOCUMENTS = [BREACH, INTERVAL];
 const copy = (document: EvidenceDocument): Json => JSON.parse(JSON.stringify(document)) as Json;
 
-/** What is wrong with a document; null if it is verified. */
+/** The problem of a document; null if it is verified. */
 function problemOf(document: string | Uint8Array | object, keys: EvidenceKeys = KEYS): string | null {
   const result = verifyEvidence(document, keys);
   if (result.status === "verified") return null;

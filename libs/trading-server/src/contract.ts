@@ -122,7 +122,7 @@ export const Outcome = z.discriminatedUnion("status", [
   z.object({ reference: Reference, status: z.literal("closed") }),
   /**
    * Some positions cannot be closed now. The same change continues when it is sent again. Settling
-   * the reference rejects it with ACCOUNT_HAS_OPEN_POSITIONS; what was closed stays closed.
+   * the reference rejects it with ACCOUNT_HAS_OPEN_POSITIONS; closed positions stay closed.
    */
   z.object({ reference: Reference, status: z.literal("incomplete"), message: z.string() }),
 ]);

@@ -93,7 +93,7 @@ describe("kapi verify-evidence", () => {
     expect(ran.err).toContain(said);
   });
 
-  it("says what is wrong with its options and files", async () => {
+  it("names the option or file that is invalid", async () => {
     const wrong = path.join(folder, "wrong.json");
     writeFileSync(wrong, "{}");
     for (const [args, said] of [

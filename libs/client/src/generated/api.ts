@@ -364,7 +364,7 @@ export interface components {
             /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
             balanceAfter: Money;
         };
-        /** @description The status after the disabling; with `flatten` also what was closed and cancelled. */
+        /** @description The new status of the account. With `flatten`: the closed positions and the cancelled orders too. */
         AccountDisableResult: {
             /** @description State of the account after the command. */
             status: components["schemas"]["AccountStatus"];

@@ -117,8 +117,8 @@ export class Live {
   }
 
   /**
-   * What was handled of an account, also after it is no longer followed: see {@link Proof}. An
-   * event counts once its handler has returned.
+   * Returns which samples of an account were handled: see {@link Proof}. It also works after the
+   * account is no longer followed. An event counts once its handler has returned.
    * @throws Error if the account was never followed, or no handler has returned yet.
    */
   proof(account: Account): Proof & Account {

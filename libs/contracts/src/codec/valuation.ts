@@ -51,7 +51,7 @@ export interface DecodedValues {
   readonly freeMarginMinor: number;
   readonly marginLevel: number;
   readonly openPositionCount: number;
-  /** Null: the trading server does not tell it. */
+  /** Null: the trading server does not send it. */
   readonly netDepositsMinor: number | null;
 }
 

@@ -33,7 +33,8 @@ export const SCHEMA_TEXTS: Readonly<Record<string, string>> = {
   AccountDeleteResult: "What the queued deletion of an account returns.",
   PasswordResetResult: "What a password reset returns.",
   FundsResult: "What a deposit or a withdrawal returns.",
-  AccountDisableResult: "The status after the disabling; with `flatten` also what was closed and cancelled.",
+  AccountDisableResult:
+    "The new status of the account. With `flatten`: the closed positions and the cancelled orders too.",
   AccountFlattenResult: "The positions that a command closed, and the orders that it cancelled.",
   ClosedPosition: "A position that a command closed.",
   DisableAccount: "The disabling of an account.",

@@ -131,7 +131,7 @@ function addStatusTests(bench: Bench): void {
 
 function addFlattenTests(bench: Bench): void {
   describe("flatten", () => {
-    it("closes every position once, and tells which deals closed it", async () => {
+    it("closes every position once, and returns the deals that closed it", async () => {
       const account = await bench.account(10_000_000);
       await bench.target.openPosition(account);
       await bench.target.openPosition(account);

@@ -4,7 +4,8 @@ import { rejection } from "../domain/rejections.ts";
 
 /**
  * Closes all positions of an account at the market, and cancels its pending orders. While a market
- * is closed the command is retried: the trading server keeps what was closed (decisions, 15.8).
+ * is closed the command is retried. The trading server stores the closed positions (decisions,
+ * 15.8).
  */
 export const flattenAccount: QueuedOperation = {
   operation: "account.flatten",

@@ -16,7 +16,7 @@ export interface AccountValues {
   readonly balanceMinor: number;
   /**
    * Deposits minus withdrawals since the account was created, without the initial balance; null if
-   * the trading server does not tell them.
+   * the trading server does not send them.
    */
   readonly netDepositsMinor: number | null;
 }
@@ -123,7 +123,7 @@ export function activate(
 
 /**
  * Replaces the rules. A rule that was there before keeps its period, also a breach in it. It keeps
- * its reference if it still measures from the same value. Rules that are gone are forgotten.
+ * its reference if it still measures from the same value. The states of removed rules are deleted.
  */
 function replaceRules(state: AccountState, before: RuleSet | null, after: RuleSet): void {
   for (const [id, kept] of Object.entries(state.rules)) {
@@ -135,7 +135,7 @@ function replaceRules(state: AccountState, before: RuleSet | null, after: RuleSe
 }
 
 /**
- * Moves the references when the trading server begins or stops to tell net deposits: without them
+ * Moves the references when the trading server begins or stops to send net deposits: without them
  * all deposits counted as zero.
  */
 function rebase(state: AccountState, values: AccountValues): void {

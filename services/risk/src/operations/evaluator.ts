@@ -22,7 +22,7 @@ const MAX_ACTIVATIONS = 100;
 const MAX_LOST_MS = 60_000;
 
 export interface EvaluatorOptions extends PartitionDependencies {
-  /** The id of the topic; rejects while the cluster does not tell it. */
+  /** The id of the topic; rejects while the cluster does not answer. */
   readonly topicId: () => Promise<string>;
   readonly logger: Logger;
 }

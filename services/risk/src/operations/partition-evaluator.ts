@@ -3,8 +3,9 @@
  *
  * Invariants: `position` is the offset of the next valuation to compare. Everything below it is in
  * the states in memory. An alert is kept until it is committed. A checkpoint stores the states as
- * of `position`, after all alerts below it are committed. So after a crash the next owner finds
- * the same again from the checkpoint on, and records only what is missing.
+ * of `position`, after all alerts below it are committed. After a crash the next owner
+ * compares the valuations from the checkpoint on again. It finds the same alerts, and records only
+ * those that are not stored yet.
  */
 import type { CommandStore } from "@kapi/commands";
 import { accountKey } from "@kapi/contracts";

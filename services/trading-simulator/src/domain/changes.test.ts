@@ -180,7 +180,7 @@ describe("a flatten", () => {
     return { context, account };
   }
 
-  it("closes every position and cancels every order, and then tells all of it", () => {
+  it("closes every position and cancels every order, and its event has all of them", () => {
     const { context, account } = trading();
     const positions = [...account.positions.keys()];
     const orders = [...account.orders.keys()];
@@ -193,7 +193,7 @@ describe("a flatten", () => {
     expect(account.flattening).toEqual({});
   });
 
-  it("is incomplete while a market is closed, and then tells what all attempts have closed, also over a restart", () => {
+  it("is incomplete while a market is closed, and its event has what all attempts closed, also after a restart", () => {
     const { context, account } = trading();
     const [euro, pound] = account.positions.keys();
     context.prices.setOpen("GBPUSD", false);
@@ -210,7 +210,7 @@ describe("a flatten", () => {
     expect(again.positions.size).toBe(0);
   });
 
-  it("that is given up is rejected, and tells what it has closed", () => {
+  it("that is settled first is rejected, with the number of closed positions", () => {
     const { context, account } = trading();
     context.prices.setOpen("GBPUSD", false);
     change(context, account, { type: "flatten" });

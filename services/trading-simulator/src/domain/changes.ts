@@ -132,8 +132,8 @@ function setStatus(context: TradingContext, account: Account, change: ChangeOf<"
 
 /**
  * Closes all positions and cancels all pending orders; first sets the status, if one is given. A
- * position whose market is closed makes the change incomplete. What was done so far is kept by
- * reference, so that the final event has all of it.
+ * position whose market is closed makes the change incomplete. Closed positions and cancelled
+ * orders are kept by reference, so that the final event has those of all attempts.
  */
 function flatten(
   context: TradingContext,

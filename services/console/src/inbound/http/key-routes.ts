@@ -20,7 +20,7 @@ const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
   "metrics:read": "See stored and live values of accounts",
   "webhooks:read": "See webhook endpoints and what was sent to them, and read the feed of events",
   "risk:read": "See the risk rules of accounts, and their breaches",
-  "risk:manage": "Set and remove the risk rules of accounts, which may disable an account",
+  "risk:manage": "Set and remove risk rules, which may disable accounts; close all positions of an account",
   "webhooks:manage": "Add, change, test and delete webhook endpoints, and send events again",
 };
 

@@ -49,7 +49,7 @@ const RECORDED =
   '{"serverId":"5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f","accountNumber":"10000001","measuredAt":"2026-03-01T10:00:00.123Z"' +
   ',"balanceMinor":1000000,"equityMinor":-1012345,"marginMinor":20050,"freeMarginMinor":0,"marginLevel":-5049.1' +
   ',"unrealizedProfitMinor":-2012345,"openPositionCount":3}';
-/** The same record by a trading server that tells net deposits. */
+/** The same record by a trading server that sends net deposits. */
 const WITH_DEPOSITS = RECORDED.replace("}", ',"netDepositsMinor":-25050}');
 
 describe("a valuation in the usual field order", () => {

@@ -15,7 +15,7 @@ const RETRY_TEXTS: Readonly<Record<RetryAdvice, string>> = {
   never: "No. The same request fails again.",
   corrected: "Yes, corrected.",
   "new key":
-    "Yes, once the cause is gone, with a new idempotency key such as `payout-4711-2`: the former key names the failed command for good.",
+    "Yes, after the cause is removed, with a new idempotency key such as `payout-4711-2`. The former key stays bound to the failed command.",
   "same key": "Yes, with the same idempotency key. The client of this documentation does it for you.",
   reconnect: "Yes: connect again, and subscribe with your stored sequences.",
   later: "Later, after the cause is removed.",
