@@ -149,6 +149,21 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
     action: "List the deliveries of the endpoint, or read the event feed.",
     retry: "never",
   },
+  BREACH_NOT_FOUND: {
+    happened: "The account has no such breach.",
+    action: "List the breaches of the account: the id is that of the breach, or of the event `risk.breached`.",
+    retry: "never",
+  },
+  EVIDENCE_NOT_FOUND: {
+    happened: "The breach is older than 400 days, or was recorded by an earlier version of kapi.",
+    action: "The breach itself is still in the list of breaches.",
+    retry: "never",
+  },
+  EVIDENCE_PENDING: {
+    happened: "Evidence includes the minute after the breach. It is not over yet, or the live samples are late.",
+    action: "Repeat the request after the time in `Retry-After`, or wait for the webhook `risk.evidence_stored`.",
+    retry: "later",
+  },
   WALLET_NOT_FOUND: {
     happened: "The organization has no credit wallet.",
     action: "Ask your operator to create one.",

@@ -1,6 +1,7 @@
 /** The rows of the operation table for risk (decisions, 15), in the form of `OPERATIONS`. */
 import { RequestBody } from "./http/accounts.ts";
 import { CommandEnvelope } from "./http/commands.ts";
+import { BreachEvidence, IntervalEvidence, IntervalEvidenceQuery } from "./http/evidence.ts";
 import { ListRiskBreachesQuery, RiskBreachesAnswer, RiskRulesAnswer, SetRiskRulesBody } from "./http/risk.ts";
 
 const ACCOUNT = "/api/v1/management/servers/:serverId/accounts/:accountNumber";
@@ -61,5 +62,19 @@ export const RISK_OPERATIONS = {
     summary: "The breaches of an account's risk rules, newest first",
     query: ListRiskBreachesQuery,
     answer: RiskBreachesAnswer,
+  },
+  getBreachEvidence: {
+    ...READ,
+    path: `${ACCOUNT}/breaches/:breachId/evidence`,
+    summary: "The evidence of a breach: a signed document",
+    errors: [400, 401, 402, 403, 404, 409, 500],
+    answer: BreachEvidence,
+  },
+  getIntervalEvidence: {
+    ...READ,
+    path: `${ACCOUNT}/evidence`,
+    summary: "Evidence of what kapi received in an interval of the last 24 hours: a signed document",
+    query: IntervalEvidenceQuery,
+    answer: IntervalEvidence,
   },
 } as const;

@@ -75,7 +75,7 @@ export interface EvidencePosition {
 
 export interface MissingEvidence {
   readonly what: "valuations" | "samples" | "positions" | "prices";
-  readonly reason: "expired" | "unavailable";
+  readonly reason: "expired" | "unavailable" | "limit";
   readonly from: string | null;
   readonly to: string | null;
 }

@@ -111,7 +111,7 @@ export interface components {
          * @description Kind of an event.
          * @enum {string}
          */
-        WebhookKind: "account.created" | "account.updated" | "account.enabled" | "account.disabled" | "account.archived" | "account.deleted" | "account.password_changed" | "order.executed" | "order.cancelled" | "position.opened" | "position.updated" | "position.closed" | "deal.executed" | "transaction.recorded" | "margin.call" | "margin.stop_out" | "risk.breached" | "risk.warning" | "credits.low_balance" | "webhook.test" | "command.succeeded" | "command.failed" | "command.expired";
+        WebhookKind: "account.created" | "account.updated" | "account.enabled" | "account.disabled" | "account.archived" | "account.deleted" | "account.password_changed" | "order.executed" | "order.cancelled" | "position.opened" | "position.updated" | "position.closed" | "deal.executed" | "transaction.recorded" | "margin.call" | "margin.stop_out" | "risk.breached" | "risk.warning" | "risk.evidence_stored" | "credits.low_balance" | "webhook.test" | "command.succeeded" | "command.failed" | "command.expired";
         /** @description Who caused a change. */
         Actor: {
             /** @description What caused it: a management key, a user of the console, or kapi itself. */
@@ -801,6 +801,344 @@ export interface components {
              * @description When kapi recorded the breach, UTC.
              */
             recordedAt: string;
+            /** @description The evidence of the breach. */
+            evidence: components["schemas"]["BreachEvidenceState"];
+        };
+        /** @description What evidence a breach has, and what it shows. */
+        BreachEvidenceState: {
+            /**
+             * @description `pending`: complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or the breach was recorded by an earlier version of kapi.
+             * @enum {string}
+             */
+            status: "pending" | "stored" | "none";
+            /** @description Sequence of the live sample that includes the breach; null unless stored, or if no sample includes it. */
+            sequence: number | null;
+            /** @description The lowest equity since the breach, for a profit target the highest value, within a minute; null unless stored. In units of the account's currency, with two decimals. */
+            extremeValue: Money | null;
+            /** @description When the trading server measured `extremeValue`, UTC; null unless stored. */
+            extremeAt: string | null;
+        };
+        /** @description The evidence of a breach: a signed document, which anybody can verify. */
+        BreachEvidence: {
+            /**
+             * @description The format of the document.
+             * @constant
+             */
+            format: "kapi-evidence/1";
+            /**
+             * Format: uuid
+             * @description Id of your organization.
+             */
+            organizationId: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber: string;
+            /** @description Currency of all amounts of the account or server. */
+            currency: components["schemas"]["Currency"];
+            /**
+             * Format: date-time
+             * @description Beginning of the interval in which the valuations were measured, UTC.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description End of the interval, inclusive, UTC.
+             */
+            to: string;
+            /** @description What kapi no longer has, or could not get. */
+            missing: components["schemas"]["MissingEvidence"][];
+            /**
+             * Format: date-time
+             * @description When the document was signed, UTC.
+             */
+            createdAt: string;
+            /**
+             * @description Kind of the document.
+             * @constant
+             */
+            kind: "breach";
+            /** @description The rule in the version that was breached. */
+            rule: components["schemas"]["EvidenceRule"];
+            /** @description Why the rule was breached. */
+            breach: components["schemas"]["EvidenceBreach"];
+            /** @description The positions that were open at `breach.extremeAt`; null if kapi could not get them. */
+            positions: components["schemas"]["EvidencePosition"][] | null;
+            /** @description The valuations in the order of the log, then the samples in the order of their sequences. */
+            records: (components["schemas"]["ValuationEvidence"] | components["schemas"]["SampleEvidence"])[];
+            /** @description The hashes of the header and of each record. */
+            chain: components["schemas"]["EvidenceChain"];
+            /** @description The signature of the document. */
+            signature: components["schemas"]["EvidenceSignature"];
+        };
+        /** @description Evidence of what kapi received in an interval: a signed document, which anybody can verify. */
+        IntervalEvidence: {
+            /**
+             * @description The format of the document.
+             * @constant
+             */
+            format: "kapi-evidence/1";
+            /**
+             * Format: uuid
+             * @description Id of your organization.
+             */
+            organizationId: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber: string;
+            /** @description Currency of all amounts of the account or server. */
+            currency: components["schemas"]["Currency"];
+            /**
+             * Format: date-time
+             * @description Beginning of the interval in which the valuations were measured, UTC.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description End of the interval, inclusive, UTC.
+             */
+            to: string;
+            /** @description What kapi no longer has, or could not get. */
+            missing: components["schemas"]["MissingEvidence"][];
+            /**
+             * Format: date-time
+             * @description When the document was signed, UTC.
+             */
+            createdAt: string;
+            /**
+             * @description Kind of the document.
+             * @constant
+             */
+            kind: "interval";
+            /** @description The valuations in the order of the log, then the samples in the order of their sequences. */
+            records: (components["schemas"]["ValuationEvidence"] | components["schemas"]["SampleEvidence"])[];
+            /** @description The hashes of the header and of each record. */
+            chain: components["schemas"]["EvidenceChain"];
+            /** @description The signature of the document. */
+            signature: components["schemas"]["EvidenceSignature"];
+        };
+        /** @description A valuation as kapi received it from the trading server. */
+        ValuationEvidence: {
+            /**
+             * @description Kind of the record.
+             * @constant
+             */
+            kind: "valuation";
+            /** @description Partition of kapi's log. */
+            partition: number;
+            /** @description Place in the partition. */
+            offset: number;
+            /**
+             * Format: date-time
+             * @description When the values were measured, UTC, rounded down to the minute.
+             */
+            measuredAt: string;
+            /**
+             * Format: date-time
+             * @description When kapi's log received the valuation, UTC.
+             */
+            recordedAt: string;
+            /** @description Balance. Decimal text in units of the account's currency, with two decimals. */
+            balance: string;
+            /** @description Equity. Decimal text in units of the account's currency, with two decimals. */
+            equity: string;
+            /** @description Used margin. Decimal text in units of the account's currency, with two decimals. */
+            margin: string;
+            /** @description Free margin. Decimal text in units of the account's currency, with two decimals. */
+            freeMargin: string;
+            /** @description Number of open positions. */
+            openPositionCount: number;
+            /** @description Deposits minus withdrawals since the creation, without the initial balance; null if the trading server does not send them. */
+            netDeposits: string | null;
+        };
+        /** @description A sample of the live stream. */
+        SampleEvidence: {
+            /**
+             * @description Kind of the record.
+             * @constant
+             */
+            kind: "sample";
+            /** @description Sequence of the sample, as in the live stream. */
+            sequence: number;
+            /** @description Offset of the last valuation before the sample; -1 for the first sample. */
+            from: number;
+            /** @description Offset of the last valuation of the sample. */
+            to: number;
+            /**
+             * Format: date-time
+             * @description When the values were measured, UTC, rounded down to the minute.
+             */
+            measuredAt: string;
+            /** @description Balance. Decimal text in units of the account's currency, with two decimals. */
+            balance: string;
+            /** @description Equity. Decimal text in units of the account's currency, with two decimals. */
+            equity: string;
+            /** @description Used margin. Decimal text in units of the account's currency, with two decimals. */
+            margin: string;
+            /** @description Free margin. Decimal text in units of the account's currency, with two decimals. */
+            freeMargin: string;
+            /** @description Number of open positions. */
+            openPositionCount: number;
+            /** @description The lowest equity of the valuations of the sample. Decimal text in units of the account's currency, with two decimals. */
+            intervalMinimumEquity: string;
+            /**
+             * Format: date-time
+             * @description When the trading server measured `intervalMinimumEquity`, UTC.
+             */
+            intervalMinimumMeasuredAt: string;
+        };
+        /** @description The rule in the version that was breached. */
+        EvidenceRule: {
+            /** @description Your id of the rule. */
+            id: string;
+            /** @description Version of the account's rules. */
+            version: number;
+            /** @description Kind of the rule. */
+            type: string;
+            /** @description What kapi did at the breach. */
+            action: string;
+            /**
+             * Format: date-time
+             * @description When the values were measured that the account had when this version became active, UTC.
+             */
+            activeFrom: string;
+            /** @description The limit of the rule. */
+            limit: {
+                /**
+                 * @description Unit of the limit.
+                 * @enum {string}
+                 */
+                unit: "percent" | "amount";
+                /** @description Value that was compared. In units of the account's currency, with two decimals. */
+                value: string;
+            };
+            /** @description The other fields of the rule, as text. */
+            parameters: {
+                [key: string]: string | null;
+            };
+        };
+        /** @description Why the rule was breached. */
+        EvidenceBreach: {
+            /**
+             * Format: uuid
+             * @description Id of the breach.
+             */
+            id: string;
+            /** @description The day of a daily rule, by the local date of its start; `lifetime` for any other rule. */
+            period: string;
+            /**
+             * Format: date-time
+             * @description When the trading server measured the value that reached the threshold, UTC.
+             */
+            at: string;
+            /**
+             * @description Which value is compared.
+             * @enum {string}
+             */
+            compared: "equity" | "balance";
+            /**
+             * @description buy or sell.
+             * @enum {string}
+             */
+            side: "atOrBelow" | "atOrAbove";
+            /** @description The value from which the loss or profit counts. */
+            reference: {
+                /** @description Value that reached the threshold. Decimal text in units of the account's currency, with two decimals. */
+                value: string;
+                /** @description The value of which a limit in percent is a share. Decimal text in units of the account's currency, with two decimals. */
+                base: string;
+                /**
+                 * Format: date-time
+                 * @description When the trading server measured the value that reached the threshold, UTC.
+                 */
+                at: string;
+            };
+            /** @description Value at which the rule is breached. Decimal text in units of the account's currency, with two decimals. */
+            threshold: string;
+            /** @description Value that reached the threshold. Decimal text in units of the account's currency, with two decimals. */
+            value: string;
+            /** @description Index in `records` of the valuation that reached the threshold; null if the values that the account had when the rule was set reached it, or if `missing` names valuations. */
+            valuationIndex: number | null;
+            /** @description The lowest equity since the breach, for a profit target the highest value. Decimal text in units of the account's currency, with two decimals. */
+            extremeValue: string;
+            /**
+             * Format: date-time
+             * @description When the trading server measured `extremeValue`, UTC.
+             */
+            extremeAt: string;
+            /** @description Sequence of the sample that includes the valuation; null if no sample does. */
+            sequence: number | null;
+            /** @description What kapi did at the breach. */
+            action: string;
+            /** @description Id of the command of the action; null if the rule only notifies. */
+            commandId: string | null;
+        };
+        /** @description A position that was open at the extreme value. */
+        EvidencePosition: {
+            /** @description Id of the position that it opened or closed. */
+            positionId: string;
+            /** @description Name of the instrument, such as EURUSD. */
+            symbol: string;
+            /** @description Side of the position. */
+            side: string;
+            /** @description Volume that was open, as decimal text. */
+            volume: string;
+            /** @description Price at which it was opened, as decimal text. */
+            openPrice: string;
+            /** @description Price at which it was valued, as decimal text; null if unknown. */
+            price: string | null;
+            /** @description Its profit at that price, as decimal text; null if unknown. */
+            profit: string | null;
+        };
+        /** @description A part that kapi no longer has, or could not get. */
+        MissingEvidence: {
+            /**
+             * @description Which part is missing.
+             * @enum {string}
+             */
+            what: "valuations" | "samples" | "positions" | "prices";
+            /**
+             * @description `expired`: deleted after its retention. `unavailable`: kapi does not have it, or its owner did not answer. `limit`: the document would be too large.
+             * @enum {string}
+             */
+            reason: "expired" | "unavailable" | "limit";
+            /** @description Since when it is missing, UTC; null: from the beginning of the interval. */
+            from: string | null;
+            /** @description Until when it is missing, UTC; null: to the end of the interval. */
+            to: string | null;
+        };
+        /** @description The hashes of the document. */
+        EvidenceChain: {
+            /**
+             * @description Algorithm.
+             * @constant
+             */
+            algorithm: "SHA-256";
+            /** @description SHA-256 of the header in canonical form, as hex. */
+            headerHash: string;
+            /** @description The hash of each record, chained to the hash before it, as hex. */
+            recordHashes: string[];
+            /** @description The last hash of the chain, as hex. It fixes the whole content. */
+            lastHash: string;
+        };
+        /** @description The signature of the document. */
+        EvidenceSignature: {
+            /**
+             * @description Algorithm.
+             * @constant
+             */
+            algorithm: "Ed25519";
+            /** @description Id of the key, see `/.well-known/kapi-evidence-keys.json`. */
+            keyId: string;
+            /** @description The signature in base64url. */
+            value: string;
         };
         /** @description The active risk rules of an account. */
         RiskRulesAnswer: {
@@ -898,9 +1236,9 @@ export interface components {
             replyStart: string;
         };
         /** @description An event of the feed. `type` tells which `data` it has. */
-        FeedEvent: components["schemas"]["FeedAccountEvent"] | components["schemas"]["FeedPasswordChangedEvent"] | components["schemas"]["FeedOrderEvent"] | components["schemas"]["FeedPositionEvent"] | components["schemas"]["FeedPositionClosedEvent"] | components["schemas"]["FeedDealEvent"] | components["schemas"]["FeedTransactionEvent"] | components["schemas"]["FeedMarginEvent"] | components["schemas"]["FeedRiskEvent"] | components["schemas"]["FeedLowBalanceEvent"] | components["schemas"]["FeedTestEvent"] | components["schemas"]["FeedCommandEvent"];
+        FeedEvent: components["schemas"]["FeedAccountEvent"] | components["schemas"]["FeedPasswordChangedEvent"] | components["schemas"]["FeedOrderEvent"] | components["schemas"]["FeedPositionEvent"] | components["schemas"]["FeedPositionClosedEvent"] | components["schemas"]["FeedDealEvent"] | components["schemas"]["FeedTransactionEvent"] | components["schemas"]["FeedMarginEvent"] | components["schemas"]["FeedRiskEvent"] | components["schemas"]["FeedEvidenceEvent"] | components["schemas"]["FeedLowBalanceEvent"] | components["schemas"]["FeedTestEvent"] | components["schemas"]["FeedCommandEvent"];
         /** @description The body of a delivery. `type` tells which `data` it has. */
-        WebhookEvent: components["schemas"]["AccountEvent"] | components["schemas"]["PasswordChangedEvent"] | components["schemas"]["OrderEvent"] | components["schemas"]["PositionEvent"] | components["schemas"]["PositionClosedEvent"] | components["schemas"]["DealEvent"] | components["schemas"]["TransactionEvent"] | components["schemas"]["MarginEvent"] | components["schemas"]["RiskEvent"] | components["schemas"]["LowBalanceEvent"] | components["schemas"]["TestEvent"] | components["schemas"]["CommandEvent"];
+        WebhookEvent: components["schemas"]["AccountEvent"] | components["schemas"]["PasswordChangedEvent"] | components["schemas"]["OrderEvent"] | components["schemas"]["PositionEvent"] | components["schemas"]["PositionClosedEvent"] | components["schemas"]["DealEvent"] | components["schemas"]["TransactionEvent"] | components["schemas"]["MarginEvent"] | components["schemas"]["RiskEvent"] | components["schemas"]["EvidenceEvent"] | components["schemas"]["LowBalanceEvent"] | components["schemas"]["TestEvent"] | components["schemas"]["CommandEvent"];
         /** @description An endpoint. */
         WebhookAnswer: {
             /** @description The endpoint as it is now. */
@@ -2506,6 +2844,78 @@ export interface components {
                 commandId: string | null;
             };
         };
+        /** @description Evidence of a breach that was stored. */
+        EvidenceEvent: {
+            /**
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "risk.evidence_stored";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of the trading server; null if the event concerns no server.
+                 */
+                serverId: string;
+                /** @description Number of the account on its server; null if the event concerns no account. */
+                accountNumber: string;
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                accountSequence: number | null;
+                /**
+                 * Format: uuid
+                 * @description Its id, a UUID.
+                 */
+                id: string;
+                /** @description The rule as it was. */
+                rule: components["schemas"]["RiskRule"];
+                /** @description Version of the rules. */
+                ruleVersion: number;
+                /** @description The day of a daily rule, by the local date of its start; `lifetime` for any other rule. */
+                period: string;
+                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since. In units of the account's currency, with two decimals. */
+                reference: Money;
+                /** @description Value at which the rule is breached. In units of the account's currency, with two decimals. */
+                threshold: Money;
+                /** @description Value that was compared. In units of the account's currency, with two decimals. */
+                value: Money;
+                /** @description Balance plus profit and swap of the open positions. In units of the account's currency, with two decimals. */
+                equity: Money;
+                /** @description Balance: all booked money, without open positions. In units of the account's currency, with two decimals. */
+                balance: Money;
+                /**
+                 * Format: date-time
+                 * @description When the values were measured, UTC, rounded down to the minute.
+                 */
+                measuredAt: string;
+                /** @description What kapi does when the rule is breached. */
+                action: components["schemas"]["RiskAction"];
+                /** @description Id of the command that caused it; null if no command did. */
+                commandId: string | null;
+                /**
+                 * Format: date-time
+                 * @description When the trading server recorded it, UTC.
+                 */
+                recordedAt: string;
+                /** @description The evidence of the breach. */
+                evidence: components["schemas"]["BreachEvidenceState"];
+            };
+        };
         /** @description The organization has few credits left. */
         LowBalanceEvent: {
             /**
@@ -3190,6 +3600,85 @@ export interface components {
                 commandId: string | null;
             };
         };
+        /** @description Evidence of a breach that was stored. */
+        FeedEvidenceEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event: the `webhook-id` of its deliveries.
+             */
+            id: string;
+            /** @description Position after this event: send it as `after` to continue. */
+            cursor: string;
+            /**
+             * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "risk.evidence_stored";
+            /**
+             * Format: date-time
+             * @description When the event happened, UTC.
+             */
+            timestamp: string;
+            /** @description What happened. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of the trading server; null if the event concerns no server.
+                 */
+                serverId: string;
+                /** @description Number of the account on its server; null if the event concerns no account. */
+                accountNumber: string;
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                accountSequence: number | null;
+                /**
+                 * Format: uuid
+                 * @description Its id, a UUID.
+                 */
+                id: string;
+                /** @description The rule as it was. */
+                rule: components["schemas"]["RiskRule"];
+                /** @description Version of the rules. */
+                ruleVersion: number;
+                /** @description The day of a daily rule, by the local date of its start; `lifetime` for any other rule. */
+                period: string;
+                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since. In units of the account's currency, with two decimals. */
+                reference: Money;
+                /** @description Value at which the rule is breached. In units of the account's currency, with two decimals. */
+                threshold: Money;
+                /** @description Value that was compared. In units of the account's currency, with two decimals. */
+                value: Money;
+                /** @description Balance plus profit and swap of the open positions. In units of the account's currency, with two decimals. */
+                equity: Money;
+                /** @description Balance: all booked money, without open positions. In units of the account's currency, with two decimals. */
+                balance: Money;
+                /**
+                 * Format: date-time
+                 * @description When the values were measured, UTC, rounded down to the minute.
+                 */
+                measuredAt: string;
+                /** @description What kapi does when the rule is breached. */
+                action: components["schemas"]["RiskAction"];
+                /** @description Id of the command that caused it; null if no command did. */
+                commandId: string | null;
+                /**
+                 * Format: date-time
+                 * @description When the trading server recorded it, UTC.
+                 */
+                recordedAt: string;
+                /** @description The evidence of the breach. */
+                evidence: components["schemas"]["BreachEvidenceState"];
+            };
+        };
         /** @description The organization has few credits left. */
         FeedLowBalanceEvent: {
             /**
@@ -3790,6 +4279,18 @@ export interface components {
             /** @description Only breaches of the rules with this id. */
             ruleId?: string;
         };
+        GetIntervalEvidenceQuery: {
+            /**
+             * Format: date-time
+             * @description Beginning of the interval, within the last 24 hours.
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description End of the interval, inclusive; at most 10 minutes after `from`, and not in the future.
+             */
+            to?: string;
+        };
         ListWebhookDeliveriesQuery: {
             /**
              * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
@@ -3910,6 +4411,17 @@ export type RiskLimit = components['schemas']['RiskLimit'];
 export type RiskRule = components['schemas']['RiskRule'];
 export type AccountRiskRules = components['schemas']['AccountRiskRules'];
 export type RiskBreach = components['schemas']['RiskBreach'];
+export type BreachEvidenceState = components['schemas']['BreachEvidenceState'];
+export type BreachEvidence = components['schemas']['BreachEvidence'];
+export type IntervalEvidence = components['schemas']['IntervalEvidence'];
+export type ValuationEvidence = components['schemas']['ValuationEvidence'];
+export type SampleEvidence = components['schemas']['SampleEvidence'];
+export type EvidenceRule = components['schemas']['EvidenceRule'];
+export type EvidenceBreach = components['schemas']['EvidenceBreach'];
+export type EvidencePosition = components['schemas']['EvidencePosition'];
+export type MissingEvidence = components['schemas']['MissingEvidence'];
+export type EvidenceChain = components['schemas']['EvidenceChain'];
+export type EvidenceSignature = components['schemas']['EvidenceSignature'];
 export type RiskRulesAnswer = components['schemas']['RiskRulesAnswer'];
 export type RiskBreachesAnswer = components['schemas']['RiskBreachesAnswer'];
 export type WebhookEndpoint = components['schemas']['WebhookEndpoint'];
@@ -3956,6 +4468,7 @@ export type DealEvent = components['schemas']['DealEvent'];
 export type TransactionEvent = components['schemas']['TransactionEvent'];
 export type MarginEvent = components['schemas']['MarginEvent'];
 export type RiskEvent = components['schemas']['RiskEvent'];
+export type EvidenceEvent = components['schemas']['EvidenceEvent'];
 export type LowBalanceEvent = components['schemas']['LowBalanceEvent'];
 export type TestEvent = components['schemas']['TestEvent'];
 export type CommandEvent = components['schemas']['CommandEvent'];
@@ -3968,6 +4481,7 @@ export type FeedDealEvent = components['schemas']['FeedDealEvent'];
 export type FeedTransactionEvent = components['schemas']['FeedTransactionEvent'];
 export type FeedMarginEvent = components['schemas']['FeedMarginEvent'];
 export type FeedRiskEvent = components['schemas']['FeedRiskEvent'];
+export type FeedEvidenceEvent = components['schemas']['FeedEvidenceEvent'];
 export type FeedLowBalanceEvent = components['schemas']['FeedLowBalanceEvent'];
 export type FeedTestEvent = components['schemas']['FeedTestEvent'];
 export type FeedCommandEvent = components['schemas']['FeedCommandEvent'];
@@ -3997,6 +4511,7 @@ export type ListCommandsQuery = components['schemas']['ListCommandsQuery'];
 export type ListAccountMetricsQuery = components['schemas']['ListAccountMetricsQuery'];
 export type DeleteRiskRulesQuery = components['schemas']['DeleteRiskRulesQuery'];
 export type ListRiskBreachesQuery = components['schemas']['ListRiskBreachesQuery'];
+export type GetIntervalEvidenceQuery = components['schemas']['GetIntervalEvidenceQuery'];
 export type ListWebhookDeliveriesQuery = components['schemas']['ListWebhookDeliveriesQuery'];
 export type ListEventsQuery = components['schemas']['ListEventsQuery'];
 export type $defs = Record<string, never>;

@@ -10,6 +10,7 @@ export const MONEY_FIELDS: ReadonlySet<string> = new Set([
   "balanceBefore",
   "commission",
   "equity",
+  "extremeValue",
   "freeMargin",
   "initialBalance",
   "lockAt",

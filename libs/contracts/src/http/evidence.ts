@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 
-import { Currency } from "../values.ts";
+import { Currency, DateTime } from "../values.ts";
 
 /** The format of a document, and the first line of the text that is signed. */
 export const EVIDENCE_FORMAT = "kapi-evidence/1";
@@ -150,8 +150,11 @@ export const EvidencePosition = z.object({
 /** A part that kapi no longer has, or could not get. */
 export const MissingEvidence = z.object({
   what: z.enum(["valuations", "samples", "positions", "prices"]),
-  /** `expired`: deleted after its retention. `unavailable`: its owner did not answer in time. */
-  reason: z.enum(["expired", "unavailable"]),
+  /**
+   * `expired`: deleted after its retention. `unavailable`: kapi does not have it, or its owner did
+   * not answer in time. `limit`: the document would be too large.
+   */
+  reason: z.enum(["expired", "unavailable", "limit"]),
   from: Time.nullable(),
   to: Time.nullable(),
 });
@@ -216,6 +219,19 @@ export const BreachEvidence = z.object({ ...BREACH_HEADER, ...SIGNED });
 export const IntervalEvidence = z.object({ ...INTERVAL_HEADER, ...SIGNED });
 export const EvidenceDocument = z.discriminatedUnion("kind", [BreachEvidence, IntervalEvidence]);
 export type EvidenceDocument = z.infer<typeof EvidenceDocument>;
+
+/** Maximum length of an interval of evidence. */
+const MAX_EVIDENCE_INTERVAL_MS = 10 * 60_000;
+
+/** Query of getIntervalEvidence: valuations that were measured from `from` to `to`, both inclusive. */
+export const IntervalEvidenceQuery = z
+  .object({ from: DateTime, to: DateTime })
+  .refine(({ from, to }) => Date.parse(to) > Date.parse(from), { path: ["to"], error: "must be after from" })
+  .refine(({ from, to }) => Date.parse(to) - Date.parse(from) <= MAX_EVIDENCE_INTERVAL_MS, {
+    path: ["to"],
+    error: "must be at most 10 minutes after from",
+  });
+export type IntervalEvidenceQuery = z.infer<typeof IntervalEvidenceQuery>;
 
 /** A public key that verifies evidence. */
 export const EvidenceKey = z.object({

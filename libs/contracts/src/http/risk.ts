@@ -181,11 +181,24 @@ export const RiskAlert = z.object({
 });
 export type RiskAlert = z.infer<typeof RiskAlert>;
 
+/** What evidence a breach has (decisions, 20), and what it shows. */
+export const BreachEvidenceState = z.object({
+  /** `none`: the breach was recorded by an earlier version of kapi, or its evidence was deleted. */
+  status: z.enum(["pending", "stored", "none"]),
+  /** Sequence of the live sample that includes the breach; null unless stored. */
+  sequence: z.int().min(1).nullable(),
+  /** The value furthest beyond the threshold in the minute after the breach; null unless stored. */
+  extremeValue: z.number().nullable(),
+  extremeAt: z.iso.datetime().nullable(),
+});
+export type BreachEvidenceState = z.infer<typeof BreachEvidenceState>;
+
 /** A breach as the API shows it. */
 export const RiskBreach = RiskAlert.extend({
   serverId: z.guid(),
   accountNumber: z.string(),
   recordedAt: z.iso.datetime(),
+  evidence: BreachEvidenceState,
 });
 export type RiskBreach = z.infer<typeof RiskBreach>;
 

@@ -6,7 +6,7 @@ import { CommandErrorCode, CommandOperation, FinalCommandStatus } from "./comman
 import { Transaction } from "./finance.ts";
 import { Deal, Order, Position } from "./history.ts";
 import { checkedPageQuery, cursorFields, Pagination, TIME_FIELDS } from "./pagination.ts";
-import { RiskAlert } from "./risk.ts";
+import { RiskAlert, RiskBreach } from "./risk.ts";
 import { DateTime, Guid, queryInteger } from "../values.ts";
 
 /** The kinds that an endpoint receives by default (decisions, 11). */
@@ -29,6 +29,7 @@ export const DEFAULT_WEBHOOK_KINDS = [
   "margin.stop_out",
   "risk.breached",
   "risk.warning",
+  "risk.evidence_stored",
   "credits.low_balance",
   "webhook.test",
 ] as const;
@@ -198,6 +199,7 @@ export const WebhookEvent = z.discriminatedUnion("type", [
     z.object({ ...Of, equity: z.number(), usedMargin: z.number(), marginLevel: z.number() }),
   ),
   event(z.enum(["risk.breached", "risk.warning"]), z.object({ ...Of, ...RiskAlert.shape })),
+  event(z.literal("risk.evidence_stored"), z.object({ ...Of, ...RiskBreach.shape })),
   event(z.literal("credits.low_balance"), z.object({ ...Of, availableCredits: z.int(), lowBalanceThreshold: z.int() })),
   event(z.literal("webhook.test"), z.object({ ...Of, endpointId: z.uuid() })),
   event(

@@ -1,19 +1,32 @@
 /** The internal routes of the risk service. */
-import { EvidenceKeys } from "../http/evidence.ts";
+import { BreachEvidence, EvidenceKeys, IntervalEvidence, IntervalEvidenceQuery } from "../http/evidence.ts";
 import { ListRiskBreachesQuery, RiskBreachesAnswer, RiskRulesAnswer } from "../http/risk.ts";
-import type { InternalRoutes } from "./route.ts";
+import { CUSTOMER_CALLERS, type InternalRoutes } from "./route.ts";
 
 const ACCOUNT = "/internal/servers/:serverId/accounts/:accountNumber";
 
 /** The gateway checks that the account exists. */
 export const RISK_ROUTES = {
-  getRiskRules: { method: "GET", path: `${ACCOUNT}/risk-rules`, callers: ["gateway"], answer: RiskRulesAnswer },
+  getRiskRules: { method: "GET", path: `${ACCOUNT}/risk-rules`, callers: CUSTOMER_CALLERS, answer: RiskRulesAnswer },
   listRiskBreaches: {
     method: "GET",
     path: `${ACCOUNT}/breaches`,
-    callers: ["gateway"],
+    callers: CUSTOMER_CALLERS,
     query: ListRiskBreachesQuery,
     answer: RiskBreachesAnswer,
+  },
+  getBreachEvidence: {
+    method: "GET",
+    path: `${ACCOUNT}/breaches/:breachId/evidence`,
+    callers: CUSTOMER_CALLERS,
+    answer: BreachEvidence,
+  },
+  getIntervalEvidence: {
+    method: "GET",
+    path: `${ACCOUNT}/evidence`,
+    callers: ["gateway"],
+    query: IntervalEvidenceQuery,
+    answer: IntervalEvidence,
   },
   getEvidenceKeys: { method: "GET", path: "/internal/evidence-keys", callers: ["gateway"], answer: EvidenceKeys },
 } as const satisfies InternalRoutes;

@@ -52,6 +52,7 @@ const PATH_PARAMETERS = {
   // Malformed ids of endpoints and deliveries return 404, which the handler decides.
   endpointId: z.string(),
   deliveryId: z.string(),
+  breachId: Guid,
 } as const;
 /** One parameter in a path. */
 const PARAMETER = /:(\w+)/g;

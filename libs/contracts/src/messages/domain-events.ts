@@ -8,7 +8,7 @@ import { MessageCreatedBy } from "../actor.ts";
 import { ACCOUNT_STATUSES } from "../http/accounts.ts";
 import { Transaction } from "../http/finance.ts";
 import { Deal, Order, PositionMessage } from "../http/history.ts";
-import { RiskAlert } from "../http/risk.ts";
+import { RiskAlert, RiskBreach } from "../http/risk.ts";
 
 /**
  * The place of an account's event among the account's trading events. The webhooks service merges
@@ -106,12 +106,11 @@ export const FinanceEvent = z.object({
 });
 export type FinanceEvent = z.infer<typeof FinanceEvent>;
 
-/** A record of `risk.events`: an alert that the risk service has committed. */
-export const RiskEvent = z.object({
-  ...EventFields,
-  type: z.enum(["risk.breached", "risk.warning"]),
-  alert: RiskAlert,
-});
+/** A record of `risk.events`: an alert, or stored evidence, that the risk service has committed. */
+export const RiskEvent = z.discriminatedUnion("type", [
+  z.object({ ...EventFields, type: z.enum(["risk.breached", "risk.warning"]), alert: RiskAlert }),
+  z.object({ ...EventFields, type: z.literal("risk.evidence_stored"), breach: RiskBreach }),
+]);
 export type RiskEvent = z.infer<typeof RiskEvent>;
 
 /** A record of `credits.events`, of the organization service. */

@@ -177,6 +177,15 @@ const DATA: { readonly [K in WebhookKind]: DataOf<K> } = {
     equity: 9_839.2,
     commandId: null,
   },
+  "risk.evidence_stored": {
+    ...dailyLoss("5f0b1f86-6f43-5d6f-9a55-6a2c3c1f9b10"),
+    threshold: 9_737.97,
+    value: 9_735.1,
+    equity: 9_735.1,
+    commandId: "b2f7c1de-94a3-5e68-8c15-3d9e6f70a104",
+    recordedAt: AT,
+    evidence: { status: "stored", sequence: 512, extremeValue: 9_730.4, extremeAt: AT },
+  },
   "credits.low_balance": { ...ofOrganization(), availableCredits: 998, lowBalanceThreshold: 1_000 },
   "webhook.test": { ...ofOrganization(), endpointId: ENDPOINT_ID },
   "command.succeeded": {

@@ -20,6 +20,7 @@ export const EVENTS: Readonly<Record<string, Shape>> = {
   TransactionEvent: shapeOf("transaction.recorded"),
   MarginEvent: shapeOf("margin.call"),
   RiskEvent: shapeOf("risk.breached"),
+  EvidenceEvent: shapeOf("risk.evidence_stored"),
   LowBalanceEvent: shapeOf("credits.low_balance"),
   TestEvent: shapeOf("webhook.test"),
   CommandEvent: shapeOf("command.succeeded"),

@@ -5,6 +5,7 @@ import type { Server } from "../http/servers.ts";
 import type { RiskBreach } from "../http/risk.ts";
 import type { OperationId, OPERATIONS } from "../operations.ts";
 import type { Example } from "./example.ts";
+import { BREACH_EVIDENCE, INTERVAL_EVIDENCE } from "./evidence-examples.ts";
 import { DAILY_LOSS } from "./event-examples.ts";
 import { DELIVERY_ID, ENDPOINT_ID, WEBHOOK_EXAMPLES } from "./webhook-examples.ts";
 
@@ -18,6 +19,7 @@ const IDEMPOTENCY_KEY = "4be0643f-1d98-573b-97cd-ca98a65347dd";
 const CREATED_AT = "2026-03-02T09:15:00.000Z";
 const UPDATED_AT = "2026-03-02T09:15:00.480Z";
 const DEADLINE_AT = "2026-03-02T09:30:00.000Z";
+const BREACH_ID = "5f0b1f86-6f43-5d6f-9a55-6a2c3c1f9b10";
 const CREATED_BY = { type: "key", id: "mfrggzdfmztwq2lk" } as const;
 
 /** Values of path parameters and headers in examples. */
@@ -27,6 +29,7 @@ export const EXAMPLE_PARAMETERS = {
   commandId: COMMAND_ID,
   endpointId: ENDPOINT_ID,
   deliveryId: DELIVERY_ID,
+  breachId: BREACH_ID,
   idempotencyKey: IDEMPOTENCY_KEY,
   xRequestId: "backend-5f2c",
 } as const;
@@ -145,7 +148,7 @@ const accountRequest = { requestId: REQUEST_ID };
 const funds = { amount: 250.5, description: "Card payment", requestId: REQUEST_ID };
 
 const BREACH: RiskBreach = {
-  id: "5f0b1f86-6f43-5d6f-9a55-6a2c3c1f9b10",
+  id: BREACH_ID,
   rule: DAILY_LOSS,
   ruleVersion: 1,
   period: "2026-03-02",
@@ -160,6 +163,7 @@ const BREACH: RiskBreach = {
   serverId: SERVER_ID,
   accountNumber: ACCOUNT_NUMBER,
   recordedAt: "2026-03-02T10:04:07.530Z",
+  evidence: { status: "stored", sequence: 512, extremeValue: 9_730.4, extremeAt: "2026-03-02T10:04:07.612Z" },
 };
 
 type Contracts = typeof OPERATIONS;
@@ -363,6 +367,8 @@ export const EXAMPLES: { readonly [O in OperationId]: Example<Contracts[O]> } = 
     answer: envelope("risk.set_rules", { rules: [DAILY_LOSS] }),
   },
   deleteRiskRules: { answer: envelope("risk.delete_rules") },
+  getBreachEvidence: { answer: BREACH_EVIDENCE },
+  getIntervalEvidence: { answer: INTERVAL_EVIDENCE },
   listRiskBreaches: { answer: { breaches: [BREACH], pagination } },
   ...WEBHOOK_EXAMPLES,
 };

@@ -3,6 +3,7 @@
  * wherever it occurs; `<Schema>.<field>` overrides it for one schema, `<Union>.<field>` for all
  * variants of a union, and `EventData.<field>` for `data` of all events.
  */
+import { EVIDENCE_FIELD_TEXTS } from "./evidence-field-texts.ts";
 
 /** Fields that are amounts of money wherever they occur. */
 export const MONEY_FIELDS: ReadonlySet<string> = new Set([
@@ -12,6 +13,7 @@ export const MONEY_FIELDS: ReadonlySet<string> = new Set([
   "balanceBefore",
   "commission",
   "equity",
+  "extremeValue",
   "freeMargin",
   "initialBalance",
   "intervalMinimumEquity",
@@ -30,6 +32,7 @@ export const MONEY_FIELDS: ReadonlySet<string> = new Set([
 const MONEY = "In units of the account's currency, with two decimals.";
 
 export const FIELD_TEXTS: Readonly<Record<string, string>> = {
+  ...EVIDENCE_FIELD_TEXTS,
   action: "What kapi does when the rule is breached.",
   activeFrom: "Since when valuations are compared with the rules, UTC; null for version 0.",
   "RiskRulesResult.activeFrom": "Since when valuations are compared with the rules, UTC.",

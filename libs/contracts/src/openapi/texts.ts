@@ -86,6 +86,10 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   getRiskRules: "The newest version that is active. An account that never had rules has version 0.",
   listRiskBreaches:
     "Each rule is breached at most once in a period: a day of a daily rule, or the life of any other rule.",
+  getBreachEvidence:
+    "The valuations from a minute before the breach to a minute after it, the samples of the live stream, and the positions at the extreme value. It is complete about a minute and a half after the breach; until then the answer is 409 with `Retry-After`. Kept for 400 days. Store the whole answer as a file: `kapi verify-evidence` verifies it.",
+  getIntervalEvidence:
+    "At most 10 minutes. Valuations are kept for one hour, samples for 24 hours; `missing` names what was deleted. The document has at most 20,000 records.",
   listTradingAccounts:
     "Without parameters every account of the server is in the answer, which is streamed. With `page`, `limit` or `cursor` the answer is one page and has `pagination`.",
   createTradingAccount:
@@ -151,6 +155,8 @@ const QUERY_TEXTS: Readonly<Record<string, string>> = {
   operation: "Only commands of this operation.",
   accountNumber: "Only records of this account.",
   "deleteRiskRules.requestId": "Your correlation id, 1 to 100 characters. Not unique; commands can be found by it.",
+  "getIntervalEvidence.from": "Beginning of the interval, within the last 24 hours.",
+  "getIntervalEvidence.to": "End of the interval, inclusive; at most 10 minutes after `from`, and not in the future.",
   "listRiskBreaches.from": "Only breaches measured at or after this time.",
   "listRiskBreaches.to": "Only breaches measured before this time.",
   requestId: "Only records with this `requestId`.",

@@ -105,9 +105,9 @@ export function fromFinanceEvent(event: FinanceEvent): IncomingEvent {
 
 /** Maps a message of `risk.events`. The account's trading events do not count it. */
 export function fromRiskEvent(event: RiskEvent): IncomingEvent {
-  const { eventId, organizationId, serverId, accountNumber, type, occurredAt, alert } = event;
+  const { eventId, organizationId, serverId, accountNumber, type, occurredAt } = event;
   const common = { eventId, organizationId, serverId, accountNumber, type, timestamp: occurredAt, onlyFor: null };
-  return { ...common, record: alert, place: null };
+  return { ...common, record: event.type === "risk.evidence_stored" ? event.breach : event.alert, place: null };
 }
 
 /** Maps a message of `credits.events`. */

@@ -24,6 +24,7 @@ const SUBJECTS: Readonly<Record<ChosenKind, string>> = {
   "margin.stop_out": "Trading",
   "risk.breached": "Risk",
   "risk.warning": "Risk",
+  "risk.evidence_stored": "Risk",
   "transaction.recorded": "Money and credits",
   "credits.low_balance": "Money and credits",
   "command.succeeded": COMMANDS,
