@@ -72,7 +72,7 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "libs/runtime/src/redaction.ts MAX_DEPTH",
     "services/command-status/src/config.ts MAX_KEPT_MONTHS",
     "services/command-status/src/config.ts MIN_KEPT_MONTHS",
-    "services/metrics/src/domain/codec/sample-headers.ts MAX_DIGITS",
+    "libs/contracts/src/codec/sample-headers.ts MAX_DIGITS",
     "services/metrics/src/domain/topic-position.ts MAX_GENERATION",
     "services/metrics/src/inbound/kafka/valuations.ts MAX_OFFSET",
     "services/metrics/src/inbound/ws/subscription-hub.ts NOTHING_KEPT",

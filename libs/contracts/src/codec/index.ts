@@ -1,2 +1,3 @@
 export * from "./fields.ts";
+export * from "./sample-headers.ts";
 export * from "./valuation.ts";

@@ -27,10 +27,8 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   "IntervalEvidence.createdAt": "When the document was signed, UTC.",
   "BreachEvidence.rule": "The rule in the version that was breached.",
   breach: "Why the rule was breached.",
-  "BreachEvidence.positions":
-    "The positions that were open at `breach.extremeAt`; null if kapi could not get them.",
-  "BreachEvidence.records":
-    "The valuations in the order of the log, then the samples in the order of their sequences.",
+  "BreachEvidence.positions": "The positions that were open at `breach.extremeAt`; null if kapi could not get them.",
+  "BreachEvidence.records": "The valuations in the order of the log, then the samples in the order of their sequences.",
   "IntervalEvidence.records":
     "The valuations in the order of the log, then the samples in the order of their sequences.",
   chain: "The hashes of the header and of each record.",
@@ -60,8 +58,7 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   "EvidenceRule.version": "Version of the account's rules.",
   "EvidenceRule.type": "Kind of the rule.",
   "EvidenceRule.action": "What kapi did at the breach.",
-  "EvidenceRule.activeFrom":
-    "When the values were measured that the account had when this version became active, UTC.",
+  "EvidenceRule.activeFrom": "When the values were measured that the account had when this version became active, UTC.",
   "EvidenceRule.limit": "The limit of the rule.",
   unit: "Unit of the limit.",
   "EvidenceRule.limit.value": "The limit as decimal text.",

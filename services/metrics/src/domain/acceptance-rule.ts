@@ -7,6 +7,7 @@
  * The rule must not depend on configuration or time: processes with different rules would send
  * different streams to their clients.
  */
+import type { SampleRange } from "@kapi/contracts/codec";
 
 /**
  * Maximum value size of an accepted sample. The largest frame takes under 700 bytes.
@@ -23,16 +24,6 @@ export interface LogState {
 
 /** An account before its first sample. */
 export const BEFORE_FIRST: LogState = Object.freeze({ sequence: 0, to: -1 });
-
-/**
- * A sample's sequence and the offset range of its valuations in `trading.valuations`; `from`
- * exclusive, `to` inclusive.
- */
-export interface SampleRange {
-  readonly sequence: number;
-  readonly from: number;
-  readonly to: number;
-}
 
 /** Whether a sample of `frameBytes` bytes is the next one after `state`. */
 export function acceptSample(state: LogState, range: SampleRange, frameBytes: number): boolean {

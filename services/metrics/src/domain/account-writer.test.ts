@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { AccountWriter } from "./account-writer.ts";
-import { decodeSampleHeaders, encodeSampleHeaders } from "./codec/sample-headers.ts";
-import { BEFORE_FIRST, acceptSample, type LogState, sameRange, type SampleRange } from "./acceptance-rule.ts";
+import { type SampleRange, decodeSampleHeaders, encodeSampleHeaders } from "@kapi/contracts/codec";
+import { BEFORE_FIRST, acceptSample, type LogState, sameRange } from "./acceptance-rule.ts";
 import type { ValuationRecord } from "./valuation-record.ts";
 import {
   MAX_CLOCK_DIFFERENCE_MS,

@@ -1,7 +1,8 @@
+import type { SampleRange } from "@kapi/contracts/codec";
 import { assert, assertDefined } from "@kapi/kernel";
 
 import { IntervalLows } from "./interval.ts";
-import { type LogState, sameRange, type SampleRange } from "./acceptance-rule.ts";
+import { type LogState, sameRange } from "./acceptance-rule.ts";
 import { type MeasuredValues, type ValuationRecord, sameValues, type Values } from "./valuation-record.ts";
 import {
   MAX_CLOCK_DIFFERENCE_MS,

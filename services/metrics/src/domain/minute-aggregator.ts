@@ -1,6 +1,7 @@
+import type { SampleRange } from "@kapi/contracts/codec";
 import type { FrameContent } from "./codec/live-frame.ts";
 import { dailyDrawdown, type DrawdownState, observe, totalDrawdown } from "./drawdown.ts";
-import { BEFORE_FIRST, acceptSample, type LogState, type SampleRange } from "./acceptance-rule.ts";
+import { BEFORE_FIRST, acceptSample, type LogState } from "./acceptance-rule.ts";
 import type { AccountId } from "./sample.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,8 +1,8 @@
+import type { SampleRange } from "@kapi/contracts/codec";
 import type { AccountMetricSnapshot } from "@kapi/contracts";
 
 import type { AggregatorState, ClosedMinute } from "./minute-aggregator.ts";
 import type { AccountId } from "./sample.ts";
-import type { SampleRange } from "./acceptance-rule.ts";
 
 /** Writes samples to the log, and knows where the log ends. */
 export interface SampleSink {

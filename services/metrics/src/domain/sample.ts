@@ -1,7 +1,7 @@
+import type { SampleRange } from "@kapi/contracts/codec";
 import { accountKey } from "@kapi/contracts";
 import { uuidV5 } from "@kapi/kernel";
 
-import type { SampleRange } from "./acceptance-rule.ts";
 import type { Values } from "./valuation-record.ts";
 
 /** The lowest equity of an interval, and when it was measured. */

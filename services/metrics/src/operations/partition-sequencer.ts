@@ -1,10 +1,10 @@
-import { copyOf } from "@kapi/contracts/codec";
+import { type SampleRange, copyOf } from "@kapi/contracts/codec";
 import { retry } from "@kapi/kernel";
 import { RetryableError } from "@kapi/kafka";
 
 import { AccountWriter } from "../domain/account-writer.ts";
 import type { AccountStream } from "../domain/account-stream.ts";
-import { BEFORE_FIRST, type SampleRange } from "../domain/acceptance-rule.ts";
+import { BEFORE_FIRST } from "../domain/acceptance-rule.ts";
 import { decodeLiveFrame, encodeLiveFrame } from "../domain/codec/live-frame.ts";
 import type { MeasuredValues, ValuationRecord } from "../domain/valuation-record.ts";
 import { DELETED_ACCOUNT, type Rejection, UNKNOWN_ACCOUNT } from "../domain/rejection.ts";

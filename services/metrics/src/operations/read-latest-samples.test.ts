@@ -2,7 +2,7 @@ import { TestClock } from "@kapi/testkit";
 import { expect, it } from "vitest";
 
 import { encodeLiveFrame } from "../domain/codec/live-frame.ts";
-import { encodeSampleHeaders } from "../domain/codec/sample-headers.ts";
+import { encodeSampleHeaders } from "@kapi/contracts/codec";
 import type { Sample } from "../domain/sample.ts";
 import { SampleWindows } from "../domain/sample-windows.ts";
 import { readLatestSamples } from "./read-latest-samples.ts";

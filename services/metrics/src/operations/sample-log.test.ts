@@ -1,7 +1,7 @@
 import { TestClock } from "@kapi/testkit";
 import { describe, expect, it } from "vitest";
 
-import { encodeSampleHeaders } from "../domain/codec/sample-headers.ts";
+import { encodeSampleHeaders } from "@kapi/contracts/codec";
 import { SampleWindows } from "../domain/sample-windows.ts";
 import { DELETED_KEPT_MS, SampleLog, type SampleRecord } from "./sample-log.ts";
 

@@ -3,8 +3,8 @@ import type { Clock } from "@kapi/kernel";
 import { counter } from "@kapi/runtime";
 
 import { type AccountStream, FROM_UNKNOWN } from "../domain/account-stream.ts";
-import { decodeSampleHeaders, isDeletion } from "../domain/codec/sample-headers.ts";
-import { acceptSample, type LogState, type SampleRange } from "../domain/acceptance-rule.ts";
+import { type SampleRange, decodeSampleHeaders, isDeletion } from "@kapi/contracts/codec";
+import { acceptSample, type LogState } from "../domain/acceptance-rule.ts";
 import { WITHOUT_CHECKPOINT, type StartingPoint } from "../domain/restore.ts";
 import { accountOfKey } from "../domain/sample.ts";
 import type { SampleWindows } from "../domain/sample-windows.ts";

@@ -3,7 +3,7 @@ import { eventually, TestClock, valuation } from "@kapi/testkit";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { encodeSampleHeaders } from "../domain/codec/sample-headers.ts";
+import { encodeSampleHeaders } from "@kapi/contracts/codec";
 import type { SampleSink } from "../domain/ports.ts";
 import { WRONG_PARTITION } from "../domain/rejection.ts";
 import { SampleWindows } from "../domain/sample-windows.ts";

@@ -1,10 +1,9 @@
-import { decodeValuation } from "@kapi/contracts/codec";
+import { type SampleRange, decodeValuation } from "@kapi/contracts/codec";
 import { type Deferred, deferred } from "@kapi/kernel";
 import { RetryableError } from "@kapi/kafka";
 import { counter } from "@kapi/runtime";
 
 import type { AccountStream } from "../domain/account-stream.ts";
-import type { SampleRange } from "../domain/acceptance-rule.ts";
 import { DELETED_ACCOUNT, type Rejection, UNKNOWN_SERVER, WRONG_PARTITION } from "../domain/rejection.ts";
 import type { AccountId } from "../domain/sample.ts";
 import { PartitionSequencer } from "./partition-sequencer.ts";

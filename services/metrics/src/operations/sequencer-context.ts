@@ -1,7 +1,7 @@
+import type { SampleRange } from "@kapi/contracts/codec";
 import type { Clock } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 
-import type { SampleRange } from "../domain/acceptance-rule.ts";
 import type { AccountExistence, SampleProgress, SampleSink } from "../domain/ports.ts";
 import type { Rejections } from "./rejections.ts";
 import type { SampleLog } from "./sample-log.ts";

@@ -4,7 +4,7 @@ import { accountKey } from "@kapi/contracts";
 import { expect, test } from "vitest";
 
 import type { AggregatorState, ClosedMinute } from "../domain/minute-aggregator.ts";
-import { encodeSampleHeaders } from "../domain/codec/sample-headers.ts";
+import { encodeSampleHeaders } from "@kapi/contracts/codec";
 import type { SnapshotStore } from "../domain/ports.ts";
 import { encodeLiveFrame } from "../domain/codec/live-frame.ts";
 import { SampleWindows } from "../domain/sample-windows.ts";

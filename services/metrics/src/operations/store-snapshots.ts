@@ -6,7 +6,7 @@ import { counter, type Logger } from "@kapi/runtime";
 
 import { MinuteAggregator, type ClosedMinute } from "../domain/minute-aggregator.ts";
 import { decodeLiveFrame } from "../domain/codec/live-frame.ts";
-import { decodeSampleHeaders } from "../domain/codec/sample-headers.ts";
+import { decodeSampleHeaders } from "@kapi/contracts/codec";
 import type { SnapshotStore } from "../domain/ports.ts";
 import { accountOfKey } from "../domain/sample.ts";
 import type { SampleListener, SampleLog, SampleRecord } from "./sample-log.ts";

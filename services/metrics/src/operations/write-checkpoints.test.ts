@@ -2,7 +2,7 @@ import { PartitionCheckpoint, SampleCheckpoint } from "@kapi/contracts";
 import { createLogger } from "@kapi/runtime";
 import { expect, it } from "vitest";
 
-import { encodeSampleHeaders } from "../domain/codec/sample-headers.ts";
+import { encodeSampleHeaders } from "@kapi/contracts/codec";
 import { markerKey } from "../domain/restore.ts";
 import { SampleWindows } from "../domain/sample-windows.ts";
 import { SampleLog, type SampleRecord } from "./sample-log.ts";

@@ -7,7 +7,7 @@ import { keyEntry, serverEntry, TestClock } from "@kapi/testkit";
 import type { WebSocket } from "ws";
 import { expect, it } from "vitest";
 
-import { encodeSampleHeaders } from "../../domain/codec/sample-headers.ts";
+import { encodeSampleHeaders } from "@kapi/contracts/codec";
 import { SampleWindows } from "../../domain/sample-windows.ts";
 import { SampleLog } from "../../operations/sample-log.ts";
 import { SubscriptionHub } from "./subscription-hub.ts";

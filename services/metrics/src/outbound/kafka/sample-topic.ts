@@ -2,7 +2,7 @@ import { TOPICS } from "@kapi/contracts";
 import { endOffsets, type KafkaConnection, type Producer } from "@kapi/kafka";
 import { assertDefined } from "@kapi/kernel";
 
-import { DELETION_HEADERS, encodeSampleHeaders } from "../../domain/codec/sample-headers.ts";
+import { DELETION_HEADERS, encodeSampleHeaders } from "@kapi/contracts/codec";
 import type { CheckpointSink, DeletionSink, SampleSink } from "../../domain/ports.ts";
 
 /** Writes samples to `metrics.samples`, on the partition number of their valuations. */

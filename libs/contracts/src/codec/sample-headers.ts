@@ -1,9 +1,18 @@
-import { SAMPLE_HEADERS } from "@kapi/contracts";
-
-import type { SampleRange } from "../acceptance-rule.ts";
+/** The headers of records of `metrics.samples`, for the processes that read all of them. */
+import { SAMPLE_HEADERS } from "../messages/metrics-sample.ts";
 
 const MAX_DIGITS = 16;
 const ZERO = 48;
+
+/**
+ * A sample's sequence and the offset range of its valuations in `trading.valuations`; `from`
+ * exclusive, `to` inclusive.
+ */
+export interface SampleRange {
+  readonly sequence: number;
+  readonly from: number;
+  readonly to: number;
+}
 
 /** The headers of the record that reports the deletion of its account. It has no value. */
 export const DELETION_HEADERS: Readonly<Record<string, string>> = { [SAMPLE_HEADERS.deleted]: "1" };
