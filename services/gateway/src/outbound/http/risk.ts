@@ -6,7 +6,7 @@ import { requiredBodyOf } from "./upstream-response.ts";
 
 const CLIENT_ERRORS_FROM = 400;
 /** Deadline of evidence of an interval: the risk service reads 10 minutes of the log. */
-const INTERVAL_TIMEOUT_MS = 20_000;
+const INTERVAL_TIMEOUT_MS = 4_000;
 
 /** Reads of the risk service. `organizationOf` returns the organization of a server. */
 export function createRisk(client: InternalClient, organizationOf: (serverId: string) => string | undefined): Risk {
