@@ -69,9 +69,9 @@ const VALUATIONS = Array.from({ length: 12 }, (_, index) => logged(index));
 describe("the records of a document", () => {
   it("are the valuations that were measured in the interval, both ends included, and their samples", () => {
     const samples = [sample(1, -1, 2), sample(2, 2, 5), sample(3, 5, 8), sample(4, 8, 11)];
-    const chosen = chooseRecords(records({ valuations: VALUATIONS, samples }), range(3, 7));
-    expect(chosen.valuations.map(({ evidence }) => evidence.offset)).toEqual([30, 40, 50, 60, 70]);
-    expect(chosen.samples.map(({ sequence }) => sequence)).toEqual([2, 3]);
+    const chosen = chooseRecords(records({ valuations: VALUATIONS, samples }), range(2, 7));
+    expect(chosen.valuations.map(({ evidence }) => evidence.offset)).toEqual([20, 30, 40, 50, 60, 70]);
+    expect(chosen.samples.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
     expect(chosen.missing).toEqual([]);
     expect(hasAllSamples(chosen)).toBe(true);
   });
@@ -84,6 +84,7 @@ describe("the records of a document", () => {
       [valid[0], stale[0], valid[1], stale[1], stale[2], valid[2]],
       [...valid, ...stale],
       [...valid, ...valid],
+      [...Array.from({ length: 5 }, (_, index) => sample(20 + index, 5 + index, 6 + index)), ...valid],
     ]) {
       const samples = mixed.flatMap((one) => (one === undefined ? [] : [one]));
       const { samples: chosen } = chooseRecords(records({ valuations: VALUATIONS, samples }), range(0, 8, 40));
