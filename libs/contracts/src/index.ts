@@ -46,5 +46,6 @@ export * from "./messages/dead-letter.ts";
 export * from "./messages/directory-entry.ts";
 export * from "./messages/domain-events.ts";
 export * from "./messages/metrics-sample.ts";
+export * from "./messages/quote.ts";
 export * from "./messages/trading-event.ts";
 export * from "./messages/valuation.ts";
