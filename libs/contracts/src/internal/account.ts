@@ -16,6 +16,7 @@ import {
   PositionsAnswer,
 } from "../http/history.ts";
 import { Server, ServerAnswer, UpdateServerConfigurationBody } from "../http/servers.ts";
+import { Quote, QuotesQuery } from "../messages/quote.ts";
 import { Valuation } from "../messages/valuation.ts";
 import { Guid, Minor } from "../values.ts";
 import { AUDIT_OUTBOX_ROUTES } from "./audit-outbox.ts";
@@ -106,6 +107,17 @@ export const ACCOUNT_ROUTES = {
       initialBalanceMinor: Minor,
       valuation: Valuation.nullable(),
     }),
+  },
+  /**
+   * For each symbol the last quote of the trading server at or before `at`; a symbol without one is
+   * left out. Null: the trading server gives no quotes. 500 while it does not answer.
+   */
+  readQuotes: {
+    method: "GET",
+    path: `${SERVER}/quotes`,
+    callers: ["risk"],
+    query: QuotesQuery,
+    answer: z.object({ quotes: z.array(Quote).nullable() }),
   },
   ...AUDIT_OUTBOX_ROUTES,
 } as const satisfies InternalRoutes;
