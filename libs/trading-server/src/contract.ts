@@ -28,11 +28,6 @@ import {
 export const MAX_BATCH_SIZE = 200;
 /** Maximum number of events in one answer of the history. */
 export const MAX_HISTORY_LIMIT = 1_000;
-/**
- * How long a trading server that gives quotes keeps a quote at least after the next quote of its
- * symbol, in milliseconds. kapi asks for the quotes of a breach within this time.
- */
-export const MIN_QUOTE_RETENTION_MS = 5 * 60_000;
 /** Header of the token. */
 export const TOKEN_HEADER = "x-internal-token";
 

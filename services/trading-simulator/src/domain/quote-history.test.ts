@@ -1,4 +1,4 @@
-import { MIN_QUOTE_RETENTION_MS } from "@kapi/trading-server";
+import { MIN_QUOTE_RETENTION_MS } from "@kapi/contracts";
 import { describe, expect, it } from "vitest";
 
 import { MAX_QUOTES_PER_SYMBOL, QUOTE_RETENTION_MS, QuoteHistory } from "./quote-history.ts";

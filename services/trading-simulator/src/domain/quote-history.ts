@@ -1,4 +1,4 @@
-import { MIN_QUOTE_RETENTION_MS } from "@kapi/trading-server";
+import { MIN_QUOTE_RETENTION_MS } from "@kapi/contracts";
 
 import type { Quote } from "./prices.ts";
 
