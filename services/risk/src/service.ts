@@ -66,8 +66,10 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const rules = createRuleRepository(database);
   const evidenceKeys = publicKeys(config.EVIDENCE_SIGNING_KEYS, config.EVIDENCE_KEYS_RETIRED ?? []);
   const calendars = new DayCalendars();
+  const store = createEvaluationStore(database);
   const evaluator = new Evaluator({
-    store: createEvaluationStore(database),
+    store,
+    tokens: await store.tokens(),
     commands,
     calendarOf: (timeZone, dayStart) => calendars.of(timeZone, dayStart),
     clock,
