@@ -148,3 +148,40 @@ it("goes on after Kafka has deleted the group and counts its generations from 1 
   await next.addValuations(partition, [lossAt(1, account, 0)]);
   await next.checkpoint();
 });
+
+it("compares rules whose activation was committed while its reply was lost", async () => {
+  const account = anyAccountNumber();
+  const owner = startMember(NO_TOKENS, async (work) => {
+    await commands.transact(work);
+    return commands.transact(work);
+  });
+  owner.assign([partition], 1);
+  await setRules(account, MAX_LOSS);
+  await owner.activateWaiting();
+  await owner.addValuations(partition, [lossAt(0, account, 1_000)]);
+  expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 0 }]);
+});
+
+it("makes new rules active only behind the rules that a crashed process made active", async () => {
+  const account = anyAccountNumber();
+  const log = [0, 1, 2].map((offset) => lossAt(offset, account, 0));
+  const crashed = startMember();
+  crashed.assign([partition], 1);
+  await crashed.addValuations(partition, log);
+  await setRules(account, MAX_LOSS);
+  await crashed.activateWaiting();
+
+  // The next owner begins at offset 0: the crashed process has stored no checkpoint.
+  const next = startMember();
+  next.assign([partition], 2);
+  await setRules(account, { ...MAX_LOSS, limit: { amount: 500 } });
+  await next.activateWaiting();
+  await next.addValuations(partition, log);
+  await next.activateWaiting();
+  await next.addValuations(partition, [lossAt(3, account, 1_000)]);
+  expect(await database.query(ACTIVE, [account])).toEqual([
+    { version: 1, log_offset: 3 },
+    { version: 2, log_offset: 3 },
+  ]);
+  expect(await database.query(BREACHES, [account])).toEqual([]);
+});

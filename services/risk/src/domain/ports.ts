@@ -118,6 +118,7 @@ export interface EvaluationStore {
   record(transaction: WorkTransaction, alerts: readonly RecordedAlert[], at: string): Promise<ReadonlySet<string>>;
   /** Marks a waiting version as active. Returns whether it was waiting. */
   activate(transaction: WorkTransaction, version: RuleVersion, offset: number, at: string): Promise<boolean>;
+  isActive(transaction: WorkTransaction, version: RuleVersion): Promise<boolean>;
   /** Deletes a version that waits, and whose command is final. */
   discard(transaction: WorkTransaction, version: RuleVersion): Promise<void>;
 }

@@ -96,6 +96,11 @@ const ACTIVATE = statement<{ version: number }>(
   `update rule_sets set active_from_offset = $4, active_from = $5
    where server_id = $1 and account_number = $2 and version = $3 and active_from_offset is null returning version`,
 );
+const IS_ACTIVE = statement<{ version: number }>(
+  "risk-is-version-active",
+  `select version from rule_sets
+   where server_id = $1 and account_number = $2 and version = $3 and active_from_offset is not null`,
+);
 const DISCARD = statement<never>(
   "risk-discard-version",
   `delete from rule_sets where server_id = $1 and account_number = $2 and version = $3 and active_from_offset is null`,
@@ -146,6 +151,10 @@ export function createEvaluationStore(database: Database): EvaluationStore {
     async activate(transaction, { serverId, accountNumber, version }, offset, at) {
       const activated = await transaction.query(ACTIVATE, [serverId, accountNumber, version, offset, at]);
       return activated.length > 0;
+    },
+    async isActive(transaction, { serverId, accountNumber, version }) {
+      const rows = await transaction.query(IS_ACTIVE, [serverId, accountNumber, version]);
+      return rows.length > 0;
     },
     async discard(transaction, { serverId, accountNumber, version }) {
       await transaction.query(DISCARD, [serverId, accountNumber, version]);
