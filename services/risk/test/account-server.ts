@@ -2,22 +2,25 @@ import { createServer } from "node:http";
 import { randomUUID } from "node:crypto";
 
 import type { Valuation } from "@kapi/contracts";
-import { valuation } from "@kapi/testkit";
 
-/** A stand-in for the account service: every account is active and has its first values. */
+/** A stand-in for the account service: every account is active. */
 export interface AccountServer {
   readonly url: string;
   stop(): Promise<void>;
 }
 
+export interface AccountServerOptions {
+  readonly initialBalanceMinor: number;
+  /** The current values of an account. */
+  readonly valuationOf: (serverId: string, accountNumber: string) => Valuation;
+}
+
 /** Starts the server on a free port. It accepts every caller. */
-export async function startAccountServer(initialBalanceMinor: number, measuredAt: string): Promise<AccountServer> {
+export async function startAccountServer(options: AccountServerOptions): Promise<AccountServer> {
+  const { initialBalanceMinor, valuationOf } = options;
   const server = createServer((request, response) => {
     const [, , , serverId = "", , accountNumber = ""] = (request.url ?? "").split("/");
-    const values: Valuation = {
-      ...valuation({ serverId, accountNumber, measuredAt, balanceMinor: initialBalanceMinor }),
-      netDepositsMinor: 0,
-    };
+    const values = valuationOf(serverId, accountNumber);
     const account = { accountId: randomUUID(), status: "active", initialBalanceMinor, valuation: values };
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify(account));

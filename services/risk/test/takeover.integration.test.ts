@@ -81,7 +81,14 @@ let database: Database;
 beforeAll(async () => {
   const environment = await createTestEnvironment({ partitions: 3, needs: ["kafka", "postgres", "redis"] });
   await scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
-  const accounts = await startAccountServer(INITIAL_MINOR, new Date(START_MS).toISOString());
+  const measuredAt = new Date(START_MS).toISOString();
+  const accounts = await startAccountServer({
+    initialBalanceMinor: INITIAL_MINOR,
+    valuationOf: (server, accountNumber) => ({
+      ...valuation({ serverId: server, accountNumber, measuredAt, balanceMinor: INITIAL_MINOR }),
+      netDepositsMinor: 0,
+    }),
+  });
   await scope.start("accounts", () => ({ value: null, stop: () => accounts.stop() }));
   kafka = createKafka({
     brokers: environment.kafkaBrokers.split(","),
