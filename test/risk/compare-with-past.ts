@@ -84,7 +84,11 @@ export async function compareWithPast(service: RiskService): Promise<Comparison>
   const expected: string[] = [];
   let valuations = 0;
   for (const [key, own] of byAccount) {
-    if (own.some(({ log_offset: offset }) => offset === null)) differences.push(`rules of ${key} are not active`);
+    const positions = own.map(({ log_offset: offset }) => offset ?? -1);
+    if (positions.includes(-1)) differences.push(`rules of ${key} are not active`);
+    if (positions.some((position, index) => position < (positions[index - 1] ?? 0))) {
+      differences.push(`versions of the rules of ${key} are active from ${positions.join(", ")}`);
+    }
     const { steps, count } = stepsOf(own, log.get(key) ?? []);
     valuations += count;
     const initialBalanceMinor = own[0]?.initial_balance_minor ?? 0;

@@ -9,6 +9,8 @@ const DAYS = [
   { timeZone: "America/New_York", dayStart: "17:30" },
   { timeZone: "Asia/Tokyo", dayStart: "08:15" },
 ] as const;
+/** A percentage has at most four decimals. */
+const PERCENT_UNITS = 10_000;
 /** Probability that a changed version keeps a rule, and that it changes a kept rule. */
 const KEPT = 0.7;
 const CHANGED = 0.5;
@@ -40,7 +42,7 @@ export function randomRules(options: RuleOptions, before: readonly RiskRule[] = 
 function randomRule(options: RuleOptions): RiskRule {
   const { random, maxAmount, initialBalance, actions = RISK_ACTIONS } = options;
   const limit: RiskLimit = random.happens(0.5)
-    ? { percent: random.whole(1, 8 * 100) / 100 }
+    ? { percent: random.whole(1, Math.floor((maxAmount / initialBalance) * 100 * PERCENT_UNITS)) / PERCENT_UNITS }
     : { amount: random.whole(1, maxAmount * 100) / 100 };
   const warnAt = random.happens(0.5) ? { warnAt: random.whole(1, 99) } : {};
   const start = random.happens(0.3) ? { startValue: initialBalance - random.whole(0, maxAmount) } : {};

@@ -45,7 +45,7 @@ const VALUED = 0.25;
 const REPEATED = 0.02;
 const MAX_AMOUNT = 600;
 const INITIAL_BALANCE = INITIAL_MINOR / 100;
-const RULES_EVERY_MS = 150;
+const RULES_EVERY_MS = 60;
 const SESSION_TIMEOUT_MS = 3_000;
 /** Above the session timeout, so that the other process takes the partitions of a paused one. */
 const MAX_PAUSE_MS = 6_000;
