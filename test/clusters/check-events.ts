@@ -72,7 +72,7 @@ async function feedOf({ api }: Organization): Promise<EventView[]> {
   }
 }
 
-/** The number of records without an event of this type in the feed, as a text; null if there are none. */
+/** The number of records without an event of this type, as a text; null if there are none. */
 function withoutEvent(
   events: readonly EventView[],
   eventType: string,

@@ -23,7 +23,7 @@ const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 5_000;
 const PAUSE_GROWTH = 1.5;
 const MAX_AMOUNT_MINOR = 10_000;
-/** Limits of risk rules, in units of currency: an account that trades gains or loses this in a minute. */
+/** Highest limit of a risk rule, in units of currency. Trades lose this in about a minute. */
 const MAX_RISK_AMOUNT = 40;
 /** Mean time between two moves of a market, and the largest move of a price in points. */
 const MARKET_PAUSE_MS = 2_000;

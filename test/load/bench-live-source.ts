@@ -1,7 +1,7 @@
 /**
- * The trading server of `bench -- live` and `bench -- risk`. It publishes valuations of all accounts in turn at a given
- * rate, with plain kafkajs and the acknowledgement of all replicas. The equity of an account
- * changes with each valuation, so that no valuation is dropped as unchanged.
+ * The trading server of `bench -- live` and `bench -- risk`. It publishes valuations of all
+ * accounts in turn at a given rate, with plain kafkajs and the acknowledgement of all replicas. The
+ * equity of an account changes with each valuation, so that no valuation is dropped as unchanged.
  */
 import net from "node:net";
 import { setTimeout } from "node:timers/promises";

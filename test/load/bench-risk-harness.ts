@@ -49,7 +49,7 @@ const RULES: readonly RiskRule[] = [
   { id: "target", type: "profitTarget", target: { percent: 8 }, basis: "balance", action: "notify" },
 ];
 
-/** An action, from the append of its valuation to the append of its command, by the broker's clock. */
+/** The time from the append of a valuation to the append of its command, by the broker's clock. */
 export interface Action {
   readonly valuationAtMs: number;
   readonly tookMs: number;
@@ -88,7 +88,7 @@ export class RiskBench {
     return assertDefined(this.stack.process("risk").pid ?? undefined, "a running risk process");
   }
 
-  /** Gives three rules to each of the first `accounts` accounts. The process must not own a partition. */
+  /** Gives three rules to each of the first accounts. The process must own no partition yet. */
   async setRules(accounts: number): Promise<void> {
     const { kafka } = this.harness;
     const { serverId } = assertDefined(this.harness.live({ port: 0 }).subscribe ?? undefined, "the server");

@@ -1,4 +1,4 @@
-/** Who owns a partition, and which rules its owner compares, after pauses, crashes and lost replies. */
+/** The owner of a partition and its rules after pauses, crashes and lost replies. */
 import { randomUUID } from "node:crypto";
 import path from "node:path";
 
