@@ -110,6 +110,11 @@ export class TradingControl {
     await this.#call("PUT", `/prices/${symbol}/market`, { open });
   }
 
+  /** Stops all prices of the server. */
+  async pauseMarket(): Promise<void> {
+    await this.#call("PUT", "/market", { paused: true });
+  }
+
   /** Makes the account trade automatically, once every `everyTicks` ticks of the market. */
   async autoTrade(accountNumber: string, everyTicks = 1): Promise<void> {
     await this.#call("PUT", `/accounts/${accountNumber}/auto-trader`, { enabled: true, everyTicks });
