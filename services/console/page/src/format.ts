@@ -6,6 +6,7 @@ const PERCENT = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
 const AMOUNT = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const EXACT_PERCENT = new Intl.NumberFormat(undefined, { maximumFractionDigits: 4 });
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const ZONED_CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "long" });
 const ZONED_MOMENT = new Intl.DateTimeFormat(undefined, {
   year: "numeric",
   month: "short",
@@ -60,6 +61,11 @@ export function moment(iso: string): string {
 /** A time in the viewer's time zone with milliseconds, and the name of the zone. */
 export function zonedMoment(iso: string): string {
   return ZONED_MOMENT.format(new Date(iso));
+}
+
+/** The time of a day in the viewer's time zone, and the name of the zone. */
+export function zonedClock(ms: number): string {
+  return ZONED_CLOCK.format(ms);
 }
 
 /** The viewer's time zone: `Europe/Prague`. */

@@ -15,8 +15,9 @@ const NUMBERS_PX = 76;
 const FONT_PX = 12;
 const BREACH_RADIUS_PX = 5;
 const EXTREME_RADIUS_PX = 8;
+const BREACH_DASH_PX = 4;
 /** Each valuation has a point if there are at most this many. */
-const MAX_POINTS = 150;
+const MAX_POINTS = 60;
 /** Allowed distances between two labels of the time axis. */
 const TIME_STEPS_S = [1, 2, 5, 10, 15, 20, 30, 60];
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
@@ -77,7 +78,7 @@ export function EvidenceChart({ document }: { readonly document: BreachEvidence 
         </span>
         <span class="quiet">
           Times in {viewersTimeZone()}.
-          {isReferenceShown ? "" : ` The reference is far ${isLoss ? "above" : "below"} the chart.`}
+          {isReferenceShown ? "" : ` The reference is ${isLoss ? "above" : "below"} the chart.`}
         </span>
       </figcaption>
     </figure>
@@ -136,6 +137,7 @@ function drawMarkers(chart: uPlot, { breach, extreme }: EvidenceLines, colour: C
   ctx.fillStyle = colour("--bad");
   const [breachX, breachY] = placeOf(breach);
   ctx.lineWidth = ratio;
+  ctx.setLineDash([BREACH_DASH_PX * ratio, BREACH_DASH_PX * ratio]);
   ctx.beginPath();
   ctx.moveTo(breachX, bbox.top);
   ctx.lineTo(breachX, bbox.top + bbox.height);
@@ -144,6 +146,7 @@ function drawMarkers(chart: uPlot, { breach, extreme }: EvidenceLines, colour: C
   ctx.arc(breachX, breachY, BREACH_RADIUS_PX * ratio, 0, 2 * Math.PI);
   ctx.fill();
   const [extremeX, extremeY] = placeOf(extreme);
+  ctx.setLineDash([]);
   ctx.strokeStyle = colour("--text");
   ctx.lineWidth = 2 * ratio;
   ctx.beginPath();

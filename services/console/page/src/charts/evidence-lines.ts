@@ -3,10 +3,10 @@ import type { BreachEvidence } from "../api/shapes.ts";
 import { amountsShown } from "./samples.ts";
 
 /**
- * The reference is outside of the chart if it is further from the other lines than this many times
+ * The reference is outside of the chart if it is further from the other lines than this share of
  * their range: they would look flat.
  */
-const MAX_REFERENCE_DISTANCE = 3;
+const MAX_REFERENCE_DISTANCE = 1;
 
 /** A point of the chart: seconds since 1970, and units of currency. */
 export interface Point {

@@ -13,7 +13,7 @@ import { BreachFigures } from "./breach-figures.tsx";
 import { missingInWords } from "./risk-words.ts";
 
 /** Maximum number of positions that are shown: with them the breach fits on one printed page. */
-const MAX_SHOWN_POSITIONS = 8;
+const MAX_SHOWN_POSITIONS = 6;
 
 /** The signed evidence of a breach: chart, figures, positions, and the document itself. */
 export function Evidence({ breach }: { readonly breach: RiskBreach }) {
@@ -49,7 +49,7 @@ function Shown({ breach, loaded }: { readonly breach: RiskBreach; readonly loade
         </div>
       </section>
       <section class="card">
-        <h2>Open positions at {zonedMoment(document.breach.extremeAt)}</h2>
+        <h2>Open positions at the {extremeInWords(document)}</h2>
         <Positions document={document} />
       </section>
       <section class="card">
@@ -58,6 +58,10 @@ function Shown({ breach, loaded }: { readonly breach: RiskBreach; readonly loade
       </section>
     </>
   );
+}
+
+function extremeInWords({ breach: { side, compared, extremeAt } }: BreachEvidence): string {
+  return `${side === "atOrBelow" ? "lowest" : "highest"} ${compared}, ${zonedMoment(extremeAt)}`;
 }
 
 function Positions({ document: { positions, currency, breach } }: { readonly document: BreachEvidence }) {
@@ -123,7 +127,7 @@ function DocumentFacts({ loaded: { document, bytes } }: { readonly loaded: Loade
         <Detail name="Breach id">
           <code>{breach.id}</code>
         </Detail>
-        <Detail name="Last hash (SHA-256)">
+        <Detail name="Last hash (SHA-256)" wide>
           <code>{chain.lastHash}</code>
         </Detail>
       </DetailList>

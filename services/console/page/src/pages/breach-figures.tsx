@@ -23,7 +23,7 @@ export function BreachFigures({ breach, currency, evidence }: FiguresProps) {
       <Figure name={`${compared} at the breach`} value={shown(value)} />
       <Figure name="Threshold" value={`at or ${isProfit ? "above" : "below"} ${shown(threshold)}`} />
       <Figure name="Reference" value={shown(reference)}>
-        {evidence === undefined ? null : `measured ${zonedMoment(evidence.breach.reference.at)}`}
+        {evidence === undefined ? null : zonedMoment(evidence.breach.reference.at)}
       </Figure>
       <Figure name={isProfit ? "Profit at the breach" : "Loss at the breach"} value={shown(difference)}>
         {base > 0 ? `${exactPercent((difference / base) * 100)} of ${shown(base)}` : null}
@@ -38,10 +38,7 @@ function Extreme({ evidence, isProfit }: { readonly evidence: BreachEvidence; re
   const { extremeValue, extremeAt, sequence, compared } = breach;
   return (
     <>
-      <Figure
-        name={`${isProfit ? "Highest" : "Lowest"} ${compared} in the minute after`}
-        value={money(Number(extremeValue), currency)}
-      >
+      <Figure name={`${isProfit ? "Highest" : "Lowest"} ${compared}`} value={money(Number(extremeValue), currency)}>
         {zonedMoment(extremeAt)}
       </Figure>
       <Figure name="Live sample" value={sequence === null ? "none" : `sequence ${sequence}`}>

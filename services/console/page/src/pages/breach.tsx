@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { useApi } from "../api/context.ts";
 import { Failure } from "../api/failure.ts";
 import type { RiskBreach } from "../api/shapes.ts";
-import { zonedMoment } from "../format.ts";
+import { longDay, zonedClock } from "../format.ts";
 import { Loaded, Notice } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { type Data, useData } from "../parts/use-data.ts";
@@ -40,7 +40,7 @@ export function BreachPage({ serverId, accountNumber, breachId }: BreachProps) {
   const api = useApi();
   const data = useData("breach", async (signal): Promise<LoadedBreach> => {
     const [breach, currency] = await Promise.all([
-      api.breach(serverId, accountNumber, breachId, signal),
+      api.breach(serverId, accountNumber, breachId, signal).catch(explainUnknown),
       api.account(serverId, accountNumber, signal).then((account) => account.currency, nullIfDeleted),
     ]);
     return { breach, currency };
@@ -63,6 +63,11 @@ export function BreachPage({ serverId, accountNumber, breachId }: BreachProps) {
       </Loaded>
     </Page>
   );
+}
+
+function explainUnknown(error: unknown): never {
+  if (!(error instanceof Failure) || error.status !== NOT_FOUND) throw error;
+  throw new Failure("This account has no such breach. The page of the account lists its breaches.", NOT_FOUND);
 }
 
 function nullIfDeleted(error: unknown): null {
@@ -95,11 +100,13 @@ function Shown({ breach, currency }: LoadedBreach) {
           </Detail>
           <Detail name="Rule">
             <code>{rule.id}</code>, version {breach.ruleVersion}
+            {rule.type === "dailyLoss" ? `, on ${longDay(period)}` : ""}
           </Detail>
-          {rule.type === "dailyLoss" ? <Detail name={`Day in ${rule.timeZone}`}>{period}</Detail> : null}
-          <Detail name="Evidence">
-            <State of={evidence.status} />
-          </Detail>
+          {evidence.status === "stored" ? null : (
+            <Detail name="Evidence">
+              <State of={evidence.status} />
+            </Detail>
+          )}
         </DetailList>
       </section>
       {evidence.status === "stored" ? (
@@ -117,12 +124,11 @@ function Shown({ breach, currency }: LoadedBreach) {
 
 function Pending({ measuredAt }: { readonly measuredAt: string }) {
   const breachedMs = Date.parse(measuredAt);
-  const expected = new Date(breachedMs + USUALLY_COMPLETE_MS).toISOString();
   return (
     <Notice kind="warning">
       {Date.now() > breachedMs + LATE_MS
         ? "The evidence is late. kapi waits for live samples or positions, and stores the evidence without them after 10 minutes. "
-        : `The evidence includes the minute after the breach. It will be complete at about ${zonedMoment(expected)}. `}
+        : `The evidence includes the minute after the breach. It will be complete at about ${zonedClock(breachedMs + USUALLY_COMPLETE_MS)}. `}
       This page shows it by itself.
     </Notice>
   );

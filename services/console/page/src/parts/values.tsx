@@ -91,13 +91,15 @@ export function DetailList({ children }: { readonly children: ComponentChildren 
 
 interface DetailProps {
   readonly name: string;
+  /** Whether the value needs the space of two. */
+  readonly wide?: boolean;
   readonly children: ComponentChildren;
 }
 
 /** One name and value of a {@link DetailList}. */
-export function Detail({ name, children }: DetailProps) {
+export function Detail({ name, wide = false, children }: DetailProps) {
   return (
-    <div>
+    <div class={wide ? "double" : undefined}>
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>
