@@ -122,7 +122,12 @@ async function furnish(stack: TestStack, directory: Producer): Promise<Omit<Cont
     return another;
   };
   const target: Target = await accountWithHistory(stack, owner, rich.serverId, organizationId);
-  const poorTarget: Target = { serverId: poor.serverId, accountNumber: "10000001", commandId: randomUUID() };
+  const poorTarget: Target = {
+    serverId: poor.serverId,
+    accountNumber: "10000001",
+    commandId: randomUUID(),
+    breachId: randomUUID(),
+  };
   return {
     stack,
     owner,
@@ -165,14 +170,32 @@ async function accountWithHistory(
   const closed = await control.buy(accountNumber, "EURUSD", 0.1);
   await control.close(accountNumber, closed);
   await control.buy(accountNumber, "EURUSD", 0.1);
-  return { serverId, accountNumber, commandId };
+  return { serverId, accountNumber, commandId, breachId: await newBreach(owner, { serverId, accountNumber }) };
+}
+
+/** Sets a rule that the account breaches already; resolves with the id of the breach. */
+export async function newBreach(
+  owner: Caller,
+  { serverId, accountNumber }: Pick<Target, "serverId" | "accountNumber">,
+): Promise<string> {
+  const account = `/api/v1/management/servers/${serverId}/accounts/${accountNumber}`;
+  const rule = { id: "max", type: "maxLoss", limit: { amount: 1 }, startValue: 1_000_000, action: "notify" };
+  const body = { rules: [rule], requestId: "setup" };
+  const set = await owner.send("PUT", `${account}/risk-rules`, { body, idempotencyKey: `setup-${randomUUID()}` });
+  if (set.status !== 202) throw new Error(`the rules were answered ${set.status} ${set.text}`);
+  return eventually(async () => {
+    const { body: list } = await owner.send("GET", `${account}/breaches`);
+    const [breach] = (list as { breaches: { id: string }[] }).breaches;
+    if (breach === undefined) throw new Error("the account has no breach");
+    return breach.id;
+  });
 }
 
 /** Creates an account of the owner and waits until it is active. */
 export async function newAccount(
   owner: Caller,
   serverId: string,
-): Promise<{ accountNumber: string; commandId: string }> {
+): Promise<Pick<Target, "accountNumber" | "commandId">> {
   const body = { accountName: "Contract", initialBalance: 10_000, leverage: 100, requestId: "setup" };
   const path = `/api/v1/management/servers/${serverId}/accounts`;
   const created = await eventually(async () => {
@@ -202,7 +225,8 @@ export function pathOf(operation: OperationRow, target: Target): string {
   return operation.path
     .replace("{serverId}", target.serverId)
     .replace("{accountNumber}", target.accountNumber)
-    .replace("{commandId}", target.commandId);
+    .replace("{commandId}", target.commandId)
+    .replace("{breachId}", target.breachId);
 }
 
 async function directoryOf(stack: TestStack): Promise<{ value: Producer; stop(): Promise<void> }> {

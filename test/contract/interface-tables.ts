@@ -88,6 +88,10 @@ const WITHOUT_404 = [400, 401, 402, 403, 500] as const;
 const CREATION_ERRORS = [400, 401, 402, 403, 404, 409, 500] as const;
 const WITHOUT_400 = [401, 402, 403, 404, 500] as const;
 
+function minutesAgo(minutes: number): string {
+  return new Date(Date.now() - minutes * 60_000).toISOString();
+}
+
 function row(
   name: string,
   [method, path]: readonly [Method, string],
@@ -276,4 +280,23 @@ export const OPERATIONS: readonly OperationRow[] = [
   row("List risk breaches", ["GET", `${ACCOUNT}/breaches`], "risk:read", false, [200], WITH_404, "read", {
     paged: true,
   }),
+  row(
+    "Get interval evidence",
+    ["GET", `${ACCOUNT}/evidence?from=${minutesAgo(6)}&to=${minutesAgo(1)}`],
+    "risk:read",
+    false,
+    [200],
+    WITH_404,
+    "read",
+  ),
+  // The last row: its evidence is complete a minute and a half after the start.
+  row(
+    "Get breach evidence",
+    ["GET", `${ACCOUNT}/breaches/{breachId}/evidence`],
+    "risk:read",
+    false,
+    [200],
+    CREATION_ERRORS,
+    "read",
+  ),
 ];

@@ -12,10 +12,12 @@ import type { Answer, Caller, SendOptions, Target } from "./caller.ts";
 import { ERROR_TEXTS, OPERATIONS, type OperationRow, PRICES, RATE_LIMIT_TEXT } from "./interface-tables.ts";
 import { ANSWERS, CreationEnvelope, Envelope, ErrorBody, HistoryExport, PasswordEnvelope } from "./shapes.ts";
 import { WEBHOOK_OPERATIONS } from "./webhook-tables.ts";
-import { finished, newAccount, pathOf, startContractHarness, type ContractHarness } from "./harness.ts";
+import { finished, newAccount, newBreach, pathOf, startContractHarness, type ContractHarness } from "./harness.ts";
 
 /** Statuses that unavailable.test.ts causes, in a separate stack with paused services. */
 const ELSEWHERE = new Set([500]);
+/** Longer than the minute and a half after which evidence is complete. */
+const EVIDENCE_MS = 120_000;
 
 let harness: ContractHarness;
 beforeAll(async () => {
@@ -137,6 +139,9 @@ const PROVOKE: Readonly<Record<number, (operation: OperationRow) => Promise<void
     } else if (operation.name === "getCommand") {
       expectError(await send(operation, { target: { commandId: randomUUID() } }), 404, PRICES.read);
       expectError(await send(operation, { target: { commandId: "no-uuid" } }), 404, PRICES.read);
+    } else if (operation.path.includes("{breachId}")) {
+      expectError(await send(operation, { target: { breachId: randomUUID() } }), 404, PRICES.read);
+      expectError(await send(operation, { target: { serverId: harness.removedServerId } }), 404, PRICES.read);
     } else {
       expectError(await send(operation, { target: { serverId: harness.removedServerId } }), 404, PRICES.read);
       if (!needsAccount(operation)) return;
@@ -145,6 +150,14 @@ const PROVOKE: Readonly<Record<number, (operation: OperationRow) => Promise<void
   },
 
   409: async (operation) => {
+    if (operation.path.includes("{breachId}")) {
+      const { accountNumber } = await newAccount(harness.owner, harness.target.serverId);
+      const breachId = await newBreach(harness.owner, { serverId: harness.target.serverId, accountNumber });
+      const answer = await send(operation, { target: { accountNumber, breachId } });
+      expectError(answer, 409, PRICES.read);
+      expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+      return;
+    }
     const idempotencyKey = randomUUID();
     expect((await send(operation, { idempotencyKey })).status).toBe(202);
     const body = operation.body === "bulk" ? { accounts: [other()] } : other();
@@ -174,6 +187,7 @@ async function repeats(operation: OperationRow): Promise<void> {
 }
 
 async function answersAtOnce(operation: OperationRow): Promise<void> {
+  if (operation.path.includes("{breachId}")) await untilStored(operation);
   const answer = await send(operation, { target: await targetOf(operation) });
   expect({ status: answer.status, body: answer.body }).toMatchObject({ status: 200 });
   expectHeaders(answer, priceOf(operation));
@@ -181,6 +195,12 @@ async function answersAtOnce(operation: OperationRow): Promise<void> {
   expect(shape, "a shape of the answer").toBeDefined();
   shape?.parse(answer.body);
   if (operation.paged === true) await expectPages(operation);
+}
+
+/** Waits until the evidence of the target's breach is stored. */
+async function untilStored(operation: OperationRow): Promise<void> {
+  const options = { timeout: EVIDENCE_MS, interval: 500 };
+  await expect.poll(async () => (await send(operation)).status, options).toBe(200);
 }
 
 /** A paged list reports the default page and limit, and obeys the given limit. */
@@ -196,11 +216,15 @@ async function expectPages(operation: OperationRow): Promise<void> {
 
 describe.each(OPERATIONS)("$name ($method $path)", (operation) => {
   const listed = [...operation.success, ...operation.errors].filter((status) => !ELSEWHERE.has(status));
-  it.each(listed)("returns %d", async (status) => {
-    const provoke = PROVOKE[status];
-    if (provoke === undefined) throw new Error(`no test for ${operation.name} and ${status}`);
-    await provoke(operation);
-  });
+  it.each(listed)(
+    "returns %d",
+    async (status) => {
+      const provoke = PROVOKE[status];
+      if (provoke === undefined) throw new Error(`no test for ${operation.name} and ${status}`);
+      await provoke(operation);
+    },
+    EVIDENCE_MS,
+  );
 });
 
 describe("429", () => {

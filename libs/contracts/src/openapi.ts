@@ -186,6 +186,14 @@ function sharedParameters(): JsonSchema {
       schema: parameterSchema(z.guid()),
       example: EXAMPLE_PARAMETERS.deliveryId,
     },
+    breachId: {
+      name: "breachId",
+      in: "path",
+      required: true,
+      description: "A breach of the account.",
+      schema: parameterSchema(z.guid()),
+      example: EXAMPLE_PARAMETERS.breachId,
+    },
     idempotencyKey: {
       name: "Idempotency-Key",
       in: "header",

@@ -11,6 +11,12 @@ type EvidenceRule = Extract<EvidenceHeader, { kind: "breach" }>["rule"];
 /** Members of a rule that have a member of their own in evidence. */
 const NAMED = new Set(["id", "type", "action", "limit", "target"]);
 
+/** The values of a valuation that are in evidence. */
+type ValuationValues = Pick<
+  Valuation,
+  "measuredAt" | "balanceMinor" | "equityMinor" | "marginMinor" | "freeMarginMinor" | "openPositionCount"
+> & { readonly netDepositsMinor?: number | null | undefined };
+
 /** Where a valuation is in `trading.valuations`, and the time of its record. */
 export interface ValuationPlace {
   readonly partition: number;
@@ -20,7 +26,7 @@ export interface ValuationPlace {
 
 /** A valuation of the topic `trading.valuations`. */
 export function toValuationEvidence(
-  valuation: Valuation,
+  valuation: ValuationValues,
   { partition, offset, timestampMs }: ValuationPlace,
 ): ValuationEvidence {
   const { netDepositsMinor } = valuation;
@@ -35,7 +41,7 @@ export function toValuationEvidence(
     margin: moneyText(valuation.marginMinor),
     freeMargin: moneyText(valuation.freeMarginMinor),
     openPositionCount: valuation.openPositionCount,
-    netDeposits: netDepositsMinor === undefined ? null : moneyText(netDepositsMinor),
+    netDeposits: netDepositsMinor == null ? null : moneyText(netDepositsMinor),
   };
 }
 

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 
 import { COMMANDS_MIGRATIONS, startCommandStore, startCommandWorker } from "@kapi/commands";
 import { accountKey, TOPICS } from "@kapi/contracts";
-import { publicKeys } from "@kapi/evidence";
+import { createSigner, publicKeys } from "@kapi/evidence";
 import { DependencyError } from "@kapi/http";
 import { type Producer, startProducer, topicIds } from "@kapi/kafka";
 import { assertDefined } from "@kapi/kernel";
@@ -25,10 +25,16 @@ import { registerRiskRoutes } from "./inbound/http/routes.ts";
 import { startDeletionConsumer } from "./inbound/kafka/account-deletions.ts";
 import { startValuationConsumer } from "./inbound/kafka/valuations.ts";
 import { createRiskExecutor } from "./operations/change-risk-rules.ts";
+import { collectEvidence } from "./operations/collect-evidence.ts";
+import { deleteOldEvidence } from "./operations/delete-old-evidence.ts";
 import { Evaluator } from "./operations/evaluator.ts";
+import { createIntervalEvidence, readBreachEvidence } from "./operations/read-evidence.ts";
 import { createAccountReader } from "./outbound/http/accounts.ts";
+import { createPositionReader } from "./outbound/http/positions.ts";
+import { createAccountLog } from "./outbound/kafka/account-log.ts";
 import { createBreachReader } from "./outbound/postgres/breach-reader.ts";
 import { createEvaluationStore } from "./outbound/postgres/evaluation-store.ts";
+import { createEvidenceStore } from "./outbound/postgres/evidence-store.ts";
 import { createRuleRepository } from "./outbound/postgres/rule-repository.ts";
 
 const SERVICE = "risk";
@@ -42,6 +48,10 @@ const SCHEMA: ServiceSchema = {
 const ACCOUNT_TIMEOUT_MS = 5_000;
 /** Pause between two looks for rules that wait to become active. */
 const ACTIVATION_PAUSE_MS = 200;
+/** Pause between two looks for breaches whose evidence is due. */
+const EVIDENCE_PAUSE_MS = 2_000;
+/** Pause between two deletions of old evidence. */
+const DELETION_PAUSE_MS = 600_000;
 
 /** Migrates the schema: the command "migrate", and the first step of every start. */
 export function migrateDatabase(context: MigrationContext): Promise<void> {
@@ -65,6 +75,10 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   );
   const rules = createRuleRepository(database);
   const evidenceKeys = publicKeys(config.EVIDENCE_SIGNING_KEYS, config.EVIDENCE_KEYS_RETIRED ?? []);
+  const signer = createSigner(config.EVIDENCE_SIGNING_KEYS);
+  const evidence = createEvidenceStore(database);
+  const readLog = createAccountLog(kafka, clock);
+  const readAccount = createAccountReader(account);
   const calendars = new DayCalendars();
   const evaluator = new Evaluator({
     store: createEvaluationStore(database),
@@ -84,7 +98,19 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     clock,
     isDependencyFailure: isTransient,
     register: (app) => {
-      registerRiskRoutes(app, { readRules: rules.active, readBreaches: createBreachReader(database), evidenceKeys });
+      registerRiskRoutes(app, {
+        readRules: rules.active,
+        readBreaches: createBreachReader(database),
+        readBreachEvidence: (name, breachId) => readBreachEvidence({ store: evidence, clock }, name, breachId),
+        readIntervalEvidence: createIntervalEvidence({
+          readAccount,
+          readLog,
+          partitionOf: (name) => partitionOf(producer, name),
+          signer,
+          clock,
+        }),
+        evidenceKeys,
+      });
     },
   });
   await startReader(context, "valuations", () => startValuationConsumer({ kafka, evaluator, logger, fatal }));
@@ -99,11 +125,25 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     firstPauseMs: config.CHECKPOINT_INTERVAL_MS,
     round: () => evaluator.checkpoint(),
   });
+  await startRepeated(context, {
+    name: "evidence",
+    pauseMs: EVIDENCE_PAUSE_MS,
+    round: () =>
+      collectEvidence(
+        { store: evidence, commands, readLog, readPositions: createPositionReader(account), signer, clock, logger },
+        evaluator.partitions,
+      ),
+  });
+  await startRepeated(context, {
+    name: "old evidence",
+    pauseMs: DELETION_PAUSE_MS,
+    round: () => deleteOldEvidence(evidence, clock),
+  });
   await startReader(context, "account deletions", () =>
     startDeletionConsumer({ kafka, deleteRules: (accounts) => rules.deleteRules(accounts), logger, fatal }),
   );
   const executor = createRiskExecutor({
-    readAccount: createAccountReader(account),
+    readAccount,
     addVersion: (version) => rules.add(version, partitionOf(producer, version)),
     isUnavailable: (error) => error instanceof DependencyError || isTransient(error) || isUniqueViolation(error),
   });

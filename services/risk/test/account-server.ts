@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { randomUUID } from "node:crypto";
 
-import type { Valuation } from "@kapi/contracts";
+import type { OpenPosition, Quote, Valuation } from "@kapi/contracts";
 import { valuation } from "@kapi/testkit";
 
 /** A stand-in for the account service: every account is active and has its first values. */
@@ -10,17 +10,22 @@ export interface AccountServer {
   stop(): Promise<void>;
 }
 
+export interface AccountServerOptions {
+  readonly initialBalanceMinor: number;
+  readonly measuredAt: string;
+  readonly organizationId?: string;
+  /** The open positions of every account, at any time; awaited before the answer. */
+  readonly positions?: () => Promise<readonly OpenPosition[]>;
+  readonly quotes?: readonly Quote[];
+}
+
 /** Starts the server on a free port. It accepts every caller. */
-export async function startAccountServer(initialBalanceMinor: number, measuredAt: string): Promise<AccountServer> {
+export async function startAccountServer(options: AccountServerOptions): Promise<AccountServer> {
   const server = createServer((request, response) => {
-    const [, , , serverId = "", , accountNumber = ""] = (request.url ?? "").split("/");
-    const values: Valuation = {
-      ...valuation({ serverId, accountNumber, measuredAt, balanceMinor: initialBalanceMinor }),
-      netDepositsMinor: 0,
-    };
-    const account = { accountId: randomUUID(), status: "active", initialBalanceMinor, valuation: values };
-    response.writeHead(200, { "content-type": "application/json" });
-    response.end(JSON.stringify(account));
+    void answerTo(request.url ?? "", options).then((answer) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify(answer));
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
@@ -33,4 +38,20 @@ export async function startAccountServer(initialBalanceMinor: number, measuredAt
         server.close(() => resolve());
       }),
   };
+}
+
+async function answerTo(url: string, options: AccountServerOptions): Promise<object> {
+  const { initialBalanceMinor, measuredAt, organizationId = randomUUID() } = options;
+  const [path = ""] = url.split("?");
+  if (path.endsWith("/quotes")) return { quotes: options.quotes ?? null };
+  if (path.endsWith("/open-positions")) {
+    const positions = (await options.positions?.()) ?? [];
+    return { currency: "USD", positionCount: positions.length, positions, createdAt: measuredAt };
+  }
+  const [, , , serverId = "", , accountNumber = ""] = path.split("/");
+  const values: Valuation = {
+    ...valuation({ serverId, accountNumber, measuredAt, balanceMinor: initialBalanceMinor }),
+    netDepositsMinor: 0,
+  };
+  return { accountId: randomUUID(), organizationId, currency: "USD", initialBalanceMinor, valuation: values };
 }

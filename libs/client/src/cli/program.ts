@@ -11,6 +11,7 @@ import { addLogin } from "./commands/login.ts";
 import { addServer } from "./commands/server.ts";
 import { addStream } from "./commands/stream.ts";
 import { addTrigger } from "./commands/trigger.ts";
+import { addEvidence } from "./commands/evidence.ts";
 import { addVerifyEvidence } from "./commands/verify-evidence.ts";
 import { addWebhooks } from "./commands/webhooks.ts";
 import { EXIT_CODES, explain } from "./exit.ts";
@@ -68,6 +69,7 @@ export async function runCommandLine(
   addListen(program, surroundings);
   addTrigger(program, surroundings);
   addCheckWebhooks(program, surroundings);
+  addEvidence(program, surroundings);
   addVerifyEvidence(program, surroundings);
   extension?.(program);
   program

@@ -1,5 +1,6 @@
 import type { QueuedCommand } from "../commands/queued-command.ts";
 import type { CommandOperation, ExportRecord } from "../commands/results.ts";
+import type { BreachEvidence, IntervalEvidence } from "../evidence/document.ts";
 import type {
   AccountCredentials,
   AccountRiskRules,
@@ -181,6 +182,23 @@ export class AccountResource {
   /** The breaches of risk rules, newest first. */
   breaches(filter: BreachFilter = {}): List<RiskBreach> {
     return this.#list<RiskBreach>("breaches", { ...filter });
+  }
+
+  /**
+   * Reads the evidence of a breach, which `verifyEvidence` verifies. It is complete about a minute
+   * and a half after the breach: until then this throws a `KapiError` with the code
+   * `EVIDENCE_PENDING`.
+   */
+  async breachEvidence(breachId: string): Promise<BreachEvidence> {
+    const path = this.#path("breaches", breachId, "evidence");
+    return (await this.#transport.request<BreachEvidence>({ method: "GET", path })).body;
+  }
+
+  /** Reads evidence of at most 10 minutes of the last 24 hours; both ends are included. */
+  async intervalEvidence({ from, to }: { readonly from: Date; readonly to: Date }): Promise<IntervalEvidence> {
+    const query = { from: from.toISOString(), to: to.toISOString() };
+    const path = this.#path("evidence");
+    return (await this.#transport.request<IntervalEvidence>({ method: "GET", path, query })).body;
   }
 
   /** The ledger of the account, newest first. */

@@ -146,6 +146,7 @@ export const EvidencePosition = z.object({
   price: DecimalText.nullable(),
   profit: MoneyText.nullable(),
 });
+export type EvidencePosition = z.infer<typeof EvidencePosition>;
 
 /** A part that kapi no longer has, or could not get. */
 export const MissingEvidence = z.object({
@@ -158,6 +159,7 @@ export const MissingEvidence = z.object({
   from: Time.nullable(),
   to: Time.nullable(),
 });
+export type MissingEvidence = z.infer<typeof MissingEvidence>;
 
 const HEADER = {
   format: z.literal(EVIDENCE_FORMAT),
@@ -215,8 +217,10 @@ const SIGNED = {
 
 /** Evidence of a breach, with the valuations around it. */
 export const BreachEvidence = z.object({ ...BREACH_HEADER, ...SIGNED });
+export type BreachEvidence = z.infer<typeof BreachEvidence>;
 /** Evidence of what kapi received in an interval. */
 export const IntervalEvidence = z.object({ ...INTERVAL_HEADER, ...SIGNED });
+export type IntervalEvidence = z.infer<typeof IntervalEvidence>;
 export const EvidenceDocument = z.discriminatedUnion("kind", [BreachEvidence, IntervalEvidence]);
 export type EvidenceDocument = z.infer<typeof EvidenceDocument>;
 

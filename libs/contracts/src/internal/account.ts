@@ -7,6 +7,8 @@ import {
   ListTradingAccountsQuery,
   TradingAccountsAnswer,
 } from "../http/accounts.ts";
+import { AccountState, AccountStateQuery } from "../http/account-state.ts";
+import { Quote, QuotesQuery } from "../messages/quote.ts";
 import {
   DealsAnswer,
   ListDealsQuery,
@@ -17,7 +19,7 @@ import {
 } from "../http/history.ts";
 import { Server, ServerAnswer, UpdateServerConfigurationBody } from "../http/servers.ts";
 import { Valuation } from "../messages/valuation.ts";
-import { Guid, Minor } from "../values.ts";
+import { Currency, Guid, Minor } from "../values.ts";
 import { AUDIT_OUTBOX_ROUTES } from "./audit-outbox.ts";
 import { HISTORY_ROUTE } from "./history.ts";
 import { CUSTOMER_CALLERS, type InternalRoutes } from "./route.ts";
@@ -71,6 +73,28 @@ export const ACCOUNT_ROUTES = {
   },
   listAccountDeals: { ...RECORDS, path: `${ACCOUNT}/deals`, query: ListDealsQuery, answer: DealsAnswer },
   readHistory: HISTORY_ROUTE,
+  /**
+   * The positions that were open at a time; none before `createdAt`. First books up to the trading
+   * server's sequence; 500 after 2 s.
+   */
+  readOpenPositions: {
+    method: "GET",
+    callers: ["gateway", "risk"],
+    path: `${ACCOUNT}/open-positions`,
+    query: AccountStateQuery,
+    answer: AccountState.pick({ currency: true, positionCount: true, positions: true }).extend({
+      /** When the account was created. */
+      createdAt: z.iso.datetime(),
+    }),
+  },
+  /** Quotes at a time; null: the trading server gives none. */
+  readQuotes: {
+    method: "GET",
+    path: `${SERVER}/quotes`,
+    callers: ["risk"],
+    query: QuotesQuery,
+    answer: z.object({ quotes: z.array(Quote).nullable() }),
+  },
   readServerOverviews: {
     method: "POST",
     path: "/internal/servers/overview",
@@ -103,6 +127,8 @@ export const ACCOUNT_ROUTES = {
     callers: ["risk"],
     answer: z.object({
       accountId: Guid,
+      organizationId: Guid,
+      currency: Currency,
       initialBalanceMinor: Minor,
       valuation: Valuation.nullable(),
     }),

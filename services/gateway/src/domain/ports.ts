@@ -11,6 +11,7 @@ import type {
   ListDealsQuery,
   ListOrdersQuery,
   ListPositionsQuery,
+  IntervalEvidenceQuery,
   ListRiskBreachesQuery,
   ListTradingAccountsQuery,
   ListTransactionsQuery,
@@ -140,6 +141,10 @@ export type ReadCreditUsage = (organizationId: string, query: ListCreditUsageQue
 export interface Risk {
   rules(serverId: string, accountNumber: string): Promise<Buffer>;
   breaches(serverId: string, accountNumber: string, query: ListRiskBreachesQuery): Promise<Buffer>;
+  /** @throws ApiError BREACH_NOT_FOUND, EVIDENCE_PENDING or EVIDENCE_NOT_FOUND. */
+  breachEvidence(serverId: string, accountNumber: string, breachId: string): Promise<Buffer>;
+  /** @throws ApiError for an interval that cannot be read. */
+  intervalEvidence(serverId: string, accountNumber: string, query: IntervalEvidenceQuery): Promise<Buffer>;
 }
 
 /** The document with the public keys of evidence. Throws DependencyError if it is unavailable. */

@@ -21,6 +21,10 @@ export class RequestValidator {
     return this.#parsed(AccountNumber, call.params["accountNumber"], ["accountNumber"]) ?? "";
   }
 
+  breachId(call: ValidatedParts): string {
+    return this.#parsed(Guid, call.params["breachId"], ["breachId"]) ?? "";
+  }
+
   idempotencyKey(call: ValidatedParts): string {
     return this.#parsed(IdempotencyKey, call.idempotencyKey, ["Idempotency-Key"]) ?? "";
   }

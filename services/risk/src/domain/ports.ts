@@ -1,7 +1,9 @@
 import type { WorkTransaction } from "@kapi/commands";
 import type {
   AccountRiskRules,
+  Currency,
   CursorKey,
+  EvidencePosition,
   ListRiskBreachesQuery,
   PageStart,
   ReadPage,
@@ -11,6 +13,7 @@ import type {
 } from "@kapi/contracts";
 
 import type { AccountState, AccountValues, Alert } from "./evaluation.ts";
+import type { AccountRecords, Extreme, UnprovenBreach } from "./evidence.ts";
 
 /** An account on a trading server. */
 export interface AccountName {
@@ -38,6 +41,8 @@ export interface RuleVersion extends AccountName {
   readonly commandId: string;
   /** Null until the version is active. */
   readonly activeFromOffset: number | null;
+  /** Null if an earlier release stored the version: its breaches have no evidence. */
+  readonly currency: Currency | null;
 }
 
 /** A version of rules that a command asks for. Its number is given when it is stored. */
@@ -47,6 +52,7 @@ export interface NewRuleVersion extends AccountName {
   readonly rules: readonly RiskRule[];
   readonly seed: AccountValues;
   readonly initialBalanceMinor: number;
+  readonly currency: Currency;
   readonly commandId: string;
 }
 
@@ -82,6 +88,14 @@ export interface RecordedAlert extends AccountName {
   readonly valuation: { readonly partition: number; readonly offset: number } | null;
   /** Null for an action without a command. */
   readonly commandId: string | null;
+  /** The account's partition in `trading.valuations`. */
+  readonly partition: number;
+  /** Null: there will be no evidence. */
+  readonly currency: Currency | null;
+  /** When the values of the account were measured with which its rules were set. */
+  readonly ruleActiveFromMs: number;
+  /** The rules apply to valuations from this offset on; null: the values themselves breach a rule. */
+  readonly ruleActiveFromOffset: number | null;
 }
 
 /** Thrown when another process owns the partition now. */
@@ -116,6 +130,8 @@ export interface PartitionOwner {
 /** An account, as the account service returns it. */
 export interface AccountForRisk {
   readonly accountId: string;
+  readonly organizationId: string;
+  readonly currency: Currency;
   readonly initialBalanceMinor: number;
   /** Null: the account has no values yet. */
   readonly valuation: Valuation | null;
@@ -142,3 +158,58 @@ export type ReadBreaches = (
   query: ListRiskBreachesQuery,
   start: PageStart<"breaches">,
 ) => Promise<ReadPage<ListedBreach>>;
+
+/** A part of the log of one partition. */
+export interface AccountLogRange {
+  readonly partition: number;
+  /** The keys of the accounts. */
+  readonly keys: ReadonlySet<string>;
+  /** When the valuations were measured. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Offsets of valuations that are read whatever their time. */
+  readonly offsets: readonly number[];
+}
+
+/**
+ * Reads valuations and samples of accounts; returns the records of each key. Rejects while the
+ * cluster does not answer.
+ */
+export type ReadAccountLog = (range: AccountLogRange) => Promise<(key: string) => AccountRecords>;
+
+/**
+ * The positions of an account that were open at a time, with their prices; null if the account was
+ * deleted. Rejects while its owner is unavailable.
+ */
+export type ReadPositions = (account: AccountName, at: string) => Promise<readonly EvidencePosition[] | null>;
+
+/** A signed document, and what lists of breaches show of it. */
+export interface NewEvidence {
+  readonly unproven: UnprovenBreach;
+  readonly sequence: number | null;
+  readonly extreme: Extreme;
+  /** JSON. */
+  readonly document: string;
+}
+
+/** What is known of the evidence of a breach. `null`: the account has no such breach. */
+export type StoredEvidence =
+  | { readonly status: "stored"; readonly document: string }
+  | { readonly status: "pending"; readonly dueAtMs: number }
+  | { readonly status: "none" }
+  | null;
+
+/** Evidence in PostgreSQL. */
+export interface EvidenceStore {
+  /** Breaches of these partitions whose evidence is due, by partition and time, at most `limit`. */
+  due(partitions: readonly number[], limit: number): Promise<readonly UnprovenBreach[]>;
+  /** Stores evidence once, and stops waiting for it; returns whether it was not stored before. */
+  add(transaction: WorkTransaction, evidence: NewEvidence, at: string): Promise<boolean>;
+  /** Waits until `until` for the evidence of these breaches. */
+  postpone(breachIds: readonly string[], until: string): Promise<void>;
+  /** Stops waiting: these breaches get no evidence. */
+  giveUp(breachIds: readonly string[]): Promise<void>;
+  read(account: AccountName, breachId: string): Promise<StoredEvidence>;
+  /** Deletes the oldest evidence stored before `before`, at most `limit`; returns how many. */
+  deleteBefore(before: string, limit: number): Promise<number>;
+}

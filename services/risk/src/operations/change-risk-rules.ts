@@ -56,7 +56,7 @@ async function changeRiskRules(
     throw error;
   }
   if (account === null) return refuse("ACCOUNT_NOT_FOUND", "the account does not exist");
-  const { accountId, initialBalanceMinor, valuation } = account;
+  const { accountId, currency, initialBalanceMinor, valuation } = account;
   if (valuation === null) return refuse("ACCOUNT_NOT_READY", "the account is not open on the trading server yet");
   const seed = valuesOf(valuation);
   await addVersion({
@@ -67,6 +67,7 @@ async function changeRiskRules(
     rules,
     seed,
     initialBalanceMinor,
+    currency,
     commandId,
   });
   return { kind: "pending" };

@@ -44,6 +44,11 @@ export class Evaluator {
     return owned.reduce((sum, one) => sum + (one.status === "fulfilled" ? one.value.accounts : 0), 0);
   }
 
+  /** The partitions of this process. */
+  get partitions(): readonly number[] {
+    return [...this.#assigned].filter((partition) => !this.#lost.has(partition));
+  }
+
   /** Forgets all partitions; the new ones are acquired when they are used. */
   assign(partitions: readonly number[]): void {
     this.#assigned = new Set(partitions);

@@ -123,8 +123,8 @@ export class PartitionEvaluator {
       const account = this.#tracked(version);
       this.#activateScheduled(account, this.#position);
       const next = { ...account, state: structuredClone(account.state) };
-      const alerts = this.#switchTo(next, version);
       const offset = this.#position;
+      const alerts = this.#switchTo(next, { ...version, activeFromOffset: offset });
       const isActive = await commands.transact(async (transaction) => {
         await store.lockOwned(transaction, this.owner);
         const [command] = await transaction.readOpen([version.commandId]);
@@ -283,6 +283,10 @@ function toRecorded(
     values,
     valuation,
     commandId: actionCommandIdOf(id, alert),
+    partition: version.partition,
+    currency: version.currency,
+    ruleActiveFromMs: version.seed.measuredAtMs,
+    ruleActiveFromOffset: valuation === null ? null : version.activeFromOffset,
   };
 }
 

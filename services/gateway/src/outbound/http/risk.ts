@@ -1,8 +1,12 @@
-import { RISK_ROUTES } from "@kapi/contracts";
-import type { InternalClient } from "@kapi/http";
+import { type InternalRoute, pathOf, RISK_ROUTES, type RouteRequest } from "@kapi/contracts";
+import { callRouteRaw, type CallOptions, errorFromResponse, type InternalClient } from "@kapi/http";
 
 import type { ReadEvidenceKeys, Risk } from "../../domain/ports.ts";
 import { requiredBodyOf } from "./upstream-response.ts";
+
+const CLIENT_ERRORS_FROM = 400;
+/** Deadline of evidence of an interval: the risk service reads 10 minutes of the log. */
+const INTERVAL_TIMEOUT_MS = 4_000;
 
 /** Reads of the risk service. `organizationOf` returns the organization of a server. */
 export function createRisk(client: InternalClient, organizationOf: (serverId: string) => string | undefined): Risk {
@@ -17,7 +21,28 @@ export function createRisk(client: InternalClient, organizationOf: (serverId: st
         organizationId: organizationOf(serverId),
       });
     },
+    breachEvidence: (serverId, accountNumber, breachId) => {
+      const request = { params: { serverId, accountNumber, breachId } };
+      return evidenceOf(client, RISK_ROUTES.getBreachEvidence, request, { organizationId: organizationOf(serverId) });
+    },
+    intervalEvidence: (serverId, accountNumber, query) => {
+      const request = { params: { serverId, accountNumber }, query };
+      const options = { organizationId: organizationOf(serverId), timeoutMs: INTERVAL_TIMEOUT_MS };
+      return evidenceOf(client, RISK_ROUTES.getIntervalEvidence, request, options);
+    },
   };
+}
+
+/** The exact document. The errors of the risk service are passed on to the caller. */
+async function evidenceOf<R extends InternalRoute>(
+  client: InternalClient,
+  route: R,
+  request: RouteRequest<R>,
+  options: CallOptions,
+): Promise<Buffer> {
+  const response = await callRouteRaw(client, route, request, options);
+  if (response.status < CLIENT_ERRORS_FROM) return response.body;
+  throw errorFromResponse(pathOf(route, request), response);
 }
 
 /** The public keys of evidence, of the risk service. */

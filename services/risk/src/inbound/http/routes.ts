@@ -1,19 +1,34 @@
-/** Internal reads of risk rules, breaches, and the public keys of evidence. */
+/** Internal reads of risk rules, breaches, evidence, and the public keys of evidence. */
 import { type EvidenceKeys, RISK_ROUTES } from "@kapi/contracts";
-import { type FastifyInstance, serve } from "@kapi/http";
+import { type FastifyInstance, type FastifyReply, serve, serveRaw } from "@kapi/http";
 
-import type { ReadBreaches, ReadRules } from "../../domain/ports.ts";
+import type { AccountName, ReadBreaches, ReadRules } from "../../domain/ports.ts";
 import { listRiskBreaches } from "../../operations/list-risk-breaches.ts";
+import type { ReadIntervalEvidence } from "../../operations/read-evidence.ts";
 
-export function registerRiskRoutes(
-  app: FastifyInstance,
-  {
-    readRules,
-    readBreaches,
-    evidenceKeys,
-  }: { readonly readRules: ReadRules; readonly readBreaches: ReadBreaches; readonly evidenceKeys: EvidenceKeys },
-): void {
+export interface RiskReads {
+  readonly readRules: ReadRules;
+  readonly readBreaches: ReadBreaches;
+  /** A signed document, as JSON. */
+  readonly readBreachEvidence: (account: AccountName, breachId: string) => Promise<string>;
+  readonly readIntervalEvidence: ReadIntervalEvidence;
+  readonly evidenceKeys: EvidenceKeys;
+}
+
+export function registerRiskRoutes(app: FastifyInstance, reads: RiskReads): void {
+  const { readRules, readBreaches, readBreachEvidence, readIntervalEvidence, evidenceKeys } = reads;
   serve(app, RISK_ROUTES.getRiskRules, async ({ params }) => ({ riskRules: await readRules(params) }));
   serve(app, RISK_ROUTES.listRiskBreaches, ({ params, query }) => listRiskBreaches(readBreaches, params, query));
+  // The bytes that were signed are sent as they are.
+  serveRaw(app, RISK_ROUTES.getBreachEvidence, async ({ params }, _request, reply) =>
+    sendJson(reply, await readBreachEvidence(params, params.breachId)),
+  );
+  serveRaw(app, RISK_ROUTES.getIntervalEvidence, async ({ params, query }, _request, reply) =>
+    sendJson(reply, await readIntervalEvidence(params, query)),
+  );
   serve(app, RISK_ROUTES.getEvidenceKeys, () => Promise.resolve(evidenceKeys));
+}
+
+function sendJson(reply: FastifyReply, json: string): FastifyReply {
+  return reply.type("application/json; charset=utf-8").send(json);
 }

@@ -1,44 +1,28 @@
 /** Breaches of an account, newest first. */
-import type { RiskBreach } from "@kapi/contracts";
-import { amountFromMinor } from "@kapi/kernel";
 import { type Database, instantText, statement } from "@kapi/postgres";
 
 import type { ReadBreaches } from "../../domain/ports.ts";
+import { BREACH_COLUMNS, breachFromRow, type BreachRow } from "./breach-row.ts";
 
-interface BreachRow {
-  readonly id: string;
-  readonly rule: RiskBreach["rule"];
-  readonly rule_version: number;
-  readonly period: string;
-  readonly reference_minor: number;
-  readonly threshold_minor: number;
-  readonly value_minor: number;
-  readonly equity_minor: number;
-  readonly balance_minor: number;
-  readonly measured_at: Date;
-  readonly command_id: string | null;
-  readonly recorded_at: Date;
+interface ListedRow extends BreachRow {
   readonly instant: string;
 }
 
 // $1 server, $2 number, $3 from, $4 to, $5 rule id; null: no filter.
-const MATCHES = `server_id = $1 and account_number = $2 and kind = 'breached'
-  and measured_at >= coalesce($3::timestamptz, '-infinity') and measured_at < coalesce($4::timestamptz, 'infinity')
-  and ($5::text is null or rule_id = $5)`;
+const MATCHES = `a.server_id = $1 and a.account_number = $2 and a.kind = 'breached'
+  and a.measured_at >= coalesce($3::timestamptz, '-infinity') and a.measured_at < coalesce($4::timestamptz, 'infinity')
+  and ($5::text is null or a.rule_id = $5)`;
 const COUNT = statement<{ total: number }>(
   "risk-count-breaches",
-  `select count(*)::int as total from alerts where ${MATCHES}`,
+  `select count(*)::int as total from alerts a where ${MATCHES}`,
 );
 // $6 and $7: the key of the last breach before the page, or null. $8 limit, $9 offset.
-const PAGE = statement<BreachRow>(
+const PAGE = statement<ListedRow>(
   "risk-list-breaches",
-  `select id, rule, rule_version, period, reference_minor::float8 as reference_minor,
-     threshold_minor::float8 as threshold_minor, value_minor::float8 as value_minor,
-     equity_minor::float8 as equity_minor, balance_minor::float8 as balance_minor, measured_at, command_id,
-     recorded_at, ${instantText("measured_at")} as instant
-   from alerts where ${MATCHES}
-     and ($6::timestamptz is null or (measured_at, id) < ($6::timestamptz, $7::uuid))
-   order by measured_at desc, id desc limit $8 offset $9`,
+  `select ${BREACH_COLUMNS}, ${instantText("a.measured_at")} as instant
+   from alerts a left join evidence e on e.breach_id = a.id where ${MATCHES}
+     and ($6::timestamptz is null or (a.measured_at, a.id) < ($6::timestamptz, $7::uuid))
+   order by a.measured_at desc, a.id desc limit $8 offset $9`,
 );
 
 export function createBreachReader(database: Database): ReadBreaches {
@@ -50,27 +34,7 @@ export function createBreachReader(database: Database): ReadBreaches {
     ]);
     return {
       total: counted[0]?.total ?? 0,
-      rows: rows.map((row) => ({ breach: fromRow(row, serverId, accountNumber), key: [row.instant, row.id] })),
+      rows: rows.map((row) => ({ breach: breachFromRow(row), key: [row.instant, row.id] })),
     };
-  };
-}
-
-function fromRow(row: BreachRow, serverId: string, accountNumber: string): RiskBreach {
-  return {
-    id: row.id,
-    rule: row.rule,
-    ruleVersion: row.rule_version,
-    period: row.period,
-    reference: amountFromMinor(row.reference_minor),
-    threshold: amountFromMinor(row.threshold_minor),
-    value: amountFromMinor(row.value_minor),
-    equity: amountFromMinor(row.equity_minor),
-    balance: amountFromMinor(row.balance_minor),
-    measuredAt: row.measured_at.toISOString(),
-    action: row.rule.action,
-    commandId: row.command_id,
-    serverId,
-    accountNumber,
-    recordedAt: row.recorded_at.toISOString(),
   };
 }

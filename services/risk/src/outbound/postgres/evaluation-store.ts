@@ -10,8 +10,13 @@ import {
   type RecordedAlert,
   type StoredState,
 } from "../../domain/ports.ts";
+import { EVIDENCE_WINDOW_MS } from "../../domain/evidence.ts";
 import { RULE_VERSION_COLUMNS, type RuleVersionRow, versionFromRow } from "./rule-version-row.ts";
 
+/** Time after the window of evidence in which its last valuations and samples reach the log. */
+const SETTLED_AFTER_MS = 15_000;
+/** Evidence is collected this long after its breach at the latest, whatever time it says. */
+const MAX_EVIDENCE_DELAY_MS = 300_000;
 /** Maximum number of states in one statement. */
 const MAX_STATES = 2_000;
 
@@ -70,17 +75,20 @@ const RECORD = statement<{ id: string }>(
   "risk-record-alerts",
   `insert into alerts (id, kind, organization_id, server_id, account_number, rule_id, rule_since, period,
      rule_version, rule, reference_minor, threshold_minor, value_minor, equity_minor, balance_minor, measured_at,
-     valuation_partition, valuation_offset, command_id, base_minor, reference_at, recorded_at)
+     valuation_partition, valuation_offset, command_id, base_minor, reference_at, recorded_at, partition, currency,
+     rule_active_from, rule_active_from_offset, evidence_due_at)
    select id, kind, organization_id, server_id, account_number, rule_id, rule_since, period,
      rule_version, rule::json, reference_minor, threshold_minor, value_minor, equity_minor, balance_minor, measured_at,
-     valuation_partition, valuation_offset, command_id, base_minor, reference_at, $22
+     valuation_partition, valuation_offset, command_id, base_minor, reference_at, $22, partition, currency,
+     rule_active_from, rule_active_from_offset, evidence_due_at
    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::integer[], $8::text[],
      $9::integer[], string_to_array($10, E'\\n', ''), $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[],
      $15::bigint[], $16::timestamptz[], $17::integer[], $18::bigint[], $19::uuid[], $20::bigint[],
-     $21::timestamptz[])
+     $21::timestamptz[], $23::integer[], $24::text[], $25::timestamptz[], $26::bigint[], $27::timestamptz[])
      as u(id, kind, organization_id, server_id, account_number, rule_id, rule_since, period, rule_version, rule,
        reference_minor, threshold_minor, value_minor, equity_minor, balance_minor, measured_at, valuation_partition,
-       valuation_offset, command_id, base_minor, reference_at)
+       valuation_offset, command_id, base_minor, reference_at, partition, currency, rule_active_from,
+       rule_active_from_offset, evidence_due_at)
    on conflict do nothing returning id`,
 );
 // $1 server, $2 number, $3 version, $4 offset, $5 time.
@@ -181,8 +189,20 @@ async function record(
     numbers(({ alert }) => alert.baseMinor),
     texts(({ alert }) => (alert.referenceAtMs === null ? null : toIso(alert.referenceAtMs))),
     at,
+    numbers(({ partition }) => partition),
+    texts(({ currency }) => currency),
+    texts(({ ruleActiveFromMs }) => toIso(ruleActiveFromMs)),
+    numbers(({ ruleActiveFromOffset }) => ruleActiveFromOffset),
+    texts((one) => evidenceDueAt(one, Date.parse(at))),
   ]);
   return new Set(rows.map(({ id }) => id));
+}
+
+/** When the evidence of an alert can be collected; null: it gets none. */
+function evidenceDueAt({ alert, currency, values }: RecordedAlert, nowMs: number): string | null {
+  if (alert.kind !== "breached" || currency === null) return null;
+  const dueMs = values.measuredAtMs + EVIDENCE_WINDOW_MS + SETTLED_AFTER_MS;
+  return toIso(Math.min(Math.max(dueMs, nowMs), nowMs + MAX_EVIDENCE_DELAY_MS));
 }
 
 function notOwner({ partition, token }: PartitionOwner): NotOwner {

@@ -13,8 +13,8 @@ const NEWEST = statement<RuleVersionRow>(
 const ADD = statement<never>(
   "risk-add-version",
   `insert into rule_sets (server_id, account_number, version, organization_id, account_id, partition, rules, seed,
-     initial_balance_minor, command_id, created_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now()) on conflict (command_id) do nothing`,
+     initial_balance_minor, command_id, currency, created_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now()) on conflict (command_id) do nothing`,
 );
 const ACTIVE = statement<RuleVersionRow>(
   "risk-active-version",
@@ -66,6 +66,7 @@ export function createRuleRepository(database: Database): RuleRepository {
           JSON.stringify(seed),
           initialBalanceMinor,
           commandId,
+          version.currency,
         ]);
       }),
     async deleteRules(accounts) {

@@ -14,11 +14,12 @@ export interface RuleVersionRow {
   readonly command_id: string;
   readonly active_from_offset: number | null;
   readonly active_from: Date | null;
+  readonly currency: RuleVersion["currency"];
 }
 
 export const RULE_VERSION_COLUMNS = `r.server_id, r.account_number, r.version, r.partition, r.organization_id, r.account_id,
   r.rules, r.seed, r.initial_balance_minor::float8 as initial_balance_minor, r.command_id,
-  r.active_from_offset::float8 as active_from_offset, r.active_from`;
+  r.active_from_offset::float8 as active_from_offset, r.active_from, r.currency`;
 
 export function versionFromRow(row: RuleVersionRow): RuleVersion {
   return {
@@ -33,5 +34,6 @@ export function versionFromRow(row: RuleVersionRow): RuleVersion {
     initialBalanceMinor: row.initial_balance_minor,
     commandId: row.command_id,
     activeFromOffset: row.active_from_offset,
+    currency: row.currency,
   };
 }

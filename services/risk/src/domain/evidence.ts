@@ -1,0 +1,250 @@
+/** What the evidence of a breach has (decisions, 20): chosen from the records of its account. */
+import type { EvidencePosition, EvidenceRecord, MissingEvidence, RiskBreach } from "@kapi/contracts";
+import { MAX_EVIDENCE_RECORDS } from "@kapi/contracts";
+import { type EvidenceClaim, moneyText, toEvidenceRule } from "@kapi/evidence";
+import { toIso } from "@kapi/kernel";
+
+/** Evidence has the valuations from this long before a breach to this long after it. */
+export const EVIDENCE_WINDOW_MS = 60_000;
+/** Maximum number of valuations of one document; the rest of its records are samples. */
+const MAX_VALUATIONS = (3 * MAX_EVIDENCE_RECORDS) / 4;
+const MAX_SAMPLES = MAX_EVIDENCE_RECORDS - MAX_VALUATIONS;
+
+type ValuationEvidence = Extract<EvidenceRecord, { kind: "valuation" }>;
+type SampleEvidence = Extract<EvidenceRecord, { kind: "sample" }>;
+type BreachClaim = Extract<EvidenceClaim, { kind: "breach" }>;
+
+/** A valuation of the log, as evidence and as numbers. */
+export interface LoggedValuation {
+  readonly evidence: ValuationEvidence;
+  readonly measuredAtMs: number;
+  readonly equityMinor: number;
+  readonly balanceMinor: number;
+}
+
+/** The records of one account in an interval. */
+export interface AccountRecords {
+  /** In the order of the log. */
+  readonly valuations: readonly LoggedValuation[];
+  /** All samples in the order of the log, also those that no reader accepts. */
+  readonly samples: readonly SampleEvidence[];
+  /** Whether retention has deleted valuations, or samples, of the interval. */
+  readonly isCut: { readonly valuations: boolean; readonly samples: boolean };
+  /** Whether there were more records than are kept in memory. */
+  readonly isFull: boolean;
+}
+
+/** A breach without evidence. */
+export interface UnprovenBreach {
+  readonly breach: RiskBreach;
+  readonly organizationId: string;
+  readonly partition: number;
+  readonly currency: BreachClaim["currency"];
+  readonly referenceMinor: number;
+  readonly baseMinor: number;
+  /** Null: the start value of the rule. */
+  readonly referenceAtMs: number | null;
+  readonly thresholdMinor: number;
+  readonly valueMinor: number;
+  readonly measuredAtMs: number;
+  /** When the values of the account were measured with which its rules were set. */
+  readonly ruleActiveFromMs: number;
+  /** The rules apply to valuations from this offset on; null: the values themselves breach a rule. */
+  readonly ruleActiveFromOffset: number | null;
+  /** Null: the values of the account when its rules were set. */
+  readonly valuationOffset: number | null;
+  readonly dueAtMs: number;
+}
+
+/** The parts of a document that the log of an account gives. */
+export interface ChosenRecords {
+  readonly from: string;
+  readonly to: string;
+  readonly valuations: readonly LoggedValuation[];
+  readonly samples: readonly SampleEvidence[];
+  readonly missing: readonly MissingEvidence[];
+}
+
+/** The most extreme value since a breach. */
+export interface Extreme {
+  readonly valueMinor: number;
+  /** As the trading server wrote it. */
+  readonly at: string;
+}
+
+/**
+ * Chooses the records of a document: the valuations that were measured in the interval, both ends
+ * inclusive, and the samples that have one of them. If there are too many, those around the
+ * valuation at `around` are chosen.
+ */
+export function chooseRecords(
+  { valuations, samples, isCut, isFull }: AccountRecords,
+  { fromMs, toMs, around }: { readonly fromMs: number; readonly toMs: number; readonly around: number | null },
+): ChosenRecords {
+  const missing: MissingEvidence[] = [];
+  const inside = valuations.filter(({ measuredAtMs }) => measuredAtMs >= fromMs && measuredAtMs <= toMs);
+  const first = inside[0]?.evidence.measuredAt ?? null;
+  if (isCut.valuations) missing.push({ what: "valuations", reason: "expired", from: null, to: first });
+  const kept = nearest(inside, around);
+  if (isFull || kept.length < inside.length) {
+    missing.push({ what: "valuations", reason: "limit", from: null, to: kept[0]?.evidence.measuredAt ?? null });
+    missing.push({ what: "valuations", reason: "limit", from: kept.at(-1)?.evidence.measuredAt ?? null, to: null });
+  }
+  const [begin, end] = [kept[0]?.evidence.offset, kept.at(-1)?.evidence.offset];
+  const chain = chainOf(samples, around);
+  const theirs = chain.filter(({ from, to }) => begin === undefined || (to >= begin && from < (end ?? begin)));
+  const chosen = theirs.slice(0, MAX_SAMPLES);
+  if (isCut.samples)
+    missing.push({ what: "samples", reason: "expired", from: null, to: chosen[0]?.measuredAt ?? null });
+  if (chosen.length < theirs.length) {
+    missing.push({ what: "samples", reason: "limit", from: chosen.at(-1)?.measuredAt ?? null, to: null });
+  }
+  const lastTo = chosen.at(-1)?.to ?? -1;
+  if (end !== undefined && lastTo < end && chosen.length === theirs.length) {
+    missing.push({ what: "samples", reason: "unavailable", from: chosen.at(-1)?.measuredAt ?? null, to: null });
+  }
+  return { from: toIso(fromMs), to: toIso(toMs), valuations: kept, samples: chosen, missing };
+}
+
+/** Whether the samples include the last valuation: the live stream has come that far. */
+export function hasAllSamples({ valuations, samples }: ChosenRecords): boolean {
+  const last = valuations.at(-1);
+  return last === undefined || (samples.at(-1)?.to ?? -1) >= last.evidence.offset;
+}
+
+function nearest(valuations: readonly LoggedValuation[], around: number | null): readonly LoggedValuation[] {
+  if (valuations.length <= MAX_VALUATIONS) return valuations;
+  const index = Math.max(
+    valuations.findIndex(({ evidence }) => evidence.offset === around),
+    0,
+  );
+  const begin = Math.min(Math.max(index - MAX_VALUATIONS / 2, 0), valuations.length - MAX_VALUATIONS);
+  return valuations.slice(begin, begin + MAX_VALUATIONS);
+}
+
+/**
+ * The samples that follow each other without a gap. The log may have samples of a writer that lost
+ * its partition, which follow nothing (architecture, 3.5). Of several chains, the one with the
+ * valuation at `around` is chosen, or the longest.
+ */
+function chainOf(samples: readonly SampleEvidence[], around: number | null): readonly SampleEvidence[] {
+  const chains: SampleEvidence[][] = [];
+  for (const sample of samples) {
+    const before = chains.find((chain) => {
+      const last = chain.at(-1);
+      return last !== undefined && sample.sequence === last.sequence + 1 && sample.from === last.to;
+    });
+    if (before !== undefined) before.push(sample);
+    else if (
+      !chains.some((chain) => chain.some(({ sequence, to }) => sequence === sample.sequence && to === sample.to))
+    )
+      chains.push([sample]);
+  }
+  const longest = chains.toSorted((one, other) => other.length - one.length);
+  const including = longest.find((chain) => around !== null && chain.some((sample) => includes(sample, around)));
+  return including ?? longest[0] ?? [];
+}
+
+function includes({ from, to }: SampleEvidence, offset: number): boolean {
+  return from < offset && to >= offset;
+}
+
+/** The lowest equity since a breach; for a profit target, the highest value. */
+export function extremeOf(unproven: UnprovenBreach, valuations: readonly LoggedValuation[]): Extreme {
+  const { valueMinor, measuredAtMs, valuationOffset } = unproven;
+  const isProfit = unproven.breach.rule.type === "profitTarget";
+  const compared = comparedOf(unproven.breach.rule);
+  const since = inOrder(valuations).filter((one) =>
+    valuationOffset === null ? one.measuredAtMs > measuredAtMs : one.evidence.offset >= valuationOffset,
+  );
+  const breaching = since.find(({ evidence }) => evidence.offset === valuationOffset);
+  let extreme: Extreme = { valueMinor, at: breaching?.evidence.measuredAt ?? toIso(measuredAtMs) };
+  for (const one of since) {
+    const minor = compared === "equity" ? one.equityMinor : one.balanceMinor;
+    const isFurther = isProfit ? minor > extreme.valueMinor : minor < extreme.valueMinor;
+    if (isFurther) extreme = { valueMinor: minor, at: one.evidence.measuredAt };
+  }
+  return extreme;
+}
+
+/** Without valuations that were measured before an earlier one: trading servers repeat valuations. */
+function inOrder(valuations: readonly LoggedValuation[]): LoggedValuation[] {
+  let latestMs = Number.NEGATIVE_INFINITY;
+  return valuations.filter(({ measuredAtMs }) => {
+    if (measuredAtMs < latestMs) return false;
+    latestMs = measuredAtMs;
+    return true;
+  });
+}
+
+/** The sequence of the sample that includes the breach; null if no sample does. */
+export function sequenceOf({ valuationOffset }: UnprovenBreach, samples: readonly SampleEvidence[]): number | null {
+  if (valuationOffset === null) return null;
+  return samples.find((sample) => includes(sample, valuationOffset))?.sequence ?? null;
+}
+
+/** The claim of a document about a breach. */
+export function claimOf(
+  unproven: UnprovenBreach,
+  { from, to, valuations, samples, missing }: ChosenRecords,
+  positions: readonly EvidencePosition[] | null,
+  extreme: Extreme,
+  createdAt: string,
+): BreachClaim {
+  const { breach, organizationId, currency, measuredAtMs, referenceAtMs, valuationOffset } = unproven;
+  const { rule, serverId, accountNumber } = breach;
+  const activeFrom = toIso(activeFromMs(unproven, valuations));
+  const index = valuations.findIndex(({ evidence }) => evidence.offset === valuationOffset);
+  return {
+    kind: "breach",
+    organizationId,
+    serverId,
+    accountNumber,
+    currency,
+    from,
+    to,
+    missing: [...missing],
+    createdAt,
+    rule: toEvidenceRule(rule, breach.ruleVersion, activeFrom),
+    breach: {
+      id: breach.id,
+      period: breach.period,
+      at: valuations[index]?.evidence.measuredAt ?? toIso(measuredAtMs),
+      compared: comparedOf(rule),
+      side: rule.type === "profitTarget" ? "atOrAbove" : "atOrBelow",
+      reference: {
+        value: moneyText(unproven.referenceMinor),
+        base: moneyText(unproven.baseMinor),
+        at: referenceAtMs === null ? activeFrom : toIso(referenceAtMs),
+      },
+      threshold: moneyText(unproven.thresholdMinor),
+      value: moneyText(unproven.valueMinor),
+      valuationIndex: index === -1 ? null : index,
+      extremeValue: moneyText(extreme.valueMinor),
+      extremeAt: extreme.at,
+      sequence: sequenceOf(unproven, samples),
+      action: breach.action,
+      commandId: breach.commandId,
+    },
+    positions: positions === null ? null : [...positions],
+  };
+}
+
+function comparedOf(rule: RiskBreach["rule"]): "equity" | "balance" {
+  return rule.type === "profitTarget" ? rule.basis : "equity";
+}
+
+/**
+ * The time after which all valuations were compared with the rule. Valuations between the values
+ * with which the rules were set and the position at which the rules became active were not.
+ */
+function activeFromMs(
+  { ruleActiveFromMs, ruleActiveFromOffset }: UnprovenBreach,
+  valuations: readonly LoggedValuation[],
+): number {
+  return valuations.reduce(
+    (ms, { evidence, measuredAtMs }) =>
+      ruleActiveFromOffset !== null && evidence.offset < ruleActiveFromOffset ? Math.max(ms, measuredAtMs) : ms,
+    ruleActiveFromMs,
+  );
+}

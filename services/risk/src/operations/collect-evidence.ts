@@ -1,0 +1,230 @@
+/**
+ * Collects the evidence of breaches. A minute after a breach, its records are still in the log: one
+ * pass over a partition gives those of all accounts whose breaches are due. Every owner of the
+ * partition may collect; only the first document is stored.
+ */
+import type { CommandStore } from "@kapi/commands";
+import { accountKey, type EvidencePosition, type MissingEvidence, type RiskEvent, TOPICS } from "@kapi/contracts";
+import { buildEvidence, type EvidenceSigner } from "@kapi/evidence";
+import { amountFromMinor, type Clock, toIso, uuidV5 } from "@kapi/kernel";
+import { counter, type Logger } from "@kapi/runtime";
+
+import {
+  type ChosenRecords,
+  chooseRecords,
+  claimOf,
+  EVIDENCE_WINDOW_MS,
+  type Extreme,
+  extremeOf,
+  hasAllSamples,
+  sequenceOf,
+  type UnprovenBreach,
+} from "../domain/evidence.ts";
+import type { EvidenceStore, NewEvidence, ReadAccountLog, ReadPositions } from "../domain/ports.ts";
+
+/** Maximum number of due breaches in one round. */
+const MAX_DUE = 200;
+/** Maximum number of breaches whose records are in memory together. */
+const MAX_TOGETHER = 20;
+/** Maximum time between the breaches that one pass over the log serves. */
+const MAX_SPAN_MS = 300_000;
+/** Pause before evidence is collected again that is not complete. */
+const RETRY_AFTER_MS = 10_000;
+/** Time after which evidence is stored as it is, with what is missing. */
+const MAX_WAIT_MS = 600_000;
+/** Time after which a breach that cannot be proven is given up. */
+const GIVE_UP_AFTER_MS = 3_600_000;
+
+const stored = counter("risk.evidence.stored", "Stored evidence of breaches, by `complete`", "{document}");
+const failed = counter("risk.evidence.failed", "Failed attempts to collect evidence, by `given_up`", "{attempt}");
+
+export interface EvidenceDependencies {
+  readonly store: Pick<EvidenceStore, "due" | "add" | "postpone" | "giveUp">;
+  readonly commands: Pick<CommandStore, "transact">;
+  readonly readLog: ReadAccountLog;
+  readonly readPositions: ReadPositions;
+  readonly signer: EvidenceSigner;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Collects the evidence that is due on these partitions. */
+export async function collectEvidence(
+  dependencies: EvidenceDependencies,
+  partitions: readonly number[],
+): Promise<void> {
+  if (partitions.length === 0) return;
+  for (const group of groupsOf(await dependencies.store.due(partitions, MAX_DUE))) {
+    try {
+      await collectGroup(dependencies, group);
+    } catch (error) {
+      await putOff(dependencies, group, error);
+    }
+  }
+}
+
+/** Breaches of one partition that are close to each other in time. */
+function groupsOf(due: readonly UnprovenBreach[]): UnprovenBreach[][] {
+  const groups: UnprovenBreach[][] = [];
+  for (const one of due) {
+    const group = groups.at(-1);
+    const first = group?.[0];
+    const isNear = first?.partition === one.partition && one.measuredAtMs - first.measuredAtMs <= MAX_SPAN_MS;
+    if (group !== undefined && isNear && group.length < MAX_TOGETHER) group.push(one);
+    else groups.push([one]);
+  }
+  return groups;
+}
+
+async function collectGroup(dependencies: EvidenceDependencies, group: readonly UnprovenBreach[]): Promise<void> {
+  const [first] = group;
+  if (first === undefined) return;
+  const times = group.map(({ measuredAtMs }) => measuredAtMs);
+  const recordsOf = await dependencies.readLog({
+    partition: first.partition,
+    keys: new Set(group.map(keyOf)),
+    fromMs: Math.min(...times) - EVIDENCE_WINDOW_MS,
+    toMs: Math.max(...times) + EVIDENCE_WINDOW_MS,
+    offsets: group.flatMap(({ valuationOffset }) => (valuationOffset === null ? [] : [valuationOffset])),
+  });
+  for (const unproven of group) {
+    try {
+      const chosen = chooseRecords(recordsOf(keyOf(unproven)), {
+        fromMs: unproven.measuredAtMs - EVIDENCE_WINDOW_MS,
+        toMs: unproven.measuredAtMs + EVIDENCE_WINDOW_MS,
+        around: unproven.valuationOffset,
+      });
+      await prove(dependencies, unproven, chosen);
+    } catch (error) {
+      await putOff(dependencies, [unproven], error);
+    }
+  }
+}
+
+/** Makes and stores the document, or waits for what is not there yet. */
+async function prove(
+  dependencies: EvidenceDependencies,
+  unproven: UnprovenBreach,
+  chosen: ChosenRecords,
+): Promise<void> {
+  const { store, commands, clock, logger } = dependencies;
+  const nowMs = clock.nowMs();
+  const canWait = nowMs < lastMomentOf(unproven);
+  if (!hasAllSamples(chosen) && canWait) {
+    return store.postpone([unproven.breach.id], toIso(nowMs + RETRY_AFTER_MS));
+  }
+  const extreme = extremeOf(unproven, chosen.valuations);
+  const positions = await positionsAt(dependencies, unproven, extreme, canWait);
+  const evidence = sign(
+    dependencies,
+    unproven,
+    { ...chosen, missing: [...chosen.missing, ...positions.missing] },
+    {
+      extreme,
+      positions: positions.positions,
+    },
+  );
+  const isNew = await commands.transact(async (transaction) => {
+    const isFirst = await store.add(transaction, evidence, toIso(clock.nowMs()));
+    if (isFirst) {
+      const value = JSON.stringify(eventOf(evidence, clock.nowMs()));
+      transaction.enqueue([{ topic: TOPICS.riskEvents, key: keyOf(unproven), value }]);
+    }
+    return isFirst;
+  });
+  if (!isNew) return;
+  const isComplete = chosen.missing.length === 0 && positions.missing.length === 0;
+  stored.add(1, { complete: isComplete });
+  logger.info({ breachId: unproven.breach.id, isComplete }, "stored the evidence of a breach");
+}
+
+/**
+ * The positions at the extreme value. While their owner is unavailable, this rejects if the
+ * evidence can wait; later the document says that they are missing.
+ */
+async function positionsAt(
+  { readPositions, logger }: EvidenceDependencies,
+  { breach: { serverId, accountNumber } }: UnprovenBreach,
+  { at }: Extreme,
+  canWait: boolean,
+): Promise<{ positions: readonly EvidencePosition[] | null; missing: readonly MissingEvidence[] }> {
+  const missing = (what: "positions" | "prices"): MissingEvidence => ({
+    what,
+    reason: "unavailable",
+    from: null,
+    to: null,
+  });
+  try {
+    const positions = await readPositions({ serverId, accountNumber }, at);
+    if (positions === null) return { positions, missing: [missing("positions")] };
+    const isPriced = positions.every(({ price }) => price !== null);
+    return { positions, missing: isPriced ? [] : [missing("prices")] };
+  } catch (error) {
+    if (canWait) throw error;
+    logger.warn({ err: error, serverId, accountNumber }, "evidence is stored without positions");
+    return { positions: null, missing: [missing("positions")] };
+  }
+}
+
+function sign(
+  { signer, clock }: EvidenceDependencies,
+  unproven: UnprovenBreach,
+  chosen: ChosenRecords,
+  { extreme, positions }: { readonly extreme: Extreme; readonly positions: readonly EvidencePosition[] | null },
+): NewEvidence {
+  const claim = claimOf(unproven, chosen, positions, extreme, toIso(clock.nowMs()));
+  const records = [...chosen.valuations.map(({ evidence }) => evidence), ...chosen.samples];
+  const document = JSON.stringify(buildEvidence(claim, records, signer));
+  return { unproven, sequence: sequenceOf(unproven, chosen.samples), extreme, document };
+}
+
+function eventOf({ unproven, sequence, extreme }: NewEvidence, nowMs: number): RiskEvent {
+  const { breach, organizationId } = unproven;
+  const { serverId, accountNumber } = breach;
+  const extremeAt = toIso(Date.parse(extreme.at));
+  return {
+    eventId: uuidV5(breach.id, "evidence"),
+    organizationId,
+    serverId,
+    accountNumber,
+    occurredAt: toIso(nowMs),
+    type: "risk.evidence_stored",
+    breach: {
+      ...breach,
+      evidence: { status: "stored", sequence, extremeValue: amountFromMinor(extreme.valueMinor), extremeAt },
+    },
+  };
+}
+
+/** Collects the evidence again later, or gives it up. */
+async function putOff(
+  { store, clock, logger }: EvidenceDependencies,
+  group: readonly UnprovenBreach[],
+  error: unknown,
+): Promise<void> {
+  const nowMs = clock.nowMs();
+  const [hopeless, others] = [
+    group.filter(({ breach }) => nowMs > Date.parse(breach.recordedAt) + GIVE_UP_AFTER_MS),
+    group.filter(({ breach }) => nowMs <= Date.parse(breach.recordedAt) + GIVE_UP_AFTER_MS),
+  ];
+  const idsOf = (some: readonly UnprovenBreach[]): string[] => some.map(({ breach }) => breach.id);
+  if (others.length > 0) {
+    failed.add(others.length, { given_up: false });
+    logger.warn({ err: error, breachIds: idsOf(others) }, "evidence cannot be collected yet");
+    await store.postpone(idsOf(others), toIso(nowMs + RETRY_AFTER_MS));
+  }
+  if (hopeless.length > 0) {
+    failed.add(hopeless.length, { given_up: true });
+    logger.error({ err: error, breachIds: idsOf(hopeless) }, "breaches get no evidence");
+    await store.giveUp(idsOf(hopeless));
+  }
+}
+
+/** Until when evidence waits for what is late. */
+function lastMomentOf({ breach }: UnprovenBreach): number {
+  return Date.parse(breach.recordedAt) + MAX_WAIT_MS;
+}
+
+function keyOf({ breach: { serverId, accountNumber } }: UnprovenBreach): string {
+  return accountKey(serverId, accountNumber);
+}

@@ -1,0 +1,98 @@
+import { accountKey, HEADERS, type IntervalEvidenceQuery, MAX_EVIDENCE_RECORDS, TOPICS } from "@kapi/contracts";
+import { buildEvidence, type EvidenceSigner } from "@kapi/evidence";
+import { ApiError, tooManyConcurrentRequests } from "@kapi/http";
+import { type Clock, toIso } from "@kapi/kernel";
+
+import { chooseRecords } from "../domain/evidence.ts";
+import type { AccountName, EvidenceStore, ReadAccount, ReadAccountLog } from "../domain/ports.ts";
+
+/** Maximum number of intervals that a process reads from the log at once. */
+const MAX_CONCURRENT_INTERVALS = 4;
+const SECOND_MS = 1_000;
+/** Time that pending evidence still needs at least, for `Retry-After`. */
+const MIN_PENDING_MS = 5_000;
+
+/**
+ * Reads the evidence of a breach: a signed document, as JSON.
+ * @throws ApiError BREACH_NOT_FOUND, EVIDENCE_PENDING with Retry-After, or EVIDENCE_NOT_FOUND.
+ */
+export async function readBreachEvidence(
+  { store, clock }: { readonly store: Pick<EvidenceStore, "read">; readonly clock: Clock },
+  account: AccountName,
+  breachId: string,
+): Promise<string> {
+  const evidence = await store.read(account, breachId);
+  if (evidence === null) throw new ApiError("BREACH_NOT_FOUND");
+  if (evidence.status === "stored") return evidence.document;
+  if (evidence.status === "none") throw new ApiError("EVIDENCE_NOT_FOUND");
+  const waitMs = Math.max(evidence.dueAtMs - clock.nowMs(), 0) + MIN_PENDING_MS;
+  const seconds = String(Math.ceil(waitMs / SECOND_MS));
+  throw new ApiError("EVIDENCE_PENDING", { headers: { [HEADERS.retryAfter]: seconds } });
+}
+
+export interface IntervalEvidenceDependencies {
+  readonly readAccount: ReadAccount;
+  readonly readLog: ReadAccountLog;
+  readonly partitionOf: (account: AccountName) => number;
+  readonly signer: EvidenceSigner;
+  readonly clock: Clock;
+}
+
+/** Reads evidence of an interval from the log, and signs it: JSON. */
+export type ReadIntervalEvidence = (account: AccountName, query: IntervalEvidenceQuery) => Promise<string>;
+
+/**
+ * Creates the function; it rejects with an ApiError for an interval that is too old, in the future,
+ * or has too many records, and while too many intervals are read.
+ */
+export function createIntervalEvidence(dependencies: IntervalEvidenceDependencies): ReadIntervalEvidence {
+  let running = 0;
+  return async (account, query) => {
+    if (running >= MAX_CONCURRENT_INTERVALS) throw tooManyConcurrentRequests();
+    running += 1;
+    try {
+      return await readInterval(dependencies, account, query);
+    } finally {
+      running -= 1;
+    }
+  };
+}
+
+async function readInterval(
+  { readAccount, readLog, partitionOf, signer, clock }: IntervalEvidenceDependencies,
+  account: AccountName,
+  { from, to }: IntervalEvidenceQuery,
+): Promise<string> {
+  const [fromMs, toMs, nowMs] = [Date.parse(from), Date.parse(to), clock.nowMs()];
+  if (toMs > nowMs) throw invalid("to", "must not be in the future");
+  if (fromMs < nowMs - TOPICS.metricsSamples.retentionMs) throw invalid("from", "must be within the last 24 hours");
+  const known = await readAccount(account);
+  if (known === null) throw new ApiError("ACCOUNT_NOT_FOUND");
+  const key = accountKey(account.serverId, account.accountNumber);
+  const recordsOf = await readLog({ partition: partitionOf(account), keys: new Set([key]), fromMs, toMs, offsets: [] });
+  const { valuations, samples, missing, ...interval } = chooseRecords(recordsOf(key), { fromMs, toMs, around: null });
+  if (missing.some(({ reason }) => reason === "limit")) {
+    throw invalid("to", `the interval has more than ${MAX_EVIDENCE_RECORDS} records: ask for a shorter one`);
+  }
+  const { serverId, accountNumber } = account;
+  const { organizationId, currency } = known;
+  const document = buildEvidence(
+    {
+      kind: "interval",
+      organizationId,
+      serverId,
+      accountNumber,
+      currency,
+      ...interval,
+      missing: [...missing],
+      createdAt: toIso(nowMs),
+    },
+    [...valuations.map(({ evidence }) => evidence), ...samples],
+    signer,
+  );
+  return JSON.stringify(document);
+}
+
+function invalid(field: string, message: string): ApiError {
+  return new ApiError("VALIDATION_FAILED", { issues: [{ path: [field], code: "custom", message }] });
+}

@@ -1,0 +1,59 @@
+import { ACCOUNT_ROUTES, type EvidencePosition, MAX_QUOTE_SYMBOLS, type Quote, QuoteSymbol } from "@kapi/contracts";
+import { decimalText } from "@kapi/evidence";
+import { callRoute, DependencyError, type InternalClient } from "@kapi/http";
+
+import type { ReadPositions } from "../../domain/ports.ts";
+
+const NOT_FOUND = 404;
+/** Decimals of a volume in lots. */
+const VOLUME_DECIMALS = 8;
+
+/** Reads positions and quotes from the account service. */
+export function createPositionReader(account: InternalClient): ReadPositions {
+  return async ({ serverId, accountNumber }, at) => {
+    const positions = await openPositions(account, { serverId, accountNumber }, at);
+    if (positions === null || positions.length === 0) return positions === null ? null : [];
+    const quotes = await quotesOf(account, serverId, new Set(positions.map(({ symbol }) => symbol)), at);
+    return positions.map(({ id, symbol, side, volume, closedVolume, openPrice }): EvidencePosition => {
+      const quote = quotes.get(symbol);
+      // A position is valued at the price at which it can be closed.
+      const price = quote === undefined ? null : side === "buy" ? quote.bid : quote.ask;
+      return {
+        positionId: id,
+        symbol,
+        side,
+        volume: decimalText(Number((volume - closedVolume).toFixed(VOLUME_DECIMALS))),
+        openPrice: decimalText(openPrice),
+        price: price === null ? null : decimalText(price),
+        profit: null,
+      };
+    });
+  };
+}
+
+async function openPositions(account: InternalClient, params: { serverId: string; accountNumber: string }, at: string) {
+  try {
+    const { positions } = await callRoute(account, ACCOUNT_ROUTES.readOpenPositions, { params, query: { at } });
+    return positions;
+  } catch (error) {
+    if (error instanceof DependencyError && error.status === NOT_FOUND) return null;
+    throw error;
+  }
+}
+
+/** The last quotes at or before a time; empty if the trading server gives none. */
+async function quotesOf(
+  account: InternalClient,
+  serverId: string,
+  symbols: ReadonlySet<string>,
+  at: string,
+): Promise<ReadonlyMap<string, Quote>> {
+  const known = [...symbols].filter((symbol) => QuoteSymbol.safeParse(symbol).success);
+  const quotes: Quote[] = [];
+  for (let from = 0; from < known.length; from += MAX_QUOTE_SYMBOLS) {
+    const query = { symbols: known.slice(from, from + MAX_QUOTE_SYMBOLS).join(","), at };
+    const answer = await callRoute(account, ACCOUNT_ROUTES.readQuotes, { params: { serverId }, query });
+    quotes.push(...(answer.quotes ?? []));
+  }
+  return new Map(quotes.map((quote) => [quote.symbol, quote]));
+}

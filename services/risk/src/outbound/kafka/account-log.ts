@@ -1,0 +1,103 @@
+/** Reads valuations and samples of accounts from the log, for evidence. */
+import { AccountMetricsFrame, TOPICS, type TopicContract } from "@kapi/contracts";
+import { decodeSampleHeaders, decodeValuation } from "@kapi/contracts/codec";
+import { toSampleEvidence, toValuationEvidence } from "@kapi/evidence";
+import { type KafkaConnection, type Message, readLogRange } from "@kapi/kafka";
+import type { Clock } from "@kapi/kernel";
+
+import type { LoggedValuation } from "../../domain/evidence.ts";
+import type { ReadAccountLog } from "../../domain/ports.ts";
+
+/** A valuation may be in the log this long before the time at which it says it was measured. */
+const MAX_AHEAD_MS = 5_000;
+/** A valuation may be in the log this long after the time at which it was measured. */
+const MAX_LATE_MS = 60_000;
+/** Time limit of reading one topic. */
+const READ_TIMEOUT_MS = 8_000;
+/** Maximum number of records of one account that are kept in memory. */
+const MAX_ACCOUNT_RECORDS = 40_000;
+/** The samples of an account in the order of the log, and its valuations. */
+type Sample = ReturnType<typeof toSampleEvidence>;
+
+/** Creates the reader. Each call reads a part of one partition, of both topics. */
+export function createAccountLog(kafka: KafkaConnection, clock: Clock): ReadAccountLog {
+  return async ({ partition, keys, fromMs, toMs, offsets }) => {
+    const valuations = new Map<string, LoggedValuation[]>([...keys].map((key) => [key, []]));
+    const samples = new Map<string, Sample[]>([...keys].map((key) => [key, []]));
+    const full = new Set<string>();
+    const add = <T>(lists: ReadonlyMap<string, T[]>, key: string, one: T): void => {
+      const list = lists.get(key);
+      if (list === undefined || list.length >= MAX_ACCOUNT_RECORDS) full.add(key);
+      else list.push(one);
+    };
+    const read = async (topic: TopicContract, each: (message: Message) => void, including: readonly number[]) => {
+      const { isCut } = await readLogRange(
+        kafka,
+        {
+          topic,
+          partition,
+          fromMs: fromMs - MAX_AHEAD_MS,
+          toMs: toMs + MAX_LATE_MS,
+          including: including.map(BigInt),
+        },
+        {
+          timeoutMs: READ_TIMEOUT_MS,
+          onMessages: (messages) => {
+            for (const message of messages) if (keys.has(message.key)) each(message);
+          },
+        },
+      );
+      // The log of a quiet partition may begin with any record: younger ones are not deleted.
+      return isCut && clock.nowMs() - fromMs > (topic.retentionMs ?? 0);
+    };
+    const isCut = {
+      valuations: await read(
+        TOPICS.tradingValuations,
+        (message) => {
+          const valuation = toLogged(partition, message);
+          if (valuation !== null) add(valuations, message.key, valuation);
+        },
+        offsets,
+      ),
+      samples: await read(
+        TOPICS.metricsSamples,
+        (message) => {
+          const sample = toSample(message);
+          if (sample !== null) add(samples, message.key, sample);
+        },
+        [],
+      ),
+    };
+    return (key) => ({
+      valuations: valuations.get(key) ?? [],
+      samples: samples.get(key) ?? [],
+      isCut,
+      isFull: full.has(key),
+    });
+  };
+}
+
+/** Null for a record that the evaluation could not read either. */
+function toLogged(partition: number, { key, value, offset, timestampMs }: Message): LoggedValuation | null {
+  const decoded = decodeValuation(key, value, Number(offset));
+  if ("fault" in decoded) return null;
+  const { measuredAtMs, equityMinor, balanceMinor } = decoded.valuation;
+  const evidence = toValuationEvidence(decoded.valuation, { partition, offset: Number(offset), timestampMs });
+  return { evidence, measuredAtMs, equityMinor, balanceMinor };
+}
+
+/** Null for a record that is no sample, such as the report of a deletion. */
+function toSample({ value, headers }: Message): Sample | null {
+  const range = decodeSampleHeaders(headers);
+  if (range === null) return null;
+  const frame = AccountMetricsFrame.safeParse(jsonOf(value));
+  return frame.success && frame.data.sequence === range.sequence ? toSampleEvidence(frame.data, range) : null;
+}
+
+function jsonOf(value: Buffer): unknown {
+  try {
+    return JSON.parse(value.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
