@@ -199,7 +199,12 @@ function sampleOf(valuations: readonly Valuation[], index: number): EvidenceReco
     sequence: 1_000 + index,
     from: before.offset,
     to: offset,
-    ...{ measuredAt, balance, equity, margin, freeMargin, openPositionCount },
+    measuredAt,
+    balance,
+    equity,
+    margin,
+    freeMargin,
+    openPositionCount,
     intervalMinimumEquity: equity,
     intervalMinimumMeasuredAt: measuredAt,
   };

@@ -57,8 +57,8 @@ export interface Neighbours {
 const KNOWN_CALLER = /^(?:console|organization)\./;
 
 /**
- * One server in place of account, command-status, metrics, risk and webhooks. The end-to-end tests cover
- * the path with the real services.
+ * One server in place of account, command-status, metrics, risk and webhooks. The end-to-end tests
+ * cover the path with the real services.
  */
 export async function startNeighbours(): Promise<Started<Neighbours>> {
   const app = createHttpServer({

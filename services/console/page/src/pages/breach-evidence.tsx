@@ -54,7 +54,7 @@ function Shown({ breach, loaded }: { readonly breach: RiskBreach; readonly loade
       </section>
       <section class="card">
         <h2>Signed document</h2>
-        <DocumentFacts loaded={loaded} />
+        <DocumentDetails loaded={loaded} />
       </section>
     </>
   );
@@ -106,7 +106,7 @@ function columnsOf(currency: string): readonly Column<EvidencePosition>[] {
   ];
 }
 
-function DocumentFacts({ loaded: { document, bytes } }: { readonly loaded: LoadedEvidence }) {
+function DocumentDetails({ loaded: { document, bytes } }: { readonly loaded: LoadedEvidence }) {
   const { apiUrl } = useSession();
   const { breach, records, chain, signature, createdAt } = document;
   const file = `evidence-${breach.id}.json`;

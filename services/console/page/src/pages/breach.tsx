@@ -33,6 +33,8 @@ interface BreachProps {
 interface LoadedBreach {
   readonly breach: RiskBreach;
   readonly currency: string | null;
+  /** By the browser's clock, in milliseconds. */
+  readonly loadedAtMs: number;
 }
 
 /** One breach: the rule, the values, and the evidence once it is complete. */
@@ -43,7 +45,7 @@ export function BreachPage({ serverId, accountNumber, breachId }: BreachProps) {
       api.breach(serverId, accountNumber, breachId, signal).catch(explainUnknown),
       api.account(serverId, accountNumber, signal).then((account) => account.currency, nullIfDeleted),
     ]);
-    return { breach, currency };
+    return { breach, currency, loadedAtMs: Date.now() };
   });
   useRepeatedWhilePending(data);
   return (
@@ -85,7 +87,7 @@ function useRepeatedWhilePending({ value, loading, reload }: Data<LoadedBreach>)
   }, [isWaiting, reload]);
 }
 
-function Shown({ breach, currency }: LoadedBreach) {
+function Shown({ breach, currency, loadedAtMs }: LoadedBreach) {
   const { rule, measuredAt, period, evidence } = breach;
   return (
     <>
@@ -114,7 +116,7 @@ function Shown({ breach, currency }: LoadedBreach) {
       ) : (
         <section class="card">
           <h2>Values</h2>
-          {evidence.status === "pending" ? <Pending measuredAt={measuredAt} /> : <None />}
+          {evidence.status === "pending" ? <Pending {...{ measuredAt, loadedAtMs }} /> : <None />}
           <BreachFigures breach={breach} currency={currency} />
         </section>
       )}
@@ -122,11 +124,11 @@ function Shown({ breach, currency }: LoadedBreach) {
   );
 }
 
-function Pending({ measuredAt }: { readonly measuredAt: string }) {
+function Pending({ measuredAt, loadedAtMs }: { readonly measuredAt: string; readonly loadedAtMs: number }) {
   const breachedMs = Date.parse(measuredAt);
   return (
     <Notice kind="warning">
-      {Date.now() > breachedMs + LATE_MS
+      {loadedAtMs > breachedMs + LATE_MS
         ? "The evidence is late. kapi waits for live samples or positions, and stores the evidence without them after 10 minutes. "
         : `The evidence includes the minute after the breach. It will be complete at about ${zonedClock(breachedMs + USUALLY_COMPLETE_MS)}. `}
       This page shows it by itself.
