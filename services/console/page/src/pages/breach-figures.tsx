@@ -17,7 +17,8 @@ export function BreachFigures({ breach, currency, evidence }: FiguresProps) {
   const compared = isProfit && rule.basis === "balance" ? "Balance" : "Equity";
   const difference = isProfit ? value - reference : reference - value;
   const shown = (amount: number): string => money(amount, currency);
-  const base = evidence === undefined ? reference : Number(evidence.breach.reference.base);
+  // Only evidence has the value of which a limit in percent is a share.
+  const base = Number(evidence?.breach.reference.base ?? 0);
   return (
     <DetailList>
       <Figure name={`${compared} at the breach`} value={shown(value)} />
