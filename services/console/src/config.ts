@@ -56,6 +56,8 @@ export const ConfigSchema = z.object({
   COMMAND_STATUS_URL: configFields.serviceUrl,
   /** Base URL of the metrics service: live values. */
   METRICS_URL: configFields.serviceUrl,
+  /** Base URL of the risk service: risk rules, breaches and their evidence. */
+  RISK_URL: configFields.serviceUrl,
   /** Base URL of the webhooks service: endpoints, deliveries and its entries of the audit log. */
   WEBHOOKS_URL: configFields.serviceUrl,
   ...consoleFields,

@@ -31,6 +31,7 @@ import { createAccounts } from "./outbound/http/accounts.ts";
 import { createAuditSource } from "./outbound/http/audit-source.ts";
 import { createCommands } from "./outbound/http/commands.ts";
 import { createCredits, createDirectory, createFormerUserSource } from "./outbound/http/organization.ts";
+import { createRisk } from "./outbound/http/risk.ts";
 import { createSamples } from "./outbound/http/samples.ts";
 import { createWebhooks } from "./outbound/http/webhooks.ts";
 import { createPasswords } from "./outbound/passwords.ts";
@@ -64,6 +65,7 @@ interface Clients {
   readonly account: InternalClient;
   readonly commandStatus: InternalClient;
   readonly metrics: InternalClient;
+  readonly risk: InternalClient;
   readonly webhooks: InternalClient;
 }
 
@@ -120,6 +122,7 @@ async function startClients(context: MainContext<Config>): Promise<Clients> {
     account: await client("account", config.ACCOUNT_URL),
     commandStatus: await client("command-status", config.COMMAND_STATUS_URL),
     metrics: await client("metrics", config.METRICS_URL),
+    risk: await client("risk", config.RISK_URL),
     webhooks: await client("webhooks", config.WEBHOOKS_URL),
   };
 }
@@ -216,6 +219,7 @@ async function startConsole(
     assets,
     credits: createCredits(clients.organization),
     commands: createCommands(clients.commandStatus),
+    risk: createRisk(clients.risk),
     webhooks: createWebhooks(clients.webhooks),
     secureCookies: settings.secureCookies,
     apiUrl: settings.apiUrl,

@@ -16,6 +16,7 @@ const NEEDED = {
   ACCOUNT_URL: "http://account",
   METRICS_URL: "http://metrics",
   ORGANIZATION_URL: "http://organization",
+  RISK_URL: "http://risk",
   WEBHOOKS_URL: "http://webhooks",
 };
 

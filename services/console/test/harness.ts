@@ -80,6 +80,7 @@ export async function startConsoleHarness(): Promise<ConsoleHarness> {
     COMMAND_STATUS_URL: neighbours.url,
     ACCOUNT_URL: neighbours.url,
     METRICS_URL: neighbours.url,
+    RISK_URL: neighbours.url,
     WEBHOOKS_URL: neighbours.url,
   };
   const listener = {

@@ -4,6 +4,7 @@ import {
   AccountMetricsFrame,
   AuditRecordedBody,
   ListCommandsQuery,
+  ListRiskBreachesQuery,
   PageQuery,
   pageNumbersOf,
   type Server,
@@ -36,6 +37,8 @@ export interface Neighbours {
   readonly samples: Map<string, AccountMetricsFrame>;
   /** Commands by their id, as text. */
   readonly commands: Map<string, { organizationId: string; body: string }>;
+  /** Breaches by their id: their account, and the body of their evidence or its error. */
+  readonly breaches: Map<string, { accountNumber: string; evidence: string | ApiError }>;
   /** Webhook endpoints by their id. */
   readonly endpoints: Map<string, { organizationId: string; asked: unknown }>;
   /** Changes of configurations that arrived. */
@@ -54,8 +57,8 @@ export interface Neighbours {
 const KNOWN_CALLER = /^(?:console|organization)\./;
 
 /**
- * One server in place of account, command-status, metrics and webhooks. The end-to-end tests cover
- * the path with the real services.
+ * One server in place of account, command-status, metrics, risk and webhooks. The end-to-end tests
+ * cover the path with the real services.
  */
 export async function startNeighbours(): Promise<Started<Neighbours>> {
   const app = createHttpServer({
@@ -71,6 +74,7 @@ export async function startNeighbours(): Promise<Started<Neighbours>> {
     accounts: new Map(),
     samples: new Map(),
     commands: new Map(),
+    breaches: new Map(),
     endpoints: new Map(),
     changes: [],
     sampleQuestions: [],
@@ -86,6 +90,7 @@ export async function startNeighbours(): Promise<Started<Neighbours>> {
   });
   installAccount(app, state);
   installCommandStatus(app, state);
+  installRisk(app, state);
   installWebhooks(app, state);
   app.get("/internal/audit-outbox", () => ({ events: [...state.auditEvents.values()] }));
   app.post("/internal/audit-outbox/recorded", (request) => {
@@ -156,6 +161,32 @@ function installCommandStatus(app: App, { commands }: Omit<Neighbours, "url">): 
       return `${found?.organizationId === organizationId ? found.body : ""}\n`;
     });
     return reply.type("application/x-ndjson").send(lines.join(""));
+  });
+}
+
+/** Answers contain the request, so that tests can check it. */
+function installRisk(app: App, { breaches }: Omit<Neighbours, "url">): void {
+  const place = "/internal/servers/:serverId/accounts/:accountNumber";
+  const BreachPath = AccountPath.extend({ breachId: z.guid() });
+  const breachIn = (params: unknown) => {
+    const { accountNumber, breachId } = parse(BreachPath, params);
+    const breach = breaches.get(breachId);
+    if (breach?.accountNumber !== accountNumber) throw new ApiError("BREACH_NOT_FOUND");
+    return { breachId, ...breach };
+  };
+  app.get(`${place}/risk-rules`, (request) => ({ riskRules: parse(AccountPath, request.params) }));
+  app.get(`${place}/breaches`, (request) => ({
+    breaches: [...breaches.keys()].map((id) => ({ id })),
+    asked: parse(ListRiskBreachesQuery, request.query),
+  }));
+  app.get(`${place}/breaches/:breachId`, (request) => {
+    const { breachId, accountNumber } = breachIn(request.params);
+    return { breach: { id: breachId, accountNumber } };
+  });
+  app.get(`${place}/breaches/:breachId/evidence`, (request, reply) => {
+    const { evidence } = breachIn(request.params);
+    if (evidence instanceof ApiError) throw evidence;
+    return reply.type(JSON_TYPE).send(evidence);
   });
 }
 

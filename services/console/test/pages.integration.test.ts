@@ -3,11 +3,13 @@
  * organization.
  */
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 
 import { authenticate } from "@kapi/admission";
 import { type ConsoleKey, CreatedConsoleKeyAnswer, SCOPES } from "@kapi/contracts";
 import { systemClock } from "@kapi/kernel";
 import { admit, readWallet } from "@kapi/admission/redis";
+import { ApiError } from "@kapi/http";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -22,6 +24,16 @@ beforeAll(async () => {
   browser = await harness.signedIn(person);
 });
 afterAll(() => harness.stop());
+
+/** A signed document. */
+const EVIDENCE = readFileSync(new URL("../../../docs/examples/evidence/breach.json", import.meta.url), "utf8");
+
+/** Adds a breach of account 10000001. */
+function newBreach(evidence: string | ApiError): string {
+  const id = randomUUID();
+  harness.neighbours.breaches.set(id, { accountNumber: "10000001", evidence });
+  return id;
+}
 
 function charge(organizationId: string, keyId: string, price: number) {
   return admit(harness.redis, {
@@ -194,6 +206,55 @@ describe("a server", () => {
   });
 });
 
+describe("a breach", () => {
+  it("is listed with the rules of its account, page by page", async () => {
+    const place = `/servers/${person.serverId}/accounts/10000001`;
+    const breachId = newBreach(EVIDENCE);
+    const { serverId } = person;
+    expect((await browser.ask("GET", `${place}/risk-rules`)).body).toEqual({
+      riskRules: { serverId, accountNumber: "10000001" },
+    });
+    const listed = await browser.ask("GET", `${place}/breaches?page=2&limit=10&ruleId=daily`);
+    expect(listed.body).toMatchObject({ asked: { page: 2, limit: 10, ruleId: "daily" } });
+    expect(listed.body["breaches"]).toContainEqual({ id: breachId });
+    expect(await browser.ask("GET", `${place}/breaches?page=first`)).toMatchObject({
+      status: 400,
+      body: { issues: [{ path: ["page"] }] },
+    });
+    expect((await browser.ask("GET", `${place}/breaches/${breachId}`)).body).toEqual({
+      breach: { id: breachId, accountNumber: "10000001" },
+    });
+    const elsewhere = `/servers/${serverId}/accounts/10000002/breaches/${breachId}`;
+    for (const unknown of [`${place}/breaches/${randomUUID()}`, `${place}/breaches/none`, elsewhere]) {
+      expect(await browser.ask("GET", unknown)).toMatchObject({ status: 404, body: { code: "BREACH_NOT_FOUND" } });
+    }
+  });
+
+  it("has evidence, byte for byte as it was signed", async () => {
+    const breachId = newBreach(EVIDENCE);
+    const path = `/servers/${person.serverId}/accounts/10000001/breaches/${breachId}/evidence`;
+    const { status, text, headers } = await browser.ask("GET", path);
+    expect([status, text === EVIDENCE, headers.get("content-type")]).toEqual([
+      200,
+      true,
+      "application/json; charset=utf-8",
+    ]);
+  });
+
+  it("whose evidence is pending or deleted says so, and when to ask again", async () => {
+    const place = `/servers/${person.serverId}/accounts/10000001/breaches`;
+    const pending = newBreach(new ApiError("EVIDENCE_PENDING", { headers: { "retry-after": "15" } }));
+    const answer = await browser.ask("GET", `${place}/${pending}/evidence`);
+    expect(answer).toMatchObject({ status: 409, body: { code: "EVIDENCE_PENDING" } });
+    expect(answer.headers.get("retry-after")).toBe("15");
+    const none = newBreach(new ApiError("EVIDENCE_NOT_FOUND"));
+    expect(await browser.ask("GET", `${place}/${none}/evidence`)).toMatchObject({
+      status: 404,
+      body: { code: "EVIDENCE_NOT_FOUND" },
+    });
+  });
+});
+
 describe("another organization", () => {
   it("can see and change nothing of this organization by any route: 404, without a request to other services", async () => {
     const { key } = await newKey("Mine");
@@ -201,6 +262,7 @@ describe("another organization", () => {
     harness.neighbours.accounts.set(serverId, ["10000001"]);
     const command = commandOf(serverId);
     harness.neighbours.commands.set(command.id, { organizationId, body: JSON.stringify({ command }) });
+    const breachId = newBreach(EVIDENCE);
     const stranger = await harness.person();
     const other = await harness.signedIn(stranger);
     harness.neighbours.asked.length = 0;
@@ -214,6 +276,10 @@ describe("another organization", () => {
       ["GET", `${server}/accounts/10000001/live`],
       ["GET", `${server}/commands`],
       ["GET", `${server}/commands/${command.id}`],
+      ["GET", `${server}/accounts/10000001/risk-rules`],
+      ["GET", `${server}/accounts/10000001/breaches`],
+      ["GET", `${server}/accounts/10000001/breaches/${breachId}`],
+      ["GET", `${server}/accounts/10000001/breaches/${breachId}/evidence`],
     ];
     for (const [method, path, body] of routes) {
       expect([path, (await other.ask(method, path, body)).status]).toEqual([path, 404]);
@@ -258,6 +324,10 @@ describe("another organization", () => {
       ["GET", `/servers/${serverId}/accounts/10000001/live`],
       ["GET", `/servers/${serverId}/commands`],
       ["GET", `/servers/${serverId}/commands/${randomUUID()}`],
+      ["GET", `/servers/${serverId}/accounts/10000001/risk-rules`],
+      ["GET", `/servers/${serverId}/accounts/10000001/breaches`],
+      ["GET", `/servers/${serverId}/accounts/10000001/breaches/${randomUUID()}`],
+      ["GET", `/servers/${serverId}/accounts/10000001/breaches/${randomUUID()}/evidence`],
     ];
     for (const [method, path] of routes) {
       expect([path, (await nobody.ask(method, path, method === "GET" ? undefined : {})).status]).toEqual([path, 401]);

@@ -32,7 +32,7 @@ import { createIntervalEvidence, readBreachEvidence } from "./operations/read-ev
 import { createAccountReader } from "./outbound/http/accounts.ts";
 import { createPositionReader } from "./outbound/http/positions.ts";
 import { createAccountLog } from "./outbound/kafka/account-log.ts";
-import { createBreachReader } from "./outbound/postgres/breach-reader.ts";
+import { createBreachReader, createSingleBreachReader } from "./outbound/postgres/breach-reader.ts";
 import { createEvaluationStore } from "./outbound/postgres/evaluation-store.ts";
 import { createEvidenceStore } from "./outbound/postgres/evidence-store.ts";
 import { createRuleRepository } from "./outbound/postgres/rule-repository.ts";
@@ -103,6 +103,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       registerRiskRoutes(app, {
         readRules: rules.active,
         readBreaches: createBreachReader(database),
+        readBreach: createSingleBreachReader(database),
         readBreachEvidence: (name, breachId) => readBreachEvidence({ store: evidence, clock }, name, breachId),
         readIntervalEvidence: createIntervalEvidence({
           readAccount,

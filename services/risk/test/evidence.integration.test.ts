@@ -239,7 +239,15 @@ describe("evidence of a breach", () => {
         extremeValue: 9_388.4,
         extremeAt: logged[LOWEST]?.valuation.measuredAt,
       };
-      expect(await breachesOf(accountNumber)).toMatchObject([{ id: breachId, evidence }]);
+      const listed = await breachesOf(accountNumber);
+      expect(listed).toMatchObject([{ id: breachId, evidence }]);
+      const read = await callRoute(risk, RISK_ROUTES.getRiskBreach, { params: { serverId, accountNumber, breachId } });
+      expect(read.breach).toEqual(listed[0]);
+      const elsewhere = { params: { serverId, accountNumber: anyAccountNumber(), breachId } };
+      for (const route of [RISK_ROUTES.getRiskBreach, RISK_ROUTES.getBreachEvidence]) {
+        const { status, headers } = await callRouteRaw(risk, route, elsewhere);
+        expect([status, headers["x-error-code"]]).toEqual([404, "BREACH_NOT_FOUND"]);
+      }
       await eventually(async () => {
         expect(await storedEvents(breachId)).toMatchObject([{ organizationId, accountNumber, breach: { evidence } }]);
       });

@@ -16,6 +16,7 @@ import { Currency, DateTime, queryInteger } from "../values.ts";
 import { TradingAccount } from "./accounts.ts";
 import { Wallet } from "./credits.ts";
 import { Pagination } from "./pagination.ts";
+import { RiskBreach } from "./risk.ts";
 import { Leverage, Server, ServerStatus, UpdateServerConfigurationBody } from "./servers.ts";
 
 /** The prefix of every path of the API. */
@@ -214,6 +215,14 @@ export type ConsoleAccountsAnswer = z.infer<typeof ConsoleAccountsAnswer>;
  */
 export const ConsoleAccountAnswer = z.object({ account: TradingAccount });
 export type ConsoleAccountAnswer = z.infer<typeof ConsoleAccountAnswer>;
+
+/**
+ * Answer of GET /servers/:serverId/accounts/:accountNumber/breaches/:breachId. The answers of
+ * `…/risk-rules`, `…/breaches` and `…/breaches/:breachId/evidence` equal those of getRiskRules,
+ * listRiskBreaches and getBreachEvidence of the management API.
+ */
+export const ConsoleBreachAnswer = z.object({ breach: RiskBreach });
+export type ConsoleBreachAnswer = z.infer<typeof ConsoleBreachAnswer>;
 
 /**
  * Events of GET /servers/:serverId/accounts/:accountNumber/live (text/event-stream). `sample` has

@@ -1,5 +1,6 @@
 /** The internal routes of the risk service. */
 import { BreachEvidence, EvidenceKeys, IntervalEvidence, IntervalEvidenceQuery } from "../http/evidence.ts";
+import { ConsoleBreachAnswer } from "../http/console.ts";
 import { ListRiskBreachesQuery, RiskBreachesAnswer, RiskRulesAnswer } from "../http/risk.ts";
 import { CUSTOMER_CALLERS, type InternalRoutes } from "./route.ts";
 
@@ -14,6 +15,12 @@ export const RISK_ROUTES = {
     callers: CUSTOMER_CALLERS,
     query: ListRiskBreachesQuery,
     answer: RiskBreachesAnswer,
+  },
+  getRiskBreach: {
+    method: "GET",
+    path: `${ACCOUNT}/breaches/:breachId`,
+    callers: ["console"],
+    answer: ConsoleBreachAnswer,
   },
   getBreachEvidence: {
     method: "GET",

@@ -10,6 +10,7 @@ import type { ConsoleSession } from "./api/shapes.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { AccountsPage } from "./pages/accounts.tsx";
 import { AuditPage } from "./pages/audit.tsx";
+import { BreachPage } from "./pages/breach.tsx";
 import { CommandPage } from "./pages/command.tsx";
 import { CommandsPage } from "./pages/commands.tsx";
 import { CreditsPage } from "./pages/credits.tsx";
@@ -141,10 +142,15 @@ function Frame({ api, session, place, onSignedOut, children }: FrameProps) {
 }
 
 function pageAt({ segments, query }: Place, onNewSession: (session: ConsoleSession) => void) {
-  const [name = FIRST_PAGE, first, second, ...more] = segments;
-  if (more.length > 0) return <NotFoundPage />;
+  const [name = FIRST_PAGE, first, second, below, breachId, ...more] = segments;
+  if (first !== undefined && second !== undefined && breachId !== undefined && more.length === 0) {
+    if (name === "accounts" && below === "breaches") {
+      return <BreachPage serverId={first} accountNumber={second} breachId={breachId} />;
+    }
+  }
+  if (below !== undefined) return <NotFoundPage />;
   if (first !== undefined && second !== undefined) {
-    if (name === "accounts") return <AccountPage serverId={first} accountNumber={second} />;
+    if (name === "accounts") return <AccountPage serverId={first} accountNumber={second} query={query} />;
     if (name === "commands") return <CommandPage serverId={first} commandId={second} />;
   }
   if (first !== undefined && second === undefined && name === "webhooks") {

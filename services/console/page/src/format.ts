@@ -3,7 +3,20 @@
 const CREDITS = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const SHORT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
 const PERCENT = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
+const AMOUNT = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const EXACT_PERCENT = new Intl.NumberFormat(undefined, { maximumFractionDigits: 4 });
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const ZONED_CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "long" });
+const ZONED_MOMENT = new Intl.DateTimeFormat(undefined, {
+  year: "numeric",
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  fractionalSecondDigits: 3,
+  timeZoneName: "short",
+});
 // A day of the API is a day in UTC, in any time zone of the viewer.
 const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
 const LONG_DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
@@ -19,8 +32,9 @@ export function short(amount: number): string {
   return SHORT.format(amount);
 }
 
-/** An amount of money in units of `currency`, an ISO 4217 code. */
-export function money(amount: number, currency: string): string {
+/** An amount of money in units of `currency`, an ISO 4217 code; null: unknown. */
+export function money(amount: number, currency: string | null): string {
+  if (currency === null) return AMOUNT.format(amount);
   let format = moneyFormats.get(currency);
   if (format === undefined) {
     format = new Intl.NumberFormat(undefined, { style: "currency", currency, currencyDisplay: "narrowSymbol" });
@@ -34,9 +48,34 @@ export function percent(amount: number): string {
   return `${PERCENT.format(amount)} %`;
 }
 
+/** A number of percent with all decimals of a limit. */
+export function exactPercent(amount: number): string {
+  return `${EXACT_PERCENT.format(amount)} %`;
+}
+
 /** A time in the viewer's time zone. */
 export function moment(iso: string): string {
   return MOMENT.format(new Date(iso));
+}
+
+/** A time in the viewer's time zone with milliseconds, and the name of the zone. */
+export function zonedMoment(iso: string): string {
+  return ZONED_MOMENT.format(new Date(iso));
+}
+
+/** The time of a day in the viewer's time zone, and the name of the zone. */
+export function zonedClock(ms: number): string {
+  return ZONED_CLOCK.format(ms);
+}
+
+/** The viewer's time zone: `Europe/Prague`. */
+export function viewersTimeZone(): string {
+  return MOMENT.resolvedOptions().timeZone;
+}
+
+/** A time in UTC with milliseconds. */
+export function exactMomentInUtc(iso: string): string {
+  return `${new Date(iso).toISOString().slice(0, 23).replace("T", " ")} UTC`;
 }
 
 /** A time in UTC. */

@@ -8,6 +8,7 @@ import type {
   InternalRoute,
   Issue,
   ListCommandsQuery,
+  ListRiskBreachesQuery,
   ListTradingAccountsQuery,
   PageQuery,
   ShownKey,
@@ -235,6 +236,21 @@ export interface Commands {
   list(organizationId: string, serverId: string, query: ListCommandsQuery): Promise<Buffer | Readable>;
   /** Body of `{command}`; null: no such command of the organization. */
   read(organizationId: string, commandId: string): Promise<Buffer | null>;
+}
+
+/**
+ * The risk service. Check the owner of a server first. Calls reject with the ApiError with which
+ * the risk service rejects the request, and with a DependencyError if it is unavailable.
+ */
+export interface Risk {
+  /** Body of the rules of an account; an unknown account has none. */
+  rules(account: AccountName): Promise<Buffer>;
+  /** Body of a page of breaches, newest first. */
+  breaches(account: AccountName, query: ListRiskBreachesQuery): Promise<Buffer>;
+  /** Body of one breach. */
+  breach(account: AccountName, breachId: string): Promise<Buffer>;
+  /** The signed document of a breach: the bytes that were signed. */
+  evidence(account: AccountName, breachId: string): Promise<Buffer>;
 }
 
 /** A request to the webhooks service for an organization. */

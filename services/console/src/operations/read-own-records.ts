@@ -9,7 +9,7 @@ import {
 } from "@kapi/contracts";
 import { ApiError, DependencyError } from "@kapi/http";
 
-import type { Accounts, Commands, Directory } from "../domain/ports.ts";
+import type { Accounts, Commands, Directory, Risk } from "../domain/ports.ts";
 
 /**
  * Check the directory before asking other services about a server: they do not check the
@@ -68,4 +68,15 @@ export async function getCommand(
     body !== null && CommandAnswer.parse(JSON.parse(body.toString("utf8"))).command.serverId === serverId;
   if (body === null || !isOfServer) throw new ApiError("COMMAND_NOT_FOUND");
   return body;
+}
+
+/** What `read` reads of the risk service about an account of an organization's server. */
+export async function readRisk<T>(
+  { directory, risk }: Owned<{ readonly risk: Risk }>,
+  organizationId: string,
+  serverId: string,
+  read: (risk: Risk) => Promise<T>,
+): Promise<T> {
+  await directory.server(organizationId, serverId);
+  return read(risk);
 }

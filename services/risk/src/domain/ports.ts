@@ -175,6 +175,9 @@ export type ReadBreaches = (
   start: PageStart<"breaches">,
 ) => Promise<ReadPage<ListedBreach>>;
 
+/** One breach of an account; null: the account has no such breach. */
+export type ReadBreach = (account: AccountName, breachId: string) => Promise<RiskBreach | null>;
+
 /** A part of the log of one partition. */
 export interface AccountLogRange {
   readonly partition: number;

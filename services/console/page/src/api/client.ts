@@ -33,7 +33,18 @@ export class Client {
   }
 
   /** Returns the JSON of the answer; undefined for 204. Throws a {@link Failure} on any error. */
-  async request<T>(path: string, options: RequestOptions = {}): Promise<T> {
+  request<T>(path: string, options: RequestOptions = {}): Promise<T> {
+    return this.#send(path, options, (response) =>
+      response.status === NO_CONTENT ? Promise.resolve(undefined as T) : (response.json() as Promise<T>),
+    );
+  }
+
+  /** Returns the exact bytes of the answer. Throws a {@link Failure} on any error. */
+  bytes(path: string, signal: AbortSignal): Promise<Blob> {
+    return this.#send(path, { signal }, (response) => response.blob());
+  }
+
+  async #send<T>(path: string, options: RequestOptions, read: (response: Response) => Promise<T>): Promise<T> {
     const { method = "GET", body, signal, unauthorizedIsAnswer = false } = options;
     const deadline = AbortSignal.timeout(DEADLINE_MS);
     try {
@@ -50,7 +61,7 @@ export class Client {
         if (response.status === UNAUTHORIZED && !unauthorizedIsAnswer) this.#sessionEnded();
         throw await failureOf(response);
       }
-      return (response.status === NO_CONTENT ? undefined : await response.json()) as T;
+      return await read(response);
     } catch (error) {
       throw asFailure(error);
     }

@@ -2,7 +2,9 @@
 import { type Client, queryOf, streamAddress } from "./client.ts";
 import { Failure, UNAUTHORIZED } from "./failure.ts";
 import type {
+  AccountRiskRules,
   AuditAnswer,
+  BreachEvidence,
   Command,
   ConsoleAccountsAnswer,
   ConsoleKey,
@@ -12,6 +14,7 @@ import type {
   CreatedConsoleKeyAnswer,
   CreditUsage,
   Pagination,
+  RiskBreach,
   ScopesAnswer,
   TradingAccount,
   UpdateConsoleServerBody,
@@ -49,6 +52,15 @@ const webhook = (endpointId: string): string => `/webhooks/${encodeURIComponent(
 const server = (serverId: string): string => `/servers/${encodeURIComponent(serverId)}`;
 const account = (serverId: string, number: string): string =>
   `${server(serverId)}/accounts/${encodeURIComponent(number)}`;
+
+const breach = (serverId: string, number: string, breachId: string): string =>
+  `${account(serverId, number)}/breaches/${encodeURIComponent(breachId)}`;
+
+/** A signed document, and its exact bytes. */
+export interface LoadedEvidence {
+  readonly document: BreachEvidence;
+  readonly bytes: Blob;
+}
 
 /** Requests of the console. All except `checkSession` throw a `Failure` on error. */
 export class ConsoleApi {
@@ -147,6 +159,35 @@ export class ConsoleApi {
   /** URL of the sample stream of an account. */
   liveAddress(serverId: string, accountNumber: string): string {
     return streamAddress(`${account(serverId, accountNumber)}/live`);
+  }
+
+  async riskRules(serverId: string, accountNumber: string, signal: AbortSignal): Promise<AccountRiskRules> {
+    const path = `${account(serverId, accountNumber)}/risk-rules`;
+    return (await this.#client.request<{ riskRules: AccountRiskRules }>(path, { signal })).riskRules;
+  }
+
+  breaches(
+    serverId: string,
+    accountNumber: string,
+    range: { readonly page: number; readonly limit: number },
+    signal: AbortSignal,
+  ): Promise<{ breaches: RiskBreach[]; pagination: Pagination }> {
+    return this.#client.request(`${account(serverId, accountNumber)}/breaches${queryOf(range)}`, { signal });
+  }
+
+  async breach(serverId: string, accountNumber: string, breachId: string, signal: AbortSignal): Promise<RiskBreach> {
+    const path = breach(serverId, accountNumber, breachId);
+    return (await this.#client.request<{ breach: RiskBreach }>(path, { signal })).breach;
+  }
+
+  async evidence(
+    serverId: string,
+    accountNumber: string,
+    breachId: string,
+    signal: AbortSignal,
+  ): Promise<LoadedEvidence> {
+    const bytes = await this.#client.bytes(`${breach(serverId, accountNumber, breachId)}/evidence`, signal);
+    return { document: JSON.parse(await bytes.text()) as BreachEvidence, bytes };
   }
 
   commands(

@@ -1,8 +1,9 @@
 /** The wire shapes of the console, as types only: the browser loads no schemas. */
-import type { WebhookDelivery, WebhookEndpoint } from "@kapi/contracts";
+import type { EvidenceDocument, WebhookDelivery, WebhookEndpoint } from "@kapi/contracts";
 
 export type {
   AccountMetricsFrame,
+  AccountRiskRules,
   AccountStatus,
   AuditAnswer,
   AuditEntry,
@@ -21,6 +22,10 @@ export type {
   Issue,
   LiveEnd,
   Pagination,
+  RiskAction,
+  RiskBreach,
+  RiskLimit,
+  RiskRule,
   Scope,
   ScopesAnswer,
   TradingAccount,
@@ -33,6 +38,10 @@ export type {
   WebhookKind,
 } from "@kapi/contracts";
 
+/** The evidence of a breach: a signed document. */
+export type BreachEvidence = Extract<EvidenceDocument, { kind: "breach" }>;
+export type EvidencePosition = NonNullable<BreachEvidence["positions"]>[number];
+export type MissingEvidence = BreachEvidence["missing"][number];
 /** The settings of a webhook endpoint. */
 export type WebhookSettings = Pick<WebhookEndpoint, "url" | "description" | "kinds" | "serverIds">;
 /** The answer that shows a secret, once. */

@@ -2,6 +2,8 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
+import { short } from "../format.ts";
+
 /** Returns the current colour of a custom property of the style sheet. */
 export type Colour = (property: string) => string;
 
@@ -69,4 +71,15 @@ export function axis(colour: Colour, more: uPlot.Axis): uPlot.Axis {
     ticks: { stroke: line, width: 1, size: 4 },
     ...more,
   };
+}
+
+/**
+ * Writes the labels of an axis with this step: full numbers for steps below a thousand, so that
+ * neighbouring labels differ; otherwise compact.
+ */
+export function labelled(step: number): (amount: number) => string {
+  const decimals = step < 1 ? 2 : 0;
+  if (step >= 1_000) return short;
+  const format = new Intl.NumberFormat(undefined, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return (amount) => format.format(amount);
 }

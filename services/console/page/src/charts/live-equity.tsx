@@ -6,9 +6,9 @@ import type uPlot from "uplot";
 
 import { useApi } from "../api/context.ts";
 import type { AccountMetricsFrame, LiveEnd } from "../api/shapes.ts";
-import { credits as whole, money, percent, short } from "../format.ts";
+import { credits as whole, money, percent } from "../format.ts";
 import { Detail, DetailList, Moment, Nothing } from "../parts/values.tsx";
-import { axis, Chart, type Colour } from "./chart.tsx";
+import { axis, Chart, type Colour, labelled } from "./chart.tsx";
 import { amountsShown, keptWith, linesOf, NO_SAMPLES, type Samples } from "./samples.ts";
 
 const HEIGHT_PX = 280;
@@ -192,14 +192,4 @@ function looks(colour: Colour): Omit<uPlot.Options, "width" | "height"> {
 
 function clockTime(seconds: number): string {
   return CLOCK.format(new Date(seconds * 1000));
-}
-
-/**
- * Full numbers for steps below a thousand, so that neighbouring labels differ; otherwise compact.
- */
-function labelled(step: number): (amount: number) => string {
-  const decimals = step < 1 ? 2 : 0;
-  if (step >= 1_000) return short;
-  const format = new Intl.NumberFormat(undefined, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
-  return (amount) => format.format(amount);
 }

@@ -1,3 +1,5 @@
+import { useState } from "preact/hooks";
+
 import { useApi } from "../api/context.ts";
 import type { TradingAccount } from "../api/shapes.ts";
 import { LiveEquity } from "../charts/live-equity.tsx";
@@ -7,21 +9,29 @@ import { Page } from "../parts/page.tsx";
 import { useData } from "../parts/use-data.ts";
 import { Detail, DetailList, Moment, Nothing, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
+import { Breaches, RiskRules } from "./account-risk.tsx";
 
 interface AccountProps {
   readonly serverId: string;
   readonly accountNumber: string;
+  /** The page of its breaches. */
+  readonly query: URLSearchParams;
 }
 
-/** One account: its details and its live equity. */
-export function AccountPage({ serverId, accountNumber }: AccountProps) {
+/** One account: its live equity, risk rules, breaches and details. */
+export function AccountPage({ serverId, accountNumber, query }: AccountProps) {
   const api = useApi();
+  const [round, setRound] = useState(0);
+  const refresh = (): void => {
+    account.reload();
+    setRound(round + 1);
+  };
   const account = useData("account", (signal) => api.account(serverId, accountNumber, signal));
   return (
     <Page
       title={`Account ${accountNumber}`}
       actions={
-        <button type="button" onClick={account.reload}>
+        <button type="button" onClick={refresh}>
           Refresh
         </button>
       }
@@ -38,6 +48,14 @@ export function AccountPage({ serverId, accountNumber }: AccountProps) {
             <section class="card">
               <h2>Live equity</h2>
               <LiveEquity serverId={serverId} accountNumber={accountNumber} currency={value.currency} />
+            </section>
+            <section class="card">
+              <h2>Risk rules</h2>
+              <RiskRules {...{ serverId, accountNumber, round }} currency={value.currency} />
+            </section>
+            <section class="card">
+              <h2>Breaches</h2>
+              <Breaches {...{ serverId, accountNumber, round, query }} currency={value.currency} />
             </section>
             <section class="card">
               <h2>Details</h2>

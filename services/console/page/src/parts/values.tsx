@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import { moment, momentInUtc } from "../format.ts";
+import { exactMomentInUtc, moment, momentInUtc, zonedMoment } from "../format.ts";
 
 const COPIED_SHOWN_MS = 2_500;
 
@@ -16,6 +16,15 @@ export function Moment({ at }: { readonly at: string | null | undefined }) {
   );
 }
 
+/** A time with milliseconds, in the viewer's time zone and in UTC, both named. */
+export function ExactMoment({ at }: { readonly at: string }) {
+  return (
+    <time dateTime={at}>
+      {zonedMoment(at)} <span class="under">{exactMomentInUtc(at)}</span>
+    </time>
+  );
+}
+
 /** Placeholder of a missing value. */
 export function Nothing() {
   return <span class="quiet nothing">–</span>;
@@ -24,6 +33,7 @@ export function Nothing() {
 const TONES: Readonly<Record<string, string>> = {
   active: "good",
   enabled: "good",
+  stored: "good",
   succeeded: "good",
   delivering: "waiting",
   pending: "waiting",
@@ -34,7 +44,7 @@ const TONES: Readonly<Record<string, string>> = {
   expired: "bad",
 };
 
-/** The state of a key, server, account, command, webhook endpoint or delivery. */
+/** The state of a key, server, account, command, webhook endpoint, delivery or evidence. */
 export function State({ of: state }: { readonly of: string }) {
   return <span class={`state ${TONES[state] ?? "neutral"}`}>{state}</span>;
 }
@@ -81,13 +91,15 @@ export function DetailList({ children }: { readonly children: ComponentChildren 
 
 interface DetailProps {
   readonly name: string;
+  /** Whether the value needs the space of two. */
+  readonly wide?: boolean;
   readonly children: ComponentChildren;
 }
 
 /** One name and value of a {@link DetailList}. */
-export function Detail({ name, children }: DetailProps) {
+export function Detail({ name, wide = false, children }: DetailProps) {
   return (
-    <div>
+    <div class={wide ? "double" : undefined}>
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>

@@ -5,7 +5,7 @@
 import type { FastifyInstance } from "@kapi/http";
 
 import type { AuditLog } from "../../domain/audit.ts";
-import type { Commands, Credits, Directory, Webhooks } from "../../domain/ports.ts";
+import type { Commands, Credits, Directory, Risk, Webhooks } from "../../domain/ports.ts";
 import type { ServerDependencies } from "../../operations/list-servers.ts";
 import type { LiveAccounts } from "../../operations/live-accounts.ts";
 import { registerAuditRoutes } from "./audit-routes.ts";
@@ -13,6 +13,7 @@ import { registerCreditRoutes } from "./credit-routes.ts";
 import { registerKeyRoutes } from "./key-routes.ts";
 import { registerLiveRoutes } from "./live-routes.ts";
 import { type Assets, registerPageRoutes } from "./pages.ts";
+import { registerRiskRoutes } from "./risk-routes.ts";
 import { registerServerRoutes } from "./server-routes.ts";
 import { registerSessionRoutes, type SessionRouteDependencies } from "./session-routes.ts";
 import { signedInRoutes } from "./signed-in-routes.ts";
@@ -44,6 +45,7 @@ export interface ConsoleDependencies extends SessionRouteDependencies, ServerDep
   readonly directory: Directory;
   readonly credits: Credits;
   readonly commands: Commands;
+  readonly risk: Risk;
   readonly webhooks: Webhooks;
   readonly auditLog: AuditLog;
   readonly live: LiveAccounts;
@@ -65,6 +67,7 @@ export function registerConsoleRoutes(app: FastifyInstance, dependencies: Consol
   registerCreditRoutes(routes, dependencies.credits);
   registerKeyRoutes(routes, directory);
   registerServerRoutes(routes, dependencies);
+  registerRiskRoutes(routes, dependencies);
   registerLiveRoutes(app, routes, dependencies);
   registerWebhookRoutes(routes, dependencies.webhooks);
   registerAuditRoutes(routes, dependencies);

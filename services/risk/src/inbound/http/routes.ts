@@ -1,14 +1,15 @@
 /** Internal reads of risk rules, breaches, evidence, and the public keys of evidence. */
 import { type EvidenceKeys, RISK_ROUTES } from "@kapi/contracts";
-import { type FastifyInstance, type FastifyReply, serve, serveRaw } from "@kapi/http";
+import { ApiError, type FastifyInstance, type FastifyReply, serve, serveRaw } from "@kapi/http";
 
-import type { AccountName, ReadBreaches, ReadRules } from "../../domain/ports.ts";
+import type { AccountName, ReadBreach, ReadBreaches, ReadRules } from "../../domain/ports.ts";
 import { listRiskBreaches } from "../../operations/list-risk-breaches.ts";
 import type { ReadIntervalEvidence } from "../../operations/read-evidence.ts";
 
 export interface RiskReads {
   readonly readRules: ReadRules;
   readonly readBreaches: ReadBreaches;
+  readonly readBreach: ReadBreach;
   /** A signed document, as JSON. */
   readonly readBreachEvidence: (account: AccountName, breachId: string) => Promise<string>;
   readonly readIntervalEvidence: ReadIntervalEvidence;
@@ -16,9 +17,14 @@ export interface RiskReads {
 }
 
 export function registerRiskRoutes(app: FastifyInstance, reads: RiskReads): void {
-  const { readRules, readBreaches, readBreachEvidence, readIntervalEvidence, evidenceKeys } = reads;
+  const { readRules, readBreaches, readBreach, readBreachEvidence, readIntervalEvidence, evidenceKeys } = reads;
   serve(app, RISK_ROUTES.getRiskRules, async ({ params }) => ({ riskRules: await readRules(params) }));
   serve(app, RISK_ROUTES.listRiskBreaches, ({ params, query }) => listRiskBreaches(readBreaches, params, query));
+  serve(app, RISK_ROUTES.getRiskBreach, async ({ params }) => {
+    const breach = await readBreach(params, params.breachId);
+    if (breach === null) throw new ApiError("BREACH_NOT_FOUND");
+    return { breach };
+  });
   // The bytes that were signed are sent as they are.
   serveRaw(app, RISK_ROUTES.getBreachEvidence, async ({ params }, _request, reply) =>
     sendJson(reply, await readBreachEvidence(params, params.breachId)),

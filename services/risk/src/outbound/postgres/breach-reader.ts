@@ -1,7 +1,7 @@
-/** Breaches of an account, newest first. */
+/** Breaches of an account: a page, newest first, and one of them. */
 import { type Database, instantText, statement } from "@kapi/postgres";
 
-import type { ReadBreaches } from "../../domain/ports.ts";
+import type { ReadBreach, ReadBreaches } from "../../domain/ports.ts";
 import { BREACH_COLUMNS, breachFromRow, type BreachRow } from "./breach-row.ts";
 
 interface ListedRow extends BreachRow {
@@ -25,6 +25,13 @@ const PAGE = statement<ListedRow>(
    order by a.measured_at desc, a.id desc limit $8 offset $9`,
 );
 
+// $1 server, $2 number, $3 id.
+const ONE = statement<BreachRow>(
+  "risk-read-breach",
+  `select ${BREACH_COLUMNS} from alerts a left join evidence e on e.breach_id = a.id
+   where a.server_id = $1 and a.account_number = $2 and a.id = $3 and a.kind = 'breached'`,
+);
+
 export function createBreachReader(database: Database): ReadBreaches {
   return async ({ serverId, accountNumber }, { from, to, ruleId }, { limit, offset, after }) => {
     const filters = [serverId, accountNumber, from ?? null, to ?? null, ruleId ?? null];
@@ -36,5 +43,13 @@ export function createBreachReader(database: Database): ReadBreaches {
       total: counted[0]?.total ?? 0,
       rows: rows.map((row) => ({ breach: breachFromRow(row), key: [row.instant, row.id] })),
     };
+  };
+}
+
+/** Reads one breach. */
+export function createSingleBreachReader(database: Database): ReadBreach {
+  return async ({ serverId, accountNumber }, breachId) => {
+    const [row] = await database.query(ONE, [serverId, accountNumber, breachId]);
+    return row === undefined ? null : breachFromRow(row);
   };
 }

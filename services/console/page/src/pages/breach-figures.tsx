@@ -1,0 +1,66 @@
+import type { ComponentChildren } from "preact";
+
+import type { BreachEvidence, RiskBreach } from "../api/shapes.ts";
+import { exactPercent, money, zonedMoment } from "../format.ts";
+import { Detail, DetailList } from "../parts/values.tsx";
+
+interface FiguresProps {
+  readonly breach: RiskBreach;
+  readonly currency: string | null;
+  readonly evidence?: BreachEvidence;
+}
+
+/** The compared value, the threshold, the reference, and with evidence the most extreme value. */
+export function BreachFigures({ breach, currency, evidence }: FiguresProps) {
+  const { rule, value, threshold, reference } = breach;
+  const isProfit = rule.type === "profitTarget";
+  const compared = isProfit && rule.basis === "balance" ? "Balance" : "Equity";
+  const difference = isProfit ? value - reference : reference - value;
+  const shown = (amount: number): string => money(amount, currency);
+  // Only evidence has the value of which a limit in percent is a share.
+  const base = Number(evidence?.breach.reference.base ?? 0);
+  return (
+    <DetailList>
+      <Figure name={`${compared} at the breach`} value={shown(value)} />
+      <Figure name="Threshold" value={`at or ${isProfit ? "above" : "below"} ${shown(threshold)}`} />
+      <Figure name="Reference" value={shown(reference)}>
+        {evidence === undefined ? null : zonedMoment(evidence.breach.reference.at)}
+      </Figure>
+      <Figure name={isProfit ? "Profit at the breach" : "Loss at the breach"} value={shown(difference)}>
+        {base > 0 ? `${exactPercent((difference / base) * 100)} of ${shown(base)}` : null}
+      </Figure>
+      {evidence === undefined ? null : <Extreme {...{ evidence, isProfit }} />}
+    </DetailList>
+  );
+}
+
+function Extreme({ evidence, isProfit }: { readonly evidence: BreachEvidence; readonly isProfit: boolean }) {
+  const { breach, currency } = evidence;
+  const { extremeValue, extremeAt, sequence, compared } = breach;
+  return (
+    <>
+      <Figure name={`${isProfit ? "Highest" : "Lowest"} ${compared}`} value={money(Number(extremeValue), currency)}>
+        {zonedMoment(extremeAt)}
+      </Figure>
+      <Figure name="Live sample" value={sequence === null ? "none" : `sequence ${sequence}`}>
+        {sequence === null ? "no sample of the live stream includes the breach" : "the first with the breach"}
+      </Figure>
+    </>
+  );
+}
+
+interface FigureProps {
+  readonly name: string;
+  readonly value: string;
+  /** Where the value comes from. */
+  readonly children?: ComponentChildren;
+}
+
+function Figure({ name, value, children }: FigureProps) {
+  return (
+    <Detail name={name}>
+      <span class="number">{value}</span>
+      {children === undefined || children === null ? null : <span class="under">{children}</span>}
+    </Detail>
+  );
+}

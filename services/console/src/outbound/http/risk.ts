@@ -1,0 +1,30 @@
+import { type InternalRoute, pathOf, RISK_ROUTES, type RouteRequest } from "@kapi/contracts";
+import { callRouteRaw, type CallOptions, errorFromResponse, type InternalClient } from "@kapi/http";
+
+import type { Risk } from "../../domain/ports.ts";
+
+const OK = 200;
+/** A document has up to 7 MB. */
+const EVIDENCE_TIMEOUT_MS = 10_000;
+
+/** The risk service over internal HTTP. Its errors are shown unchanged. */
+export function createRisk(client: InternalClient): Risk {
+  const bytesOf = async <R extends InternalRoute>(
+    route: R,
+    request: RouteRequest<R>,
+    options?: CallOptions,
+  ): Promise<Buffer> => {
+    const response = await callRouteRaw(client, route, request, options);
+    if (response.status !== OK) throw errorFromResponse(pathOf(route, request), response);
+    return response.body;
+  };
+  return {
+    rules: (account) => bytesOf(RISK_ROUTES.getRiskRules, { params: { ...account } }),
+    breaches: (account, query) => bytesOf(RISK_ROUTES.listRiskBreaches, { params: { ...account }, query }),
+    breach: (account, breachId) => bytesOf(RISK_ROUTES.getRiskBreach, { params: { ...account, breachId } }),
+    evidence: (account, breachId) => {
+      const params = { ...account, breachId };
+      return bytesOf(RISK_ROUTES.getBreachEvidence, { params }, { timeoutMs: EVIDENCE_TIMEOUT_MS });
+    },
+  };
+}
