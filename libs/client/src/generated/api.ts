@@ -28,15 +28,15 @@ export interface components {
          */
         ServerEnvironment: "demo" | "real";
         /**
-         * @description State of a trading account.
+         * @description State of a trading account. `close_only`: positions can be reduced and closed, and none is opened. `disabled`: no new orders.
          * @enum {string}
          */
-        AccountStatus: "pending" | "active" | "failed" | "disabled" | "archived" | "deleting";
+        AccountStatus: "pending" | "active" | "failed" | "close_only" | "disabled" | "archived" | "deleting";
         /**
          * @description What a command does.
          * @enum {string}
          */
-        CommandOperation: "account.create" | "account.update" | "account.enable" | "account.disable" | "account.archive" | "account.delete" | "account.flatten" | "account.password_reset" | "account.investor_password_reset" | "account.history_export" | "finance.deposit" | "finance.withdraw" | "risk.set_rules" | "risk.delete_rules";
+        CommandOperation: "account.create" | "account.update" | "account.enable" | "account.disable" | "account.archive" | "account.delete" | "account.flatten" | "account.close_only" | "account.password_reset" | "account.investor_password_reset" | "account.history_export" | "finance.deposit" | "finance.withdraw" | "risk.set_rules" | "risk.delete_rules";
         /**
          * @description State of a command: `succeeded`, `failed` and `expired` are final.
          * @enum {string}
@@ -66,7 +66,7 @@ export interface components {
          * @description State of an account after an event.
          * @enum {string}
          */
-        AccountEventStatus: "pending" | "active" | "failed" | "disabled" | "archived" | "deleting" | "deleted";
+        AccountEventStatus: "pending" | "active" | "failed" | "close_only" | "disabled" | "archived" | "deleting" | "deleted";
         /**
          * @description Which password of an account was changed.
          * @enum {string}
@@ -93,10 +93,10 @@ export interface components {
          */
         PositionStatusFilter: "all" | "open" | "closed";
         /**
-         * @description What kapi does when a rule is breached: `notify` sends only the event, `disable` also disables the account, `flatten_and_disable` also closes all its positions and cancels its pending orders.
+         * @description What kapi does when a rule is breached: `notify` sends only the event, `close_only` also makes the account close-only, `disable` disables the account, `flatten_and_disable` also closes all its positions and cancels its pending orders.
          * @enum {string}
          */
-        RiskAction: "notify" | "disable" | "flatten_and_disable";
+        RiskAction: "notify" | "close_only" | "disable" | "flatten_and_disable";
         /**
          * @description A value of an account.
          * @enum {string}
@@ -111,7 +111,7 @@ export interface components {
          * @description Kind of an event.
          * @enum {string}
          */
-        WebhookKind: "account.created" | "account.updated" | "account.enabled" | "account.disabled" | "account.archived" | "account.deleted" | "account.password_changed" | "order.executed" | "order.cancelled" | "position.opened" | "position.updated" | "position.closed" | "deal.executed" | "transaction.recorded" | "margin.call" | "margin.stop_out" | "risk.breached" | "risk.warning" | "credits.low_balance" | "webhook.test" | "command.succeeded" | "command.failed" | "command.expired";
+        WebhookKind: "account.created" | "account.updated" | "account.enabled" | "account.close_only" | "account.disabled" | "account.archived" | "account.deleted" | "account.password_changed" | "order.executed" | "order.cancelled" | "position.opened" | "position.updated" | "position.closed" | "deal.executed" | "transaction.recorded" | "margin.call" | "margin.stop_out" | "risk.breached" | "risk.warning" | "credits.low_balance" | "webhook.test" | "command.succeeded" | "command.failed" | "command.expired";
         /** @description Who caused a change. */
         Actor: {
             /** @description What caused it: a management key, a user of the console, or kapi itself. */
@@ -375,6 +375,15 @@ export interface components {
             /** @description With `flatten`: ids of the cancelled orders. */
             cancelled?: string[];
         };
+        /** @description The new status of the account, and the orders that were cancelled. */
+        AccountCloseOnlyResult: {
+            /** @description State of the account after the command. */
+            status: components["schemas"]["AccountStatus"];
+            /** @description False if the account already had the status. */
+            changed: boolean;
+            /** @description Ids of the cancelled orders. */
+            cancelled: string[];
+        };
         /** @description The positions that a command closed, and the orders that it cancelled. */
         AccountFlattenResult: {
             /** @description The closed positions. */
@@ -402,7 +411,7 @@ export interface components {
             activeFrom: string;
         };
         /** @description A queued change. `operation` tells which `payload` and `result` it has. Commands whose details are no longer kept have no `payload`, and their `result` is null. */
-        Command: components["schemas"]["AccountCreateCommand"] | components["schemas"]["AccountUpdateCommand"] | components["schemas"]["AccountEnableCommand"] | components["schemas"]["AccountDisableCommand"] | components["schemas"]["AccountArchiveCommand"] | components["schemas"]["AccountDeleteCommand"] | components["schemas"]["AccountFlattenCommand"] | components["schemas"]["AccountPasswordResetCommand"] | components["schemas"]["AccountInvestorPasswordResetCommand"] | components["schemas"]["AccountHistoryExportCommand"] | components["schemas"]["FinanceDepositCommand"] | components["schemas"]["FinanceWithdrawCommand"] | components["schemas"]["RiskSetRulesCommand"] | components["schemas"]["RiskDeleteRulesCommand"];
+        Command: components["schemas"]["AccountCreateCommand"] | components["schemas"]["AccountUpdateCommand"] | components["schemas"]["AccountEnableCommand"] | components["schemas"]["AccountDisableCommand"] | components["schemas"]["AccountArchiveCommand"] | components["schemas"]["AccountDeleteCommand"] | components["schemas"]["AccountFlattenCommand"] | components["schemas"]["AccountCloseOnlyCommand"] | components["schemas"]["AccountPasswordResetCommand"] | components["schemas"]["AccountInvestorPasswordResetCommand"] | components["schemas"]["AccountHistoryExportCommand"] | components["schemas"]["FinanceDepositCommand"] | components["schemas"]["FinanceWithdrawCommand"] | components["schemas"]["RiskSetRulesCommand"] | components["schemas"]["RiskDeleteRulesCommand"];
         /** @description A queued command, and what is shown only once. */
         CommandEnvelope: {
             /** @description The command as it is now. */
@@ -1377,6 +1386,63 @@ export interface components {
             /** @description Who caused it; null or absent if nobody did through kapi. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
+        /** @description The change of an account to close-only. */
+        AccountCloseOnlyCommand: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description What the command does. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            operation: "account.close_only";
+            /** @description State of the command: `succeeded`, `failed` and `expired` are final. */
+            status: components["schemas"]["CommandStatus"];
+            /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
+            managedAccountId?: string | null;
+            /** @description How often kapi has begun to carry the command out. */
+            attempts: number;
+            /** @description The request, without passwords. */
+            payload?: Record<string, unknown>;
+            /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+            result: components["schemas"]["AccountCloseOnlyResult"] | null;
+            /** @description Why the command failed, for programs; null unless it failed. */
+            errorCode: components["schemas"]["CommandErrorCode"] | null;
+            /** @description Why the command failed, for people; null unless it failed. */
+            errorMessage?: string | null;
+            /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
+            idempotencyKey: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt?: string | null;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            accountNumber?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description When the command expires if it was not begun, UTC.
+             */
+            deadlineAt?: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
         /** @description A new trading password. */
         AccountPasswordResetCommand: {
             /**
@@ -2021,7 +2087,7 @@ export interface components {
              * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
-            type: "account.created" | "account.updated" | "account.enabled" | "account.disabled" | "account.archived" | "account.deleted";
+            type: "account.created" | "account.updated" | "account.enabled" | "account.close_only" | "account.disabled" | "account.archived" | "account.deleted";
             /**
              * Format: date-time
              * @description When the event happened, UTC.
@@ -2649,7 +2715,7 @@ export interface components {
              * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
-            type: "account.created" | "account.updated" | "account.enabled" | "account.disabled" | "account.archived" | "account.deleted";
+            type: "account.created" | "account.updated" | "account.enabled" | "account.close_only" | "account.disabled" | "account.archived" | "account.deleted";
             /**
              * Format: date-time
              * @description When the event happened, UTC.
@@ -3877,6 +3943,7 @@ export type AccountDeleteResult = components['schemas']['AccountDeleteResult'];
 export type PasswordResetResult = components['schemas']['PasswordResetResult'];
 export type FundsResult = components['schemas']['FundsResult'];
 export type AccountDisableResult = components['schemas']['AccountDisableResult'];
+export type AccountCloseOnlyResult = components['schemas']['AccountCloseOnlyResult'];
 export type AccountFlattenResult = components['schemas']['AccountFlattenResult'];
 export type ClosedPosition = components['schemas']['ClosedPosition'];
 export type RiskRulesResult = components['schemas']['RiskRulesResult'];
@@ -3933,6 +4000,7 @@ export type AccountDisableCommand = components['schemas']['AccountDisableCommand
 export type AccountArchiveCommand = components['schemas']['AccountArchiveCommand'];
 export type AccountDeleteCommand = components['schemas']['AccountDeleteCommand'];
 export type AccountFlattenCommand = components['schemas']['AccountFlattenCommand'];
+export type AccountCloseOnlyCommand = components['schemas']['AccountCloseOnlyCommand'];
 export type AccountPasswordResetCommand = components['schemas']['AccountPasswordResetCommand'];
 export type AccountInvestorPasswordResetCommand = components['schemas']['AccountInvestorPasswordResetCommand'];
 export type AccountHistoryExportCommand = components['schemas']['AccountHistoryExportCommand'];

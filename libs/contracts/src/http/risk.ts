@@ -47,7 +47,7 @@ export const RiskLimit = z
 export type RiskLimit = z.infer<typeof RiskLimit>;
 
 /** What kapi does when a rule is breached. */
-export const RISK_ACTIONS = ["notify", "disable", "flatten_and_disable"] as const;
+export const RISK_ACTIONS = ["notify", "close_only", "disable", "flatten_and_disable"] as const;
 export const RiskAction = z.enum(RISK_ACTIONS);
 export type RiskAction = z.infer<typeof RiskAction>;
 

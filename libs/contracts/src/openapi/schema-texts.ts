@@ -5,7 +5,8 @@ export const SCHEMA_TEXTS: Readonly<Record<string, string>> = {
   Currency: "Currency of an account, as ISO 4217.",
   ServerStatus: "State of a trading server.",
   ServerEnvironment: "Whether a server has demo or real accounts.",
-  AccountStatus: "State of a trading account.",
+  AccountStatus:
+    "State of a trading account. `close_only`: positions can be reduced and closed, and none is opened. `disabled`: no new orders.",
   CommandOperation: "What a command does.",
   CommandStatus: "State of a command: `succeeded`, `failed` and `expired` are final.",
   FinalCommandStatus: "A state of a command that never changes again.",
@@ -35,13 +36,15 @@ export const SCHEMA_TEXTS: Readonly<Record<string, string>> = {
   FundsResult: "What a deposit or a withdrawal returns.",
   AccountDisableResult:
     "The new status of the account. With `flatten`: the closed positions and the cancelled orders too.",
+  AccountCloseOnlyResult: "The new status of the account, and the orders that were cancelled.",
   AccountFlattenResult: "The positions that a command closed, and the orders that it cancelled.",
   ClosedPosition: "A position that a command closed.",
   DisableAccount: "The disabling of an account.",
+  AccountCloseOnlyCommand: "The change of an account to close-only.",
   AccountFlattenCommand: "The closing of all positions of an account.",
   RiskRulesResult: "The version of the risk rules that a command made.",
   RiskAction:
-    "What kapi does when a rule is breached: `notify` sends only the event, `disable` also disables the account, `flatten_and_disable` also closes all its positions and cancels its pending orders.",
+    "What kapi does when a rule is breached: `notify` sends only the event, `close_only` also makes the account close-only, `disable` disables the account, `flatten_and_disable` also closes all its positions and cancels its pending orders.",
   RiskBasis: "A value of an account.",
   DailyLossBasis: "The value at the start of a day from which a daily loss counts; `higher`: of equity and balance.",
   RiskLimit: "A share of the reference, or an amount of money: exactly one of the two.",

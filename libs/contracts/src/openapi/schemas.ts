@@ -137,6 +137,7 @@ const RESULTS = {
   PasswordResetResult: COMMAND_RESULTS["account.password_reset"],
   FundsResult: COMMAND_RESULTS["finance.deposit"],
   AccountDisableResult: COMMAND_RESULTS["account.disable"],
+  AccountCloseOnlyResult: COMMAND_RESULTS["account.close_only"],
   AccountFlattenResult: COMMAND_RESULTS["account.flatten"],
   ClosedPosition,
   RiskRulesResult: COMMAND_RESULTS["risk.set_rules"],

@@ -65,7 +65,8 @@ export interface AccountEffect {
   readonly leverage?: number;
   readonly status?: TradingStatus;
   readonly passwordKind?: PasswordKind;
-  readonly flattened?: Flattened;
+  /** What the change closed and cancelled, if its result reports it. */
+  readonly flattened?: Partial<Flattened>;
 }
 
 /** The account after the effect, and whether the effect changed it. */
@@ -78,6 +79,7 @@ export interface ChangedAccount {
 export type ChangeEventType =
   | "account.updated"
   | "account.enabled"
+  | "account.close_only"
   | "account.disabled"
   | "account.archived"
   | "account.password_changed";

@@ -118,15 +118,21 @@ function setStatus(context: TradingContext, account: Account, change: ChangeOf<"
   const { status: previousStatus } = account;
   if (previousStatus === change.status) return applied(account, null);
   if (previousStatus === "deleted") return refused("ACCOUNT_NOT_FOUND", "the account was deleted");
-  if (previousStatus === "archived" && change.status === "disabled") {
+  if (previousStatus === "archived" && change.status !== "active") {
     return refused("INVALID_STATE_TRANSITION", "an archived account can only be made active");
+  }
+  if (previousStatus === "disabled" && change.status === "close_only") {
+    return refused("INVALID_STATE_TRANSITION", "a disabled account can only be made active or archived");
   }
   if (change.status === "archived") {
     if (account.positions.size > 0) return refused("ACCOUNT_HAS_OPEN_POSITIONS", "the account has open positions");
     cancelAllOrders(context, account, "account_archived");
   }
+  // Every pending order of the simulator would open a position.
+  const cancelled = change.status === "close_only" ? { cancelled: [...account.orders.keys()] } : {};
+  if (change.status === "close_only") cancelAllOrders(context, account, "account_close_only");
   account.status = change.status;
-  const body = { type: "account.status_changed", status: change.status, previousStatus } as const;
+  const body = { type: "account.status_changed", status: change.status, previousStatus, ...cancelled } as const;
   return applied(account, context.emit(account, body, change.reference));
 }
 
