@@ -130,6 +130,12 @@ export class TradingControl {
     return positions.map(({ id }) => id);
   }
 
+  /** The ids of the pending orders. */
+  async pendingOrders(accountNumber: string): Promise<string[]> {
+    const { orders } = await this.#call<{ orders: { id: string }[] }>("GET", `/accounts/${accountNumber}`);
+    return orders.map(({ id }) => id);
+  }
+
   async inject(fault: Fault): Promise<void> {
     await this.#call("POST", "/faults", fault);
   }
