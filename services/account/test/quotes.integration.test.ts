@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 import { BREAKER_FAILURES } from "@kapi/kernel";
+import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { type Answer, Harness } from "./harness.ts";
@@ -10,6 +11,8 @@ import { type Answer, Harness } from "./harness.ts";
 let harness: Harness;
 beforeAll(async () => {
   harness = await Harness.create();
+  // The trading server knows the server once the service has sent the configuration.
+  await eventually(async () => (await harness.control("GET", "/prices")).status === 200);
 });
 afterAll(async () => {
   await harness.stop();
