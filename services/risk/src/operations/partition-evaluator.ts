@@ -129,10 +129,10 @@ export class PartitionEvaluator {
       const offset = this.#position;
       const isActive = await commands.transact(async (transaction) => {
         await store.lockOwned(transaction, this.owner);
+        // An earlier run of this transaction was committed, and its reply was lost.
+        if (await store.isActive(transaction, version)) return true;
         const [command] = await transaction.readOpen([version.commandId]);
         if (command === undefined) {
-          // An earlier run of this transaction was committed, and its reply was lost.
-          if (await store.isActive(transaction, version)) return true;
           await store.discard(transaction, version);
           return false;
         }
