@@ -31,8 +31,9 @@ import type {
   RuleVersion,
   StoredState,
 } from "../domain/ports.ts";
-import { type RuleSet, toRule } from "../domain/rule.ts";
+import type { RuleSet } from "../domain/rule.ts";
 import { actionCommandIdOf, alertIdOf, recordAlerts } from "./record-alerts.ts";
+import { SharedRules } from "./shared-rules.ts";
 
 const compared = counter("risk.valuations.compared", "Valuations of accounts with rules", "{valuation}");
 const unreadable = counter(
@@ -76,6 +77,7 @@ export class PartitionEvaluator {
   readonly owner: PartitionOwner;
   readonly #dependencies: PartitionDependencies;
   readonly #accounts = new Map<string, TrackedAccount>();
+  readonly #shared = new SharedRules();
   #found: RecordedAlert[] = [];
   #position: number;
   #durable: number;
@@ -91,7 +93,9 @@ export class PartitionEvaluator {
     this.#durable = start.nextOffset;
     this.#isContinued = start.states.length > 0 && !start.isNewTopic;
     const states = new Map(start.states.map((stored) => [keyOf(stored), stored]));
-    for (const version of start.versions) this.#restore(version, states.get(keyOf(version)), start.isNewTopic);
+    for (const version of start.versions) {
+      this.#restore(this.#shared.share(version), states.get(keyOf(version)), start.isNewTopic);
+    }
   }
 
   /** The offset below which everything is stored. */
@@ -125,7 +129,7 @@ export class PartitionEvaluator {
       this.#activateScheduled(account, this.#position);
       if (account.scheduled.length > 0 || (account.version?.version ?? 0) >= version.version) return;
       const next = { ...account, state: structuredClone(account.state) };
-      const alerts = this.#switchTo(next, version);
+      const alerts = this.#switchTo(next, this.#shared.share(version));
       const offset = this.#position;
       const isActive = await commands.transact(async (transaction) => {
         await store.lockOwned(transaction, this.owner);
@@ -167,7 +171,7 @@ export class PartitionEvaluator {
     const account = this.#tracked(version);
     if (stored !== undefined && stored.version === version.version) {
       account.version = version;
-      account.rules = toRuleSet(version);
+      account.rules = this.#shared.ruleSetOf(version);
       account.state = stored.state;
     } else if (stored === undefined || version.version > stored.version) {
       // Offsets of a former topic mean nothing in the new one.
@@ -221,7 +225,7 @@ export class PartitionEvaluator {
   }
 
   #switchTo(account: TrackedAccount, version: RuleVersion): RecordedAlert[] {
-    const rules = toRuleSet(version);
+    const rules = this.#shared.ruleSetOf(version);
     const { seed } = version;
     const before = account.version;
     const found = activate(account.state, account.rules, rules, version, this.#dependencies.calendarOf, seed);
@@ -255,10 +259,6 @@ export class PartitionEvaluator {
 
 function keyOf({ serverId, accountNumber }: AccountName): string {
   return accountKey(serverId, accountNumber);
-}
-
-function toRuleSet({ version, rules }: RuleVersion): RuleSet {
-  return { version, rules: rules.map(({ rule, since }) => toRule(rule, since)) };
 }
 
 function toStored({ serverId, accountNumber, version, state }: TrackedAccount): StoredState[] {
