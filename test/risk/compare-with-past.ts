@@ -20,6 +20,8 @@ import type { AccountValues } from "../../services/risk/src/domain/evaluation.ts
 import { alertsByWholePast, type Step } from "../../services/risk/test/whole-past.ts";
 
 const MAX_EXAMPLES = 5;
+/** The events of alerts, among those of `risk.events`. */
+const ALERT_EVENTS: ReadonlySet<string> = new Set(["risk.breached", "risk.warning"]);
 
 interface VersionRow {
   readonly server_id: string;
@@ -106,7 +108,10 @@ export async function compareWithPast(service: RiskService): Promise<Comparison>
     const { commandId, createdBy } = CommandMessage.parse(json);
     return createdBy?.type === "system" && createdBy.id === "risk" ? commandId : null;
   });
-  const events = await sentBy(service, TOPICS.riskEvents, (json) => RiskEvent.parse(json).eventId);
+  const events = await sentBy(service, TOPICS.riskEvents, (json) => {
+    const { eventId, type } = RiskEvent.parse(json);
+    return ALERT_EVENTS.has(type) ? eventId : null;
+  });
   const wanted = breaches.flatMap(({ command_id: id }) => (id === null ? [] : [id]));
   differences.push(...compare("commands of actions", wanted, [...new Set(commands)]));
   const ids = alerts.map(({ id }) => id);
