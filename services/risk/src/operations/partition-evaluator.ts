@@ -29,6 +29,7 @@ import type {
   PartitionStart,
   RecordedAlert,
   RuleVersion,
+  StateText,
   StoredState,
 } from "../domain/ports.ts";
 import type { RuleSet } from "../domain/rule.ts";
@@ -59,6 +60,13 @@ interface TrackedAccount extends AccountName {
   isChanged: boolean;
 }
 
+/** What a checkpoint stores. */
+interface Snapshot {
+  readonly position: number;
+  readonly changed: readonly TrackedAccount[];
+  readonly states: readonly StateText[];
+}
+
 export interface PartitionDependencies {
   readonly store: EvaluationStore;
   readonly commands: Pick<CommandStore, "transact">;
@@ -83,8 +91,10 @@ export class PartitionEvaluator {
   #durable: number;
   /** Whether accounts had rules at the position: a gap in the log is then a loss. */
   #isContinued: boolean;
-  /** The work that runs now: batches, activations and checkpoints never overlap. */
+  /** The work that runs now: batches, activations and snapshots never overlap. */
   #turn: Promise<unknown> = Promise.resolve();
+  /** The checkpoint that is stored now. */
+  #checkpoints: Promise<void> = Promise.resolve();
 
   constructor(partition: number, start: PartitionStart, dependencies: PartitionDependencies) {
     this.owner = { partition, token: start.token };
@@ -153,18 +163,34 @@ export class PartitionEvaluator {
     });
   }
 
-  /** Stores the position and the changed states. */
+  /**
+   * Stores the position and the changed states, one checkpoint at a time. Valuations are compared
+   * while the database writes: thousands of states take it longer than a breach may wait.
+   */
   checkpoint(): Promise<void> {
-    return this.#exclusively(async () => {
-      if (this.#position === this.#durable) return;
-      for (const account of this.#accounts.values()) this.#activateScheduled(account, this.#position);
-      await this.#commitAlerts();
-      const position = this.#position;
-      const changed = [...this.#accounts.values()].filter(({ isChanged }) => isChanged);
-      await this.#dependencies.store.checkpoint(this.owner, position, changed.flatMap(toStored));
-      for (const account of changed) account.isChanged = false;
-      this.#durable = position;
+    const run = this.#checkpoints.then(async () => {
+      const snapshot = await this.#exclusively(() => this.#snapshot());
+      if (snapshot === null) return;
+      try {
+        await this.#dependencies.store.checkpoint(this.owner, snapshot.position, snapshot.states);
+      } catch (error) {
+        for (const account of snapshot.changed) account.isChanged = true;
+        throw error;
+      }
+      this.#durable = snapshot.position;
     });
+    this.#checkpoints = run.catch(() => undefined);
+    return run;
+  }
+
+  /** The position and the changed states as text; null if the position is stored. */
+  async #snapshot(): Promise<Snapshot | null> {
+    if (this.#position === this.#durable) return null;
+    for (const account of this.#accounts.values()) this.#activateScheduled(account, this.#position);
+    await this.#commitAlerts();
+    const changed = [...this.#accounts.values()].filter(({ isChanged }) => isChanged);
+    for (const account of changed) account.isChanged = false;
+    return { position: this.#position, changed, states: changed.flatMap(toStateText) };
   }
 
   #restore(version: RuleVersion, stored: StoredState | undefined, isNewTopic: boolean): void {
@@ -252,7 +278,11 @@ export class PartitionEvaluator {
 
   #exclusively<T>(work: () => Promise<T>): Promise<T> {
     const run = this.#turn.then(work);
-    this.#turn = run.catch(() => undefined);
+    // Without the result, which may be large.
+    this.#turn = run.then(
+      () => undefined,
+      () => undefined,
+    );
     return run;
   }
 }
@@ -261,8 +291,9 @@ function keyOf({ serverId, accountNumber }: AccountName): string {
   return accountKey(serverId, accountNumber);
 }
 
-function toStored({ serverId, accountNumber, version, state }: TrackedAccount): StoredState[] {
-  return version === null ? [] : [{ serverId, accountNumber, version: version.version, state }];
+function toStateText({ serverId, accountNumber, version, state }: TrackedAccount): StateText[] {
+  if (version === null) return [];
+  return [{ serverId, accountNumber, version: version.version, state: JSON.stringify(state) }];
 }
 
 function toRecorded(
