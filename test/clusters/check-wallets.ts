@@ -15,7 +15,7 @@ const PRICES: Readonly<Record<OperationKind, number>> = {
   withdrawal: 5,
   rename: 5,
   creation: 10,
-  rules: 5,
+  "rule change": 5,
   enabling: 5,
 };
 

@@ -4,7 +4,7 @@ import type { Reply } from "./public-api.ts";
 /** Answers are due within 5 s; 0.5 s is tolerance for a slow machine. */
 export const DUE_MS = 5_500;
 
-export type OperationKind = "deposit" | "withdrawal" | "rename" | "creation" | "rules" | "enabling";
+export type OperationKind = "deposit" | "withdrawal" | "rename" | "creation" | "rule change" | "enabling";
 
 export interface Account {
   readonly organization: number;

@@ -38,7 +38,7 @@ const SHARES: readonly (readonly [number, OperationKind | "duplicate" | "read"])
   [80, "withdrawal"],
   [83, "rename"],
   [84, "creation"],
-  [86, "rules"],
+  [86, "rule change"],
   [87, "enabling"],
   [92, "duplicate"],
   [100, "read"],
@@ -117,7 +117,7 @@ export class Workload {
     const { accounts, random, operationLog } = this.#options;
     const share = random.whole(1, 100);
     const kind = SHARES.find(([upTo]) => share <= upTo)?.[1] ?? "read";
-    const isRisk = kind === "rules" || kind === "enabling";
+    const isRisk = kind === "rule change" || kind === "enabling";
     const account = isRisk ? random.pick(accounts.filter(({ ruled }) => ruled)) : accounts[turn % accounts.length];
     if (account === undefined) return;
     if (kind === "read") return this.#read(account);
@@ -144,7 +144,7 @@ export class Workload {
       ],
       rename: ["PATCH", `${base}/${account.number}`, { accountName: `Oracle ${amountMinor}` }, 0],
       creation: ["POST", base, { accountName: "Oracle", initialBalance: 0, leverage: 100 }, 0],
-      rules: ["PUT", `${base}/${account.number}/risk-rules`, { rules: this.#rulesOf(kind, account) }, 0],
+      "rule change": ["PUT", `${base}/${account.number}/risk-rules`, { rules: this.#rulesOf(kind, account) }, 0],
       enabling: ["POST", `${base}/${account.number}/enable`, {}, 0],
     } as const;
     const [method, path, body, change] = ways[kind];
@@ -166,7 +166,7 @@ export class Workload {
 
   /** The next rules of the account; none for an operation of another kind. */
   #rulesOf(kind: OperationKind, account: Account): readonly RiskRule[] {
-    if (kind !== "rules") return [];
+    if (kind !== "rule change") return [];
     const options = { random: this.#options.random, maxAmount: MAX_RISK_AMOUNT, initialBalance: INITIAL_BALANCE };
     const rules = randomRules(options, this.#rules.get(account));
     this.#rules.set(account, rules);

@@ -7,10 +7,12 @@ import { assertDefined } from "@kapi/kernel";
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { type Database, startPool, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
-import { ConfigResourceTypes, Kafka, logLevel } from "kafkajs";
+import kafkajs, { Kafka, logLevel } from "kafkajs";
 
 import { FIRST_ACCOUNT, type LiveHarness, until } from "./bench-live-harness.ts";
 
+/** Taken from the default export: Node finds no such named export in kafkajs. */
+const { ConfigResourceTypes } = kafkajs;
 const INITIAL_MINOR = 100_000_000;
 const ROWS_IN_STATEMENT = 10_000;
 const CAUGHT_UP_TIMEOUT_MS = 300_000;

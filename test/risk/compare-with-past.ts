@@ -20,6 +20,8 @@ import type { AccountValues } from "../../services/risk/src/domain/evaluation.ts
 import { alertsByWholePast, type Step } from "../../services/risk/test/whole-past.ts";
 
 const MAX_EXAMPLES = 5;
+/** The events of alerts, among those of `risk.events`. */
+const ALERT_EVENTS: ReadonlySet<string> = new Set(["risk.breached", "risk.warning"]);
 
 interface VersionRow {
   readonly server_id: string;
@@ -108,7 +110,7 @@ export async function compareWithPast(service: RiskService): Promise<Comparison>
   });
   const events = await sentBy(service, TOPICS.riskEvents, (json) => {
     const { eventId, type } = RiskEvent.parse(json);
-    return type === "risk.evidence_stored" ? null : eventId;
+    return ALERT_EVENTS.has(type) ? eventId : null;
   });
   const wanted = breaches.flatMap(({ command_id: id }) => (id === null ? [] : [id]));
   differences.push(...compare("commands of actions", wanted, [...new Set(commands)]));

@@ -31,6 +31,10 @@ const BREACHES = statement<{ log_offset: number }>(
   "test-breaches",
   `select valuation_offset::float8 as log_offset from alerts where account_number = $1 order by 1`,
 );
+const LOCK_STATE = statement<{ version: number }>(
+  "test-lock-state",
+  `select version from account_states where account_number = $1 for update`,
+);
 const ACTIVE = statement<{ version: number; log_offset: number }>(
   "test-active-versions",
   `select version, active_from_offset::float8 as log_offset from rule_sets
@@ -185,4 +189,29 @@ it("makes new rules active only behind the rules that a crashed process made act
     { version: 2, log_offset: 3 },
   ]);
   expect(await database.query(BREACHES, [account])).toEqual([]);
+});
+
+it("records a breach while a checkpoint waits for the database", async () => {
+  const account = anyAccountNumber();
+  const owner = startMember();
+  owner.assign([partition], 1);
+  await setRules(account, MAX_LOSS);
+  await owner.activateWaiting();
+  await owner.addValuations(partition, [lossAt(0, account, 0)]);
+  await owner.checkpoint();
+  const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const locking = database.transaction(async (transaction) => {
+    expect(await transaction.query(LOCK_STATE, [account])).toHaveLength(1);
+    locked.resolve();
+    await release.promise;
+  });
+  await locked.promise;
+  await owner.addValuations(partition, [lossAt(1, account, 0)]);
+  const storing = owner.checkpoint();
+  const { commitOffset } = await owner.addValuations(partition, [lossAt(2, account, 1_000)]);
+  expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 2 }]);
+  expect(commitOffset()).toBe(1n);
+  release.resolve();
+  await Promise.all([locking, storing]);
+  expect(commitOffset()).toBe(2n);
 });

@@ -62,6 +62,13 @@ export interface StoredState extends AccountName {
   readonly state: AccountState;
 }
 
+/** A state as text, which later valuations do not change. */
+export interface StateText extends AccountName {
+  readonly version: number;
+  /** JSON of an {@link AccountState}. */
+  readonly state: string;
+}
+
 /** What the owner of a partition begins with. */
 export interface PartitionStart {
   /** Proves the ownership: an owner with a lower token changes nothing. */
@@ -125,7 +132,7 @@ export interface EvaluationStore {
   /** The versions of these partitions that are not active yet, oldest first, at most `limit`. */
   waiting(partitions: readonly number[], limit: number): Promise<readonly RuleVersion[]>;
   /** Stores a position and the states that changed. @throws NotOwner */
-  checkpoint(owner: PartitionOwner, nextOffset: number, states: readonly StoredState[]): Promise<void>;
+  checkpoint(owner: PartitionOwner, nextOffset: number, states: readonly StateText[]): Promise<void>;
   /** Locks the partition for its owner until the transaction ends. @throws NotOwner */
   lockOwned(transaction: WorkTransaction, owner: PartitionOwner): Promise<void>;
   /** Stores alerts; returns the ids of those that were not stored before. */

@@ -29,10 +29,12 @@ import type {
   PartitionStart,
   RecordedAlert,
   RuleVersion,
+  StateText,
   StoredState,
 } from "../domain/ports.ts";
-import { type RuleSet, toRule } from "../domain/rule.ts";
+import type { RuleSet } from "../domain/rule.ts";
 import { actionCommandIdOf, alertIdOf, recordAlerts } from "./record-alerts.ts";
+import { SharedRules } from "./shared-rules.ts";
 
 const compared = counter("risk.valuations.compared", "Valuations of accounts with rules", "{valuation}");
 const unreadable = counter(
@@ -58,6 +60,13 @@ interface TrackedAccount extends AccountName {
   isChanged: boolean;
 }
 
+/** What a checkpoint stores. */
+interface Snapshot {
+  readonly position: number;
+  readonly changed: readonly TrackedAccount[];
+  readonly states: readonly StateText[];
+}
+
 export interface PartitionDependencies {
   readonly store: EvaluationStore;
   readonly commands: Pick<CommandStore, "transact">;
@@ -76,13 +85,16 @@ export class PartitionEvaluator {
   readonly owner: PartitionOwner;
   readonly #dependencies: PartitionDependencies;
   readonly #accounts = new Map<string, TrackedAccount>();
+  readonly #shared = new SharedRules();
   #found: RecordedAlert[] = [];
   #position: number;
   #durable: number;
   /** Whether accounts had rules at the position: a gap in the log is then a loss. */
   #isContinued: boolean;
-  /** The work that runs now: batches, activations and checkpoints never overlap. */
+  /** The work that runs now: batches, activations and snapshots never overlap. */
   #turn: Promise<unknown> = Promise.resolve();
+  /** The checkpoint that is stored now. */
+  #checkpoints: Promise<void> = Promise.resolve();
 
   constructor(partition: number, start: PartitionStart, dependencies: PartitionDependencies) {
     this.owner = { partition, token: start.token };
@@ -91,7 +103,9 @@ export class PartitionEvaluator {
     this.#durable = start.nextOffset;
     this.#isContinued = start.states.length > 0 && !start.isNewTopic;
     const states = new Map(start.states.map((stored) => [keyOf(stored), stored]));
-    for (const version of start.versions) this.#restore(version, states.get(keyOf(version)), start.isNewTopic);
+    for (const version of start.versions) {
+      this.#restore(this.#shared.share(version), states.get(keyOf(version)), start.isNewTopic);
+    }
   }
 
   /** The offset below which everything is stored. */
@@ -126,13 +140,13 @@ export class PartitionEvaluator {
       if (account.scheduled.length > 0 || (account.version?.version ?? 0) >= version.version) return;
       const next = { ...account, state: structuredClone(account.state) };
       const offset = this.#position;
-      const alerts = this.#switchTo(next, { ...version, activeFromOffset: offset });
+      const alerts = this.#switchTo(next, this.#shared.share({ ...version, activeFromOffset: offset }));
       const isActive = await commands.transact(async (transaction) => {
         await store.lockOwned(transaction, this.owner);
+        // An earlier run of this transaction was committed, and its reply was lost.
+        if (await store.isActive(transaction, version)) return true;
         const [command] = await transaction.readOpen([version.commandId]);
         if (command === undefined) {
-          // An earlier run of this transaction was committed, and its reply was lost.
-          if (await store.isActive(transaction, version)) return true;
           await store.discard(transaction, version);
           return false;
         }
@@ -149,25 +163,41 @@ export class PartitionEvaluator {
     });
   }
 
-  /** Stores the position and the changed states. */
+  /**
+   * Stores the position and the changed states, one checkpoint at a time. Valuations are compared
+   * while the database writes: thousands of states take it longer than a breach may wait.
+   */
   checkpoint(): Promise<void> {
-    return this.#exclusively(async () => {
-      if (this.#position === this.#durable) return;
-      for (const account of this.#accounts.values()) this.#activateScheduled(account, this.#position);
-      await this.#commitAlerts();
-      const position = this.#position;
-      const changed = [...this.#accounts.values()].filter(({ isChanged }) => isChanged);
-      await this.#dependencies.store.checkpoint(this.owner, position, changed.flatMap(toStored));
-      for (const account of changed) account.isChanged = false;
-      this.#durable = position;
+    const run = this.#checkpoints.then(async () => {
+      const snapshot = await this.#exclusively(() => this.#snapshot());
+      if (snapshot === null) return;
+      try {
+        await this.#dependencies.store.checkpoint(this.owner, snapshot.position, snapshot.states);
+      } catch (error) {
+        for (const account of snapshot.changed) account.isChanged = true;
+        throw error;
+      }
+      this.#durable = snapshot.position;
     });
+    this.#checkpoints = run.catch(() => undefined);
+    return run;
+  }
+
+  /** The position and the changed states as text; null if the position is stored. */
+  async #snapshot(): Promise<Snapshot | null> {
+    if (this.#position === this.#durable) return null;
+    for (const account of this.#accounts.values()) this.#activateScheduled(account, this.#position);
+    await this.#commitAlerts();
+    const changed = [...this.#accounts.values()].filter(({ isChanged }) => isChanged);
+    for (const account of changed) account.isChanged = false;
+    return { position: this.#position, changed, states: changed.flatMap(toStateText) };
   }
 
   #restore(version: RuleVersion, stored: StoredState | undefined, isNewTopic: boolean): void {
     const account = this.#tracked(version);
     if (stored !== undefined && stored.version === version.version) {
       account.version = version;
-      account.rules = toRuleSet(version);
+      account.rules = this.#shared.ruleSetOf(version);
       account.state = stored.state;
     } else if (stored === undefined || version.version > stored.version) {
       // Offsets of a former topic mean nothing in the new one.
@@ -221,7 +251,7 @@ export class PartitionEvaluator {
   }
 
   #switchTo(account: TrackedAccount, version: RuleVersion): RecordedAlert[] {
-    const rules = toRuleSet(version);
+    const rules = this.#shared.ruleSetOf(version);
     const { seed } = version;
     const before = account.version;
     const found = activate(account.state, account.rules, rules, version, this.#dependencies.calendarOf, seed);
@@ -248,7 +278,11 @@ export class PartitionEvaluator {
 
   #exclusively<T>(work: () => Promise<T>): Promise<T> {
     const run = this.#turn.then(work);
-    this.#turn = run.catch(() => undefined);
+    // Without the result, which may be large.
+    this.#turn = run.then(
+      () => undefined,
+      () => undefined,
+    );
     return run;
   }
 }
@@ -257,12 +291,9 @@ function keyOf({ serverId, accountNumber }: AccountName): string {
   return accountKey(serverId, accountNumber);
 }
 
-function toRuleSet({ version, rules }: RuleVersion): RuleSet {
-  return { version, rules: rules.map(({ rule, since }) => toRule(rule, since)) };
-}
-
-function toStored({ serverId, accountNumber, version, state }: TrackedAccount): StoredState[] {
-  return version === null ? [] : [{ serverId, accountNumber, version: version.version, state }];
+function toStateText({ serverId, accountNumber, version, state }: TrackedAccount): StateText[] {
+  if (version === null) return [];
+  return [{ serverId, accountNumber, version: version.version, state: JSON.stringify(state) }];
 }
 
 function toRecorded(

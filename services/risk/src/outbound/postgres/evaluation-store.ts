@@ -8,6 +8,7 @@ import {
   NotOwner,
   type PartitionOwner,
   type RecordedAlert,
+  type StateText,
   type StoredState,
 } from "../../domain/ports.ts";
 import { EVIDENCE_WINDOW_MS } from "../../domain/evidence.ts";
@@ -145,11 +146,12 @@ export function createEvaluationStore(database: Database): EvaluationStore {
     },
     checkpoint: (owner, nextOffset, states) =>
       database.transaction(async (transaction) => {
-        const moved = await transaction.query(STORE_POSITION, [owner.partition, owner.token, nextOffset]);
-        if (moved.length === 0) throw notOwner(owner);
         for (let at = 0; at < states.length; at += MAX_STATES) {
           await storeStates(transaction, owner.partition, states.slice(at, at + MAX_STATES));
         }
+        // Last, as it locks the partition: a breach that is found meanwhile does not wait.
+        const moved = await transaction.query(STORE_POSITION, [owner.partition, owner.token, nextOffset]);
+        if (moved.length === 0) throw notOwner(owner);
       }),
     async lockOwned(transaction, owner) {
       const locked = await transaction.query(LOCK_OWNED, [owner.partition, owner.token]);
@@ -170,13 +172,13 @@ export function createEvaluationStore(database: Database): EvaluationStore {
   };
 }
 
-async function storeStates(transaction: Queryable, partition: number, states: readonly StoredState[]): Promise<void> {
+async function storeStates(transaction: Queryable, partition: number, states: readonly StateText[]): Promise<void> {
   await transaction.query(STORE_STATES, [
     partition,
     column(states.map(({ serverId }) => serverId)),
     column(states.map(({ accountNumber }) => accountNumber)),
     column(states.map(({ version }) => version)),
-    jsonLines(states.map(({ state }) => JSON.stringify(state))),
+    jsonLines(states.map(({ state }) => state)),
   ]);
 }
 

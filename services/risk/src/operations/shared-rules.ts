@@ -1,0 +1,44 @@
+/** Keeps the equal rules of many accounts once in memory: accounts of one plan have equal rules. */
+import type { RuleVersion, StoredRule } from "../domain/ports.ts";
+import { type RuleSet, toRule } from "../domain/rule.ts";
+
+/** Maximum number of different rules that are shared. Further ones are kept for each account. */
+const MAX_SHARED_RULES = 1_000;
+
+export class SharedRules {
+  readonly #byText = new Map<string, readonly StoredRule[]>();
+  readonly #sets = new WeakMap<readonly StoredRule[], RuleSet>();
+  /** The last version: versions come in the order of their servers. */
+  #last: RuleVersion | null = null;
+
+  /** The version, with the rules and the server of an earlier version if they are equal. */
+  share(version: RuleVersion): RuleVersion {
+    const last = this.#last;
+    const rules = this.#shareRules(version);
+    const isSameServer = last?.serverId === version.serverId && last.organizationId === version.organizationId;
+    const { serverId, organizationId } = isSameServer ? last : version;
+    this.#last = { ...version, rules, serverId, organizationId };
+    return this.#last;
+  }
+
+  #shareRules(version: RuleVersion): readonly StoredRule[] {
+    const text = `${version.version} ${JSON.stringify(version.rules)}`;
+    const rules = this.#byText.get(text);
+    if (rules !== undefined) return rules;
+    this.#byText.set(text, version.rules);
+    if (this.#byText.size > MAX_SHARED_RULES) {
+      const [oldest = text] = this.#byText.keys();
+      this.#byText.delete(oldest);
+    }
+    return version.rules;
+  }
+
+  /** The rules of a version as the evaluation needs them, once for equal rules. */
+  ruleSetOf({ version, rules }: RuleVersion): RuleSet {
+    const known = this.#sets.get(rules);
+    if (known !== undefined) return known;
+    const set = { version, rules: rules.map(({ rule, since }) => toRule(rule, since)) };
+    this.#sets.set(rules, set);
+    return set;
+  }
+}
