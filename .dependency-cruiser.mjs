@@ -111,11 +111,11 @@ export default {
     },
     {
       name: "domain-is-pure",
-      comment: "a domain imports itself, the kernel, the contracts, and types",
+      comment: "a domain imports itself, the kernel, the contracts, the pure evidence library, and types",
       severity: "error",
       from: { path: `${SERVICE}src/domain/`, pathNot: "\\.test\\.ts$" },
       to: {
-        pathNot: ["(^|/)services/$2/src/domain/", "(^|/)libs/(kernel|contracts)/src/", "^(node:)?crypto$"],
+        pathNot: ["(^|/)services/$2/src/domain/", "(^|/)libs/(kernel|contracts|evidence)/src/", "^(node:)?crypto$"],
         dependencyTypesNot: ["type-only"],
       },
     },

@@ -1,11 +1,14 @@
 import { randomUUID } from "node:crypto";
 
 import type { TradingEvent } from "@kapi/contracts";
+import { createHttpServer } from "@kapi/http";
 import { deferred } from "@kapi/kernel";
+import { createLogger, Health } from "@kapi/runtime";
 import type { Change } from "@kapi/trading-server";
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { Bridge } from "./bridge.ts";
+import { registerContractRoutes } from "./http/contract-routes.ts";
 import { Committer } from "./journal/committer.ts";
 import { appliedOutcome } from "./journal/outcomes.ts";
 import type { CommitBatch, JournalRow } from "./journal/ports.ts";
@@ -240,4 +243,39 @@ it("the history has each event exactly as answered, and is null for an account t
   const { events, lastSequence } = (await bridge.history(SERVER_ID, ACCOUNT, 1, 10)) ?? { events: [], lastSequence: 0 };
   expect([lastSequence, events.map((event) => appliedOutcome("b", event))]).toEqual([2, outcomes.slice(1)]);
   expect(await bridge.history(SERVER_ID, "nobody", 0, 10)).toBeNull();
+});
+
+describe("quotes", () => {
+  const AT = "2026-03-02T12:00:00.000Z";
+
+  /** Status and body of the contract's route. */
+  async function readQuotes(query: string, serverId = SERVER_ID): Promise<{ status: number; body: unknown }> {
+    const app = createHttpServer({ logger: createLogger({ service: "test", level: "silent" }), health: new Health() });
+    registerContractRoutes(app, bridge);
+    const response = await app.inject(`/v1/servers/${serverId}/quotes?${query}`);
+    return { status: response.statusCode, body: response.json() };
+  }
+
+  it("are those of the platform at the requested time, for each symbol once", async () => {
+    const requests: unknown[] = [];
+    scenario.platform.quotes = (...request) => {
+      requests.push(request);
+      return Promise.resolve([{ symbol: "EURUSD", bid: 1.1, ask: 1.1001, measuredAt: AT }]);
+    };
+    const answer = await readQuotes(`symbols=EURUSD,S%26P%20500,EURUSD&at=${AT}`, SERVER_ID.toUpperCase());
+    const quotes = [{ symbol: "EURUSD", bid: 1.1, ask: 1.1001, measuredAt: AT }];
+    expect(answer).toEqual({ status: 200, body: { quotes } });
+    expect(requests).toEqual([[SERVER_ID, ["EURUSD", "S&P 500"], Date.parse(AT)]]);
+  });
+
+  it("of a platform that has none are 404", async () => {
+    expect(await readQuotes(`symbols=EURUSD&at=${AT}`)).toMatchObject({ status: 404, body: { code: "NOT_FOUND" } });
+  });
+
+  it("of a server that is not configured are 503, and of an invalid query 400", async () => {
+    expect((await readQuotes(`symbols=EURUSD&at=${AT}`, randomUUID())).status).toBe(503);
+    for (const query of [`at=${AT}`, `symbols=&at=${AT}`, "symbols=EURUSD", "symbols=EURUSD&at=now"]) {
+      expect((await readQuotes(query)).status).toBe(400);
+    }
+  });
 });

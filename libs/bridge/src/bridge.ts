@@ -1,3 +1,4 @@
+import type { Quote } from "@kapi/contracts";
 import { assert, assertDefined } from "@kapi/kernel";
 import { ATTRIBUTE, isTracing, type Span, startSpan } from "@kapi/runtime";
 import { type AccountSnapshot, Change, type ServerConfiguration } from "@kapi/trading-server";
@@ -111,6 +112,11 @@ export class Bridge<A extends PlatformAccount, S extends PlatformServer> impleme
     if (lastSequence === null) return null;
     const events = await this.#journal.history(serverId.toLowerCase(), accountNumber, since, limit);
     return { events, lastSequence };
+  }
+
+  async quotes(serverId: string, symbols: readonly string[], atMs: number): Promise<readonly Quote[] | null> {
+    const server = this.#configured(serverId);
+    return (await this.#platform.quotes?.(server, symbols, atMs)) ?? null;
   }
 
   /** Returns the id in lower case; throws an ApiError 503 for an unconfigured server. */

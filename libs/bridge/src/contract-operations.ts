@@ -1,3 +1,4 @@
+import type { Quote } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import type { AccountSnapshot, ServerConfiguration } from "@kapi/trading-server";
 
@@ -20,8 +21,8 @@ export interface AccountHistory {
 
 /**
  * What the routes of the contract call: a {@link Bridge} or a wrapper of one. Outcomes and events
- * are JSON text, exactly as stored and published. Results are durable. Each method but `configure`
- * throws an ApiError 503 for an unconfigured server.
+ * are JSON text, exactly as stored and published. Results are durable, except quotes. Each method
+ * but `configure` throws an ApiError 503 for an unconfigured server.
  */
 export interface ContractOperations {
   configure(serverId: string, configuration: ServerConfiguration): Promise<void>;
@@ -35,6 +36,11 @@ export interface ContractOperations {
   lastSequence(serverId: string, accountNumber: string): Promise<number | null>;
   /** At most `limit` events; null: the account never existed. */
   history(serverId: string, accountNumber: string, since: number, limit: number): Promise<AccountHistory | null>;
+  /**
+   * For each symbol the last quote at or before `atMs`; not durable. Null: the platform has no
+   * quotes.
+   */
+  quotes(serverId: string, symbols: readonly string[], atMs: number): Promise<readonly Quote[] | null>;
 }
 
 /** 503: kapi sends the configuration, then retries. */

@@ -2,6 +2,7 @@
  * The platform that a bridge connects. The bridge keeps the guarantees of the contract: references,
  * outcomes, durability, history. The platform knows accounts, orders and money.
  */
+import type { Quote } from "@kapi/contracts";
 import type { AccountSnapshot, Change, RejectionCode, ServerConfiguration } from "@kapi/trading-server";
 
 export type ChangeResult =
@@ -68,4 +69,12 @@ export interface TradingPlatform {
    * existed.
    */
   lastSequence(serverId: string, accountNumber: string): Promise<number | null>;
+
+  /**
+   * For each symbol the last quote at or before `atMs` (milliseconds since 1970), in any order. A
+   * symbol is left out if it is unknown, has no such quote, or the quote is no longer kept. Quotes
+   * are kept for at least `MIN_QUOTE_RETENTION_MS` of the contract. Their clock is that of events
+   * and valuations. Symbols are distinct. A platform without quotes does not have this method.
+   */
+  quotes?(serverId: string, symbols: readonly string[], atMs: number): Promise<readonly Quote[]>;
 }

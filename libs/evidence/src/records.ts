@@ -41,7 +41,7 @@ export function toValuationEvidence(
     margin: moneyText(valuation.marginMinor),
     freeMargin: moneyText(valuation.freeMarginMinor),
     openPositionCount: valuation.openPositionCount,
-    netDeposits: netDepositsMinor == null ? null : moneyText(netDepositsMinor),
+    netDeposits: typeof netDepositsMinor === "number" ? moneyText(netDepositsMinor) : null,
   };
 }
 

@@ -7,9 +7,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 
+import { QuotesQuery } from "@kapi/contracts";
 import { BREAKER_FAILURES, MAX_RETRY_MS } from "@kapi/kernel";
 import { type CertificateAuthority, createAuthority } from "@kapi/testkit";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { startTradingServerClient, type TradingServerClient, type TradingServerClientOptions } from "./client.ts";
 import { ReadBreakers } from "./read-breakers.ts";
@@ -27,12 +28,16 @@ const ANSWERED_TIMEOUT_MS = 10_000;
 const CALL_TIME = ["setTimeout", "clearTimeout", "performance"] as const;
 const TLS_TEST_TIMEOUT_MS = 60_000;
 
+/** The answer to reads of quotes. */
+let quotesAnswer: { readonly status: number; readonly body: unknown } = { status: 200, body: { quotes: [] } };
 /** Requests to the address of both servers. Those for the hanging server get no answer. */
 const requests: { readonly url: string; readonly response: ServerResponse }[] = [];
 const tradingServer = createServer((request, response) => {
   const url = request.url ?? "";
   requests.push({ url, response });
-  if (url.includes(ANSWERING)) response.end(JSON.stringify({ sequence: 7 }));
+  if (!url.includes(ANSWERING)) return;
+  if (url.includes("/quotes")) response.writeHead(quotesAnswer.status).end(JSON.stringify(quotesAnswer.body));
+  else response.end(JSON.stringify({ sequence: 7 }));
 });
 let baseUrl = "";
 const stops: (() => Promise<void>)[] = [];
@@ -99,6 +104,36 @@ it("one read probes the server after a pause, and all reads continue once it ans
   expect(await probing).toBe(1);
   expect(await read(() => Promise.resolve(2))).toBe(2);
   expect(calls).toBe(BREAKER_FAILURES + 2);
+});
+
+describe("a read of quotes", () => {
+  const AT = "2026-03-02T12:00:00.500Z";
+  const QUOTE = { symbol: "EUR/USD", bid: 1.1, ask: 1.1001, measuredAt: "2026-03-02T12:00:00.500Z" };
+
+  it("asks for the symbols and the time, and returns the quotes", async () => {
+    quotesAnswer = { status: 200, body: { quotes: [QUOTE] } };
+    expect(await client().quotes(ANSWERING, ["S&P 500", "EUR/USD"], AT)).toEqual([QUOTE]);
+    const { pathname, searchParams } = new URL(requests[0]?.url ?? "", baseUrl);
+    expect(pathname).toBe(`/v1/servers/${ANSWERING}/quotes`);
+    expect(QuotesQuery.parse(Object.fromEntries(searchParams))).toEqual({ symbols: ["S&P 500", "EUR/USD"], at: AT });
+  });
+
+  it("is null for a server without quotes, which is no failure: its reads continue", async () => {
+    quotesAnswer = { status: 404, body: { error: "Not found", code: "NOT_FOUND" } };
+    const reader = client();
+    for (let n = 0; n <= BREAKER_FAILURES; n += 1) expect(await reader.quotes(ANSWERING, ["EURUSD"], AT)).toBeNull();
+    expect(await reader.eventSequence(ANSWERING, ACCOUNT)).toBe(7);
+  });
+
+  it.each([
+    ["of a symbol that was not requested", [{ ...QUOTE, symbol: "XAUUSD" }]],
+    ["twice of one symbol", [QUOTE, QUOTE]],
+    ["of a later time", [{ ...QUOTE, measuredAt: "2026-03-02T12:00:00.501Z" }]],
+    ["without a price", [{ ...QUOTE, ask: null }]],
+  ])("rejects quotes %s", async (_what, quotes) => {
+    quotesAnswer = { status: 200, body: { quotes } };
+    await expect(client().quotes(ANSWERING, ["EUR/USD"], AT)).rejects.toThrow(TradingServerUnreachable);
+  });
 });
 
 it(

@@ -6,6 +6,7 @@ import { createSecureContext, getCACertificates } from "node:tls";
 
 import type { z } from "zod";
 
+import { MAX_QUOTE_SYMBOLS, type Quote } from "@kapi/contracts";
 import { startInternalClient, DependencyError, type InternalClient, tokenCredentials } from "@kapi/http";
 import { assert, monotonicClock } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
@@ -20,6 +21,7 @@ import {
   MAX_HISTORY_LIMIT,
   type Outcome,
   OutcomesResponse,
+  QuotesResponse,
   SequenceResponse,
   type ServerConfiguration,
   SnapshotResponse,
@@ -73,6 +75,12 @@ export interface TradingServerClient {
    * such account).
    */
   history(serverId: string, accountNumber: string, sinceSequence: number, limit: number): Promise<History>;
+  /**
+   * For each symbol the last quote at or before `at` (ISO), in any order; a symbol without one is
+   * left out. At most {@link MAX_QUOTE_SYMBOLS} symbols, each a `QuoteSymbol` of contracts. Null:
+   * the trading server gives no quotes.
+   */
+  quotes(serverId: string, symbols: readonly string[], at: string): Promise<Quote[] | null>;
 }
 
 /** Keeps one connection pool per address. */
@@ -185,7 +193,22 @@ function contractCalls(
       const answer = await read({ serverId, path, schema: HistoryResponse });
       return answer ?? { events: [], lastSequence: 0 };
     },
+    quotes: async (serverId, symbols, at) => {
+      const count = symbols.length;
+      assert(count >= 1 && count <= MAX_QUOTE_SYMBOLS, `quotes are of 1 to ${MAX_QUOTE_SYMBOLS} symbols`);
+      const path = `/quotes?${new URLSearchParams({ symbols: symbols.join(","), at }).toString()}`;
+      const answer = await read({ serverId, path, schema: QuotesResponse });
+      if (answer === null) return null;
+      if (areRequested(answer.quotes, symbols, at)) return answer.quotes;
+      throw unclear({ serverId, method: "GET", path }, "a quote that was not requested, is repeated, or is too late");
+    },
   };
+}
+
+/** Whether each quote is of one of `symbols`, the only one of its symbol, and not after `at`. */
+function areRequested(quotes: readonly Quote[], symbols: readonly string[], at: string): boolean {
+  const open = new Set(symbols);
+  return quotes.every(({ symbol, measuredAt }) => open.delete(symbol) && Date.parse(measuredAt) <= Date.parse(at));
 }
 
 function unclear(

@@ -15,8 +15,10 @@ import {
   Actor,
   Currency,
   Leverage,
+  MAX_QUOTE_SYMBOLS,
   Minor,
   Password,
+  Quote,
   ServerEntry,
   TradingEvent,
   Valuation,
@@ -174,3 +176,10 @@ export const HistoryQuery = z.object({
  */
 export const HistoryResponse = z.object({ events: z.array(TradingEvent), lastSequence: z.int().min(0) });
 export type History = z.infer<typeof HistoryResponse>;
+/**
+ * Answer of GET /v1/servers/:serverId/quotes (query: `QuotesQuery` of contracts): for each symbol
+ * the last quote at or before `at`. A symbol is left out if it is unknown, has no such quote, or
+ * the quote is no longer kept; no other quote is given in its place. Optional: a server without
+ * quotes answers 404.
+ */
+export const QuotesResponse = z.object({ quotes: z.array(Quote).max(MAX_QUOTE_SYMBOLS) });

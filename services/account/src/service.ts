@@ -40,6 +40,7 @@ import { createAccountChanger } from "./outbound/http/account-changer.ts";
 import { createAccountOpener } from "./outbound/http/account-opener.ts";
 import { createExternalAccountData } from "./outbound/http/external-account-data.ts";
 import { createLedger } from "./outbound/http/ledger.ts";
+import { createQuotes } from "./outbound/http/quotes.ts";
 import { createSamples } from "./outbound/http/samples.ts";
 import { createValuations } from "./outbound/http/valuations.ts";
 import { createAccountRepository } from "./outbound/postgres/account-repository.ts";
@@ -135,6 +136,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
         reader,
         samples: createSamples(metrics),
         valuations: createValuations(tradingServer),
+        quotes: createQuotes(tradingServer),
         onStale: (error) =>
           logger.warn({ err: error }, "account details show the last sample: live values are unavailable"),
       });

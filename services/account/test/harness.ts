@@ -170,7 +170,7 @@ export class Harness {
   }
 
   /** Calls the trading server's control API for the server. */
-  async control(method: "POST" | "DELETE" | "GET", path: string, body?: unknown): Promise<Answer> {
+  async control(method: "POST" | "PUT" | "DELETE" | "GET", path: string, body?: unknown): Promise<Answer> {
     const init =
       body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
     const url = `${this.stack.tradingServerUrl}/control/v1/servers/${this.server.serverId}${path}`;

@@ -4,7 +4,6 @@ import { randomUUID } from "node:crypto";
 import { parseEvidenceKeys, verifyEvidence } from "@kapi/client";
 import {
   accountKey,
-  type AccountMetricsFrame,
   CommandEvent,
   pathOf,
   RISK_ROUTES,
@@ -12,27 +11,26 @@ import {
   type RiskRule,
   TOPICS,
   type TopicContract,
-  type Valuation,
 } from "@kapi/contracts";
-import { encodeSampleHeaders } from "@kapi/contracts/codec";
 import { callRoute, callRouteRaw, type InternalClient } from "@kapi/http";
 import { createKafka, type KafkaConnection, type Producer, startLogReader, startProducer } from "@kapi/kafka";
-import { amountFromMinor, toIso, uuidV5 } from "@kapi/kernel";
+import { toIso } from "@kapi/kernel";
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { createLogger, Scope } from "@kapi/runtime";
-import {
-  anyAccountNumber,
-  commandMessage,
-  createTestEnvironment,
-  eventually,
-  startOwnerClient,
-  valuation,
-} from "@kapi/testkit";
+import { anyAccountNumber, commandMessage, createTestEnvironment, eventually, startOwnerClient } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { startAccountServer } from "./account-server.ts";
+import {
+  BREACHING,
+  EQUITIES,
+  INITIAL_MINOR,
+  LOWEST,
+  VALUATIONS_PER_SAMPLE,
+  writeSamples,
+  writeValuations,
+} from "./written-log.ts";
 
-const INITIAL_MINOR = 10_000_00;
 /** Evidence of a breach at this age is due after some seconds. */
 const BREACH_AGE_MS = 70_000;
 const TIMEOUT_MS = 60_000;
@@ -45,11 +43,6 @@ const RULE: RiskRule = {
   dayStart: "00:00",
   action: "disable",
 };
-/** Equity around the threshold of 9,500, in minor units, one value a second; the sixth breaches. */
-const EQUITIES = [9_900_00, 9_700_00, 9_650_00, 9_610_00, 9_500_01, 9_500_00, 9_431_20, 9_388_40, 9_460_00, 9_520_00];
-const BREACHING = 5;
-const LOWEST = 7;
-const VALUATIONS_PER_SAMPLE = 3;
 
 const scope = new Scope({ stopDeadlineMs: 30_000 });
 const logger = createLogger({ service: "test", level: "silent" });
@@ -136,79 +129,6 @@ async function setRules(accountNumber: string): Promise<void> {
   });
 }
 
-/** A valuation in the log. */
-interface Logged {
-  readonly valuation: Valuation;
-  readonly partition: number;
-  readonly offset: number;
-}
-
-/** Writes the valuations of an account, between those of another account. */
-async function writeValuations(accountNumber: string, firstMs = startMs): Promise<Logged[]> {
-  const other = anyAccountNumber();
-  const sends = EQUITIES.map(async (equityMinor, index): Promise<Logged> => {
-    const measuredAt = toIso(firstMs + 1_000 * index);
-    const values = { measuredAt, serverId, balanceMinor: INITIAL_MINOR, marginMinor: 1_080_00, equityMinor };
-    const own = { ...valuation({ ...values, accountNumber }), netDepositsMinor: 0 };
-    const foreign = { ...valuation({ ...values, accountNumber: other, equityMinor: 1 }), netDepositsMinor: 0 };
-    const write = (one: Valuation) =>
-      producer.send(TOPICS.tradingValuations, {
-        key: accountKey(serverId, one.accountNumber),
-        value: JSON.stringify(one),
-      });
-    const [{ partition, offset }] = await Promise.all([write(own), write(foreign)]);
-    return { valuation: own, partition, offset: Number(offset) };
-  });
-  return Promise.all(sends);
-}
-
-/** Writes the samples of the valuations, and one of a writer that lost the partition. */
-async function writeSamples(logged: readonly Logged[]): Promise<void> {
-  let [sequence, from] = [0, -1];
-  for (let end = 0; end < logged.length; end += VALUATIONS_PER_SAMPLE) {
-    const some = logged.slice(end, end + VALUATIONS_PER_SAMPLE);
-    const last = some.at(-1);
-    if (last === undefined) throw new TypeError("a sample has valuations");
-    sequence += 1;
-    const range = { sequence, from, to: last.offset };
-    await writeSample(some, range);
-    if (sequence === 2) await writeSample(some, { ...range, sequence: 2, from: from - 1 });
-    from = last.offset;
-  }
-}
-
-async function writeSample(
-  some: readonly Logged[],
-  range: { readonly sequence: number; readonly from: number; readonly to: number },
-): Promise<void> {
-  const last = some.at(-1);
-  const lowest = some.toSorted((one, two) => one.valuation.equityMinor - two.valuation.equityMinor)[0];
-  if (last === undefined || lowest === undefined) throw new TypeError("a sample has valuations");
-  const { accountNumber, measuredAt, marginLevel, openPositionCount } = last.valuation;
-  const frame: AccountMetricsFrame = {
-    type: "account.metrics",
-    eventId: uuidV5(serverId, `${accountNumber}/${range.sequence}`),
-    serverId,
-    accountNumber,
-    sequence: range.sequence,
-    measuredAt,
-    balance: amountFromMinor(last.valuation.balanceMinor),
-    equity: amountFromMinor(last.valuation.equityMinor),
-    margin: amountFromMinor(last.valuation.marginMinor),
-    freeMargin: amountFromMinor(last.valuation.freeMarginMinor),
-    marginLevel,
-    openPositionCount,
-    intervalMinimumEquity: amountFromMinor(lowest.valuation.equityMinor),
-    intervalMinimumMeasuredAt: lowest.valuation.measuredAt,
-  };
-  await producer.send(TOPICS.metricsSamples, {
-    key: accountKey(serverId, accountNumber),
-    value: JSON.stringify(frame),
-    headers: encodeSampleHeaders(range),
-    partition: last.partition,
-  });
-}
-
 /** The id of the account's only breach, as soon as it is recorded. */
 function breachOf(accountNumber: string): Promise<string> {
   return eventually(async () => {
@@ -263,8 +183,8 @@ describe("evidence of a breach", () => {
     async () => {
       const accountNumber = anyAccountNumber();
       await setRules(accountNumber);
-      const logged = await writeValuations(accountNumber);
-      await writeSamples(logged);
+      const logged = await writeValuations({ producer, serverId }, accountNumber, startMs);
+      await writeSamples({ producer, serverId }, logged);
       const breachId = await breachOf(accountNumber);
 
       const early = await readEvidence(accountNumber, breachId);
@@ -336,7 +256,7 @@ describe("evidence of a breach", () => {
         return held.promise;
       };
       await setRules(accountNumber);
-      await writeSamples(await writeValuations(accountNumber));
+      await writeSamples({ producer, serverId }, await writeValuations({ producer, serverId }, accountNumber, startMs));
       const breachId = await breachOf(accountNumber);
       await collecting.promise;
       const process = stack.process("risk");
@@ -362,9 +282,9 @@ describe("evidence of a breach", () => {
         return asked === 1 ? new Promise(() => undefined) : Promise.resolve();
       };
       await setRules(accountNumber);
-      const logged = await writeValuations(accountNumber);
+      const logged = await writeValuations({ producer, serverId }, accountNumber, startMs);
       const breachId = await breachOf(accountNumber);
-      await writeSamples(logged.slice(0, VALUATIONS_PER_SAMPLE * 2));
+      await writeSamples({ producer, serverId }, logged.slice(0, VALUATIONS_PER_SAMPLE * 2));
       await eventually(
         async () => {
           const { headers } = await readEvidence(accountNumber, breachId);
@@ -373,7 +293,7 @@ describe("evidence of a breach", () => {
         },
         { timeoutMs: TIMEOUT_MS, intervalMs: 100 },
       );
-      await writeSamples(logged);
+      await writeSamples({ producer, serverId }, logged);
       const document = await verifiedEvidence(accountNumber, breachId);
       expect(document.missing).toEqual([]);
       expect(asked).toBe(2);
@@ -394,8 +314,8 @@ describe("evidence of an interval", () => {
 
   it("has the valuations that were measured in it, both ends included, and their samples", async () => {
     const accountNumber = anyAccountNumber();
-    const logged = await writeValuations(accountNumber, Date.now() - EQUITIES.length * 1_000);
-    await writeSamples(logged);
+    const logged = await writeValuations({ producer, serverId }, accountNumber, Date.now() - EQUITIES.length * 1_000);
+    await writeSamples({ producer, serverId }, logged);
     const [from, to] = [logged[2]?.valuation.measuredAt ?? "", logged[6]?.valuation.measuredAt ?? ""];
     const { status, body } = await read(accountNumber, from, to);
     expect(status).toBe(200);

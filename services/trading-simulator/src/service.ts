@@ -49,7 +49,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const database = await startDatabase(context, SCHEMA);
   const stored = createStoredState(database);
   const journal = createJournal(database, await stored.claim());
-  const restored = await restore(stored, feed);
+  const restored = await restore(stored, feed, clock);
 
   const kafka = createServiceKafka(context, SERVICE);
   const producer = await scope.start("producer", () => startProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));

@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { createTestEnvironment, eventually, type TestEnvironment } from "@kapi/testkit";
+import { TradingServerUnreachable } from "@kapi/trading-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { anyRecording, configuredServer, creation, followTopics, type Running, startTradingServer } from "./support.ts";
@@ -43,3 +44,53 @@ describe("a recording", () => {
     await topics.stop();
   });
 });
+
+describe("quotes at a time", () => {
+  it("give the values that the trading server measured at that time", async () => {
+    const topics = await followTopics(environment);
+    const { serverId, account, openPrice, balanceMinor } = await openGbpUsd();
+    const ofAccount = () =>
+      topics.valuations.filter((it) => it.accountNumber === account && it.openPositionCount === 1);
+    await eventually(() => expect(new Set(ofAccount().map((it) => it.equityMinor)).size).toBeGreaterThan(10));
+    await topics.stop();
+    // Of several valuations in one millisecond, the last one has the quote of that millisecond.
+    const measured = new Map(ofAccount().map(({ measuredAt, equityMinor }) => [measuredAt, equityMinor]));
+    for (const [at, equityMinor] of measured) {
+      const [quote, ...others] = (await running.client.quotes(serverId, ["GBPUSD"], at)) ?? [];
+      expect(others).toEqual([]);
+      expect(balanceMinor + Math.round(((quote?.bid ?? 0) - openPrice) * 10_000_000)).toBe(equityMinor);
+    }
+  });
+
+  it("are those since the start of the process: a restart loses the earlier ones", async () => {
+    const serverId = await configuredServer(running);
+    const now = (): string => new Date().toISOString();
+    const before = now();
+    expect(await running.client.quotes(serverId, ["USDNGN"], before)).toHaveLength(1);
+    await running.kill("SIGTERM");
+    running = await startTradingServer(environment);
+    expect(await running.client.quotes(serverId, ["USDNGN"], before)).toEqual([]);
+    expect(await running.client.quotes(serverId, ["USDNGN"], now())).toHaveLength(1);
+  });
+
+  it("are unavailable while a fault makes them unreachable, and other reads are not", async () => {
+    const serverId = await configuredServer(running);
+    await running.control("POST", `/servers/${serverId}/faults`, { kind: "unreachable", operation: "quotes" });
+    const now = new Date().toISOString();
+    await expect(running.client.quotes(serverId, ["EURUSD"], now)).rejects.toThrow(TradingServerUnreachable);
+    expect(await running.client.eventSequence(serverId, "nobody")).toBeNull();
+    expect(await running.client.quotes(serverId, ["EURUSD"], now)).toHaveLength(1);
+  });
+});
+
+/** An account with a long position of one lot, whose price changes with each tick. */
+async function openGbpUsd() {
+  const [serverId, account] = [await configuredServer(running), "10000002"];
+  await running.client.change(serverId, [creation(account, 1_000_000)]);
+  const path = `/servers/${serverId}/accounts/${account}`;
+  const placed = await running.control("POST", `${path}/orders`, { symbol: "GBPUSD", side: "buy", volume: 1 });
+  expect(placed.status).toBe(201);
+  const { positions } = (await running.control("GET", path)).body as { positions: { openPrice: number }[] };
+  const { balanceMinor = 0 } = (await running.client.snapshot(serverId, account)) ?? {};
+  return { serverId, account, openPrice: positions[0]?.openPrice ?? 0, balanceMinor };
+}

@@ -1,4 +1,4 @@
-import { AccountNumber, Guid } from "@kapi/contracts";
+import { AccountNumber, Guid, QuotesQuery } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, type FastifyReply, parse } from "@kapi/http";
 import { ChangesRequest, HistoryQuery, ServerConfiguration, SettlementsRequest } from "@kapi/trading-server";
 import { z } from "zod";
@@ -65,6 +65,15 @@ function registerReadRoutes(app: FastifyInstance, operations: ContractOperations
     return answer(reply, async () => {
       const { events, lastSequence } = found(await operations.history(serverId, accountNumber, since, limit));
       return `{"events":[${events.join(",")}],"lastSequence":${lastSequence}}`;
+    });
+  });
+  app.get("/v1/servers/:serverId/quotes", (request, reply) => {
+    const { symbols, at } = parse(QuotesQuery, request.query);
+    const { serverId } = parse(ServerParams, request.params);
+    return answer(reply, async () => {
+      const quotes = await operations.quotes(serverId, symbols, Date.parse(at));
+      if (quotes === null) throw new ApiError("NOT_FOUND", { text: "this trading server gives no quotes" });
+      return JSON.stringify({ quotes });
     });
   });
 }

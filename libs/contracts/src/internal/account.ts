@@ -8,7 +8,6 @@ import {
   TradingAccountsAnswer,
 } from "../http/accounts.ts";
 import { AccountState, AccountStateQuery } from "../http/account-state.ts";
-import { Quote, QuotesQuery } from "../messages/quote.ts";
 import {
   DealsAnswer,
   ListDealsQuery,
@@ -18,6 +17,7 @@ import {
   PositionsAnswer,
 } from "../http/history.ts";
 import { Server, ServerAnswer, UpdateServerConfigurationBody } from "../http/servers.ts";
+import { Quote, QuotesQuery } from "../messages/quote.ts";
 import { Valuation } from "../messages/valuation.ts";
 import { Currency, Guid, Minor } from "../values.ts";
 import { AUDIT_OUTBOX_ROUTES } from "./audit-outbox.ts";
@@ -87,14 +87,6 @@ export const ACCOUNT_ROUTES = {
       createdAt: z.iso.datetime(),
     }),
   },
-  /** Quotes at a time; null: the trading server gives none. */
-  readQuotes: {
-    method: "GET",
-    path: `${SERVER}/quotes`,
-    callers: ["risk"],
-    query: QuotesQuery,
-    answer: z.object({ quotes: z.array(Quote).nullable() }),
-  },
   readServerOverviews: {
     method: "POST",
     path: "/internal/servers/overview",
@@ -132,6 +124,17 @@ export const ACCOUNT_ROUTES = {
       initialBalanceMinor: Minor,
       valuation: Valuation.nullable(),
     }),
+  },
+  /**
+   * For each symbol the last quote of the trading server at or before `at`; a symbol without one is
+   * left out. Null: the trading server gives no quotes. 500 while it does not answer.
+   */
+  readQuotes: {
+    method: "GET",
+    path: `${SERVER}/quotes`,
+    callers: ["risk"],
+    query: QuotesQuery,
+    answer: z.object({ quotes: z.array(Quote).nullable() }),
   },
   ...AUDIT_OUTBOX_ROUTES,
 } as const satisfies InternalRoutes;

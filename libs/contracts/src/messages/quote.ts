@@ -11,6 +11,12 @@ export const MAX_QUOTE_SYMBOLS = 50;
 export const MAX_SYMBOL_LENGTH = 64;
 
 /**
+ * How long a trading server that gives quotes keeps a quote at least after the next quote of its
+ * symbol, in milliseconds. kapi asks for the quotes of a breach within this time.
+ */
+export const MIN_QUOTE_RETENTION_MS = 5 * 60_000;
+
+/**
  * A symbol that quotes can be requested for: visible ASCII characters and spaces, without a comma.
  * Callers leave out other symbols.
  */

@@ -6,6 +6,8 @@ import type { TradingStatus } from "../../src/contract.ts";
 import { anyAccountNumber, type Bench, create, deposit, withdrawal, resultOf } from "./bench.ts";
 
 const UNSUPPORTED_LEVERAGE = 77;
+/** No server has quotes of this time. */
+const BEFORE_ALL_QUOTES = "1970-01-01T00:00:00.000Z";
 
 /** Tests of the effects of changes, and of reads. */
 export function addAccountTests(bench: Bench): void {
@@ -86,6 +88,7 @@ export function addAccountTests(bench: Bench): void {
   addStatusTests(bench);
   addFlattenTests(bench);
   addHistoryTests(bench);
+  addQuoteTests(bench);
 }
 
 function addStatusTests(bench: Bench): void {
@@ -205,6 +208,28 @@ function addHistoryTests(bench: Bench): void {
       const outcome = await bench.change(account, deposit(5));
       const { events } = await bench.client.history(bench.serverId, account, 1, 10);
       expect(outcome).toMatchObject({ status: "applied", event: events[0] });
+    });
+  });
+}
+
+/** A bridge without quotes answers null to each read, and passes. */
+function addQuoteTests(bench: Bench): void {
+  describe("quotes, if the server gives them,", () => {
+    it("are of requested symbols, at or before the time", async () => {
+      const account = await bench.account(10_000_000);
+      await bench.target.openPosition(account);
+      const { events } = await bench.client.history(bench.serverId, account, 0, 1_000);
+      const opened = events.find((event) => event.type === "position.opened");
+      if (opened === undefined) throw new Error("`openPosition` made no event position.opened");
+      const { symbol } = opened.position;
+      const symbolsAt = async (at: string): Promise<string[] | undefined> => {
+        const quotes = await bench.client.quotes(bench.serverId, ["no such symbol", symbol], at);
+        return quotes?.map((quote) => quote.symbol);
+      };
+      const atOpening = await symbolsAt(opened.occurredAt);
+      if (atOpening === undefined) return;
+      expect(atOpening).toEqual([symbol]);
+      expect(await symbolsAt(BEFORE_ALL_QUOTES)).toEqual([]);
     });
   });
 }

@@ -7,6 +7,7 @@ import type {
   CursorQuery,
   ListTradingAccountsQuery,
   Pagination,
+  Quote,
   ServerEntry,
   Valuation,
 } from "@kapi/contracts";
@@ -253,4 +254,10 @@ export interface Samples {
 /** The current values on the trading server; null if it has no such account. */
 export interface Valuations {
   current(serverId: string, accountNumber: string): Promise<Valuation | null>;
+}
+
+/** Quotes of the trading server; null if it gives none. */
+export interface Quotes {
+  /** For each symbol the last quote at or before `at`; a symbol without one is left out. */
+  at(serverId: string, symbols: readonly string[], at: string): Promise<readonly Quote[] | null>;
 }

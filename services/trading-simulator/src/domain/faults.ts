@@ -21,6 +21,7 @@ export const FAULT_OPERATIONS = [
   "snapshot",
   "sequence",
   "history",
+  "quotes",
 ] as const;
 export type FaultOperation = (typeof FAULT_OPERATIONS)[number];
 

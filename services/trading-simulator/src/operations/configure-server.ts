@@ -8,8 +8,9 @@ import { TradingServer } from "./server.ts";
 export function configureServer(engine: Engine, serverId: string, configuration: ServerConfiguration): void {
   const known = engine.servers.get(serverId);
   if (known !== undefined) known.configuration = configuration;
+  const nowMs = engine.clock.nowMs();
   const server =
-    known ?? new TradingServer(serverId, engine.feed, { configuration, lastRolloverDay: dayOf(engine.clock.nowMs()) });
+    known ?? new TradingServer(serverId, engine.feed, { configuration, lastRolloverDay: dayOf(nowMs) }, nowMs);
   engine.servers.set(serverId, server);
   engine.committer.storeServer(server);
 }

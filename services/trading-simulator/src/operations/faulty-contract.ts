@@ -1,4 +1,5 @@
 import { type AccountHistory, AnswerLost, type ContractOperations, type SubmittedChange } from "@kapi/bridge";
+import type { Quote } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { delay } from "@kapi/kernel";
 import type { AccountSnapshot, ServerConfiguration } from "@kapi/trading-server";
@@ -65,7 +66,12 @@ export class FaultyContract implements ContractOperations {
     return under(plan, () => this.#contract.history(serverId, accountNumber, since, limit));
   }
 
-  #planRead(serverId: string, accountNumber: string, operation: FaultOperation): FaultPlan {
+  async quotes(serverId: string, symbols: readonly string[], atMs: number): Promise<readonly Quote[] | null> {
+    const plan = this.#planRead(serverId, null, "quotes");
+    return under(plan, () => this.#contract.quotes(serverId, symbols, atMs));
+  }
+
+  #planRead(serverId: string, accountNumber: string | null, operation: FaultOperation): FaultPlan {
     return planRequest(this.#engine.server(serverId).faults, [{ reference: null, accountNumber, operation }]);
   }
 }

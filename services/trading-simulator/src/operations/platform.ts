@@ -5,6 +5,7 @@ import { applyChanges } from "./apply-changes.ts";
 import { configureServer } from "./configure-server.ts";
 import type { Engine } from "./engine.ts";
 import { readAccount } from "./read-account.ts";
+import { readQuotes } from "./read-quotes.ts";
 import type { TradingServer } from "./server.ts";
 
 /** Ends the incomplete change with this reference; null if there is none. */
@@ -28,5 +29,6 @@ export function createPlatform(engine: Engine): TradingPlatform {
     snapshot: (serverId, accountNumber) => Promise.resolve(readAccount(engine, engine.server(serverId), accountNumber)),
     lastSequence: (serverId, accountNumber) =>
       Promise.resolve(engine.server(serverId).accounts.get(accountNumber)?.sequence ?? null),
+    quotes: (serverId, symbols, atMs) => Promise.resolve(readQuotes(engine.server(serverId), symbols, atMs)),
   };
 }

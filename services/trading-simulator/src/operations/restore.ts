@@ -1,6 +1,6 @@
 import type { Progress, StoredState } from "@kapi/bridge";
 import type { TradingEvent } from "@kapi/contracts";
-import { assert, assertDefined } from "@kapi/kernel";
+import { assert, assertDefined, type Clock } from "@kapi/kernel";
 
 import { type Account, fromState } from "../domain/account.ts";
 import type { Feed } from "../domain/market.ts";
@@ -22,11 +22,11 @@ export interface Restored {
  * changes of balance are stored without the state of their account, so only balance, net deposits
  * and sequence can be behind.
  */
-export async function restore(stored: StoredState, feed: Feed): Promise<Restored> {
+export async function restore(stored: StoredState, feed: Feed, clock: Clock): Promise<Restored> {
   const progress = await stored.progress();
   const servers = new Map<string, TradingServer>();
   for (const { serverId, state } of await stored.servers()) {
-    servers.set(serverId, TradingServer.fromState(serverId, feed, state));
+    servers.set(serverId, TradingServer.fromState(serverId, feed, state, clock.nowMs()));
   }
   const find = (serverId: string, accountNumber: string): Account =>
     assertDefined(servers.get(serverId)?.accounts.get(accountNumber), `account ${serverId}/${accountNumber}`);

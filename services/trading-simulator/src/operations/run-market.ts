@@ -28,13 +28,14 @@ export function runTick(engine: Engine, server: TradingServer, intervalMs: numbe
   }
 }
 
-/** Applies new prices of `symbols` to the accounts that depend on them. */
+/** Records new prices of `symbols`, and applies them to the accounts that depend on them. */
 export function applyMovedPrices(engine: Engine, server: TradingServer, symbols: readonly string[]): void {
+  // Before any valuation at these prices: a quote is not later than the values that it gives.
+  const context = engine.context(server);
+  server.recordQuotes(symbols, context.nowMs);
   const moved = new Set(symbols);
   const concerned = new Set<Account>();
   for (const symbol of symbols) for (const account of server.watchersOf(symbol)) concerned.add(account);
-  if (concerned.size === 0) return;
-  const context = engine.context(server);
   for (const account of concerned) {
     const sequence = account.sequence;
     const values = applyPrices(context, account, moved);

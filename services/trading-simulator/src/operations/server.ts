@@ -8,7 +8,8 @@ import type { Account } from "../domain/account.ts";
 import { Faults } from "../domain/faults.ts";
 import { type Feed, Market, type MarketState } from "../domain/market.ts";
 import { conversionSymbols } from "../domain/prices.ts";
-import { symbolSpec } from "../domain/symbols.ts";
+import { QuoteHistory } from "../domain/quote-history.ts";
+import { SYMBOLS, symbolSpec } from "../domain/symbols.ts";
 
 const NOBODY: ReadonlySet<Account> = new Set();
 
@@ -23,6 +24,10 @@ export class TradingServer {
   readonly serverId: string;
   readonly market: Market;
   readonly faults = new Faults();
+  /** Quotes of the last minutes by symbol, since the start of the process. */
+  readonly quotes: ReadonlyMap<string, QuoteHistory> = new Map(
+    [...SYMBOLS.keys()].map((name) => [name, new QuoteHistory()]),
+  );
   /** By number, with deleted ones. */
   readonly accounts = new Map<string, Account>();
   /** Accounts with an incomplete change, by its reference. */
@@ -37,21 +42,28 @@ export class TradingServer {
   readonly #watchers = new Map<string, Set<Account>>();
   readonly #watched = new Map<Account, ReadonlySet<string>>();
 
-  constructor(serverId: string, feed: Feed, state: ServerState | Omit<ServerState, "market">) {
+  /** `nowMs`: the first time whose quotes are known. */
+  constructor(serverId: string, feed: Feed, state: ServerState | Omit<ServerState, "market">, nowMs: number) {
     this.serverId = serverId;
     this.configuration = state.configuration;
     this.lastRolloverDay = state.lastRolloverDay;
     this.market = new Market(feed, "market" in state ? state.market : null);
+    this.recordQuotes(this.quotes.keys(), nowMs);
   }
 
-  static fromState(serverId: string, feed: Feed, text: string): TradingServer {
-    return new TradingServer(serverId, feed, JSON.parse(text) as ServerState);
+  static fromState(serverId: string, feed: Feed, text: string, nowMs: number): TradingServer {
+    return new TradingServer(serverId, feed, JSON.parse(text) as ServerState, nowMs);
   }
 
   toState(): string {
     const { configuration, lastRolloverDay } = this;
     const state: ServerState = { configuration, lastRolloverDay, market: this.market.state };
     return JSON.stringify(state);
+  }
+
+  /** Call it when the market has new quotes of `symbols`. */
+  recordQuotes(symbols: Iterable<string>, nowMs: number): void {
+    for (const symbol of symbols) this.quotes.get(symbol)?.record(nowMs, this.market.quote(symbol));
   }
 
   /** Undefined: unknown or deleted. */

@@ -5,16 +5,21 @@ import { ACCOUNT_ROUTES, DEFAULT_PAGE_LIMIT, isPaged } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, sendStream, serve, serveRaw } from "@kapi/http";
 
 import type { ServerConfiguration } from "../../domain/account.ts";
-import type { AccountReader } from "../../domain/ports.ts";
+import type { AccountReader, Quotes } from "../../domain/ports.ts";
 import { getServerConfiguration } from "../../operations/get-server-configuration.ts";
 import { type AccountDetailsDependencies, getTradingAccount } from "../../operations/get-trading-account.ts";
 import { readAccountForRisk } from "../../operations/read-account-for-risk.ts";
+import { readQuotes } from "../../operations/read-quotes.ts";
 import { pageOfTradingAccounts, streamTradingAccounts } from "../../operations/list-trading-accounts.ts";
 import { serverOverviews } from "../../operations/server-overviews.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-export function registerAccountRoutes(app: FastifyInstance, dependencies: AccountDetailsDependencies): void {
+export interface AccountRouteDependencies extends AccountDetailsDependencies {
+  readonly quotes: Quotes;
+}
+
+export function registerAccountRoutes(app: FastifyInstance, dependencies: AccountRouteDependencies): void {
   serve(app, ACCOUNT_ROUTES.getServerConfiguration, async ({ params }) => {
     const server = await getServerConfiguration(dependencies.reader, params.serverId);
     if (server === null) throw new ApiError("SERVER_NOT_FOUND");
@@ -41,6 +46,11 @@ export function registerAccountRoutes(app: FastifyInstance, dependencies: Accoun
     const account = await readAccountForRisk(dependencies, serverId, accountNumber);
     if (account === null) throw new ApiError("ACCOUNT_NOT_FOUND");
     return account;
+  });
+  serve(app, ACCOUNT_ROUTES.readQuotes, async ({ params: { serverId }, query }) => {
+    const quotes = await readQuotes(dependencies, serverId, query);
+    if (quotes === null) throw new ApiError("SERVER_NOT_FOUND");
+    return quotes;
   });
   serve(app, ACCOUNT_ROUTES.readServerOverviews, async ({ body: { serverIds } }) => ({
     servers: await serverOverviews(dependencies.reader, serverIds),

@@ -5,12 +5,15 @@ import { FaultBody } from "./control-schemas.ts";
 const ACCOUNT = "10000001";
 
 describe("a fault", () => {
-  it.each(["settle", "configure"])("on %s is rejected with an account number, which the request lacks", (operation) => {
-    const parsed = FaultBody.safeParse({ kind: "unreachable", operation, accountNumber: ACCOUNT });
-    expect(parsed.error?.issues).toMatchObject([
-      { path: ["accountNumber"], message: expect.stringContaining(`a ${operation} request has no account number`) },
-    ]);
-  });
+  it.each(["settle", "configure", "quotes"])(
+    "on %s is rejected with an account number, which the request lacks",
+    (operation) => {
+      const parsed = FaultBody.safeParse({ kind: "unreachable", operation, accountNumber: ACCOUNT });
+      expect(parsed.error?.issues).toMatchObject([
+        { path: ["accountNumber"], message: expect.stringContaining(`a ${operation} request has no account number`) },
+      ]);
+    },
+  );
 
   it("on settle takes a reference, and on a change an account number", () => {
     expect(FaultBody.safeParse({ kind: "unreachable", operation: "settle", reference: "r-1" }).success).toBe(true);

@@ -13,6 +13,7 @@ const MAX_TICKS = 10_000;
 const WITHOUT_ACCOUNT: Partial<Record<FaultOperation, string>> = {
   settle: "a settle request has no account number: give the `reference`, which is the command id",
   configure: "a configure request has no account number: leave it out",
+  quotes: "a quotes request has no account number: leave it out",
 };
 
 /** Case-insensitive. */
